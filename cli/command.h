@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace predgen {
+
+/// Adds a subcommand to `app`; its callback runs the command and returns normally or throws. Each
+/// command has a file cli/<name>.cpp and one line in the list of cli/main.cpp.
+using AddCommand = void (*)(CLI::App& app);
+
+void add_chat(CLI::App& app);
+void add_data(CLI::App& app);  // build, trajectories, show
+void add_eval(CLI::App& app);
+void add_export(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_score(CLI::App& app);
+void add_tokenize(CLI::App& app);
+void add_train(CLI::App& app);
+
+/// The options of every command that loads a model: --model, --adapter, --device, --dtype,
+/// --threads.
+struct ModelOptions {
+  std::string model, adapter, device = "auto", dtype = "auto";
+  int threads = 0;  // 0: LibTorch's own choice
+  void add_to(CLI::App& command);
+};
+
+/// --config FILE and key.sub=value overrides.
+struct ConfigOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  void add_to(CLI::App& command);
+};
+
+}  // namespace predgen

@@ -1,0 +1,44 @@
+#include <cstdio>
+#include <exception>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/log.h"
+
+namespace predgen {
+namespace {
+
+const std::vector<AddCommand> kCommands{};
+
+int run(int argc, char** argv) {
+  CLI::App app{"predgen: voice assistants that answer the moment you stop speaking"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", PREDGEN_VERSION);
+  std::string log_level = "info";
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off")->capture_default_str();
+  app.parse_complete_callback([&] { configure_log(log_level); });
+  for (const AddCommand add : kCommands) add(app);
+  try {
+    install_interrupt_handler();
+    configure_log("info");
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "predgen: %s\n", error.what());
+    return 2;
+  } catch (const Interrupted&) {
+    std::fprintf(stderr, "predgen: interrupted\n");
+    return 130;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "predgen: failed: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace predgen
+
+int main(int argc, char** argv) { return predgen::run(argc, argv); }

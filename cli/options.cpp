@@ -1,0 +1,18 @@
+#include "cli/command.h"
+
+namespace predgen {
+
+void ModelOptions::add_to(CLI::App& command) {
+  command.add_option("--model", model, "Hugging Face model folder")->required();
+  command.add_option("--adapter", adapter, "PEFT adapter folder");
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();
+  command.add_option("--threads", threads, "CPU threads; 0: all cores")->capture_default_str();
+}
+
+void ConfigOptions::add_to(CLI::App& command) {
+  command.add_option("--config", file, "YAML file; its first lines say what it is for")->required();
+  command.add_option("overrides", overrides, "key.sub=value, stronger than the file");
+}
+
+}  // namespace predgen

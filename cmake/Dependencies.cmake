@@ -1,0 +1,71 @@
+# Every external dependency, and only here.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile)
+pkg_check_modules(PORTAUDIO REQUIRED IMPORTED_TARGET portaudio-2.0)
+find_package(HDF5 REQUIRED COMPONENTS C)
+if(PREDGEN_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(PREDGEN_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
+
+# LibTorch: the one inside the torch wheel. find_package(Torch) insists on a CUDA toolkit, so the
+# target is made here; the same libraries run with and without a GPU.
+if(NOT PREDGEN_PYTHON AND NOT PREDGEN_LIBTORCH)
+  message(FATAL_ERROR "Give -DPREDGEN_PYTHON=<python with torch> or -DPREDGEN_LIBTORCH=<folder>; "
+                      "scripts/setup.sh prepares one and scripts/build.sh passes it on")
+endif()
+if(PREDGEN_PYTHON)
+  execute_process(COMMAND ${PREDGEN_PYTHON} -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+                  OUTPUT_VARIABLE PREDGEN_SITE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+endif()
+set(torch_dir ${PREDGEN_LIBTORCH})
+if(NOT torch_dir)
+  set(torch_dir ${PREDGEN_SITE}/torch)
+endif()
+if(NOT EXISTS ${torch_dir}/include/ATen/ATen.h)
+  message(FATAL_ERROR "No LibTorch in ${torch_dir}: run scripts/setup.sh or pass -DPREDGEN_LIBTORCH")
+endif()
+add_library(predgen_torch INTERFACE)
+# -idirafter: the wheel also carries headers of fmt, in another version than the system's.
+target_compile_options(predgen_torch INTERFACE
+  "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
+target_link_directories(predgen_torch INTERFACE ${torch_dir}/lib)
+target_link_options(predgen_torch INTERFACE "LINKER:-rpath,${torch_dir}/lib" "LINKER:-rpath-link,${torch_dir}/lib")
+if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
+  # Nothing refers to libtorch_cuda by name: without --no-as-needed the linker would drop it.
+  target_link_libraries(predgen_torch INTERFACE
+    "-Wl,--push-state,--no-as-needed" torch torch_cpu torch_cuda c10 c10_cuda "-Wl,--pop-state")
+else()
+  target_link_libraries(predgen_torch INTERFACE
+    "-Wl,--push-state,--no-as-needed" torch torch_cpu c10 "-Wl,--pop-state")
+endif()
+
+# Arrow and Parquet: the C++ libraries inside the pyarrow wheel, which has no unversioned names.
+if(PREDGEN_PARQUET)
+  set(arrow_dir ${PREDGEN_SITE}/pyarrow)
+  file(GLOB arrow_so ${arrow_dir}/libarrow.so.*)
+  file(GLOB parquet_so ${arrow_dir}/libparquet.so.*)
+  if(NOT arrow_so OR NOT parquet_so)
+    message(FATAL_ERROR "No Arrow libraries in ${arrow_dir}: install pyarrow, or -DPREDGEN_PARQUET=OFF")
+  endif()
+  add_library(predgen_arrow INTERFACE)
+  target_include_directories(predgen_arrow SYSTEM INTERFACE ${arrow_dir}/include)
+  target_link_libraries(predgen_arrow INTERFACE ${parquet_so} ${arrow_so})
+  target_link_options(predgen_arrow INTERFACE "LINKER:-rpath,${arrow_dir}")
+endif()
+
+# HDF5's own targets differ between cmake versions; this one does not.
+add_library(predgen_hdf5 INTERFACE)
+target_include_directories(predgen_hdf5 SYSTEM INTERFACE ${HDF5_INCLUDE_DIRS})
+target_link_libraries(predgen_hdf5 INTERFACE ${HDF5_C_LIBRARIES})

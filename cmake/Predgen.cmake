@@ -1,0 +1,63 @@
+# predgen_add_library, predgen_add_tool, predgen_add_test: one way of making targets.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+endif()
+
+add_library(predgen_flags INTERFACE)
+target_include_directories(predgen_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fpch-preprocess)
+if(PREDGEN_SANITIZE)
+  target_compile_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE})
+endif()
+
+# The header that costs most, compiled once for every target that uses LibTorch.
+file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
+add_library(predgen_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
+target_link_libraries(predgen_pch PRIVATE predgen_flags predgen_torch)
+target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h>)
+
+# predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH])
+function(predgen_add_library name)
+  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC predgen_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  if(NOT ARG_NO_TORCH)
+    target_link_libraries(${name} PUBLIC predgen_torch)
+    target_precompile_headers(${name} REUSE_FROM predgen_pch)
+  endif()
+endfunction()
+
+# predgen_add_tool(name SOURCES .. DEPENDS ..): a program.
+function(predgen_add_tool name)
+  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE predgen_flags ${ARG_DEPENDS})
+  if(NOT ARG_NO_TORCH)
+    target_precompile_headers(${name} REUSE_FROM predgen_pch)
+  endif()
+endfunction()
+
+# predgen_add_test(folder SOURCES .. DEPENDS .. [LABELS ..] [NO_TORCH]): one test program a folder.
+function(predgen_add_test folder)
+  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  set(name ${folder}_test)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE predgen_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  if(NOT ARG_NO_TORCH)
+    target_precompile_headers(${name} REUSE_FROM predgen_pch)
+  endif()
+  add_test(NAME ${folder} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${folder} PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()
+
+# predgen_add_python_test(name script [LABELS ..]): a check against a Python reference; exit 77 skips.
+function(predgen_add_python_test name script)
+  cmake_parse_arguments(ARG "" "" "LABELS;ARGS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${PREDGEN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGS}
+           WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77
+    ENVIRONMENT "PREDGEN=$<TARGET_FILE:predgen>")
+endfunction()

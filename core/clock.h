@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+
+namespace predgen {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Where the runtime reads time and waits. Thread-safe unless a class says otherwise.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Monotonic time since the clock was made.
+  virtual Seconds now() const = 0;
+  /// Returns when now() >= time: at once if that is past.
+  virtual void sleep_until(Seconds time) = 0;
+};
+
+/// Wall-clock time; sleeps in short slices and throws Interrupted on Ctrl-C.
+class SystemClock : public Clock {
+ public:
+  SystemClock();
+  Seconds now() const override;
+  void sleep_until(Seconds time) override;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// Discrete-event time: sleeping jumps instead of waiting. Computation counts either as measured
+/// or, for deterministic runs, only what advance() says. Used by one thread.
+class VirtualClock : public Clock {
+ public:
+  enum class Computation { kMeasured, kCostTable };
+  explicit VirtualClock(Computation computation);
+
+  Seconds now() const override;
+  void sleep_until(Seconds time) override;
+  Computation computation() const { return computation_; }
+
+  /// Adds the price of some work; kCostTable only (kMeasured has already counted it).
+  void advance(Seconds price);
+  /// Takes back time that belongs to another resource, such as speech synthesis running beside
+  /// the language model; kMeasured only.
+  void exclude(Seconds elapsed);
+
+ private:
+  Seconds measured() const;
+  Computation computation_;
+  std::chrono::steady_clock::time_point start_;
+  Seconds offset_{0};
+};
+
+}  // namespace predgen

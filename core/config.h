@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace predgen {
+
+/// Reads a YAML file into structs whose fields hold the defaults. Strict: unknown and duplicate
+/// keys, wrong types and bad overrides are collected, each with file:line and the nearest valid
+/// key, and finish() throws them all in one UserError.
+///
+///   ConfigReader reader = ConfigReader::load(file, {"seed=7", "lora.rank=8"});
+///   reader.optional("seed", config.seed);
+///   ConfigReader lora = reader.section("lora");
+///   lora.optional("rank", config.lora.rank, 1, 1024);
+///   reader.finish();
+class ConfigReader {
+ public:
+  /// Overrides are key.sub=value, split at the first '='; they may add keys.
+  static ConfigReader load(const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides = {});
+  static ConfigReader parse(const std::string& yaml, const std::string& name,
+                            const std::vector<std::string>& overrides = {});
+
+  // T: bool, int64_t, double, std::string, std::filesystem::path (${NAME:-default} is expanded),
+  // and std::vector of these. Integers are decimal; 010 and 1_000 are errors.
+  template <typename T>
+  void optional(const std::string& key, T& value);
+  template <typename T>
+  void required(const std::string& key, T& value);
+  /// With inclusive bounds.
+  template <typename T>
+  void optional(const std::string& key, T& value, T lowest, T highest);
+
+  /// One word of a list.
+  template <typename E>
+  void choice(const std::string& key, E& value,
+              const std::vector<std::pair<std::string, E>>& choices);
+
+  bool has(const std::string& key) const;
+  /// The mapping under `key`; empty if absent. Shares the list of problems with this reader.
+  ConfigReader section(const std::string& key);
+  /// The mappings in the list under `key`.
+  std::vector<ConfigReader> sections(const std::string& key);
+
+  /// Records a problem that the caller found with the value of `key`.
+  void problem(const std::string& key, const std::string& message);
+
+  /// Call once on the outermost reader, after everything was read.
+  void finish();
+
+  /// What was read, defaults included, as YAML; for the run's folder.
+  std::string resolved() const;
+
+ private:
+  struct Document;
+  struct Node;
+  ConfigReader(std::shared_ptr<Document> document, std::shared_ptr<Node> node);
+  std::string choose(const std::string& key, const std::string& current,
+                     const std::vector<std::string>& names);
+
+  std::shared_ptr<Document> document_;
+  std::shared_ptr<Node> node_;
+};
+
+template <typename E>
+void ConfigReader::choice(const std::string& key, E& value,
+                          const std::vector<std::pair<std::string, E>>& choices) {
+  std::vector<std::string> names;
+  std::string current;
+  for (const auto& [name, choice_value] : choices) {
+    names.push_back(name);
+    if (choice_value == value) current = name;
+  }
+  const std::string chosen = choose(key, current, names);
+  for (const auto& [name, choice_value] : choices) {
+    if (name == chosen) value = choice_value;
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,92 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+void sync_path(const fs::path& path, int flags) {
+  const int descriptor = open(path.c_str(), flags | O_CLOEXEC);
+  if (descriptor < 0) throw Error("cannot open {}: {}", path.string(), std::strerror(errno));
+  const int result = fsync(descriptor);
+  const int reason = errno;
+  close(descriptor);
+  if (result != 0) throw Error("cannot write {}: {}", path.string(), std::strerror(reason));
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) throw UserError("{}: no such file", file.string());
+  if (fs::is_directory(file, error)) throw UserError("{}: is a folder, not a file", file.string());
+  std::ifstream stream(file, std::ios::binary);
+  std::string contents((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  if (!stream) throw UserError("{}: cannot be read: {}", file.string(), std::strerror(errno));
+  return contents;
+}
+
+void publish_file(const fs::path& temporary, const fs::path& file) {
+  sync_path(temporary, O_RDONLY);
+  fs::rename(temporary, file);
+  sync_path(file.has_parent_path() ? file.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
+}
+
+void write_file(const fs::path& file, std::string_view contents) {
+  fs::path temporary = file;
+  temporary += ".tmp";
+  try {
+    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+    stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    stream.close();
+    if (!stream) throw Error("cannot write {}: {}", file.string(), std::strerror(errno));
+    publish_file(temporary, file);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw;
+  }
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw UserError("{}: cannot make this folder: {}", folder.string(), error.message());
+  }
+}
+
+std::string expand_variables(std::string_view text) {
+  std::string result;
+  while (true) {
+    const size_t start = text.find("${");
+    result += text.substr(0, start);
+    if (start == std::string_view::npos) return result;
+    const size_t end = text.find('}', start);
+    if (end == std::string_view::npos) throw UserError("\"{}\": ${{ without }}", text);
+    const std::string_view body = text.substr(start + 2, end - start - 2);
+    const size_t fallback = body.find(":-");
+    const std::string name(body.substr(0, fallback));
+    if (const char* value = std::getenv(name.c_str()); value && *value) {
+      result += value;
+    } else if (fallback != std::string_view::npos) {
+      result += body.substr(fallback + 2);
+    } else {
+      throw UserError("environment variable {} is not set", name);
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace predgen

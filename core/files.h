@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// The whole file; UserError if it is missing, a folder or unreadable.
+std::string read_file(const std::filesystem::path& file);
+
+/// Writes under a temporary name, fsyncs, renames: a reader sees the old file or the new one.
+/// Throws Error with the system's reason (disk full, no permission) and removes the temporary.
+void write_file(const std::filesystem::path& file, std::string_view contents);
+
+/// fsyncs `temporary`, renames it to `file` and fsyncs the folder.
+void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& file);
+
+/// Makes the folder and its parents; UserError if something else has that name.
+void make_folder(const std::filesystem::path& folder);
+
+/// Replaces ${NAME} and ${NAME:-default} by the environment; UserError if NAME has neither.
+std::string expand_variables(std::string_view text);
+
+}  // namespace predgen

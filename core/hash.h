@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// XXH3-128 of everything given, for content hashes in manifests; not cryptographic.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  /// Length-prefixed, so that ("ab","c") and ("a","bc") differ.
+  Hasher& add(std::string_view bytes);
+  Hasher& add_file(const std::filesystem::path& file);
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/json.h"
+#include "data/record.h"
+
+namespace predgen {
+
+/// Appends records to HDF5 shards in a folder. A shard is written under a temporary name, flushed,
+/// fsynced and renamed; `manifest.json` is written by finish(). After a kill, resume() keeps every
+/// finished shard. Used by one thread.
+class DatasetWriter {
+ public:
+  virtual ~DatasetWriter() = default;
+  virtual void append(const Record& record) = 0;
+  /// Everything appended before is in a finished shard when this returns.
+  virtual void flush() = 0;
+  /// Flushes and writes the manifest with `counters` (rows read, dropped by rule, ...).
+  virtual void finish(const Json& counters) = 0;
+  /// Records already on disk: how many to skip after a resume.
+  virtual int64_t size() const = 0;
+};
+
+/// Random access to a finished dataset. Thread-safe.
+class DatasetReader {
+ public:
+  virtual ~DatasetReader() = default;
+  virtual int64_t size() const = 0;
+  /// `index` in [0, size()).
+  virtual Record read(int64_t index) const = 0;
+  virtual const Json& manifest() const = 0;
+};
+
+struct StoreOptions {
+  int64_t records_per_shard = 4096;
+  bool resume = false;  // continue an unfinished folder of the same recipe
+};
+
+/// `recipe`: everything that changes tokens (sources with hashes, filter, seed, law, tokenizer
+/// hash, builder version); its hash names the dataset. UserError if the folder holds another
+/// recipe (the difference is shown) or is not empty and `resume` is off.
+std::unique_ptr<DatasetWriter> create_dataset(const std::filesystem::path& folder,
+                                              const Json& recipe, const StoreOptions& options);
+/// UserError if there is no manifest (the build did not finish), or a shard is missing, truncated
+/// or not what the manifest says.
+std::unique_ptr<DatasetReader> open_dataset(const std::filesystem::path& folder);
+
+}  // namespace predgen

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "model/transformer.h"
+
+namespace predgen {
+
+struct LoadOptions {
+  std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
+  std::string dtype = "auto";   // "auto": float32 on a CPU, bfloat16 on CUDA; "fp32", "bf16"
+};
+
+/// Loads a Hugging Face folder (config.json, safetensors single or sharded) by memory mapping,
+/// straight to the device and type. `adapter`: a PEFT folder, or empty.
+/// UserError names missing, superfluous and misshapen tensors.
+std::unique_ptr<Transformer> load_model(const std::filesystem::path& folder,
+                                        const std::filesystem::path& adapter = {},
+                                        const LoadOptions& options = {});
+
+/// Writes config.json and model.safetensors (sharded at 5 GB with an index, like huggingface_hub)
+/// and copies every other small file (tokenizer, generation_config.json, licence) from
+/// `source_folder` unless that is empty. `dtype`: "fp32" or "bf16".
+void save_model(const Transformer& model, const std::filesystem::path& folder,
+                const std::filesystem::path& source_folder, const std::string& dtype);
+
+/// "fp32" or "bf16" to the tensor type; UserError otherwise.
+at::ScalarType parse_dtype(const std::string& name);
+
+}  // namespace predgen

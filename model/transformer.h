@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "model/language_model.h"
+#include "model/linear.h"
+#include "model/model_config.h"
+
+namespace predgen {
+
+// Shapes: B rows, T tokens, E hidden size, V vocabulary.
+
+/// The decoder-only transformer of the Qwen2/Llama kind: RMSNorm before attention and SwiGLU,
+/// rotary positions, grouped-query attention. Runs in the type of its weights on their device.
+class Transformer : public LanguageModel {
+ public:
+  struct Layer {
+    at::Tensor attention_norm, mlp_norm;  // [E]
+    Linear q, k, v, o, gate, up, down;
+  };
+
+  /// Random weights N(0, initializer_range), biases 0, from a seed.
+  static std::unique_ptr<Transformer> initialize(const ModelConfig& config, uint64_t seed,
+                                                 const at::TensorOptions& options);
+  /// `weight(name)` gives each tensor by its Hugging Face name, already on its device and type;
+  /// shapes are checked. UserError names the tensor.
+  Transformer(const ModelConfig& config, const std::function<at::Tensor(const std::string&)>& weight);
+
+  const ModelConfig& config() const { return config_; }
+  int64_t vocab_size() const override { return config_.vocab_size; }
+  int64_t max_positions() const override { return config_.max_positions; }
+  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override;
+  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override;
+
+  /// Whole rows without a cache, causal, with gradients when enabled: the output of the last norm,
+  /// [B,T,E]. Rows shorter than T are padded at the right; their padding attends to nothing that
+  /// matters.
+  at::Tensor hidden_states(const at::Tensor& tokens_BT) const;
+  /// Float32 logits [...,V] of hidden states [...,E]: pick the positions first, V is large.
+  at::Tensor logits(const at::Tensor& hidden) const;
+
+  /// Every weight by its Hugging Face name, adapters not included; tied embeddings once. The
+  /// tensors share storage with the model.
+  std::map<std::string, at::Tensor> named_weights() const;
+  /// Every linear layer except the output head.
+  std::vector<Linear*> linears();
+  std::vector<const Linear*> linears() const;
+
+  at::Device device() const { return embedding_.device(); }
+  at::ScalarType dtype() const { return embedding_.scalar_type(); }
+  /// Dropout on or off.
+  void set_training(bool training);
+
+ private:
+  at::Tensor run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
+                 const at::Tensor& attention_mask, KvCache* cache) const;
+
+  ModelConfig config_;
+  at::Tensor embedding_;   // [V,E]
+  std::vector<Layer> layers_;
+  at::Tensor final_norm_;  // [E]
+  at::Tensor head_;        // [V,E]; the same tensor as embedding_ when tied
+  at::Tensor inverse_frequencies_;
+};
+
+}  // namespace predgen

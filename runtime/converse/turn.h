@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "model/tokenizer.h"
+#include "runtime/input/transcript_source.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speech/sentence_splitter.h"
+#include "runtime/speech/speaker.h"
+
+namespace predgen {
+
+/// When the model may work on a turn. kCascade: after the final event only (the baseline).
+/// kPrefill: the prompt is cached as it arrives, no answer. kSpeculate: PredGen.
+enum class InputTimeWork { kCascade, kPrefill, kSpeculate };
+
+struct TurnConfig {
+  InputTimeWork work = InputTimeWork::kSpeculate;
+  SplitMode split_mode = SplitMode::kNatural;
+  int64_t max_draft_tokens = 64;   // then idle until the next event
+  int64_t max_new_tokens = 256;    // of the whole answer
+};
+
+/// The metrics of DESIGN section 2; times in seconds, null when the answer is empty.
+struct TurnMetrics {
+  std::optional<double> ttfs, ttfs_paper, audio_latency;
+  std::optional<double> lead_time;
+  std::optional<int64_t> nfe_to_first_sentence;
+  bool first_sentence_kept = false;  // the first sentence was accepted whole by the final verify
+  int64_t speculative_nfe = 0, total_nfe = 0;
+  int64_t spec_tokens_drafted = 0, spec_tokens_accepted = 0, spec_tokens_wasted = 0;
+};
+
+/// One thing that happened, for traces and the no-look-ahead test.
+struct TurnEvent {
+  Seconds time{0};
+  std::string kind;  // "transcript", "draft", "final", "first_sentence", "sentence", "done"
+  std::string text;
+};
+
+struct TurnResult {
+  std::string prompt_text;  // the final transcript
+  TokenIds prompt;          // ids of the whole rendered prompt
+  TokenIds answer;          // stop token included
+  std::string text;
+  std::string first_sentence;
+  int64_t first_sentence_tokens = 0;
+  TurnMetrics metrics;
+  std::vector<TurnEvent> events;
+};
+
+/// Told what a person may see. Draft text is not committed: only a local pane may show it.
+struct TurnObserver {
+  std::function<void(const Transcript&)> on_transcript = [](const Transcript&) {};
+  std::function<void(const std::string& draft)> on_draft = [](const std::string&) {};
+  std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed
+};
+
+/// A conversation: its history, and turns one after the other. Nothing is spoken, stored or shown
+/// before the final transcript has confirmed it. Used by one thread; borrows everything.
+class Conversation {
+ public:
+  /// `system_prompt` empty: none. The model is wrapped by the caller if passes shall be priced
+  /// (PricedModel).
+  Conversation(const TurnConfig& config, const Tokenizer& tokenizer, InputTimeSpeculator& speculator,
+               Speaker& speaker, Clock& clock, const std::string& system_prompt);
+
+  /// Replaces the history (user and assistant messages in turn) and prefills its cache; the time
+  /// for that is not part of a turn.
+  void set_history(const std::vector<Message>& history);
+
+  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended.
+  std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {});
+};
+
+}  // namespace predgen

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+
+namespace predgen {
+
+/// Everything heard of one turn so far. Not a delta: a later one may change earlier words.
+struct Transcript {
+  std::string text;
+  int64_t revision = 0;  // 1, 2, .. over the life of a source
+  Seconds time{0};       // when it arrived
+  bool is_final = false; // the user has stopped; an event of its own even if the text repeats
+};
+
+/// The user's words as they arrive: typed text, a recording, stdin. The runtime sees nothing that
+/// has not arrived yet. Calls come from one thread.
+class TranscriptSource {
+ public:
+  virtual ~TranscriptSource() = default;
+
+  /// The newest transcript that arrived at or before `now`, but never past a final one that
+  /// wait_newer() has not returned yet. Never waits.
+  virtual std::optional<Transcript> latest(Seconds now) = 0;
+
+  /// Waits until a transcript newer than `revision` has arrived and returns the newest.
+  /// Nothing: the input has ended.
+  virtual std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) = 0;
+};
+
+}  // namespace predgen

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+
+namespace predgen {
+
+/// What happened to the sound of one turn.
+struct SpeechReport {
+  std::optional<Seconds> first_audio;  // when the first samples could be played
+  std::optional<Seconds> ready_ahead;  // when the kept sentence's buffer was ready, if prepared
+  int64_t sentences = 0;
+  int64_t prepared = 0;                // sentences synthesised ahead, kept or not
+};
+
+/// The mouth of a conversation: synthesises the first sentence ahead of the user's last word,
+/// keeps it if the sentence stays, speaks the answer sentence by sentence. Called by one thread.
+class Speaker {
+ public:
+  virtual ~Speaker() = default;
+
+  /// Starts synthesising `sentence` in the background. The same sentence again changes nothing; a
+  /// different one cancels what was prepared.
+  virtual void prepare(const std::string& sentence) = 0;
+
+  /// The answer is final from here on: speak this sentence after those said before. One that was
+  /// prepared is played from its buffer at once.
+  virtual void say(const std::string& sentence) = 0;
+
+  /// Drops what was prepared and not said, waits until everything said is in the sink, and starts
+  /// afresh for the next turn.
+  virtual SpeechReport finish_turn() = 0;
+};
+
+/// No voice: text only.
+class SilentSpeaker : public Speaker {
+ public:
+  void prepare(const std::string&) override {}
+  void say(const std::string&) override {}
+  SpeechReport finish_turn() override { return {}; }
+};
+
+}  // namespace predgen
