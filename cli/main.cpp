@@ -16,7 +16,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", PREDGEN_VERSION);
   std::string log_level = "info";
-  app.add_option("--log-level", log_level, "debug, info, warn, error or off")->capture_default_str();
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off")
+      ->capture_default_str();
   app.parse_complete_callback([&] { configure_log(log_level); });
   for (const AddCommand add : kCommands) add(app);
   try {

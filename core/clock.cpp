@@ -31,9 +31,7 @@ Seconds VirtualClock::measured() const {
 
 Seconds VirtualClock::now() const { return measured() + offset_; }
 
-void VirtualClock::sleep_until(Seconds time) {
-  offset_ += std::max(time - now(), Seconds(0));
-}
+void VirtualClock::sleep_until(Seconds time) { offset_ += std::max(time - now(), Seconds(0)); }
 
 void VirtualClock::advance(Seconds price) {
   if (computation_ == Computation::kCostTable) offset_ += price;

@@ -15,8 +15,8 @@ KvCache::KvCache(const Shape& shape, const at::TensorOptions& options) : shape_(
 std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_BHTD,
                                                   const at::Tensor& values_BHTD) {
   const int64_t num_new = keys_BHTD.size(2);
-  PREDGEN_CHECK(length_ + num_new <= capacity(), "cache holds {} of {} positions, {} more do not fit",
-                length_, capacity(), num_new);
+  PREDGEN_CHECK(length_ + num_new <= capacity(),
+                "cache holds {} of {} positions, {} more do not fit", length_, capacity(), num_new);
   const auto write = [&](const at::Tensor& store_LBHSD, const at::Tensor& fresh_BHTD) {
     const at::Tensor layer_BHSD = store_LBHSD.select(0, layer);
     layer_BHSD.narrow(2, length_, num_new).copy_(fresh_BHTD);
