@@ -21,7 +21,7 @@ void attach_lora(Transformer& model, const LoraConfig& config, uint64_t seed) {
                            .uniform_(-bound, bound, generator)
                            .to(model.device())
                            .requires_grad_();
-      linear->lora_B = at::zeros({out, config.rank}, linear->lora_A.options().requires_grad(true));
+      linear->lora_B = at::zeros({out, config.rank}, linear->lora_A.options()).requires_grad_();
       linear->lora_scaling = config.alpha / static_cast<double>(config.rank);
       linear->lora_dropout = config.dropout;
     }

@@ -1,0 +1,39 @@
+// One forward pass of the demo model's shape over a filled cache, by number of new tokens: decode
+// is 1, a verification pass 16 to 64. The ratio to width 1 is what speculation relies on.
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+
+#include "model/transformer.h"
+
+namespace predgen {
+namespace {
+
+void forward_width(benchmark::State& state) {
+  ModelConfig config;
+  config.architecture = "Qwen2ForCausalLM";
+  config.vocab_size = 4096;
+  config.hidden_size = 320;
+  config.intermediate_size = 896;
+  config.num_layers = 6;
+  config.num_heads = 5;
+  config.num_kv_heads = 1;
+  config.head_dim = 64;
+  config.max_positions = 1024;
+  config.tie_word_embeddings = true;
+  config.qkv_bias = true;
+  constexpr int64_t kContext = 256;
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  const auto cache = model->make_cache(1, config.max_positions);
+  model->forward({at::randint(config.vocab_size, {1, kContext}, at::kLong), 1}, *cache);
+  const at::Tensor tokens = at::randint(config.vocab_size, {1, state.range(0)}, at::kLong);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(model->forward({tokens, state.range(0)}, *cache));
+    cache->truncate(kContext);
+  }
+}
+BENCHMARK(forward_width)->Arg(1)->Arg(4)->Arg(16)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace predgen
+
+BENCHMARK_MAIN();

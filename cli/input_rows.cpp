@@ -1,0 +1,98 @@
+#include "cli/input_rows.h"
+
+#include <charconv>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+
+namespace predgen {
+namespace {
+
+std::vector<Message> parse_messages(const Json& list, const std::string& where) {
+  if (!list.is_array()) throw UserError("{}: messages must be a list of {{role, content}}", where);
+  if (list.empty()) throw UserError("{}: the conversation is empty", where);
+  std::vector<Message> messages;
+  for (const Json& entry : list) {
+    messages.push_back({.role = json_get<std::string>(entry, "role", where),
+                        .content = json_get<std::string>(entry, "content", where)});
+  }
+  return messages;
+}
+
+TokenIds parse_id_list(const Json& row, const std::string& where) {
+  TokenIds ids;
+  for (const Json& id : json_get<Json>(row, "token_ids", where)) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0) {
+      throw UserError("{}: \"token_ids\" holds {}, not an id", where, id.dump());
+    }
+    ids.push_back(id.get<TokenId>());
+  }
+  return ids;
+}
+
+InputRow parse_row(const std::string& line, const std::string& where) {
+  const Json row = parse_json(line, where);
+  if (!row.is_object()) throw UserError("{}: must be a JSON object", where);
+  int found = 0;
+  for (const char* key : {"prompt", "messages", "token_ids"}) found += row.contains(key);
+  if (found != 1) {
+    throw UserError("{}: needs exactly one of \"prompt\", \"messages\", \"token_ids\"", where);
+  }
+  InputRow result;
+  if (row.contains("prompt")) result.prompt = json_get<std::string>(row, "prompt", where);
+  if (row.contains("messages")) result.messages = parse_messages(row["messages"], where);
+  if (row.contains("token_ids")) result.token_ids = parse_id_list(row, where);
+  return result;
+}
+
+}  // namespace
+
+std::vector<InputRow> read_input_rows(const std::filesystem::path& file) {
+  std::istringstream lines(read_file(file));
+  std::vector<InputRow> rows;
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    rows.push_back(parse_row(line, fmt::format("{}: row {}", file.string(), number)));
+    rows.back().number = number;
+  }
+  if (rows.empty()) throw UserError("{}: holds no rows", file.string());
+  return rows;
+}
+
+std::vector<Message> read_messages(const std::filesystem::path& file) {
+  const Json json = read_json(file);
+  const std::string where = file.string();
+  return parse_messages(json.is_object() ? json_get<Json>(json, "messages", where) : json, where);
+}
+
+TokenIds parse_token_ids(const std::string& text) {
+  TokenIds ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    while (at < end && *at == ' ') ++at;
+    TokenId id = -1;
+    const auto [next, error] = std::from_chars(at, end, id);
+    const bool separated = next == end || *next == ',';
+    if (error != std::errc() || id < 0 || !separated) {
+      throw UserError("\"{}\" is not a list of token ids such as 1,2,3", text);
+    }
+    ids.push_back(id);
+    if (next == end) return ids;
+    at = next + 1;
+  }
+}
+
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special) {
+  if (row.token_ids) return *row.token_ids;
+  PREDGEN_CHECK(tokenizer, "text rows need a tokenizer");
+  if (row.messages) return tokenizer->render_chat(*row.messages);
+  PREDGEN_CHECK(row.prompt, "an empty input row");
+  return special == SpecialText::kTokens ? tokenizer->encode_special(*row.prompt)
+                                         : tokenizer->encode(*row.prompt);
+}
+
+}  // namespace predgen

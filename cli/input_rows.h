@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/tokenizer.h"
+
+namespace predgen {
+
+/// One row of `--input FILE.jsonl`; exactly one of the optional members is set.
+struct InputRow {
+  int64_t number = 1;                            // line in the file, from 1
+  std::optional<std::string> prompt;             // raw text
+  std::optional<std::vector<Message>> messages;  // through the chat template
+  std::optional<TokenIds> token_ids;
+};
+
+/// What special tokens named in a raw prompt become.
+enum class SpecialText { kText, kTokens };
+
+/// JSONL, blank lines left out. UserError with the row number for malformed rows, and for a file
+/// without rows.
+std::vector<InputRow> read_input_rows(const std::filesystem::path& file);
+
+/// `--messages FILE`: a JSON list of {role, content}, or an object with such a list as "messages".
+std::vector<Message> read_messages(const std::filesystem::path& file);
+
+/// `--token-ids 1,2,3`.
+TokenIds parse_token_ids(const std::string& text);
+
+/// The ids that the model reads: messages end with the generation prompt. `tokenizer` may be null
+/// for rows of token ids.
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special);
+
+}  // namespace predgen

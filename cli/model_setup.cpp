@@ -1,0 +1,38 @@
+#include "cli/model_setup.h"
+
+#include <ATen/Parallel.h>
+
+#include "core/error.h"
+#include "model/checkpoint.h"
+
+namespace predgen {
+
+void set_num_threads(int num_threads) {
+  if (num_threads < 0) throw UserError("--threads {}: must be 0 or more", num_threads);
+  if (num_threads > 0) at::set_num_threads(num_threads);
+}
+
+std::unique_ptr<Transformer> set_up_model(const ModelOptions& options) {
+  set_num_threads(options.threads);
+  return load_model(options.model, options.adapter,
+                    {.device = options.device, .dtype = options.dtype});
+}
+
+void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,
+                     int64_t num_new) {
+  if (tokens.empty()) throw UserError("{}: there are no tokens", where);
+  for (const TokenId id : tokens) {
+    if (id < 0 || id >= model.vocab_size()) {
+      throw UserError("{}: token id {} is not in the model's vocabulary of {}", where, id,
+                      model.vocab_size());
+    }
+  }
+  const auto num_tokens = static_cast<int64_t>(tokens.size());
+  if (num_tokens + num_new > model.max_positions()) {
+    const std::string more = num_new > 0 ? fmt::format(" and {} new ones", num_new) : "";
+    throw UserError("{}: {} tokens{} do not fit into the model's {} positions", where, num_tokens,
+                    more, model.max_positions());
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,143 @@
+#include <c10/core/InferenceMode.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/input_rows.h"
+#include "cli/model_setup.h"
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/json.h"
+#include "model/safetensors.h"
+#include "model/tokenizer.h"
+
+namespace predgen {
+namespace {
+
+struct ScoreOptions {
+  ModelOptions model;
+  std::string token_ids, input, logits_file;
+  SpecialText special = SpecialText::kText;
+  bool json = false;
+};
+
+struct Row {
+  int64_t number = 1;  // line in the file
+  TokenIds ids;
+};
+
+/// The tokenizer is loaded only for a row that needs it.
+std::vector<Row> read_rows(const ScoreOptions& options) {
+  if (options.token_ids.empty() == options.input.empty()) {
+    throw UserError("score: give one of --token-ids and --input");
+  }
+  if (!options.token_ids.empty()) return {{1, parse_token_ids(options.token_ids)}};
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::vector<Row> rows;
+  for (const InputRow& row : read_input_rows(options.input)) {
+    if (!row.token_ids && !tokenizer) tokenizer = load_tokenizer(options.model.model);
+    // Unlike a prompt, a conversation that is scored does not end with the generation prompt.
+    rows.push_back({row.number, row.messages ? tokenizer->render_chat(*row.messages, false)
+                                             : input_ids(row, tokenizer.get(), options.special)});
+  }
+  return rows;
+}
+
+struct Score {
+  std::vector<double> logprobs;  // of tokens 1..T-1, each given those before it
+  at::Tensor logits_TV;          // only if asked for
+};
+
+enum class KeepLogits { kNo, kYes };
+
+/// In chunks: the logits of a long row would not fit into memory at once.
+Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep) {
+  constexpr int64_t kChunk = 512;
+  const auto num_tokens = static_cast<int64_t>(ids.size());
+  const at::Tensor tokens_BT = at::tensor(ids, at::kLong).unsqueeze(0);
+  const std::unique_ptr<KvCache> cache = model.make_cache(1, num_tokens);
+  Score score;
+  std::vector<at::Tensor> kept;
+  for (int64_t begin = 0; begin < num_tokens; begin += kChunk) {
+    throw_if_interrupted();
+    const int64_t length = std::min(kChunk, num_tokens - begin);
+    ForwardInput input;
+    input.tokens_BT = tokens_BT.narrow(1, begin, length);
+    const at::Tensor logits_TV = model.forward(input, *cache)[0];
+    if (keep == KeepLogits::kYes) kept.push_back(logits_TV.cpu());
+    const int64_t num_targets = std::min(length, num_tokens - begin - 1);
+    const at::Tensor targets =
+        tokens_BT[0].narrow(0, begin + 1, num_targets).to(logits_TV.device());
+    const at::Tensor logprobs = at::log_softmax(logits_TV.narrow(0, 0, num_targets), -1)
+                                    .gather(-1, targets.unsqueeze(-1))
+                                    .to(at::kCPU, at::kDouble)
+                                    .contiguous();
+    const double* values = logprobs.const_data_ptr<double>();
+    score.logprobs.insert(score.logprobs.end(), values, values + num_targets);
+  }
+  for (const double logprob : score.logprobs) {
+    if (std::isnan(logprob)) throw Error("the model computes NaN; are its weights damaged?");
+  }
+  if (keep == KeepLogits::kYes) score.logits_TV = at::cat(kept);
+  return score;
+}
+
+Json to_json(const TokenIds& ids, const Score& score) {
+  Json logprobs = Json::array({nullptr});  // nothing comes before the first token
+  for (const double logprob : score.logprobs) logprobs.push_back(logprob);
+  return {{"token_ids", ids}, {"logprobs", std::move(logprobs)}};
+}
+
+void print_row(const Row& row, const Score& score) {
+  double total = 0.0;
+  for (const double logprob : score.logprobs) total += logprob;
+  const size_t count = score.logprobs.size();
+  std::printf("row %lld: %zu tokens, log-probability %.4f", static_cast<long long>(row.number),
+              row.ids.size(), total);
+  if (count > 0) std::printf(", perplexity %.3f", std::exp(-total / static_cast<double>(count)));
+  std::printf("\n");
+}
+
+void run_score(const ScoreOptions& options) {
+  const c10::InferenceMode inference;
+  const std::vector<Row> rows = read_rows(options);
+  if (!options.logits_file.empty() && rows.size() != 1) {
+    throw UserError("--logits: needs exactly one row, not {}", rows.size());
+  }
+  const std::unique_ptr<Transformer> model = set_up_model(options.model);
+  for (const Row& row : rows) check_token_ids(row.ids, *model, fmt::format("row {}", row.number));
+  Json results = Json::array();
+  for (const Row& row : rows) {
+    const bool keep = !options.logits_file.empty();
+    const Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo);
+    if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
+    if (options.json) {
+      results.push_back(to_json(row.ids, score));
+    } else {
+      print_row(row, score);
+    }
+  }
+  if (options.json) std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
+}
+
+}  // namespace
+
+void add_score(CLI::App& app) {
+  auto options = std::make_shared<ScoreOptions>();
+  CLI::App* command = app.add_subcommand("score", "Log-probability of every token of a text");
+  options->model.add_to(*command);
+  command->add_option("--token-ids", options->token_ids, "ids like 1,2,3");
+  command->add_option("--input", options->input,
+                      "JSON lines with \"prompt\", \"messages\" or \"token_ids\"");
+  command->add_flag("--json", options->json, "one JSON document on stdout");
+  command->add_flag_callback(
+      "--parse-special", [options] { options->special = SpecialText::kTokens; },
+      "special tokens named in a prompt become their ids");
+  // For comparisons with other implementations.
+  command->add_option("--logits", options->logits_file)->group("");
+  command->footer("Example:\n  predgen score --model checkpoints/demo --token-ids 1,2,3 --json");
+  command->callback([options] { run_score(*options); });
+}
+
+}  // namespace predgen

@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/input_rows.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "model/utf8.h"
+
+namespace predgen {
+namespace {
+
+struct TokenizeOptions {
+  std::string model, text, input, messages;
+  bool json = false, parse_special = false;
+};
+
+std::vector<InputRow> read_rows(const TokenizeOptions& options, const CLI::App& command) {
+  if (command.count("--input")) return read_input_rows(options.input);
+  InputRow row;
+  if (command.count("--text")) {
+    row.prompt = options.text;
+  } else {
+    row.messages = read_messages(options.messages);
+  }
+  return {row};
+}
+
+struct Result {
+  TokenIds ids;
+  std::string text;  // of the ids, without special tokens
+};
+
+std::vector<Result> tokenize_rows(const std::vector<InputRow>& rows, const Tokenizer& tokenizer,
+                                  SpecialText special) {
+  std::vector<Result> results;
+  for (const InputRow& row : rows) {
+    try {
+      Result result{.ids = input_ids(row, &tokenizer, special), .text = {}};
+      result.text = replace_ill_formed_utf8(tokenizer.decode(result.ids));
+      results.push_back(std::move(result));
+    } catch (const UserError& error) {
+      if (rows.size() == 1) throw;
+      throw UserError("row {}: {}", row.number, error.what());
+    }
+  }
+  return results;
+}
+
+void print_json(const std::vector<Result>& results) {
+  Json rows = Json::array();
+  for (const Result& result : results) {
+    rows.push_back({{"token_ids", result.ids}, {"text", result.text}});
+  }
+  fmt::print("{}\n", Json{{"results", rows}}.dump());
+}
+
+/// One line a token: its id and its text, quoted.
+void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer) {
+  for (const Result& result : results) {
+    for (const TokenId id : result.ids) {
+      const std::string piece = tokenizer.decode(TokenSpan(&id, 1), true);
+      fmt::print("{:>8}  {}\n", id, Json(replace_ill_formed_utf8(piece)).dump());
+    }
+    fmt::print("{} tokens\n", result.ids.size());
+  }
+}
+
+void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
+  const std::vector<InputRow> rows = read_rows(options, command);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
+  const std::vector<Result> results = tokenize_rows(
+      rows, *tokenizer, options.parse_special ? SpecialText::kTokens : SpecialText::kText);
+  if (options.json) {
+    print_json(results);
+  } else {
+    print_table(results, *tokenizer);
+  }
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("tokenize", "Text or a conversation to token ids");
+  const auto options = std::make_shared<TokenizeOptions>();
+  command->add_option("--model", options->model, "Folder with tokenizer.json")->required();
+  auto* input = command->add_option_group("input", "One of these")->require_option(1);
+  input->add_option("--text", options->text, "Text; no special tokens are added");
+  input->add_option("--input", options->input,
+                    "JSONL file; each row has one of \"prompt\", \"messages\", \"token_ids\"");
+  input->add_option("--messages", options->messages,
+                    "JSON list of {role, content}; the generation prompt is included");
+  command->add_flag("--json", options->json, "Print one JSON document");
+  command->add_flag("--parse-special", options->parse_special,
+                    "Special tokens named in raw text become their ids");
+  command->footer(
+      "Examples:\n"
+      "  predgen tokenize --model checkpoints/demo --text \"Find me a table for two.\"\n"
+      "  predgen tokenize --model checkpoints/demo --messages chat.json --json");
+  command->callback([options, command] { run_tokenize(*options, *command); });
+}
+
+}  // namespace predgen

@@ -1,0 +1,23 @@
+#include "model/streaming_text.h"
+
+#include "model/utf8.h"
+
+namespace predgen {
+
+std::string StreamingText::push(TokenSpan tokens) {
+  pending_ += tokenizer_->decode(tokens);
+  const size_t length = complete_utf8_length(pending_);
+  const std::string complete = replace_ill_formed_utf8(pending_.substr(0, length));
+  pending_.erase(0, length);
+  text_ += complete;
+  return complete;
+}
+
+std::string StreamingText::finish() {
+  const std::string rest = replace_ill_formed_utf8(pending_);
+  pending_.clear();
+  text_ += rest;
+  return rest;
+}
+
+}  // namespace predgen

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/json.h"
+#include "model/string_map.h"
+#include "model/token_ids.h"
+
+namespace predgen {
+
+/// A tokenizer.json. The vocabulary is apart, because Json searches its keys one by one.
+struct TokenizerJson {
+  Json fields;                    // everything but model.vocab
+  StringMap<TokenId> vocabulary;  // model.vocab
+};
+
+/// UserError for a missing or malformed file, and for a "model" without usable "vocab".
+TokenizerJson read_tokenizer_json(const std::filesystem::path& file);
+
+}  // namespace predgen

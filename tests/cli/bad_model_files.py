@@ -1,0 +1,198 @@
+"""Damaged or unsuitable model folders: exit code 2 and one line on stderr that names the culprit."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
+from reference_models import PREDGEN, change_config, make_config, make_model, predgen  # noqa: E402
+from peft import LoraConfig, get_peft_model  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+failures = []
+
+
+def expect_refused(name, arguments, *parts):
+    run = subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True)
+    lines = run.stderr.strip().splitlines()
+    problem = None
+    if run.returncode != 2:
+        problem = f"exit code {run.returncode}"
+    elif len(lines) != 1 or run.stdout:
+        problem = f"{len(lines)} lines on stderr, {len(run.stdout)} characters on stdout"
+    elif not all(part in lines[0] for part in parts):
+        problem = f"does not name {parts}"
+    print("FAILED" if problem else "ok", name, problem or "", "|", run.stderr.strip())
+    if problem:
+        failures.append(name)
+
+
+class Workshop:
+    """A good model folder, spoiled anew for each case."""
+
+    def __init__(self, scratch):
+        self.scratch, self.count = scratch, 0
+        self.config = make_config(num_hidden_layers=1, hidden_size=32, intermediate_size=32)
+
+    def model(self, spoil=lambda folder: None):
+        self.count += 1
+        folder = self.scratch / f"model{self.count}"
+        make_model(self.config).save_pretrained(folder)
+        spoil(folder)
+        return folder
+
+    def adapter(self, spoil=lambda folder: None):
+        self.count += 1
+        folder = self.scratch / f"adapter{self.count}"
+        config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+        get_peft_model(make_model(self.config), config).save_pretrained(folder)
+        spoil(folder)
+        return folder
+
+
+def set_bytes(edit):
+    def apply(folder):
+        file = folder / "model.safetensors"
+        file.write_bytes(edit(file.read_bytes()))
+    return apply
+
+
+def set_weights(edit):
+    def apply(folder):
+        weights = load_file(folder / "model.safetensors")
+        edit(weights)
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    return apply
+
+
+def narrow_norm(weights):
+    weights["model.norm.weight"] = weights["model.norm.weight"][:31].clone()
+
+
+def set_adapter(**changes):
+    def apply(folder):
+        file = folder / "adapter_config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    return apply
+
+
+def check_models(workshop):
+    def refused(name, spoil, *parts):
+        folder = workshop.model(spoil)
+        expect_refused(name, ["score", "--model", folder, "--token-ids", "1,2"], str(folder), *parts)
+
+    refused("no weights", lambda f: (f / "model.safetensors").unlink(), "model.safetensors")
+    refused("truncated", set_bytes(lambda b: b[:-10]), "truncated")
+    refused("cut in the header", set_bytes(lambda b: b[:100]), "header", "truncated")
+    refused("header beyond the file", set_bytes(lambda b: struct.pack("<Q", 1 << 20) + b[8:]),
+            "header of 1048576 bytes")
+    refused("absurd header", set_bytes(lambda b: b"\xff" * 8 + b[8:]), "header")
+    refused("empty file", set_bytes(lambda b: b""), "empty")
+    refused("git-lfs pointer", set_bytes(lambda b: b"version https://git-lfs.github.com/spec/v1\n"),
+            "header")
+    refused("missing tensor", set_weights(lambda w: w.pop("model.norm.weight")),
+            "model.norm.weight", "missing")
+    refused("extra tensor", set_weights(lambda w: w.update(extra=w["model.norm.weight"].clone())),
+            "tensor extra")
+    refused("wrong shape", set_weights(narrow_norm), "model.norm.weight", "[31]", "[32]")
+    refused("unknown architecture", lambda f: change_config(f, architectures=["MambaForCausalLM"]),
+            "MambaForCausalLM", "Qwen2ForCausalLM")
+    refused("sliding window", lambda f: change_config(f, use_sliding_window=True),
+            "use_sliding_window")
+    refused("scaled positions", lambda f: change_config(
+        f, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e4}), "yarn")
+    refused("no config", lambda f: (f / "config.json").unlink(), "config.json")
+    refused("config is not JSON", lambda f: (f / "config.json").write_text("{"), "config.json")
+    empty = workshop.scratch / "empty"
+    empty.mkdir()
+    expect_refused("empty folder", ["score", "--model", empty, "--token-ids", "1"], str(empty))
+    expect_refused("no folder", ["score", "--model", empty / "x", "--token-ids", "1"], str(empty))
+
+
+def check_adapters(workshop):
+    base = workshop.model()
+
+    def refused(name, spoil, *parts):
+        adapter = workshop.adapter(spoil)
+        expect_refused(name, ["score", "--model", base, "--adapter", adapter, "--token-ids", "1,2"],
+                       str(adapter), *parts)
+
+    refused("adapter matches nothing", set_adapter(target_modules=["c_attn"]), "target_modules")
+    refused("left-over tensors", set_adapter(target_modules=["k_proj"]), "adapter_model.safetensors")
+    refused("wrong rank", set_adapter(r=3), "\"r\"")
+    refused("DoRA", set_adapter(use_dora=True), "use_dora")
+    refused("saved modules", set_adapter(modules_to_save=["lm_head"]), "modules_to_save")
+    refused("not LoRA", set_adapter(peft_type="IA3"), "IA3")
+    refused("no adapter weights", lambda f: (f / "adapter_model.safetensors").unlink(),
+            "adapter_model.safetensors")
+    refused("no adapter config", lambda f: (f / "adapter_config.json").unlink(),
+            "adapter_config.json")
+
+
+def check_inputs(workshop):
+    base = workshop.model()
+
+    def refused(name, arguments, *parts):
+        expect_refused(name, ["score", "--model", base, *arguments], *parts)
+
+    refused("id beyond the vocabulary", ["--token-ids", "1,199"], "199")
+    refused("negative id", ["--token-ids=-1"], "-1")
+    refused("ids that are words", ["--token-ids", "1,x"], "1,x")
+    refused("no ids", ["--token-ids", ""], "token")
+    refused("longer than the context", ["--token-ids", ",".join(["1"] * 257)], "257", "256")
+    refused("neither ids nor input", [], "--token-ids", "--input")
+    refused("missing input", ["--input", workshop.scratch / "none.jsonl"], "none.jsonl")
+    refused("unknown type", ["--token-ids", "1", "--dtype", "int4"], "int4")
+    refused("unknown device", ["--token-ids", "1", "--device", "tpu"], "tpu")
+    rows = workshop.scratch / "rows.jsonl"
+    rows.write_text('{"token_ids": [1]}\n{"token_ids": "x"}\n')
+    refused("malformed row", ["--input", rows], "rows.jsonl", "2")
+
+
+def check_export(workshop):
+    base, adapter = workshop.model(), workshop.adapter()
+
+    def refused(name, output, *parts):
+        expect_refused(name, ["export", "--model", base, "--adapter", adapter, "--output", output],
+                       *parts)
+
+    refused("output is not empty", base, "not empty")
+    refused("output is a file", base / "config.json", "not a folder")
+    refused("output below a file", base / "config.json" / "x", "config.json")
+    target = workshop.scratch / "target"
+    target.mkdir()
+    predgen("export", "--model", base, "--adapter", adapter, "--output", target)
+    assert (target / "model.safetensors").exists(), "an existing empty folder is used"
+    # An export that fails half-way leaves nothing behind: here a file of the source is unreadable.
+    broken = workshop.model(lambda f: (f / "note.txt").symlink_to("/proc/self/mem"))
+    before = sorted(os.listdir(workshop.scratch))
+    run = subprocess.run([PREDGEN, "export", "--model", str(broken), "--output",
+                          str(workshop.scratch / "half")], capture_output=True, text=True)
+    left = sorted(os.listdir(workshop.scratch))
+    print("ok" if run.returncode and left == before else "FAILED", "failed export |", run.stderr)
+    if run.returncode == 0 or left != before:
+        failures.append("failed export")
+    limited = f"ulimit -f 8; exec '{PREDGEN}' export --model '{base}' --output '{workshop.scratch}/big'"
+    run = subprocess.run(["bash", "-c", "trap '' XFSZ; " + limited], capture_output=True, text=True)
+    left = sorted(os.listdir(workshop.scratch))
+    print("ok" if run.returncode == 1 and left == before else "FAILED", "full disk |", run.stderr)
+    if run.returncode != 1 or left != before:
+        failures.append("full disk")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        workshop = Workshop(Path(name))
+        for part in (check_models, check_adapters, check_inputs, check_export):
+            part(workshop)
+    if failures:
+        print(len(failures), "failed:", failures)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

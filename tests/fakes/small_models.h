@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "model/transformer.h"
+
+namespace predgen {
+
+/// Grouped-query attention, tied head, weights large enough that outputs vary.
+inline ModelConfig small_config() {
+  ModelConfig config;
+  config.architecture = "Qwen2ForCausalLM";
+  config.vocab_size = 61;
+  config.hidden_size = 32;
+  config.intermediate_size = 48;
+  config.num_layers = 2;
+  config.num_heads = 4;
+  config.num_kv_heads = 2;
+  config.head_dim = 8;
+  config.max_positions = 128;
+  config.initializer_range = 0.3;
+  config.tie_word_embeddings = true;
+  config.qkv_bias = true;
+  return config;
+}
+
+inline std::unique_ptr<Transformer> small_model(uint64_t seed = 1) {
+  return Transformer::initialize(small_config(), seed, at::kFloat);
+}
+
+}  // namespace predgen

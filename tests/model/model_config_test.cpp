@@ -1,0 +1,124 @@
+#include "model/model_config.h"
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+Json version_4() {
+  return parse_json(R"({
+    "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+    "eos_token_id": 151645, "hidden_act": "silu", "hidden_size": 3584, "initializer_range": 0.02,
+    "intermediate_size": 18944, "max_position_embeddings": 32768, "max_window_layers": 28,
+    "model_type": "qwen2", "num_attention_heads": 28, "num_hidden_layers": 28,
+    "num_key_value_heads": 4, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0,
+    "sliding_window": 131072, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+    "transformers_version": "4.43.1", "use_cache": true, "use_sliding_window": false,
+    "vocab_size": 152064})",
+                    "test");
+}
+
+Json version_5() {
+  Json json = version_4();
+  for (const char* key : {"rope_theta", "torch_dtype", "sliding_window"}) json.erase(key);
+  json["dtype"] = "bfloat16";
+  json["sliding_window"] = nullptr;
+  json["layer_types"] = Json::array();
+  for (int i = 0; i < 28; ++i) json["layer_types"].push_back("full_attention");
+  json["rope_parameters"] = {{"rope_theta", 1e6}, {"rope_type", "default"}};
+  return json;
+}
+
+void check_qwen_7b(const ModelConfig& config) {
+  EXPECT_EQ(config.architecture, "Qwen2ForCausalLM");
+  EXPECT_EQ(config.head_dim, 128);
+  EXPECT_EQ(config.num_kv_heads, 4);
+  EXPECT_EQ(config.max_positions, 32768);
+  EXPECT_EQ(config.rope_theta, 1e6);
+  EXPECT_EQ(config.dtype, "bfloat16");
+  EXPECT_TRUE(config.qkv_bias);
+  EXPECT_FALSE(config.tie_word_embeddings);
+  EXPECT_EQ(config.num_parameters(), 7'615'616'512);
+}
+
+TEST(ModelConfig, ReadsBothSpellings) {
+  check_qwen_7b(ModelConfig::from_json(version_4(), "test"));
+  check_qwen_7b(ModelConfig::from_json(version_5(), "test"));
+}
+
+TEST(ModelConfig, WritesWhatItReads) {
+  const ModelConfig config = ModelConfig::from_json(version_5(), "test");
+  check_qwen_7b(ModelConfig::from_json(config.to_json(), "test"));
+  EXPECT_EQ(config.to_json(), ModelConfig::from_json(config.to_json(), "test").to_json());
+}
+
+TEST(ModelConfig, CountsParameters) {
+  int64_t count = 0;
+  for (const auto& [name, tensor] : small_model()->named_weights()) count += tensor.numel();
+  EXPECT_EQ(small_config().num_parameters(), count);
+}
+
+TEST(ModelConfig, FollowsTheReferenceWhereFieldsDisagree) {
+  Json json = version_4();
+  json["rope_parameters"] = {{"rope_theta", 5e5}, {"rope_type", "default"}};
+  EXPECT_EQ(ModelConfig::from_json(json, "test").rope_theta, 5e5);
+  json["rope_scaling"] = {{"type", "default"}};
+  EXPECT_EQ(ModelConfig::from_json(json, "test").rope_theta, 1e6);
+  json["num_key_value_heads"] = nullptr;
+  EXPECT_EQ(ModelConfig::from_json(json, "test").num_kv_heads, 28);
+  json["head_dim"] = 64;
+  EXPECT_EQ(ModelConfig::from_json(json, "test").head_dim, 64);
+}
+
+TEST(ModelConfig, RefusesByName) {
+  const auto refused = [](const char* key, const Json& value, const std::string& part) {
+    Json json = version_4();
+    json[key] = value;
+    expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
+                      {"config.json", key, part});
+  };
+  refused("architectures", Json::array({"GPT2LMHeadModel"}), "known: Qwen2ForCausalLM");
+  refused("architectures", Json::array({"Qwen2Model"}), "Qwen2Model");
+  refused("use_sliding_window", true, "true");
+  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}, "yarn");
+  refused("rope_scaling", {{"type", "linear"}, {"factor", 4.0}}, "linear");
+  refused("rope_parameters", {{"rope_type", "llama3"}}, "llama3");
+  refused("rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}, "full_attention");
+  refused("partial_rotary_factor", 0.5, "0.5");
+  refused("hidden_act", "gelu", "gelu");
+  refused("layer_types", Json::array({"full_attention"}), "each layer");
+  refused("quantization_config", {{"bits", 4}}, "not supported");
+  refused("hidden_size", 3585, "multiple");
+  refused("num_key_value_heads", 5, "multiple");
+  refused("head_dim", 127, "even");
+  refused("vocab_size", 0, "positive");
+  refused("vocab_size", "many", "positive");
+  refused("num_hidden_layers", -1, "positive");
+  refused("rms_norm_eps", 0.0, "positive");
+  refused("torch_dtype", "int8", "int8");
+  Json json = version_5();
+  json["layer_types"][27] = "sliding_attention";
+  expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
+                    {"layer_types", "sliding_attention"});
+  for (const char* key : {"vocab_size", "hidden_size", "num_key_value_heads"}) {
+    json = version_4();
+    json.erase(key);
+    expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {key, "missing"});
+  }
+}
+
+TEST(ModelConfig, NamesTheFolder) {
+  const TemporaryFolder folder;
+  expect_user_error([&] { ModelConfig::load(folder.path()); }, {"config.json"});
+  expect_user_error([&] { ModelConfig::load(folder / "none"); }, {"not a model folder"});
+  write_file(folder / "config.json", "{\"a\": }");
+  expect_user_error([&] { ModelConfig::load(folder.path()); }, {"config.json", "not valid JSON"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,128 @@
+"""Small random Qwen2 models made by `transformers`, and `predgen` run on them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+try:
+    import torch
+    from safetensors.torch import load_file
+    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+torch.set_num_threads(2)
+REPOSITORY = Path(__file__).resolve().parents[2]
+PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
+TOLERANCE = 1e-4  # of float32 logits
+THREADS = ["--threads", "2"]
+
+
+def make_config(**changes):
+    sizes = dict(vocab_size=199, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
+                 num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
+                 tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=None)
+    theta = changes.pop("rope_theta", 10000.0)
+    sizes.update(changes)
+    return Qwen2Config(rope_parameters={"rope_type": "default", "rope_theta": theta}, **sizes)
+
+
+def make_model(config, seed=0):
+    """Weights large enough that outputs vary; biases and norms are not left at 0 and 1, so that
+    forgetting one of them shows."""
+    torch.manual_seed(seed)
+    model = Qwen2ForCausalLM(config).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("bias"):
+                weight.normal_(0, 0.5)
+            elif "norm" in name:
+                weight.normal_(1, 0.2)
+            else:
+                weight.normal_(0, 0.3 if "embed" in name or "lm_head" in name else 0.15)
+    return model
+
+
+def to_version_4(folder):
+    """Rewrites config.json the way transformers 4 wrote it."""
+    file = Path(folder) / "config.json"
+    config = json.loads(file.read_text())
+    config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
+    config["torch_dtype"] = config.pop("dtype")
+    config.pop("layer_types", None)
+    config["sliding_window"] = 4096
+    config["use_sliding_window"] = False
+    config["transformers_version"] = "4.43.1"
+    file.write_text(json.dumps(config, indent=2))
+
+
+def change_config(folder, **changes):
+    file = Path(folder) / "config.json"
+    config = json.loads(file.read_text())
+    config.update(changes)
+    file.write_text(json.dumps(config))
+
+
+def load_reference(folder):
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+                                                attn_implementation="eager").eval()
+
+
+def random_rows(vocab_size, num_rows, length, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, vocab_size, (num_rows, length), generator=generator)
+
+
+def predgen(*arguments):
+    run = subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True)
+    assert run.returncode == 0, f"predgen {arguments}: {run.returncode}\n{run.stdout}{run.stderr}"
+    return run.stdout
+
+
+def predgen_logits(folder, ids, scratch, adapter=None):
+    """Float32 logits [T,V] of one row, and the log-probabilities that --json reports."""
+    file = Path(scratch) / "logits.safetensors"
+    more = ["--adapter", adapter] if adapter else []
+    out = predgen("score", "--model", folder, *more, "--token-ids", ",".join(map(str, ids.tolist())),
+                  "--device", "cpu", "--dtype", "fp32", "--json", "--logits", file, *THREADS)
+    result = json.loads(out)["results"][0]
+    assert result["token_ids"] == ids.tolist() and result["logprobs"][0] is None
+    return load_file(file)["logits"], torch.tensor(result["logprobs"][1:])
+
+
+@torch.no_grad()
+def reference_logits(model, ids):
+    return model(ids[None]).logits[0].float()
+
+
+def predgen_greedy(folder, rows, num_new, scratch):
+    file = Path(scratch) / "rows.jsonl"
+    file.write_text("".join(json.dumps({"token_ids": row.tolist()}) + "\n" for row in rows))
+    out = predgen("generate", "--model", folder, "--input", file, "--max-new-tokens", num_new,
+                  "--device", "cpu", "--dtype", "fp32", "--json", *THREADS)
+    return [result["token_ids"] for result in json.loads(out)["results"]]
+
+
+@torch.no_grad()
+def reference_greedy(model, rows, num_new):
+    """Plain greedy decoding, and the smallest lead of a chosen token over the next."""
+    ids, margin, cache = rows, float("inf"), None
+    step = ids
+    for _ in range(num_new):
+        out = model(step, past_key_values=cache, use_cache=True)
+        cache = out.past_key_values
+        top = out.logits[:, -1].float().topk(2)
+        margin = min(margin, (top.values[:, 0] - top.values[:, 1]).min().item())
+        step = top.indices[:, :1]
+        ids = torch.cat([ids, step], 1)
+    return ids[:, rows.shape[1]:].tolist(), margin
+
+
+def check(condition, message):
+    if not condition:
+        print("FAILED:", message)
+        sys.exit(1)
+    print("ok:", message)
