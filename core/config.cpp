@@ -1,0 +1,183 @@
+#include "core/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/config_tree.h"
+#include "core/config_value.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/suggest.h"
+
+namespace predgen {
+
+ConfigReader::ConfigReader(std::shared_ptr<Document> document, std::shared_ptr<Node> node)
+    : document_(std::move(document)), node_(std::move(node)) {}
+
+ConfigReader ConfigReader::load(const std::filesystem::path& file,
+                                const std::vector<std::string>& overrides) {
+  return parse(read_file(file), file.string(), overrides);
+}
+
+ConfigReader ConfigReader::parse(const std::string& yaml, const std::string& name,
+                                 const std::vector<std::string>& overrides) {
+  auto document = std::make_shared<Document>();
+  document->file = name;
+  auto root = document->parse(yaml);
+  for (const std::string& text : overrides) document->apply_override(*root, text);
+  return ConfigReader(std::move(document), std::move(root));
+}
+
+template <typename T>
+void ConfigReader::optional(const std::string& key, T& value) {
+  if (const auto child = node_->find(key)) {
+    const auto read = [&]<typename U>(const Node& node, U& result) {
+      try {
+        if (node.kind == Node::Kind::kScalar) {
+          if (const auto parsed = parse_value<U>(node.text, node.quoted)) {
+            result = *parsed;
+            return true;
+          }
+        }
+        document_->add(node, fmt::format("\"{}\" must be {}, not {}", node.key, value_kind<U>(),
+                                         node.described()));
+      } catch (const UserError& error) {
+        document_->add(node, fmt::format("\"{}\": {}", node.key, error.what()));
+      }
+      return false;
+    };
+    if constexpr (IsVector<T>::value) {
+      if (child->kind == Node::Kind::kList) {
+        T values;
+        bool good = true;
+        for (const auto& item : child->items) {
+          typename T::value_type one{};
+          good = read(*item, one) && good;
+          values.push_back(std::move(one));
+        }
+        if (good) value = std::move(values);
+      } else {
+        document_->add(*child, fmt::format("\"{}\" must be a list such as [a, b], not {}",
+                                           child->key, child->described()));
+      }
+    } else {
+      read(*child, value);
+    }
+  }
+  node_->set_answer(key, value_yaml(value));
+}
+
+template <typename T>
+void ConfigReader::required(const std::string& key, T& value) {
+  if (!node_->find(key)) {
+    document_->add(*node_, fmt::format("\"{}\" is missing", node_->child_key(key)));
+  }
+  optional(key, value);
+}
+
+template <typename T>
+void ConfigReader::optional(const std::string& key, T& value, T lowest, T highest) {
+  const T before = value;
+  optional(key, value);
+  if (node_->find(key) && !(value >= lowest && value <= highest)) {
+    problem(key, fmt::format("{}, not {}", bounds_text(lowest, highest), value));
+    value = before;
+  }
+}
+
+#define PREDGEN_CONFIG_TYPE(...)                                                             \
+  template void ConfigReader::optional<__VA_ARGS__>(const std::string&, __VA_ARGS__&);       \
+  template void ConfigReader::required<__VA_ARGS__>(const std::string&, __VA_ARGS__&);       \
+  template void ConfigReader::optional<std::vector<__VA_ARGS__>>(const std::string&,         \
+                                                                 std::vector<__VA_ARGS__>&); \
+  template void ConfigReader::required<std::vector<__VA_ARGS__>>(const std::string&,         \
+                                                                 std::vector<__VA_ARGS__>&)
+PREDGEN_CONFIG_TYPE(bool);
+PREDGEN_CONFIG_TYPE(int64_t);
+PREDGEN_CONFIG_TYPE(double);
+PREDGEN_CONFIG_TYPE(std::string);
+PREDGEN_CONFIG_TYPE(std::filesystem::path);
+#undef PREDGEN_CONFIG_TYPE
+template void ConfigReader::optional<int64_t>(const std::string&, int64_t&, int64_t, int64_t);
+template void ConfigReader::optional<double>(const std::string&, double&, double, double);
+
+std::string ConfigReader::choose(const std::string& key, const std::string& current,
+                                 const std::vector<std::string>& names) {
+  std::string word = current;
+  if (const auto child = node_->find(key)) {
+    if (child->kind != Node::Kind::kScalar) {
+      problem(key,
+              fmt::format("must be one of {}, not {}", fmt::join(names, ", "), child->described()));
+    } else if (std::find(names.begin(), names.end(), child->text) == names.end()) {
+      problem(key, fmt::format("is not one of {}: {} ({})", fmt::join(names, ", "), child->text,
+                               suggest(child->text, names)));
+    } else {
+      word = child->text;
+    }
+  }
+  node_->set_answer(key, value_yaml(word));
+  return word;
+}
+
+bool ConfigReader::has(const std::string& key) const {
+  node_->asked.push_back(key);
+  return node_->find(key) != nullptr;
+}
+
+ConfigReader ConfigReader::section(const std::string& key) {
+  if (const Node::Answer* known = node_->answer(key)) {
+    if (const auto* section = std::get_if<Node::Child>(known)) {
+      return ConfigReader(document_, *section);
+    }
+  }
+  auto child = node_->find(key);
+  if (!child || child->kind != Node::Kind::kMapping) {
+    if (child && child->kind != Node::Kind::kNull) {
+      problem(key, fmt::format("must be a mapping, not {}", child->described()));
+    }
+    child = std::make_shared<Node>();
+    child->kind = Node::Kind::kMapping;
+    child->key = node_->child_key(key);
+    child->where = node_->where;
+    child->line = node_->line;
+  }
+  node_->set_answer(key, child);
+  return ConfigReader(document_, child);
+}
+
+std::vector<ConfigReader> ConfigReader::sections(const std::string& key) {
+  std::vector<ConfigReader> readers;
+  std::vector<Node::Child> children;
+  const auto list = node_->find(key);
+  if (list && list->kind != Node::Kind::kList) {
+    problem(key, fmt::format("must be a list of mappings, not {}", list->described()));
+  } else if (list) {
+    for (const Node::Child& item : list->items) {
+      if (item->kind != Node::Kind::kMapping) {
+        document_->add(
+            *item, fmt::format("\"{}\" must be a mapping, not {}", item->key, item->described()));
+        continue;
+      }
+      children.push_back(item);
+      readers.push_back(ConfigReader(document_, item));
+    }
+  }
+  node_->set_answer(key, std::move(children));
+  return readers;
+}
+
+void ConfigReader::problem(const std::string& key, const std::string& message) {
+  const auto child = node_->find(key);
+  document_->add(child ? *child : *node_, fmt::format("\"{}\" {}", node_->child_key(key), message));
+}
+
+void ConfigReader::finish() {
+  document_->find_unknown_keys(*node_);
+  if (!document_->problems.empty()) document_->fail();
+}
+
+std::string ConfigReader::resolved() const { return node_->to_yaml(0); }
+
+}  // namespace predgen

@@ -39,7 +39,9 @@ std::string read_file(const fs::path& file) {
 
 void publish_file(const fs::path& temporary, const fs::path& file) {
   sync_path(temporary, O_RDONLY);
-  fs::rename(temporary, file);
+  std::error_code error;
+  fs::rename(temporary, file, error);
+  if (error) throw Error("cannot write {}: {}", file.string(), error.message());
   sync_path(file.has_parent_path() ? file.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
 }
 

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/config.h"
+
+namespace YAML {
+class Node;
+}
+
+namespace predgen {
+
+// The inside of ConfigReader: a file as a tree of nodes, with the place of each.
+
+/// What all readers of one file share.
+struct ConfigReader::Document {
+  struct Problem {
+    int line;  // overrides sort last
+    std::string text;
+  };
+  std::string file;
+  std::vector<Problem> problems;
+
+  /// UserError if it is not one YAML mapping.
+  std::shared_ptr<Node> parse(const std::string& yaml);
+  void apply_override(Node& root, const std::string& text);
+  void add(const Node& at, const std::string& message);
+  /// Adds a problem for every key below `node` that nobody read.
+  void find_unknown_keys(const Node& node);
+  /// Throws all problems, in the order of lines.
+  [[noreturn]] void fail() const;
+
+ private:
+  std::shared_ptr<Node> convert(const YAML::Node& yaml, const std::string& key, int depth);
+  std::shared_ptr<Node> parse_override(const Node& place, const std::string& key,
+                                       const std::string& value);
+};
+
+/// A piece of the file, and beside it what the program asked of it.
+struct ConfigReader::Node {
+  enum class Kind { kNull, kScalar, kList, kMapping };
+  using Child = std::shared_ptr<Node>;
+  // A value as YAML text, a section, or a list of sections.
+  using Answer = std::variant<std::string, Child, std::vector<Child>>;
+
+  Kind kind = Kind::kNull;
+  std::string key;    // full name: "lora.rank"; empty for the whole file
+  std::string where;  // "train.yaml:7" or the override
+  int line = 0;
+  std::string text;  // of a scalar
+  bool quoted = false;
+  std::vector<std::pair<std::string, Child>> entries;  // of a mapping
+  std::vector<Child> items;                            // of a list
+
+  std::vector<std::pair<std::string, Answer>> answers;  // what was read, in that order
+  std::vector<std::string> asked;                       // keys that has() was called with
+
+  Child find(const std::string& name) const {
+    for (const auto& [entry, child] : entries) {
+      if (entry == name) return child;
+    }
+    return nullptr;
+  }
+  Answer* answer(const std::string& name) {
+    for (auto& [entry, value] : answers) {
+      if (entry == name) return &value;
+    }
+    return nullptr;
+  }
+  void set_answer(const std::string& name, Answer value) {
+    if (Answer* known = answer(name)) {
+      *known = std::move(value);
+    } else {
+      answers.emplace_back(name, std::move(value));
+    }
+  }
+  std::string child_key(const std::string& name) const {
+    return key.empty() ? name : key + "." + name;
+  }
+  /// For messages: "a list", "7".
+  std::string described() const;
+  void set_place(const Node& place);  // here and below
+  /// What was read, as YAML.
+  std::string to_yaml(int indent) const;
+};
+
+}  // namespace predgen

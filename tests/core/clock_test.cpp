@@ -1,0 +1,59 @@
+#include "core/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace predgen {
+namespace {
+
+using Computation = VirtualClock::Computation;
+
+/// Some real time, without sleeping.
+void spend(Seconds amount) {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(amount);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+TEST(VirtualClock, CostTableTimeMovesOnlyWhenTold) {
+  VirtualClock clock(Computation::kCostTable);
+  spend(Seconds(0.002));
+  EXPECT_EQ(clock.now().count(), 0);
+  clock.advance(Seconds(0.25));
+  clock.advance(Seconds(0.5));
+  EXPECT_EQ(clock.now().count(), 0.75);
+  clock.sleep_until(Seconds(100));
+  EXPECT_EQ(clock.now().count(), 100);
+  clock.sleep_until(Seconds(50));
+  EXPECT_EQ(clock.now().count(), 100) << "time never goes back";
+  clock.exclude(Seconds(10));
+  EXPECT_EQ(clock.now().count(), 100) << "exclude is for measured time";
+}
+
+TEST(VirtualClock, MeasuredTimeCountsWorkAndJumpsOverSleep) {
+  VirtualClock clock(Computation::kMeasured);
+  const auto real_start = std::chrono::steady_clock::now();
+  spend(Seconds(0.002));
+  EXPECT_GE(clock.now().count(), 0.002);
+  clock.advance(Seconds(1000));
+  EXPECT_LT(clock.now().count(), 1000) << "the price was already measured";
+  clock.sleep_until(Seconds(5000));
+  EXPECT_GE(clock.now().count(), 5000);
+  EXPECT_LT(std::chrono::steady_clock::now() - real_start, std::chrono::seconds(1000));
+  clock.exclude(Seconds(4000));
+  EXPECT_LT(clock.now().count(), 5000);
+  EXPECT_GE(clock.now().count(), 1000);
+}
+
+TEST(SystemClock, SleepReachesTheTimeAndThePastCostsNothing) {
+  SystemClock clock;
+  clock.sleep_until(Seconds(-1));
+  const Seconds wanted = clock.now() + Seconds(0.003);
+  clock.sleep_until(wanted);
+  EXPECT_GE(clock.now(), wanted);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,123 @@
+#include "core/files.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "predgen_files_XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  size_t num_files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, WritesAndReadsBytes) {
+  const std::string bytes("a\0b\n\xff", 5);
+  write_file(folder_ / "x", bytes);
+  EXPECT_EQ(read_file(folder_ / "x"), bytes);
+  write_file(folder_ / "x", "");
+  EXPECT_EQ(read_file(folder_ / "x"), "");
+  EXPECT_EQ(num_files(), 1u) << "a temporary file was left";
+}
+
+TEST_F(Files, ReadErrorsNameTheFile) {
+  EXPECT_THROW(read_file(folder_ / "absent"), UserError);
+  try {
+    read_file(folder_);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(folder_.string()));
+    EXPECT_THAT(error.what(), HasSubstr("folder"));
+  }
+}
+
+TEST_F(Files, AFailedWriteLeavesNothing) {
+  write_file(folder_ / "file", "old");
+  EXPECT_THROW(write_file(folder_ / "file" / "below", "new"), Error);
+  EXPECT_THROW(write_file(folder_ / "absent" / "file", "new"), Error);
+  EXPECT_EQ(read_file(folder_ / "file"), "old");
+  EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(Files, AFullDiskKeepsTheOldFile) {
+  write_file(folder_ / "file", "old");
+  // A limit on the size of files fails writes as a full disk does, for root too.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{4096, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  std::string message;
+  try {
+    write_file(folder_ / "file", std::string(1 << 20, 'x'));
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_THAT(message, HasSubstr((folder_ / "file").string()));
+  EXPECT_EQ(read_file(folder_ / "file"), "old");
+  EXPECT_EQ(num_files(), 1u) << "the temporary file was left";
+}
+
+TEST_F(Files, AFailedRenameKeepsTheTargetAndRemovesTheTemporary) {
+  make_folder(folder_ / "target" / "inside");
+  EXPECT_THROW(write_file(folder_ / "target", "new"), Error);
+  EXPECT_TRUE(fs::is_directory(folder_ / "target" / "inside"));
+  EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(Files, PublishRenames) {
+  std::ofstream(folder_ / "part") << "new";
+  write_file(folder_ / "whole", "old");
+  publish_file(folder_ / "part", folder_ / "whole");
+  EXPECT_EQ(read_file(folder_ / "whole"), "new");
+  EXPECT_FALSE(fs::exists(folder_ / "part"));
+  EXPECT_THROW(publish_file(folder_ / "part", folder_ / "whole"), Error);
+  EXPECT_EQ(read_file(folder_ / "whole"), "new");
+}
+
+TEST_F(Files, MakesFoldersWithParents) {
+  make_folder(folder_ / "a" / "b");
+  make_folder(folder_ / "a" / "b");
+  EXPECT_TRUE(fs::is_directory(folder_ / "a" / "b"));
+  write_file(folder_ / "file", "x");
+  EXPECT_THROW(make_folder(folder_ / "file"), UserError);
+  EXPECT_THROW(make_folder(folder_ / "file" / "below"), UserError);
+}
+
+TEST(ExpandVariables, UsesTheEnvironmentOrTheFallback) {
+  setenv("PREDGEN_TEST_A", "alpha", 1);
+  setenv("PREDGEN_TEST_EMPTY", "", 1);
+  unsetenv("PREDGEN_TEST_NONE");
+  EXPECT_EQ(expand_variables("no variables, $A, $"), "no variables, $A, $");
+  EXPECT_EQ(expand_variables("${PREDGEN_TEST_A}/${PREDGEN_TEST_A}x"), "alpha/alphax");
+  EXPECT_EQ(expand_variables("${PREDGEN_TEST_A:-beta}"), "alpha");
+  EXPECT_EQ(expand_variables("${PREDGEN_TEST_NONE:-beta}/y"), "beta/y");
+  EXPECT_EQ(expand_variables("${PREDGEN_TEST_NONE:-}"), "");
+  EXPECT_EQ(expand_variables("${PREDGEN_TEST_EMPTY:-beta}"), "beta");
+  EXPECT_THROW(expand_variables("${PREDGEN_TEST_NONE}"), UserError);
+  EXPECT_THROW(expand_variables("${PREDGEN_TEST_A"), UserError);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,60 @@
+#include "core/json.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace predgen {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+template <typename Function>
+std::string error_of(Function function) {
+  try {
+    function();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Json, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(parse_json(R"({"b": 1, "a": 2})", "x").dump(), R"({"b":1,"a":2})");
+}
+
+TEST(Json, SyntaxErrorsNameThePlace) {
+  for (const char* bad : {"", "{", "{\"a\": }", "[1,]", "nul", "{} {}", "\"\xff\""}) {
+    EXPECT_THAT(error_of([&] { parse_json(bad, "rows.jsonl:3"); }),
+                AllOf(HasSubstr("rows.jsonl:3: not valid JSON"), testing::Not(HasSubstr("\n"))))
+        << bad;
+  }
+}
+
+TEST(Json, ReadsFiles) {
+  const std::string file = testing::TempDir() + "predgen_json_test.json";
+  write_file(file, "{\"a\": [1, 2]}");
+  EXPECT_EQ(read_json(file).at("a").at(1), 2);
+  write_file(file, "{\"a\": [1, 2}");
+  EXPECT_THAT(error_of([&] { read_json(file); }), HasSubstr(file));
+  EXPECT_THROW(read_json(file + ".absent"), UserError);
+}
+
+TEST(Json, GetNamesTheKey) {
+  const Json object = parse_json(R"({"n": 3, "text": "x"})", "x");
+  EXPECT_EQ(json_get<int>(object, "n", "config.json"), 3);
+  EXPECT_EQ(json_get<std::string>(object, "text", "config.json"), "x");
+  EXPECT_EQ(error_of([&] { json_get<int>(object, "m", "config.json"); }),
+            "config.json: \"m\" is missing");
+  EXPECT_THAT(error_of([&] { json_get<int>(object, "text", "config.json"); }),
+              HasSubstr("config.json: \"text\""));
+  EXPECT_THAT(error_of([&] { json_get<std::string>(object, "n", "config.json"); }),
+              HasSubstr("config.json: \"n\""));
+  EXPECT_THAT(error_of([&] { json_get<int>(Json::array(), "n", "config.json"); }),
+              HasSubstr("config.json: \"n\""));
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,24 @@
+#include "core/suggest.h"
+
+#include <gtest/gtest.h>
+
+namespace predgen {
+namespace {
+
+const std::vector<std::string> kValid{"learning_rate", "lora", "rank", "seed", "b", "batch_size"};
+
+TEST(Suggest, FindsTheNearestWord) {
+  EXPECT_EQ(suggest("learning-rate", kValid), "did you mean \"learning_rate\"?");
+  EXPECT_EQ(suggest("learnin_rat", kValid), "did you mean \"learning_rate\"?");
+  EXPECT_EQ(suggest("loar", kValid), "did you mean \"lora\"?");
+  EXPECT_EQ(suggest("sede", {"used", "seed"}), "did you mean \"seed\"?") << "a swap is one step";
+}
+
+TEST(Suggest, NamesAllWordsWhenNoneIsNear) {
+  EXPECT_EQ(suggest("optimizer", kValid),
+            "valid here: learning_rate, lora, rank, seed, b, batch_size");
+  EXPECT_EQ(suggest("x", {}), "nothing is read here");
+}
+
+}  // namespace
+}  // namespace predgen
