@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +22,8 @@ enum class InputTimeWork { kCascade, kPrefill, kSpeculate };
 struct TurnConfig {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kNatural;
-  int64_t max_draft_tokens = 64;   // then idle until the next event
-  int64_t max_new_tokens = 256;    // of the whole answer
+  int64_t max_draft_tokens = 64;  // then idle until the next event
+  int64_t max_new_tokens = 256;   // of the whole answer
 };
 
 /// The metrics of DESIGN section 2; times in seconds, null when the answer is empty.
@@ -65,15 +67,37 @@ class Conversation {
  public:
   /// `system_prompt` empty: none. The model is wrapped by the caller if passes shall be priced
   /// (PricedModel).
-  Conversation(const TurnConfig& config, const Tokenizer& tokenizer, InputTimeSpeculator& speculator,
-               Speaker& speaker, Clock& clock, const std::string& system_prompt);
+  Conversation(const TurnConfig& config, const Tokenizer& tokenizer,
+               InputTimeSpeculator& speculator, Speaker& speaker, Clock& clock,
+               const std::string& system_prompt);
 
-  /// Replaces the history (user and assistant messages in turn) and prefills its cache; the time
-  /// for that is not part of a turn.
+  /// Replaces the history (user and assistant messages in turn) and prefills its cache together
+  /// with the system prompt; the time for that is not part of a turn. Without this call the first
+  /// turn's first pass runs the system prompt.
   void set_history(const std::vector<Message>& history);
 
-  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended.
+  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
+  /// a final transcript. Times in the result are the clock's.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {});
+
+ private:
+  TokenIds render(const std::string& user_text) const;
+  /// Work on a transcript that is not final; returns as soon as a newer one is there.
+  void work_ahead(const Transcript& heard, TranscriptSource& source, const TurnObserver& observer,
+                  TurnResult& result);
+  void draft_answer(const Transcript& heard, TranscriptSource& source, const TurnObserver& observer,
+                    TurnResult& result);
+  /// Verifies the draft against the final transcript, says and shows the whole answer.
+  void answer(const Transcript& heard, const TurnObserver& observer, TurnResult& result);
+  void remember(const TurnResult& result);
+
+  TurnConfig config_;
+  const Tokenizer& tokenizer_;
+  InputTimeSpeculator& speculator_;
+  Speaker& speaker_;
+  Clock& clock_;
+  std::string system_prompt_;
+  std::vector<Message> history_;  // the system prompt first, if there is one
 };
 
 }  // namespace predgen

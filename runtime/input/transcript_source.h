@@ -11,9 +11,9 @@ namespace predgen {
 /// Everything heard of one turn so far. Not a delta: a later one may change earlier words.
 struct Transcript {
   std::string text;
-  int64_t revision = 0;  // 1, 2, .. over the life of a source
-  Seconds time{0};       // when it arrived
-  bool is_final = false; // the user has stopped; an event of its own even if the text repeats
+  int64_t revision = 0;   // 1, 2, .. over the life of a source
+  Seconds time{0};        // when it arrived
+  bool is_final = false;  // the user has stopped; an event of its own even if the text repeats
 };
 
 /// The user's words as they arrive: typed text, a recording, stdin. The runtime sees nothing that
@@ -27,6 +27,7 @@ class TranscriptSource {
   virtual std::optional<Transcript> latest(Seconds now) = 0;
 
   /// Waits until a transcript newer than `revision` has arrived and returns the newest.
+  /// A final one that was returned ends its turn: neither it nor what came before is given again.
   /// Nothing: the input has ended.
   virtual std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) = 0;
 };

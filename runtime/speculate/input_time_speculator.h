@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <string_view>
 
 #include "model/tokenizer.h"
 #include "runtime/generate/generator.h"
@@ -40,8 +43,34 @@ class InputTimeSpeculator {
   /// The answer so far, stop token included. Valid until the next call.
   TokenSpan answer() const;
 
-  /// Forgets the answer, keeps the cached prompt: the next turn starts.
+  /// Forgets the answer, keeps what is cached: the next turn starts. The answer's own tokens stay
+  /// cached too, as a history that holds them will want.
   void reset_answer();
+
+  /// Passes run so far; inside `on_tokens` it counts the pass that gave the tokens.
+  int64_t num_forward_passes() const { return num_forward_passes_; }
+
+ private:
+  bool is_current(TokenSpan prompt) const;
+  /// Keeps the cached ids that `prompt` shares; the rest of it is pending then. Drops the answer.
+  int64_t replace_prompt(TokenSpan prompt);
+  /// The answer to an unchanged prompt, without a pass.
+  void reuse(const GenerationConfig& config, SpeculationStep& step);
+  /// The answer to a changed prompt as far as one pass gives it; returns a guess at what follows.
+  TokenIds verify(TokenSpan prompt, std::string_view prompt_text, const GenerationConfig& config,
+                  SpeculationStep& step);
+  void leave_last_pending();
+
+  const LanguageModel& model_;
+  Verifier& verifier_;
+  Generator& generator_;
+  std::function<int64_t(TokenSpan)> first_sentence_length_;
+
+  Sequence sequence_;  // prompt and answer; before the first update no tokens
+  size_t prompt_length_ = 0;
+  bool verified_ = true;               // false: the pass that should check the answer failed
+  std::optional<TokenId> saved_next_;  // follows a prompt that is cached whole and unanswered
+  int64_t num_forward_passes_ = 0;
 };
 
 }  // namespace predgen

@@ -12,10 +12,10 @@ namespace predgen {
 // Shapes: D draft tokens, V vocabulary.
 
 struct Draft {
-  TokenSpan tokens;              // D >= 1 answer tokens guessed from an earlier prompt
-  at::Tensor logits_DV;          // row i: the model's prediction for tokens[i], given the new prompt
-  int64_t first_sentence = 0;    // tokens of the first sentence; beyond it only argmax is accepted
-  TokenSpan stop_tokens;         // accepted only as argmax
+  TokenSpan tokens;            // D >= 1 answer tokens guessed from an earlier prompt
+  at::Tensor logits_DV;        // row i: the model's prediction for tokens[i], given the new prompt
+  int64_t first_sentence = 0;  // tokens of the first sentence; beyond it only argmax is accepted
+  TokenSpan stop_tokens;       // accepted only as argmax
   std::string_view prompt_text;  // the user's words so far
 };
 

@@ -1,0 +1,27 @@
+#include "runtime/generate/autoregressive_generator.h"
+
+#include "runtime/generate/sequence_pass.h"
+
+namespace predgen {
+
+AutoregressiveGenerator::AutoregressiveGenerator(const LanguageModel& model,
+                                                 std::optional<SamplingConfig> sampling)
+    : model_(model) {
+  if (sampling) sampler_.emplace(*sampling);
+}
+
+GenerationResult AutoregressiveGenerator::generate(Sequence& sequence, TokenSpan /*guess*/,
+                                                   const GenerationConfig& config,
+                                                   const TokenCallback& on_tokens) {
+  GenerationResult result;
+  while (has_room(sequence, config, result)) {
+    const at::Tensor logits_1V = run_pending(model_, sequence, {});
+    ++result.num_forward_passes;
+    const TokenIds next =
+        sampler_ ? TokenIds{sampler_->sample(logits_1V[0])} : argmax_rows(logits_1V);
+    if (!commit_tokens(sequence, next, config, on_tokens, result)) break;
+  }
+  return result;
+}
+
+}  // namespace predgen

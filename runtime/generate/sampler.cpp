@@ -1,0 +1,59 @@
+#include "runtime/generate/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace predgen {
+
+TokenIds argmax_rows(const at::Tensor& logits_NV) {
+  const at::Tensor best_N = logits_NV.argmax(-1).to(at::kCPU).contiguous();
+  const int64_t* best = best_N.data_ptr<int64_t>();
+  return TokenIds(best, best + best_N.numel());
+}
+
+void SamplingConfig::validate() const {
+  if (!(temperature > 0) || !std::isfinite(temperature)) {
+    throw UserError("temperature is {}, but must be above 0 (leave it out for greedy decoding)",
+                    temperature);
+  }
+  if (top_k < 0) throw UserError("top-k is {}, but must be 0 (all) or more", top_k);
+  if (!(top_p > 0 && top_p <= 1)) throw UserError("top-p is {}, but must be in (0, 1]", top_p);
+}
+
+Sampler::Sampler(const SamplingConfig& config) : config_(config), random_(config.seed, "sampler") {
+  config.validate();
+}
+
+TokenId Sampler::sample(const at::Tensor& logits_V) {
+  const at::Tensor scaled_V = logits_V.to(at::kCPU, at::kDouble) / config_.temperature;
+  // Stable: equals stay in the order of their ids.
+  const auto [sorted_V, ids_V] = scaled_V.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const at::Tensor sorted = sorted_V.contiguous(), ids = ids_V.contiguous();
+  const double* logits = sorted.data_ptr<double>();
+  int64_t kept = sorted.numel();
+  if (config_.top_k > 0) {
+    // Equals of the k-th stay, as in transformers.
+    for (int64_t i = std::min(config_.top_k, kept); i < kept; ++i) {
+      if (logits[i] < logits[i - 1]) kept = i;
+    }
+  }
+  std::vector<double> weights(static_cast<size_t>(kept));
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = std::exp(logits[i] - logits[0]);
+  double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (config_.top_p < 1) {
+    double sum = 0;
+    size_t n = 0;
+    while (n < weights.size() && sum < config_.top_p * total) sum += weights[n++];
+    weights.resize(std::max<size_t>(n, 1));
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+  double left = random_.uniform() * total;
+  size_t chosen = 0;
+  while (chosen + 1 < weights.size() && left >= weights[chosen]) left -= weights[chosen++];
+  return ids.data_ptr<int64_t>()[chosen];
+}
+
+}  // namespace predgen

@@ -1,0 +1,134 @@
+#include "runtime/input/stdin_source.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kPollMilliseconds = 50;  // how late the reader sees that it shall stop
+
+}  // namespace
+
+StdinSource::StdinSource(int fd, Format format, const Clock& clock)
+    : fd_(fd), format_(format), clock_(clock) {
+  if (format_ == Format::kAuto && isatty(fd)) format_ = Format::kPlainText;
+  reader_ = std::thread([this] {
+    std::exception_ptr failure;
+    try {
+      read_all();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    if (!failure && !transcripts_.empty() && !transcripts_.back().is_final) {
+      push_locked(transcripts_.back().text, true);
+    }
+    failure_ = failure;
+    ended_ = true;
+    arrived_.notify_all();
+  });
+}
+
+StdinSource::~StdinSource() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  reader_.join();
+}
+
+void StdinSource::read_all() {
+  std::string pending;
+  char buffer[4096];
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    pollfd poller{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (poll(&poller, 1, kPollMilliseconds) <= 0) continue;
+    const ssize_t count = read(fd_, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw Error("cannot read the input: {}", std::strerror(errno));
+    if (count == 0) break;
+    pending.append(buffer, static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = pending.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      take_line(pending.substr(begin, end - begin));
+    }
+    pending.erase(0, begin);
+  }
+  if (!pending.empty()) take_line(pending);
+}
+
+void StdinSource::take_line(const std::string& line) {
+  ++line_number_;
+  const size_t first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return;
+  if (format_ == Format::kAuto) {
+    format_ = line[first] == '{' ? Format::kJsonLines : Format::kPlainText;
+  }
+  if (format_ == Format::kPlainText) {
+    push(line.substr(first, line.find_last_not_of(" \t\r") - first + 1), true);
+    return;
+  }
+  const TranscriptLine parsed =
+      parse_transcript_line(line, fmt::format("input line {}", line_number_));
+  if (!filter_.is_stale(parsed)) push(parsed.text, parsed.is_final);
+}
+
+void StdinSource::push(const std::string& text, bool is_final) {
+  const std::lock_guard lock(mutex_);
+  push_locked(text, is_final);
+}
+
+void StdinSource::push_locked(const std::string& text, bool is_final) {
+  transcripts_.push_back(
+      {.text = text, .revision = ++num_transcripts_, .time = clock_.now(), .is_final = is_final});
+  arrived_.notify_all();
+}
+
+std::optional<Transcript> StdinSource::newest_locked(Seconds now) const {
+  std::optional<Transcript> newest;
+  for (const Transcript& transcript : transcripts_) {
+    if (transcript.time > now) break;
+    newest = transcript;
+    if (transcript.is_final) break;
+  }
+  return newest;
+}
+
+std::optional<Transcript> StdinSource::latest(Seconds now) {
+  throw_if_interrupted();
+  const std::lock_guard lock(mutex_);
+  return newest_locked(now);
+}
+
+std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock& clock) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    throw_if_interrupted();
+    std::optional<Transcript> newest = newest_locked(clock.now());
+    if (newest && newest->revision > revision) {
+      while (newest->is_final && !transcripts_.empty() &&
+             transcripts_.front().revision <= newest->revision) {
+        transcripts_.pop_front();
+      }
+      return newest;
+    }
+    if (ended_) {
+      if (failure_) std::rethrow_exception(failure_);
+      return std::nullopt;
+    }
+    arrived_.wait_for(lock, std::chrono::milliseconds(kPollMilliseconds));
+  }
+}
+
+}  // namespace predgen

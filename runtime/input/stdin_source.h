@@ -1,0 +1,56 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runtime/input/transcript_lines.h"
+#include "runtime/input/transcript_source.h"
+
+namespace predgen {
+
+/// Live input: a person at a terminal or a recogniser behind a pipe. A thread reads lines and
+/// stamps them with the clock; "time" in a line is ignored. Input that ends without a final
+/// transcript makes the last one final.
+class StdinSource : public TranscriptSource {
+ public:
+  /// kAuto: JSON lines unless it is a terminal or the first line does not begin with '{'.
+  /// kPlainText: a line is a whole turn; blank lines are skipped.
+  enum class Format { kAuto, kJsonLines, kPlainText };
+
+  /// Reads file descriptor `fd`, which stays the caller's. The clock is read by the thread too: a
+  /// SystemClock.
+  StdinSource(int fd, Format format, const Clock& clock);
+  ~StdinSource() override;
+
+  /// wait_newer() throws the UserError of a malformed line, which names its number, once everything
+  /// in front of it was taken. Both throw Interrupted on Ctrl-C.
+  std::optional<Transcript> latest(Seconds now) override;
+  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+
+ private:
+  void read_all();
+  void take_line(const std::string& line);
+  void push(const std::string& text, bool is_final);
+  void push_locked(const std::string& text, bool is_final);
+  std::optional<Transcript> newest_locked(Seconds now) const;
+
+  const int fd_;
+  Format format_;  // used by the reader only, as the next three
+  const Clock& clock_;
+  int64_t line_number_ = 0;
+  RevisionFilter filter_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable arrived_;
+  std::deque<Transcript> transcripts_;  // of turns that are not over
+  int64_t num_transcripts_ = 0;
+  bool ended_ = false, stopping_ = false;
+  std::exception_ptr failure_;
+  std::thread reader_;
+};
+
+}  // namespace predgen

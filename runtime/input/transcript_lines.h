@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/input/transcript_source.h"
+
+namespace predgen {
+
+/// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.
+struct TranscriptLine {
+  std::string text;
+  std::optional<double> time;       // seconds
+  std::optional<int64_t> revision;  // of the recogniser
+  bool is_final = false;            // "end_of_turn" if it is there, otherwise "final"
+};
+
+/// UserError begins with `where`.
+TranscriptLine parse_transcript_line(const std::string& line, const std::string& where);
+
+/// A recogniser's late news: its revision is not above one that came before in the same turn.
+class RevisionFilter {
+ public:
+  bool is_stale(const TranscriptLine& line);
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  int64_t newest_ = kNone;
+};
+
+/// Transcripts of a JSONL file, for a ScheduledSource; a line without time arrives with the one in
+/// front of it. UserError names the line.
+std::vector<Transcript> read_transcript_file(const std::filesystem::path& file);
+
+}  // namespace predgen

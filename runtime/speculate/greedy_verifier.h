@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/speculate/verifier.h"
+
+namespace predgen {
+
+/// Accepts while every token is the most likely one: the text is the same as without a draft.
+class GreedyVerifier : public Verifier {
+ public:
+  int64_t count_accepted(const Draft& draft) override;
+};
+
+}  // namespace predgen

@@ -1,0 +1,23 @@
+#include "runtime/speculate/make_verifier.h"
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "runtime/speculate/greedy_verifier.h"
+#include "runtime/speculate/top_k_verifier.h"
+
+namespace predgen {
+
+const std::vector<std::string>& verifier_names() {
+  static const std::vector<std::string> names{"greedy", "topk"};
+  return names;
+}
+
+std::unique_ptr<Verifier> make_verifier(const VerifierConfig& config) {
+  if (config.name == "greedy") return std::make_unique<GreedyVerifier>();
+  if (config.name == "topk") return std::make_unique<TopKVerifier>(config.top_k);
+  throw UserError("unknown verifier '{}': choose one of {}", config.name,
+                  fmt::join(verifier_names(), ", "));
+}
+
+}  // namespace predgen

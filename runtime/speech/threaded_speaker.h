@@ -1,0 +1,68 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/speaker.h"
+#include "runtime/speech/speech_synthesizer.h"
+
+namespace predgen {
+
+/// Speaks in real time: one thread synthesises, one feeds the sink, so a prepared buffer is heard
+/// at once even while its sentence is still being synthesised. A voice or sink that fails is logged
+/// once; the rest of that turn is silent. Borrows everything; the clock must be thread-safe.
+class ThreadedSpeaker : public Speaker {
+ public:
+  struct Options {
+    Seconds ahead{3};  // audio synthesised for a sentence that is not yet said
+  };
+  ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock,
+                  Options options);
+  ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock)
+      : ThreadedSpeaker(synthesizer, sink, clock, Options{}) {}
+  ~ThreadedSpeaker() override;  // drops what is not in the sink: finish_turn() first
+
+  void prepare(const std::string& sentence) override;
+  void say(const std::string& sentence) override;
+  SpeechReport finish_turn() override;
+
+ private:
+  struct Utterance {
+    std::string text;
+    bool prepared = false;  // synthesis was asked for before it was said
+    bool said = false, cancelled = false;
+    bool started = false, finished = false;  // synthesis
+    std::vector<float> samples{};            // synthesised and not yet in the sink
+    std::optional<Seconds> ready{};          // when the first samples were there
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void run_synthesis();
+  void run_playback();
+  bool take_samples(Utterance& utterance, std::span<const float> samples);
+  void cancel_prepared();                                              // with mutex_ held
+  void report_failure(const char* what, const std::exception& error);  // with mutex_ held
+
+  SpeechSynthesizer& synthesizer_;
+  AudioSink& sink_;
+  const Clock& clock_;
+  const size_t max_ahead_;  // samples
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Utterance>> queue_;  // those said in order, then the prepared one
+  std::shared_ptr<Utterance> prepared_;           // in queue_, too; null: none
+  SpeechReport report_;
+  bool failed_ = false;  // this turn goes on without sound
+  bool failure_logged_ = false;
+  bool stop_ = false;
+
+  std::thread synthesis_, playback_;  // last: they use the members above
+};
+
+}  // namespace predgen

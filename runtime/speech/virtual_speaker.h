@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/speaker.h"
+#include "runtime/speech/speech_synthesizer.h"
+
+namespace predgen {
+
+/// What speech costs in a deterministic run.
+struct SpeechCost {
+  Seconds to_first_audio{0};  // of every sentence
+  Seconds per_character{0};   // from there to the sentence's end
+};
+
+/// A Speaker on a virtual clock: no threads, and synthesis has a timeline of its own beside the
+/// language model's. A sentence asked for at t starts at max(t, end of the one before); its first
+/// audio is there `time to first chunk` later. With a cost table these times are priced and a
+/// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
+/// is taken out of the clock, and a cancelled sentence still finishes the chunk under way. A voice
+/// that fails throws: measurements must not go on without it.
+class VirtualSpeaker : public Speaker {
+ public:
+  struct Options {
+    std::optional<SpeechCost> cost{};          // empty: measured
+    SpeechSynthesizer* synthesizer = nullptr;  // borrowed; may be null if priced
+    AudioSink* sink = nullptr;  // borrowed; gets the audio of what was said, if there is a voice
+    std::function<Seconds()> stopwatch{};  // wall time; empty: the steady clock
+  };
+  /// UserError if there is neither a cost table nor a voice.
+  VirtualSpeaker(VirtualClock& clock, Options options);
+
+  void prepare(const std::string& sentence) override;
+  void say(const std::string& sentence) override;
+  /// Moves the clock to the end of what was said, as the real speaker waits.
+  SpeechReport finish_turn() override;
+
+ private:
+  struct Utterance {
+    std::string text;
+    Seconds free_before{0};         // the timeline's end without this sentence
+    Seconds start{0}, end{0};       // of its synthesis
+    std::vector<Seconds> chunks{};  // when each was ready; the first one is what can be heard
+    std::vector<float> samples{};   // measured runs with a sink
+  };
+  Utterance synthesise(const std::string& sentence);
+  void run_voice(Utterance& utterance);
+  void cancel_prepared();
+
+  VirtualClock& clock_;
+  Options options_;
+  Seconds free_{0};  // when the synthesis timeline is free
+  Seconds said_end_{0};
+  std::optional<Utterance> prepared_;
+  SpeechReport report_;
+};
+
+}  // namespace predgen

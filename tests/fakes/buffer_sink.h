@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/speech/audio_sink.h"
+
+namespace predgen {
+
+/// Keeps what was written, for any thread to look at.
+class BufferSink : public AudioSink {
+ public:
+  void write(std::span<const float> samples) override {
+    const std::lock_guard lock(mutex_);
+    if (fail) throw std::runtime_error("the sink is broken");
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+    changed_.notify_all();
+  }
+  void clear() override {
+    const std::lock_guard lock(mutex_);
+    samples_.clear();
+  }
+  void drain() override {}
+
+  std::vector<float> samples() const {
+    const std::lock_guard lock(mutex_);
+    return samples_;
+  }
+  /// Returns when so many samples were written; throws if they never come.
+  void wait_for(size_t count) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(20),
+                           [&] { return samples_.size() >= count; })) {
+      throw std::runtime_error("the sink waits for samples in vain");
+    }
+  }
+
+  bool fail = false;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<float> samples_;
+};
+
+}  // namespace predgen

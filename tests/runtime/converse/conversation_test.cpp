@@ -1,0 +1,355 @@
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "runtime/converse/system_prompt.h"
+#include "runtime/converse/turn.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/generate/priced_model.h"
+#include "runtime/input/scheduled_source.h"
+#include "runtime/input/typed_source.h"
+#include "runtime/speculate/make_verifier.h"
+#include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fake_speaker.h"
+#include "tests/fakes/fake_tokenizer.h"
+
+namespace predgen {
+namespace {
+
+constexpr double kPass = 0.027;  // seconds
+const std::vector<std::string> kWords{"Yes", " I", " can", ".", " Go", " on", "!", "No", " well"};
+
+// What was typed in the last user message, and the answer's tokens so far.
+std::pair<std::string, size_t> read_history(const FakeTokenizer& tokenizer, TokenSpan history) {
+  size_t assistant = history.size(), user = 0;
+  while (assistant > 0 && history[assistant - 1] != FakeTokenizer::kAssistant) --assistant;
+  for (size_t i = 0; i < assistant; ++i) {
+    if (history[i] == FakeTokenizer::kUser) user = i;
+  }
+  if (assistant == 0) return {"", 0};
+  return {tokenizer.decode(history.subspan(user, assistant - user)), history.size() - assistant};
+}
+
+struct Setup {
+  InputTimeWork work = InputTimeWork::kSpeculate;
+  SplitMode split_mode = SplitMode::kPaper;
+  std::string decoder = "ar", verifier = "greedy", system_prompt = "";
+  std::function<std::string(const std::string& user)> answer = [](const std::string&) {
+    return "Yes I can. Go on!";
+  };
+  std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
+  int64_t max_draft_tokens = 64;
+  double speech_delay = 0.2;
+};
+
+// A conversation with fakes on a virtual clock: 27 ms a pass, nothing else costs time.
+struct Stage {
+  explicit Stage(const Setup& setup)
+      : inner({.vocab_size = tokenizer.vocab_size(),
+               .next = setup.next ? setup.next : script(setup)}),
+        model(inner, &clock, {.per_pass = Seconds(kPass)}),
+        verifier(make_verifier({.name = setup.verifier})),
+        generator(make_generator({.name = setup.decoder, .block_size = 6}, model)),
+        speculator(
+            model, *verifier, *generator,
+            [this, mode = setup.split_mode](TokenSpan answer) {
+              return first_sentence_length(tokenizer, mode, answer);
+            },
+            2048),
+        speaker(clock, Seconds(setup.speech_delay)),
+        conversation({.work = setup.work,
+                      .split_mode = setup.split_mode,
+                      .max_draft_tokens = setup.max_draft_tokens,
+                      .max_new_tokens = 40},
+                     tokenizer, speculator, speaker, clock, setup.system_prompt) {}
+
+  std::function<TokenId(TokenSpan)> script(const Setup& setup) {
+    return [this, answer = setup.answer](TokenSpan history) -> TokenId {
+      const auto [user, place] = read_history(tokenizer, history);
+      const TokenIds ids = tokenizer.encode(answer(user));
+      return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
+    };
+  }
+
+  TurnResult run(std::vector<Transcript> transcripts, const TurnObserver& observer = {}) {
+    ScheduledSource source(std::move(transcripts));
+    return conversation.run_turn(source, observer).value();
+  }
+
+  FakeTokenizer tokenizer{kWords};
+  VirtualClock clock{VirtualClock::Computation::kCostTable};
+  FakeLanguageModel inner;
+  PricedModel model;
+  std::unique_ptr<Verifier> verifier;
+  std::unique_ptr<Generator> generator;
+  InputTimeSpeculator speculator;
+  FakeSpeaker speaker;
+  Conversation conversation;
+};
+
+Transcript partial(const std::string& text, double time) {
+  return {.text = text, .time = Seconds(time)};
+}
+Transcript final_one(const std::string& text, double time) {
+  return {.text = text, .time = Seconds(time), .is_final = true};
+}
+
+TEST(Conversation, CascadeDoesNothingBeforeTheFinalEvent) {
+  Stage stage({.work = InputTimeWork::kCascade});
+  const TurnResult result = stage.run(type_text("hello there", 600));
+  EXPECT_EQ(result.text, "Yes I can. Go on!");
+  EXPECT_EQ(result.first_sentence, "Yes I can.");
+  EXPECT_EQ(result.first_sentence_tokens, 4);
+  EXPECT_EQ(result.answer.back(), FakeTokenizer::kEnd);
+  const TurnMetrics& metrics = result.metrics;
+  EXPECT_NEAR(*metrics.ttfs, 4 * kPass, 1e-9);
+  EXPECT_NEAR(*metrics.ttfs_paper, 4 * kPass, 1e-9);
+  EXPECT_EQ(metrics.nfe_to_first_sentence, 4);
+  EXPECT_NEAR(*metrics.audio_latency, 4 * kPass + 0.2, 1e-9);
+  EXPECT_EQ(*metrics.lead_time, 0);
+  EXPECT_EQ(metrics.speculative_nfe, 0);
+  EXPECT_EQ(metrics.total_nfe, 8);
+  EXPECT_FALSE(metrics.first_sentence_kept);
+  EXPECT_TRUE(stage.speaker.all_prepared[0].empty());
+}
+
+TEST(Conversation, KeptFirstSentenceCostsOnePass) {
+  Stage stage({});
+  const TurnResult result = stage.run(type_text("hello there", 600));  // 0.6 s and 1.1 s
+  const TurnMetrics& metrics = result.metrics;
+  EXPECT_EQ(result.text, "Yes I can. Go on!");
+  EXPECT_TRUE(metrics.first_sentence_kept);
+  EXPECT_NEAR(*metrics.ttfs, kPass, 1e-9);
+  EXPECT_EQ(metrics.nfe_to_first_sentence, 1);
+  EXPECT_NEAR(*metrics.audio_latency, kPass, 1e-9);  // the buffer was ready
+  EXPECT_NEAR(*metrics.lead_time, 1.1 - (0.6 + 4 * kPass + 0.2), 1e-9);
+  EXPECT_EQ(metrics.speculative_nfe, 4);
+  EXPECT_EQ(metrics.total_nfe, 4 + 1 + 3);  // then " on", "!" and the stop token
+  EXPECT_EQ(metrics.spec_tokens_drafted, 4);
+  EXPECT_EQ(metrics.spec_tokens_accepted, 4);
+  EXPECT_EQ(metrics.spec_tokens_wasted, 0);
+}
+
+TEST(Conversation, FinalOfAVerifiedTextCostsNothing) {
+  Stage stage({});
+  const TurnResult result = stage.run({partial("hello", 1), final_one("hello", 2)});
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
+  EXPECT_EQ(*result.metrics.ttfs, 0);
+  EXPECT_TRUE(result.metrics.first_sentence_kept);
+}
+
+TEST(Conversation, WaitingForThePassInFlightCounts) {
+  Stage stage({});
+  // Passes end at 1.027 and 1.054; the final one arrives between them.
+  const TurnResult result = stage.run({partial("hello", 1), final_one("hello there", 1.04)});
+  EXPECT_EQ(result.metrics.speculative_nfe, 2);
+  // Verify: two tokens and the bonus at 1.081; the full stop at 1.108.
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 2);
+  EXPECT_NEAR(*result.metrics.ttfs, 1.108 - 1.04, 1e-9);
+  EXPECT_NEAR(*result.metrics.ttfs_paper, 2 * kPass, 1e-9);
+  EXPECT_FALSE(result.metrics.first_sentence_kept);
+}
+
+TEST(Conversation, NewerTranscriptsAreSeenWithinOnePass) {
+  Stage stage({});
+  const TurnResult result = stage.run(
+      {partial("a", 1), partial("a b", 1.01), partial("a b c", 1.02), final_one("a b c d", 5)});
+  std::vector<std::string> heard;
+  for (const TurnEvent& event : result.events) {
+    if (event.kind == "transcript") heard.push_back(event.text);
+  }
+  EXPECT_EQ(heard, (std::vector<std::string>{"a", "a b c"}));  // the middle one was outdated
+}
+
+TEST(Conversation, WrongDraftIsNeitherSaidNorShownNorStored) {
+  Stage stage({.answer = [](const std::string& user) {
+    return user.find("there") == std::string::npos ? "No." : "Yes I can. Go on!";
+  }});
+  std::string shown, drafts;
+  TurnObserver observer;
+  observer.on_text = [&](const std::string& text) { shown += text; };
+  observer.on_draft = [&](const std::string& text) { drafts += text; };
+  const TurnResult result = stage.run(type_text("hello there", 600), observer);
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 4);
+  EXPECT_EQ(result.metrics.spec_tokens_wasted, result.metrics.spec_tokens_drafted);
+  EXPECT_EQ(shown, "Yes I can. Go on!");
+  EXPECT_NE(drafts.find("No."), std::string::npos);
+  ASSERT_EQ(stage.speaker.all_prepared[0].size(), 1u);
+  EXPECT_EQ(stage.speaker.all_prepared[0][0].second, "No.");
+  ASSERT_EQ(stage.speaker.all_said[0].size(), 2u);
+  EXPECT_EQ(stage.speaker.all_said[0][0].second, "Yes I can.");
+  EXPECT_EQ(stage.speaker.all_said[0][1].second, "Go on!");
+  EXPECT_GE(stage.speaker.all_said[0][0].first.count(), 1.1);
+}
+
+TEST(Conversation, DraftStopsAtItsLimit) {
+  Stage stage({.max_draft_tokens = 2});
+  const TurnResult result = stage.run({partial("hello", 1), final_one("hello there", 9)});
+  EXPECT_EQ(result.metrics.spec_tokens_drafted, 2);
+  EXPECT_EQ(result.metrics.speculative_nfe, 2);
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 2);
+  EXPECT_TRUE(stage.speaker.all_prepared[0].empty());  // half a sentence is none
+}
+
+TEST(Conversation, PrefillReusesThePromptOnly) {
+  Stage stage({.work = InputTimeWork::kPrefill});
+  const TurnResult result = stage.run(type_text("hello my friend", 600));
+  EXPECT_EQ(result.metrics.speculative_nfe, 2);  // two words were complete before the end
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 4);
+  EXPECT_EQ(result.metrics.spec_tokens_drafted, 0);
+  // The final pass runs what the last partial lacked: " friend", <end> and <assistant>.
+  EXPECT_EQ(stage.inner.pass_sizes[2], 7 + 2);
+}
+
+TEST(Conversation, EmptyAnswerHasNoTimes) {
+  Stage stage({.answer = [](const std::string&) { return ""; }});
+  const TurnResult result = stage.run(type_text("hello there", 600));
+  EXPECT_EQ(result.text, "");
+  EXPECT_EQ(result.answer, (TokenIds{FakeTokenizer::kEnd}));
+  EXPECT_FALSE(result.metrics.ttfs || result.metrics.audio_latency || result.metrics.lead_time ||
+               result.metrics.nfe_to_first_sentence);
+  EXPECT_TRUE(stage.speaker.all_said[0].empty());
+}
+
+TEST(Conversation, NaturalSentencesWaitForOneMoreTokenInEveryMethod) {
+  for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+    Stage stage({.work = work, .split_mode = SplitMode::kNatural});
+    const TurnResult result = stage.run(type_text("hello there", 600));
+    EXPECT_EQ(result.first_sentence_tokens, 4);
+    EXPECT_EQ(result.metrics.nfe_to_first_sentence, work == InputTimeWork::kCascade ? 5 : 1);
+  }
+}
+
+TEST(Conversation, HistoryKeepsGeneratedIdsAndTheirCache) {
+  for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+    Stage stage({.work = work});
+    const TurnResult first = stage.run({final_one("one", 1)});
+    const size_t passes = stage.inner.pass_sizes.size();
+    const TurnResult second = stage.run({final_one("two", 9)});
+    TokenIds expected = first.prompt;
+    expected.insert(expected.end(), first.answer.begin(), first.answer.end());
+    const TokenIds user = stage.tokenizer.render_chat({{.role = "user", .content = "two"}});
+    expected.insert(expected.end(), user.begin(), user.end());
+    EXPECT_EQ(second.prompt, expected);
+    // Only the stop token, which was never run, and the new message.
+    EXPECT_EQ(stage.inner.pass_sizes[passes], static_cast<int64_t>(user.size()) + 1);
+    EXPECT_EQ(second.metrics.nfe_to_first_sentence, 4);
+  }
+}
+
+TEST(Conversation, SystemPromptAndHistoryArePrefilled) {
+  Stage stage({.system_prompt = system_prompt_text("table3")});
+  stage.conversation.set_history(
+      {{.role = "user", .content = "hi"}, {.role = "assistant", .content = "No."}});
+  ASSERT_EQ(stage.inner.pass_sizes.size(), 1u);
+  const TurnResult result = stage.run({final_one("one", 1)});
+  EXPECT_EQ(result.prompt.front(), FakeTokenizer::kSystem);
+  EXPECT_EQ(stage.inner.pass_sizes[0] + stage.inner.pass_sizes[1],
+            static_cast<int64_t>(result.prompt.size()));
+  EXPECT_NE(stage.tokenizer.decode(result.prompt).find("Do not complain"), std::string::npos);
+  EXPECT_EQ(system_prompt_text("none"), "");
+  EXPECT_EQ(system_prompt_text("Be brief."), "Be brief.");
+}
+
+TEST(Conversation, EndedSourceGivesNoTurn) {
+  Stage stage({});
+  ScheduledSource source({});
+  EXPECT_FALSE(stage.conversation.run_turn(source));
+}
+
+// ---- random input on a model whose every word depends on everything before it, now and then.
+
+std::vector<Transcript> random_transcripts(uint64_t seed, double change_from, uint64_t variant) {
+  Random common(seed, "transcripts"), other(seed, "other", variant);
+  std::vector<Transcript> transcripts;
+  std::vector<std::string> words;
+  double time = 0;
+  for (uint64_t left = 3 + common.below(6); left > 0; --left) {
+    const bool changed = time >= change_from;
+    Random& random = changed ? other : common;
+    time += 0.01 + 0.2 * random.uniform();
+    if (time >= change_from && !changed) time = change_from;
+    if (random.below(3) == 0 && !words.empty()) words.pop_back();
+    Random& text_random = time >= change_from ? other : common;
+    words.push_back(std::string(1, static_cast<char>('a' + text_random.below(4))));
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    transcripts.push_back({.text = text, .time = Seconds(time)});
+  }
+  transcripts.push_back(
+      {.text = transcripts.back().text, .time = Seconds(time + 0.05), .is_final = true});
+  return transcripts;
+}
+
+TokenId hashed_word(TokenSpan history) {
+  uint64_t hash = 1;
+  for (const TokenId id : history.last(2)) hash = hash * 1000003 + static_cast<uint64_t>(id);
+  hash ^= hash >> 13;
+  if (hash % 4 == 0) {
+    for (const TokenId id : history) hash = hash * 1000003 + static_cast<uint64_t>(id);
+    hash ^= hash >> 17;
+  }
+  if (hash % 23 == 0) return FakeTokenizer::kEnd;
+  return FakeTokenizer::kFirstWord + static_cast<TokenId>(hash % kWords.size());
+}
+
+TEST(Conversation, GreedySpeculationNeverChangesTheAnswer) {
+  int64_t saved = 0, kept = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const auto split_mode = seed % 2 ? SplitMode::kNatural : SplitMode::kPaper;
+    const auto transcripts = random_transcripts(seed, 1e9, 0);
+    Stage plain({.work = InputTimeWork::kCascade, .split_mode = split_mode, .next = hashed_word});
+    const TurnResult expected = plain.run(transcripts);
+    for (const char* decoder : {"ar", "jacobi"}) {
+      Stage stage({.split_mode = split_mode, .decoder = decoder, .next = hashed_word});
+      const TurnResult got = stage.run(transcripts);
+      ASSERT_EQ(got.answer, expected.answer) << seed << decoder;
+      EXPECT_EQ(got.text, expected.text);
+      EXPECT_EQ(got.first_sentence, expected.first_sentence);
+      EXPECT_EQ(stage.speaker.all_said[0].size(), plain.speaker.all_said[0].size());
+      if (!expected.metrics.ttfs) continue;
+      EXPECT_LE(*got.metrics.nfe_to_first_sentence, *expected.metrics.nfe_to_first_sentence);
+      saved += *expected.metrics.nfe_to_first_sentence - *got.metrics.nfe_to_first_sentence;
+      kept += got.metrics.first_sentence_kept;
+    }
+  }
+  EXPECT_GT(saved, 50);
+  EXPECT_GT(kept, 20);
+}
+
+TEST(Conversation, NothingLooksAhead) {
+  int64_t compared = 0, different = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const double change_from = 0.1 + 0.01 * static_cast<double>(seed);
+    std::vector<TurnEvent> events[2];
+    FakeSpeaker::Timed prepared[2];
+    for (uint64_t variant = 0; variant < 2; ++variant) {
+      Stage stage({.next = hashed_word});
+      events[variant] = stage.run(random_transcripts(seed, change_from, variant)).events;
+      prepared[variant] = stage.speaker.all_prepared[0];
+    }
+    const auto early = [&](std::vector<TurnEvent>& all) {
+      std::vector<std::string> lines;
+      for (const TurnEvent& event : all) {
+        if (event.time.count() >= change_from) break;
+        lines.push_back(fmt::format("{:.9f} {} {}", event.time.count(), event.kind, event.text));
+      }
+      return lines;
+    };
+    EXPECT_EQ(early(events[0]), early(events[1])) << seed;
+    const auto early_voice = [&](const FakeSpeaker::Timed& all) {
+      FakeSpeaker::Timed some;
+      for (const auto& entry : all) {
+        if (entry.first.count() < change_from) some.push_back(entry);
+      }
+      return some;
+    };
+    EXPECT_EQ(early_voice(prepared[0]), early_voice(prepared[1])) << seed;
+    compared += static_cast<int64_t>(early(events[0]).size());
+    different += events[0].back().text != events[1].back().text;
+  }
+  EXPECT_GT(compared, 100);
+  EXPECT_GT(different, 10);  // the change really changed something later
+}
+
+}  // namespace
+}  // namespace predgen

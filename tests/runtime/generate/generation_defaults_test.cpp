@@ -1,0 +1,31 @@
+#include "runtime/generate/generation_defaults.h"
+
+#include <gtest/gtest.h>
+
+#include "core/files.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+TEST(GenerationDefaults, GenerationConfigComesBeforeConfig) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json", R"({"eos_token_id": 7})");
+  EXPECT_EQ(read_generation_defaults(folder.path()).stop_tokens, (TokenIds{7}));
+  write_file(folder / "generation_config.json", R"({"eos_token_id": null, "top_k": 20})");
+  EXPECT_EQ(read_generation_defaults(folder.path()).stop_tokens, (TokenIds{7}));
+  write_file(folder / "generation_config.json",
+             R"({"eos_token_id": [5, 6], "temperature": 0.7, "top_p": 0.8})");
+  const GenerationDefaults defaults = read_generation_defaults(folder.path());
+  EXPECT_EQ(defaults.stop_tokens, (TokenIds{5, 6}));
+  EXPECT_EQ(defaults.temperature, 0.7);
+  EXPECT_EQ(defaults.top_p, 0.8);
+  EXPECT_EQ(defaults.top_k, std::nullopt);
+  write_file(folder / "generation_config.json", R"({"eos_token_id": "end"})");
+  expect_user_error([&] { read_generation_defaults(folder.path()); },
+                    {"generation_config.json", "eos_token_id"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,64 @@
+#include "runtime/generate/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+TEST(ArgmaxRows, TakesTheLowestIdAmongEquals) {
+  const at::Tensor logits_NV = at::tensor({0.f, 3.f, 3.f, 1.f, 2.f, 2.f, 2.f, -1.f}).view({2, 4});
+  EXPECT_EQ(argmax_rows(logits_NV), (TokenIds{1, 0}));
+}
+
+std::map<TokenId, int> draw(const SamplingConfig& config, const at::Tensor& logits_V) {
+  Sampler sampler(config);
+  std::map<TokenId, int> counts;
+  for (int i = 0; i < 4000; ++i) ++counts[sampler.sample(logits_V)];
+  return counts;
+}
+
+TEST(Sampler, DrawsByProbability) {
+  const at::Tensor logits_V = at::tensor({0.1, 0.6, 0.3}).log();
+  auto counts = draw({}, logits_V);
+  EXPECT_NEAR(counts[0], 400, 80);
+  EXPECT_NEAR(counts[1], 2400, 120);
+  EXPECT_NEAR(counts[2], 1200, 120);
+  // Probabilities 0.01, 0.36, 0.09 over their sum.
+  counts = draw({.temperature = 0.5}, logits_V);
+  EXPECT_NEAR(counts[1], 3130, 120);
+}
+
+TEST(Sampler, TopKAndTopPCutTheTail) {
+  const at::Tensor logits_V = at::tensor({0.1, 0.5, 0.25, 0.15}).log();
+  auto counts = draw({.top_k = 2}, logits_V);
+  EXPECT_EQ(counts.size(), 2u);
+  EXPECT_NEAR(counts[1], 2667, 120);
+  counts = draw({.top_p = 0.7}, logits_V);
+  EXPECT_EQ(counts.size(), 2u);
+  EXPECT_TRUE(counts.contains(1) && counts.contains(2));
+  counts = draw({.top_p = 0.4}, logits_V);
+  EXPECT_EQ(counts.size(), 1u);
+}
+
+TEST(Sampler, SeedDecides) {
+  const at::Tensor logits_V = at::zeros({1000});
+  const auto run = [&](uint64_t seed) {
+    Sampler sampler({.seed = seed});
+    return TokenIds{sampler.sample(logits_V), sampler.sample(logits_V), sampler.sample(logits_V)};
+  };
+  EXPECT_EQ(run(1), run(1));
+  EXPECT_NE(run(1), run(2));
+}
+
+TEST(Sampler, RejectsImpossibleOptions) {
+  expect_user_error([] { Sampler({.temperature = 0}); }, {"temperature"});
+  expect_user_error([] { Sampler({.top_k = -1}); }, {"top-k"});
+  expect_user_error([] { Sampler({.top_p = 1.5}); }, {"top-p"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,99 @@
+#include "runtime/input/stdin_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+class Pipe {
+ public:
+  Pipe() { EXPECT_EQ(pipe(ends_), 0); }
+  ~Pipe() {
+    end();
+    close(ends_[0]);
+  }
+  int out() const { return ends_[0]; }
+  void send(const std::string& text) {
+    EXPECT_EQ(write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  void end() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+using Format = StdinSource::Format;
+
+TEST(StdinSource, JsonLinesArriveOneByOne) {
+  Pipe input;
+  SystemClock clock;
+  StdinSource source(input.out(), Format::kAuto, clock);
+  EXPECT_FALSE(source.latest(clock.now()));
+  input.send("{\"text\": \"a\", \"ti");
+  input.send("me\": 99}\n");
+  const auto first = source.wait_newer(0, clock);
+  EXPECT_EQ(first->text, "a");
+  EXPECT_FALSE(first->is_final);
+  EXPECT_LE(first->time, clock.now());  // when it arrived, whatever the line says
+  input.send("{\"text\": \"a b\", \"final\": true}\n");
+  const auto final = source.wait_newer(first->revision, clock);
+  EXPECT_TRUE(final->is_final);
+  EXPECT_GT(final->revision, first->revision);
+  EXPECT_FALSE(source.latest(clock.now()));  // the turn is over
+  input.send("{\"text\": \"next\"}\n");
+  EXPECT_EQ(source.wait_newer(0, clock)->text, "next");
+}
+
+TEST(StdinSource, EndOfInputMakesTheLastTextFinal) {
+  Pipe input;
+  SystemClock clock;
+  StdinSource source(input.out(), Format::kJsonLines, clock);
+  input.send("{\"text\": \"half a quest\"}\n");
+  const auto partial = source.wait_newer(0, clock);
+  EXPECT_FALSE(partial->is_final);
+  input.end();
+  const auto final = source.wait_newer(partial->revision, clock);
+  ASSERT_TRUE(final);
+  EXPECT_EQ(final->text, "half a quest");
+  EXPECT_TRUE(final->is_final);
+  EXPECT_FALSE(source.wait_newer(0, clock));
+}
+
+TEST(StdinSource, PlainLinesAreTurns) {
+  Pipe input;
+  SystemClock clock;
+  StdinSource source(input.out(), Format::kAuto, clock);
+  input.send("\n  hello there \r\nand {this}\nlast without end");
+  input.end();
+  for (const char* text : {"hello there", "and {this}", "last without end"}) {
+    const auto turn = source.wait_newer(0, clock);
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->text, text);
+    EXPECT_TRUE(turn->is_final);
+  }
+  EXPECT_FALSE(source.wait_newer(0, clock));
+}
+
+TEST(StdinSource, MalformedLineIsNamed) {
+  Pipe input;
+  SystemClock clock;
+  StdinSource source(input.out(), Format::kAuto, clock);
+  input.send("{\"text\": \"fine\", \"final\": true}\n\n{\"text\": 3}\n");
+  EXPECT_EQ(source.wait_newer(0, clock)->text, "fine");
+  expect_user_error([&] { source.wait_newer(0, clock); }, {"line 3", "text"});
+}
+
+TEST(StdinSource, StopsWhileNothingComes) {
+  Pipe input;
+  SystemClock clock;
+  StdinSource source(input.out(), Format::kAuto, clock);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,362 @@
+#include "runtime/speculate/input_time_speculator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/random.h"
+#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/jacobi_generator.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/speculate/greedy_verifier.h"
+#include "runtime/speculate/make_verifier.h"
+#include "runtime/speculate/top_k_verifier.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_language_model.h"
+
+namespace predgen {
+namespace {
+
+const TokenIds kHeader{28, 29, 30};  // ends every prompt, as a chat template does
+const GenerationConfig kConfig{.max_new_tokens = 40, .stop_tokens = {3}};
+
+TokenIds to_ids(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
+
+int64_t whole_answer(TokenSpan answer) { return static_cast<int64_t>(answer.size()); }
+
+TokenIds plain_answer(const LanguageModel& model, const TokenIds& prompt,
+                      const GenerationConfig& config, int64_t capacity = 512) {
+  AutoregressiveGenerator generator(model);
+  Sequence sequence{prompt, model.make_cache(1, capacity)};
+  generator.generate(sequence, {}, config, {});
+  return TokenIds(sequence.tokens.begin() + static_cast<int64_t>(prompt.size()),
+                  sequence.tokens.end());
+}
+
+TokenIds with_header(TokenIds words) {
+  words.insert(words.end(), kHeader.begin(), kHeader.end());
+  return words;
+}
+
+// What went wrong in a campaign of random partials, revisions, cancellations and prefills: 0 when
+// the final answer always equals plain decoding.
+struct Campaign {
+  int64_t runs = 0, wrong = 0, drafted = 0, accepted = 0, partly = 0, cancelled = 0, reused = 0;
+};
+
+Campaign run_campaign(const LanguageModel& faulty, const LanguageModel& honest, Verifier& verifier,
+                      Generator& generator, uint64_t num_runs) {
+  Campaign campaign;
+  for (uint64_t seed = 0; seed < num_runs; ++seed) {
+    Random random(seed, "campaign");
+    InputTimeSpeculator speculator(faulty, verifier, generator, whole_answer, 256);
+    TokenIds words;
+    const auto speak = [&] {
+      if (random.below(3) == 0 && words.size() > 2) words.resize(words.size() - 2);  // revised
+      for (uint64_t i = random.below(4); i > 0; --i) {
+        words.push_back(static_cast<TokenId>(random.below(28)));
+      }
+    };
+    for (uint64_t updates = 1 + random.below(7); updates > 0; --updates) {
+      speak();
+      if (random.below(8) == 0) {
+        speculator.prefill(with_header(words));
+        continue;
+      }
+      GenerationConfig config = kConfig;
+      config.max_new_tokens = 1 + static_cast<int64_t>(random.below(20));
+      uint64_t passes_left = 1 + random.below(12);
+      const SpeculationStep step = speculator.update(with_header(words), "", config,
+                                                     [&](TokenSpan) { return --passes_left > 0; });
+      campaign.cancelled += step.generation.stop_reason == StopReason::kCancelled;
+      if (random.below(10) == 0) speculator.reset_answer();
+    }
+    speak();
+    const TokenIds prompt = with_header(words);
+    TokenIds streamed;
+    const int64_t passes_before = speculator.num_forward_passes();
+    const SpeculationStep step = speculator.update(prompt, "", kConfig, [&](TokenSpan tokens) {
+      streamed.insert(streamed.end(), tokens.begin(), tokens.end());
+      return true;
+    });
+    EXPECT_EQ(speculator.num_forward_passes() - passes_before, step.num_forward_passes);
+    const TokenIds answer = to_ids(speculator.answer());
+    ++campaign.runs;
+    campaign.wrong += answer != plain_answer(honest, prompt, kConfig) || streamed != answer;
+    campaign.drafted += step.num_drafted;
+    campaign.accepted += step.num_accepted;
+    campaign.partly += step.num_accepted > 0 && step.num_accepted < step.num_drafted;
+    campaign.reused += step.num_reused;
+  }
+  return campaign;
+}
+
+TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
+  for (const std::string& decoder : generator_names()) {
+    const FakeLanguageModel model({.surprise = 5});
+    GreedyVerifier verifier;
+    const auto generator = make_generator({.name = decoder, .block_size = 6}, model);
+    const Campaign campaign = run_campaign(model, model, verifier, *generator, 300);
+    EXPECT_EQ(campaign.wrong, 0) << decoder;
+    EXPECT_GT(campaign.accepted, 300) << decoder;
+    EXPECT_GT(campaign.partly, 30) << decoder;
+    EXPECT_GT(campaign.cancelled, 100) << decoder;
+    EXPECT_GT(campaign.reused, 300) << decoder;
+    EXPECT_GT(campaign.drafted, campaign.accepted) << decoder;
+  }
+}
+
+// ---- planted faults: the campaign must notice each.
+
+class TooKindVerifier : public Verifier {
+ public:
+  int64_t count_accepted(const Draft& draft) override {
+    const auto size = static_cast<int64_t>(draft.tokens.size());
+    return std::min(size, greedy_.count_accepted(draft) + 1);
+  }
+
+ private:
+  GreedyVerifier greedy_;
+};
+
+class BlindVerifier : public Verifier {  // keeps a stale draft
+ public:
+  int64_t count_accepted(const Draft& draft) override {
+    return static_cast<int64_t>(draft.tokens.size());
+  }
+};
+
+class ShyVerifier
+    : public Verifier {  // the bonus token comes from a row too early: right, but slow
+ public:
+  int64_t count_accepted(const Draft&) override { return 0; }
+};
+
+class FaultyModel : public LanguageModel {
+ public:
+  enum class Fault { kCacheOffByOne, kWrongRow, kStaleCache };
+  FaultyModel(const LanguageModel& model, Fault fault) : model_(model), fault_(fault) {}
+  int64_t vocab_size() const override { return model_.vocab_size(); }
+  int64_t max_positions() const override { return model_.max_positions(); }
+  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override {
+    return model_.make_cache(batch_size, capacity + 1);
+  }
+  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
+    ForwardInput changed = input;
+    const int64_t num_tokens = input.tokens_BT.size(1);
+    if (fault_ == Fault::kCacheOffByOne && cache.length() > 4 && num_tokens > 1) {
+      cache.truncate(cache.length() - 1);
+    }
+    if (fault_ == Fault::kStaleCache && cache.length() > 4 && num_tokens > 1) {
+      changed.tokens_BT = input.tokens_BT.clone();
+      changed.tokens_BT[0][0] = 7;  // what an old prompt left at this place
+    }
+    at::Tensor logits_BNV = model_.forward(changed, cache);
+    if (fault_ == Fault::kWrongRow && logits_BNV.size(1) > 1) logits_BNV = logits_BNV.roll(1, 1);
+    return logits_BNV;
+  }
+
+ private:
+  const LanguageModel& model_;
+  Fault fault_;
+};
+
+TEST(InputTimeSpeculator, TheCampaignNoticesPlantedFaults) {
+  const FakeLanguageModel model({.surprise = 2});
+  AutoregressiveGenerator generator(model);
+  GreedyVerifier greedy;
+  TooKindVerifier too_kind;
+  BlindVerifier blind;
+  ShyVerifier shy;
+  EXPECT_GT(run_campaign(model, model, too_kind, generator, 40).wrong, 0);
+  EXPECT_GT(run_campaign(model, model, blind, generator, 40).wrong, 0);
+  EXPECT_EQ(run_campaign(model, model, shy, generator, 40).wrong, 0);
+  for (const auto fault : {FaultyModel::Fault::kCacheOffByOne, FaultyModel::Fault::kWrongRow,
+                           FaultyModel::Fault::kStaleCache}) {
+    const FaultyModel faulty(model, fault);
+    AutoregressiveGenerator faulty_generator(faulty);
+    EXPECT_GT(run_campaign(faulty, model, greedy, faulty_generator, 40).wrong, 0)
+        << static_cast<int>(fault);
+  }
+}
+
+// ---- costs and states, one by one.
+
+struct Bench {
+  explicit Bench(FakeLanguageModel::Options options = {}, const std::string& decoder = "ar")
+      : model(std::move(options)),
+        generator(make_generator({.name = decoder, .block_size = 8}, model)),
+        speculator(model, verifier, *generator, whole_answer, 256) {}
+  SpeculationStep update(const TokenIds& prompt, int64_t max_new_tokens) {
+    return speculator.update(prompt, "", {.max_new_tokens = max_new_tokens, .stop_tokens = {3}},
+                             {});
+  }
+  FakeLanguageModel model;
+  GreedyVerifier verifier;
+  std::unique_ptr<Generator> generator;
+  InputTimeSpeculator speculator;
+};
+
+// Answers 10, 11, 12, .. to whatever was asked, up to 20 and then the stop token.
+FakeLanguageModel::Options counting() {
+  return {.next = [](TokenSpan history) -> TokenId {
+    if (history.back() == 30) return 10;
+    return history.back() == 20 ? 3 : history.back() + 1;
+  }};
+}
+
+TEST(InputTimeSpeculator, VerifiesPromptTailAndDraftInOnePass) {
+  Bench bench(counting());
+  bench.update(with_header({1, 2}), 4);
+  EXPECT_EQ(bench.model.pass_sizes, (std::vector<int64_t>{5, 1, 1, 1}));
+  bench.model.pass_sizes.clear();
+  const SpeculationStep step = bench.update(with_header({1, 2, 4}), 5);
+  // The tail 4 28 29 30 and the draft 10 11 12 13; the fifth token is the same pass's bonus.
+  EXPECT_EQ(bench.model.pass_sizes, (std::vector<int64_t>{8}));
+  EXPECT_EQ(step.num_reused, 2);
+  EXPECT_EQ(step.num_drafted, 4);
+  EXPECT_EQ(step.num_accepted, 4);
+  EXPECT_EQ(step.num_forward_passes, 1);
+  EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14}));
+}
+
+TEST(InputTimeSpeculator, UnchangedPromptCostsNoPass) {
+  Bench bench(counting());
+  const TokenIds prompt = with_header({1, 2});
+  bench.update(prompt, 4);
+  bench.model.pass_sizes.clear();
+  const SpeculationStep step = bench.update(prompt, 4);
+  EXPECT_EQ(step.num_forward_passes, 0);
+  EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13}));
+  bench.update(prompt, 6);  // goes on where it was
+  EXPECT_EQ(bench.model.pass_sizes, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14, 15}));
+}
+
+TEST(InputTimeSpeculator, EndedAnswerStaysEndedIfAcceptedWhole) {
+  Bench bench(counting());
+  bench.update(with_header({1, 2}), 40);
+  ASSERT_EQ(bench.speculator.answer().back(), 3);
+  const TokenIds whole = to_ids(bench.speculator.answer());
+  bench.model.pass_sizes.clear();
+  const SpeculationStep step = bench.update(with_header({1, 2, 5}), 40);
+  EXPECT_EQ(step.num_accepted, static_cast<int64_t>(whole.size()));
+  EXPECT_EQ(step.generation.stop_reason, StopReason::kStopToken);
+  EXPECT_EQ(to_ids(bench.speculator.answer()), whole);
+  EXPECT_EQ(bench.model.pass_sizes.size(), 1u);
+  EXPECT_EQ(bench.update(with_header({1, 2, 5}), 40).num_forward_passes, 0);
+}
+
+TEST(InputTimeSpeculator, JacobiGoesOnFromTheRejectedRows) {
+  // The prompt's first id is the answer's first token; behind it the answer is always the same.
+  FakeLanguageModel::Options options{.next = [](TokenSpan history) -> TokenId {
+    const auto header_end = std::ranges::find(history, 30);
+    const auto place = history.end() - header_end - 1;
+    return place == 0 ? history.front() : 10 + place;
+  }};
+  Bench bench(options, "jacobi");
+  bench.update(with_header({4}), 12);
+  bench.model.pass_sizes.clear();
+  bench.update(with_header({5}), 12);
+  EXPECT_EQ(to_ids(bench.speculator.answer()),
+            (TokenIds{5, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}));
+  // 5 comes from the verify pass, then 8 and 3 tokens of the rows behind it, all right.
+  EXPECT_EQ(bench.model.pass_sizes.size(), 3u);
+}
+
+TEST(InputTimeSpeculator, PrefillCachesWithoutAnswering) {
+  Bench bench(counting());
+  const TokenIds prompt = with_header({1, 2});
+  EXPECT_EQ(bench.speculator.prefill(prompt), 1);
+  EXPECT_TRUE(bench.speculator.answer().empty());
+  EXPECT_EQ(bench.speculator.prefill(prompt), 0);
+  EXPECT_EQ(bench.update(prompt, 1).num_forward_passes, 0);  // the saved logits
+  EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10}));
+}
+
+TEST(InputTimeSpeculator, NextTurnFindsTheAnswerInTheCache) {
+  Bench bench(counting());
+  const TokenIds prompt = with_header({1, 2});
+  bench.update(prompt, 40);
+  TokenIds next = prompt;
+  const TokenIds answer = to_ids(bench.speculator.answer());
+  next.insert(next.end(), answer.begin(), answer.end());
+  bench.speculator.reset_answer();
+  EXPECT_TRUE(bench.speculator.answer().empty());
+  const TokenIds second = with_header([&] {
+    TokenIds ids = next;
+    ids.push_back(9);
+    return ids;
+  }());
+  const SpeculationStep step = bench.update(second, 2);
+  EXPECT_EQ(step.num_drafted, 0);
+  EXPECT_EQ(step.num_reused, static_cast<int64_t>(next.size()) - 1);  // all but the pending stop
+}
+
+TEST(InputTimeSpeculator, FailedPassLeavesTheDraft) {
+  Bench bench(counting());
+  bench.update(with_header({1, 2}), 4);
+  class Broken : public Verifier {
+   public:
+    int64_t count_accepted(const Draft&) override { throw Error(std::string("broken")); }
+  } broken;
+  InputTimeSpeculator speculator(bench.model, broken, *bench.generator, whole_answer, 256);
+  speculator.update(with_header({1, 2}), "", kConfig, {});  // no draft yet: nothing to verify
+  const TokenIds draft = to_ids(speculator.answer());
+  EXPECT_THROW(speculator.update(with_header({5}), "", kConfig, {}), Error);
+  EXPECT_EQ(to_ids(speculator.answer()), draft);
+  EXPECT_THROW(speculator.update(with_header({5}), "", kConfig, {}), Error);  // still unverified
+  speculator.reset_answer();
+  speculator.update(with_header({5}), "", kConfig, {});
+  EXPECT_EQ(to_ids(speculator.answer()), plain_answer(bench.model, with_header({5}), kConfig));
+}
+
+TEST(InputTimeSpeculator, FitsTheContextOrSaysSo) {
+  Bench bench({.max_positions = 10});
+  expect_user_error([&] { bench.update(TokenIds(11, 1), 4); }, {"11", "10"});
+  for (int64_t length : {4, 7, 10, 9}) {  // the draft grows beyond the room that is left
+    const TokenIds prompt(static_cast<size_t>(length), 1);
+    bench.update(prompt, 40);
+    EXPECT_EQ(to_ids(bench.speculator.answer()),
+              plain_answer(bench.model, prompt, {.max_new_tokens = 40, .stop_tokens = {3}}, 10))
+        << length;
+  }
+}
+
+TEST(InputTimeSpeculator, TopKKeepsTextTokensAndCacheTogether) {
+  // Whatever top-k lets through, the rest must follow from exactly these tokens.
+  int64_t relaxed = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const FakeLanguageModel model({.vocab_size = 31, .surprise = 2});
+    AutoregressiveGenerator generator(model);
+    TopKVerifier verifier(3);
+    InputTimeSpeculator speculator(
+        model, verifier, generator,
+        [](TokenSpan answer) { return std::min<int64_t>(4, static_cast<int64_t>(answer.size())); },
+        256);
+    Random random(seed, "words");
+    TokenIds words;
+    SpeculationStep step;
+    for (int i = 0; i < 5; ++i) {
+      words.push_back(static_cast<TokenId>(random.below(28)));
+      step =
+          speculator.update(with_header(words), "", {.max_new_tokens = 12, .stop_tokens = {3}}, {});
+    }
+    const TokenIds prompt = with_header(words);
+    const TokenIds answer = to_ids(speculator.answer());
+    TokenIds forced = prompt;
+    const auto kept = static_cast<size_t>(step.num_accepted);
+    forced.insert(forced.end(), answer.begin(), answer.begin() + static_cast<int64_t>(kept));
+    if (kept < answer.size()) {
+      const TokenIds rest = plain_answer(
+          model, forced, {.max_new_tokens = 12 - static_cast<int64_t>(kept), .stop_tokens = {3}});
+      EXPECT_EQ(TokenIds(answer.begin() + static_cast<int64_t>(kept), answer.end()), rest) << seed;
+    }
+    const TokenIds plain = plain_answer(model, prompt, {.max_new_tokens = 12, .stop_tokens = {3}});
+    relaxed += answer != plain;
+  }
+  EXPECT_GT(relaxed, 5);  // otherwise this test shows nothing
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,169 @@
+#include "runtime/speech/threaded_speaker.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/fakes/buffer_sink.h"
+#include "tests/fakes/fake_synthesizer.h"
+#include "tests/fakes/manual_clock.h"
+
+namespace predgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Names = FakeSynthesizer::Names;
+
+struct ThreadedSpeakerTest : testing::Test {
+  explicit ThreadedSpeakerTest(int num_chunks = 2) : voice(num_chunks) {}
+  ~ThreadedSpeakerTest() override { voice.release_all(); }  // lets a failed test end
+
+  std::vector<float> audio_of(const Names& sentences) const {
+    std::vector<float> audio;
+    for (const auto& sentence : sentences) {
+      const auto more = voice.audio_of(sentence);
+      audio.insert(audio.end(), more.begin(), more.end());
+    }
+    return audio;
+  }
+
+  ManualClock clock;
+  BufferSink sink;
+  FakeSynthesizer voice;
+};
+
+TEST_F(ThreadedSpeakerTest, KeptSentencePlaysFromItsBuffer) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  clock.set(1);
+  speaker.prepare("A one.");
+  voice.release(2);
+  voice.finished(1);
+  EXPECT_THAT(sink.samples(), IsEmpty());
+  clock.set(5);
+  speaker.prepare("A one.");  // again: nothing new
+  speaker.say("A one.");
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"A one."}));
+  EXPECT_THAT(voice.started(1), ElementsAre("A one."));
+  EXPECT_EQ(report.ready_ahead, Seconds(1));
+  EXPECT_EQ(report.first_audio, Seconds(5));
+  EXPECT_EQ(report.sentences, 1);
+  EXPECT_EQ(report.prepared, 1);
+}
+
+TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  voice.release(1);
+  voice.delivered(1);
+  speaker.say("A one.");
+  sink.wait_for(FakeSynthesizer::kChunk);  // the second chunk does not exist yet
+  voice.release(1);
+  speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"A one."}));
+  EXPECT_THAT(voice.started(1), ElementsAre("A one."));
+}
+
+TEST_F(ThreadedSpeakerTest, ChangedSentenceIsCancelledWithinOneChunk) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  voice.release(1);
+  voice.delivered(1);
+  speaker.prepare("B two.");
+  voice.release(1);  // the chunk under way
+  EXPECT_THAT(voice.cancelled(1), ElementsAre("A one."));
+  EXPECT_THAT(voice.started(2), ElementsAre("A one.", "B two."));
+  voice.release(2);
+  speaker.say("B two.");
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+  EXPECT_EQ(report.prepared, 2);
+}
+
+TEST_F(ThreadedSpeakerTest, SentencesAreSpokenInOrder) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  for (const char* sentence : {"A one.", "B two.", "C three.", "B two."}) speaker.say(sentence);
+  voice.release_all();
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"A one.", "B two.", "C three.", "B two."}));
+  EXPECT_EQ(report.sentences, 4);
+}
+
+TEST_F(ThreadedSpeakerTest, SayingAnotherSentenceDropsThePreparedOne) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  voice.release(2);
+  voice.finished(1);
+  clock.set(3);
+  speaker.say("B two.");
+  voice.release(2);
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+  EXPECT_FALSE(report.ready_ahead);
+  EXPECT_EQ(report.first_audio, Seconds(3));
+}
+
+struct LongSentence : ThreadedSpeakerTest {
+  LongSentence() : ThreadedSpeakerTest(6) {}
+};
+
+TEST_F(LongSentence, IsSynthesisedAheadOnlySoFar) {
+  ThreadedSpeaker speaker(voice, sink, clock, {.ahead = Seconds(1)});  // two chunks
+  voice.release_all();
+  speaker.prepare("A one.");
+  voice.offered(2);
+  speaker.prepare("B two.");  // cancels within the second chunk's callback, not later
+  EXPECT_THAT(voice.cancelled(1), ElementsAre("A one."));
+  EXPECT_THAT(voice.offered(4), ElementsAre("A one.", "A one.", "B two.", "B two."));
+  speaker.say("B two.");
+  speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+}
+
+TEST_F(ThreadedSpeakerTest, FinishDropsWhatWasNotSaidAndStartsAfresh) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  voice.release(2);
+  voice.finished(1);
+  EXPECT_EQ(speaker.finish_turn().prepared, 1);
+  EXPECT_THAT(sink.samples(), IsEmpty());
+  voice.release(2);
+  speaker.say("A one.");
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(voice.started(2).size(), 2u);
+  EXPECT_EQ(report.prepared, 0);
+  EXPECT_EQ(report.sentences, 1);
+}
+
+TEST_F(ThreadedSpeakerTest, BrokenVoiceLeavesTheTurnAsText) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  voice.release_all();
+  voice.fail_on = "A one.";
+  speaker.say("A one.");
+  voice.started(1);
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_FALSE(report.first_audio);
+  EXPECT_EQ(report.sentences, 1);
+  speaker.say("B two.");  // the next turn tries again
+  EXPECT_TRUE(speaker.finish_turn().first_audio);
+  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+}
+
+TEST_F(ThreadedSpeakerTest, BrokenSinkDoesNotStopTheTurn) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  voice.release_all();
+  sink.fail = true;
+  speaker.say("A one.");
+  speaker.say("B two.");
+  EXPECT_EQ(speaker.finish_turn().sentences, 2);
+  EXPECT_THAT(sink.samples(), IsEmpty());
+}
+
+TEST_F(ThreadedSpeakerTest, UnspeakableSentenceIsNotPrepared) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("...");
+  EXPECT_EQ(speaker.finish_turn().prepared, 0);
+}
+
+}  // namespace
+}  // namespace predgen
