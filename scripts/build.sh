@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Sets up and builds. Leaves build/predgen and its voice helper build/predgen-espeak.
+#
+#   scripts/build.sh [--all] [options of setup.sh]
+#
+#   --all   the tests too
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+targets=(--target predgen predgen-espeak)
+setup_options=()
+for argument in "$@"; do
+  case $argument in
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --all) targets=() ;;
+    *) setup_options+=("$argument") ;;
+  esac
+done
+
+PREDGEN_PYTHON=$(scripts/setup.sh "${setup_options[@]}")
+libtorch='' cuda=''
+# shellcheck source=/dev/null
+[ ! -f build/setup-options ] || source build/setup-options
+export PREDGEN_PYTHON PREDGEN_LIBTORCH=$libtorch PREDGEN_CUDA=$cuda PYTHONNOUSERSITE=1
+
+# A LibTorch source takes up to 1.5 GB to compile.
+jobs=$(nproc)
+memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+[ "$jobs" -le "$memory" ] || jobs=$((memory > 0 ? memory : 1))
+
+cmake --preset release
+cmake --build --preset release --parallel "$jobs" "${targets[@]}"
+echo "build: made $root/build/predgen"

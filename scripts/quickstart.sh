@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# From nothing to an answer: sets up, builds, then runs the whole road on the sample dialogues and
+# the demo model that come with predgen. Under 3 minutes after the build, on a CPU.
+#
+#   scripts/quickstart.sh [--short]
+#
+#   --short   the same steps with less work in each, as a check that all of them run
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+short=0
+case ${1:-} in
+  '') ;;
+  --short) short=1 ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; [ "$1" = --help ] || [ "$1" = -h ]; exit ;;
+esac
+
+scripts/build.sh
+
+predgen=build/predgen
+runs=runs/quickstart
+rm -rf "$runs"  # of an earlier quickstart
+few_records=() few_steps=() few_turns=()
+if [ $short = 1 ]; then
+  few_records=(max_records=8)
+  few_steps=(max_steps=2)
+  few_turns=(turns.count=3)
+fi
+
+number=0
+step() {  # step TITLE COMMAND..
+  number=$((number + 1))
+  printf '\n== %d. %s\n$ %s\n' "$number" "$1" "${*:2}"
+  "${@:2}"
+}
+
+SECONDS=0
+step "Conversations become a dataset of prompts cut as if still being spoken" \
+  "$predgen" data build --config configs/data/quickstart.yaml
+step "How the demo model decodes them in parallel: Jacobi trajectories" \
+  "$predgen" data trajectories --config configs/data/quickstart_trajectories.yaml "${few_records[@]}"
+step "A few LoRA steps towards a consistency model" \
+  "$predgen" train --config configs/train/quickstart.yaml "${few_steps[@]}"
+step "The adapter and its model become one checkpoint, which answers" \
+  "$predgen" export --model checkpoints/demo --adapter "$runs/adapter/final" --output "$runs/merged"
+"$predgen" generate --model "$runs/merged" --prompt "Hello" --max-new-tokens 8
+step "The shipped model and adapter answer while prompts still arrive, beside a plain cascade" \
+  "$predgen" eval --config configs/eval/quickstart.yaml "${few_turns[@]}"
+
+wav=$(find "$runs/eval" -name '*.wav' | sort | head -n 1)
+[ -n "$wav" ] || { echo "quickstart: eval left no spoken answer in $runs/eval" >&2; exit 1; }
+cat <<END
+
+Done in $SECONDS s. Listen to an answer:  $root/$wav
+All figures:                              $root/$runs/eval/results.json
+Talk to it yourself:                      build/predgen chat --model checkpoints/demo
+END

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Installs what predgen needs: Debian packages and a Python environment whose wheels carry LibTorch
+# and Arrow. Does nothing when that is done. Prints the environment's python as its only line on
+# stdout; everything else goes to stderr.
+#
+#   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
+#
+#   --with-tests    also the Python packages that tests compare with (transformers, peft, ..)
+#   --libtorch DIR  use this LibTorch instead of downloading torch; remembered in build/
+#   --cuda DIR      use this CUDA toolkit instead of the headers that come with torch; remembered
+#                   (an empty DIR forgets either)
+#
+# The environment lies in the user's cache folder under a name made from the requirements, so all
+# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { echo "setup: $*" >&2; }
+die() { echo "setup: $*" >&2; exit 2; }
+
+with_tests=0
+options_file=$root/build/setup-options
+libtorch='' cuda=''
+# shellcheck source=/dev/null
+[ ! -f "$options_file" ] || source "$options_file"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --with-tests) with_tests=1 ;;
+    --libtorch | --cuda)
+      [ $# -ge 2 ] || die "$1 needs a folder"
+      folder=$2
+      if [ -n "$folder" ]; then
+        [ -d "$folder" ] || die "$1 $folder: no such folder"
+        folder=$(cd "$folder" && pwd)
+      fi
+      if [ "$1" = --libtorch ]; then libtorch=$folder; else cuda=$folder; fi
+      shift ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) die "unknown option $1; try --help" ;;
+  esac
+  shift
+done
+[ -z "$libtorch" ] || [ -f "$libtorch/include/ATen/ATen.h" ] ||
+  die "--libtorch $libtorch: there is no include/ATen/ATen.h in it; give the unpacked libtorch folder"
+[ -z "$cuda" ] || [ -f "$cuda/include/cuda_runtime_api.h" ] ||
+  die "--cuda $cuda: there is no include/cuda_runtime_api.h in it; give the toolkit's folder"
+if [ -n "$libtorch$cuda" ] || [ -f "$options_file" ]; then
+  mkdir -p "$root/build"
+  printf 'libtorch=%q\ncuda=%q\n' "$libtorch" "$cuda" >"$options_file"
+fi
+
+# 1. Debian packages.
+packages=(
+  build-essential cmake ninja-build ccache git ca-certificates pkg-config python3 python3-venv
+  libhdf5-dev libyaml-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev
+  libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libxxhash-dev
+  libespeak-ng-dev espeak-ng-data libsndfile1-dev portaudio19-dev
+)
+if command -v dpkg-query >/dev/null; then
+  # `|| true`: dpkg-query fails when it does not know a package.
+  installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "${packages[@]}" 2>/dev/null || true)
+  missing=()
+  for package in "${packages[@]}"; do
+    grep -qx "ii *$package" <<<"$installed" || missing+=("$package")
+  done
+  if [ ${#missing[@]} -gt 0 ]; then
+    by_hand="apt-get install -y --no-install-recommends ${missing[*]}"
+    as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+      if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && [ ! -t 0 ]; }; then
+        die "Debian packages are missing and this user is not root. Ask an administrator to run: $by_hand"
+      fi
+      as_root=(sudo)
+    fi
+    say "installing Debian packages: ${missing[*]}"
+    { "${as_root[@]}" apt-get update -q &&
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "${missing[@]}"; } >&2 ||
+      die "apt-get failed (is there a network?). When it works again, run this script again, or: $by_hand"
+  fi
+else
+  say "not a Debian system: install the equivalents of ${packages[*]}"
+fi
+
+# 2. The Python environment.
+unset PYTHONHOME PYTHONPATH
+export PYTHONNOUSERSITE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+python=''
+for candidate in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do
+  if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    python=$candidate
+    break
+  fi
+done
+[ -n "$python" ] || die "needs python3 >= 3.11 with venv; on Debian: apt-get install python3 python3-venv"
+
+requirements=$(grep -v '^#' "$root/requirements.txt")
+[ -z "$libtorch" ] || requirements=$(grep -v '^torch==' <<<"$requirements")
+key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; uname -m; echo "$requirements"; cat "$root/requirements-test.txt"; } |
+  sha256sum | cut -c1-12)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
+env=$cache/env-$key
+
+install() {  # install FILE..: requirement files into the environment
+  local file arguments=()
+  for file in "$@"; do arguments+=(-r "$file"); done
+  "$env/bin/python" -m pip install --quiet --no-input "${arguments[@]}" >&2 ||
+    die "pip could not install $* (is there a network, and 8 GB free under $cache?). Run this script again when there is"
+}
+have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
+
+if ! have DONE || { [ $with_tests = 1 ] && ! have DONE-tests; }; then
+  mkdir -p "$cache" || die "cannot write to $cache; set XDG_CACHE_HOME to a folder of yours"
+  exec 9>"$env.lock"
+  flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
+  effective=$cache/requirements-$key.txt
+  echo "$requirements" >"$effective"
+  if ! have DONE; then  # nobody made it while we waited
+    say "making the Python environment $env (downloads up to 3 GB, once)"
+    rm -rf "$env"  # what an interrupted run left
+    "$python" -m venv "$env" >&2
+    install "$effective"
+    touch "$env/DONE"
+  fi
+  if [ $with_tests = 1 ] && ! have DONE-tests; then
+    say "adding the Python packages of the tests"
+    install "$effective" "$root/requirements-test.txt"
+    touch "$env/DONE-tests"
+  fi
+  exec 9>&-
+fi
+echo "$env/bin/python"

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs all tests. Arguments go to ctest, for example: scripts/test.sh -R runtime
+#
+# Some tests read reference data that is not part of the repository: from $PREDGEN_SHARED, by
+# default ../shared beside the repository. Without it they are skipped by name; with CI=true its
+# absence is a failure.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+export PREDGEN_SHARED=${PREDGEN_SHARED:-$root/../shared}
+if [ ! -d "$PREDGEN_SHARED" ]; then
+  if [ "${CI:-}" = true ]; then
+    echo "test: no reference data in $PREDGEN_SHARED, and CI=true; set PREDGEN_SHARED" >&2
+    exit 2
+  fi
+  echo "test: no reference data in $PREDGEN_SHARED: tests that need it are skipped" >&2
+else
+  PREDGEN_SHARED=$(cd "$PREDGEN_SHARED" && pwd)
+fi
+
+scripts/build.sh --all --with-tests
+python=$(scripts/setup.sh --with-tests)
+
+results=build/test-results
+rm -rf "$results"
+mkdir -p "$results"
+# One thread for each test, as many tests as processors: faster, and the same numbers everywhere.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1
+export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+status=0
+GTEST_OUTPUT=json:$root/$results/ ctest --preset release --parallel "$(nproc)" \
+  --output-junit "$root/$results/ctest.xml" "$@" 2>&1 | tee "$results/ctest.log" || status=$?
+
+"$python" scripts/summarize_tests.py "$results"
+echo
+sed -n '/tests passed, .* tests failed out of/,$p' "$results/ctest.log"
+exit "$status"

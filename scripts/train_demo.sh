@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes the demo model and its CLLM adapter again, from the dialogues in $PREDGEN_SHARED/data/sgd
+# (default ../shared), and measures both. About two hours on two CPU cores. Each step is kept in
+# runs/demo and not repeated; delete that folder, or a part of it, to start over.
+#
+#   scripts/train_demo.sh [--install]
+#
+#   --install   replace checkpoints/demo and checkpoints/demo-cllm by the result
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+install=0
+case ${1:-} in
+  '') ;;
+  --install) install=1 ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; [ "$1" = --help ] || [ "$1" = -h ]; exit ;;
+esac
+
+export PREDGEN_SHARED=${PREDGEN_SHARED:-$root/../shared}
+dialogues=$PREDGEN_SHARED/data/sgd
+[ -f "$dialogues/dev.jsonl" ] || { echo "train_demo: no $dialogues/dev.jsonl: set PREDGEN_SHARED" >&2; exit 2; }
+
+scripts/build.sh
+python=$(scripts/setup.sh --with-tests)
+predgen=$root/build/predgen
+runs=runs/demo
+
+step() {  # step RESULT TITLE COMMAND..: runs the command unless its result is there
+  if [ -e "$1" ]; then
+    printf '\n== %s: %s is there\n' "$2" "$1"
+    return
+  fi
+  printf '\n== %s\n$ %s\n' "$2" "${*:3}"
+  "${@:3}"
+}
+
+held_out=("held_out=$runs/data/held_out" held_out_records=300)
+
+step $runs/tokenizer/tokenizer.json "Vocabulary" \
+  "$python" scripts/train_tokenizer.py --input "$dialogues"/train-*.parquet --output $runs/tokenizer
+step $runs/data/train/manifest.json "Dialogues to train on" \
+  "$predgen" data build --config configs/data/demo.yaml
+step $runs/data/held_out/manifest.json "Dialogues kept apart" \
+  "$predgen" data build --config configs/data/demo_held_out.yaml
+step $runs/base/final/config.json "Base model" \
+  "$predgen" train --config configs/train/demo.yaml --resume auto
+step $runs/truncated/manifest.json "Cut prompts" \
+  "$predgen" data build --config configs/data/demo_truncated.yaml
+step $runs/trajectories/manifest.json "Jacobi trajectories" \
+  "$predgen" data trajectories --config configs/data/demo_trajectories.yaml
+step $runs/cllm/final/adapter_config.json "CLLM adapter" \
+  "$predgen" train --config configs/train/demo_cllm.yaml "${held_out[@]}" --resume auto
+step $runs/demo/config.json "Base model in bfloat16" \
+  "$predgen" export --model $runs/base/final --output $runs/demo --dtype bf16
+step $runs/eval/results.json "Methods side by side" \
+  "$predgen" eval --config configs/eval/sgd_dev.yaml \
+  model=$runs/demo adapter=$runs/cllm/final output=$runs/eval
+
+printf '\n== Held-out loss of assistant tokens, nats/token\n'
+for run in base cllm; do
+  printf '%-5s ' $run
+  grep -o '"held_out/[^,}]*' $runs/$run/metrics.jsonl | tail -n 1
+done
+
+if [ $install = 1 ]; then
+  rm -rf checkpoints/demo checkpoints/demo-cllm
+  cp -r $runs/demo checkpoints/demo
+  cp -r $runs/cllm/final checkpoints/demo-cllm
+  du -sh checkpoints/demo checkpoints/demo-cllm
+else
+  echo "The result is in $runs/demo and $runs/cllm/final; --install puts it into checkpoints/."
+fi

@@ -1,0 +1,118 @@
+"""scripts/setup.sh without touching this machine: a copy of it, a cache folder of its own, stand-ins
+for the programs that it calls. No network is used."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ALL_INSTALLED = '#!/bin/sh\nfor word; do case $word in -*) ;; *) echo "ii $word" ;; esac; done\n'
+
+
+class SetupScript(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.clone = self.root / "clone"
+        (self.clone / "scripts").mkdir(parents=True)
+        shutil.copy(ROOT / "scripts/setup.sh", self.clone / "scripts")
+        for name in ["requirements.txt", "requirements-test.txt"]:
+            shutil.copy(ROOT / name, self.clone)
+        self.cache = self.root / "cache"
+        self.bin = self.root / "bin"
+        self.bin.mkdir()
+        self.stand_in("dpkg-query", ALL_INSTALLED)
+
+    def stand_in(self, name, text):
+        path = self.bin / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def setup(self, *options):
+        environment = os.environ | {
+            "PATH": f"{self.bin}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(self.cache),
+            "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+        return subprocess.run([str(self.clone / "scripts/setup.sh"), *options], env=environment, cwd="/", stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+
+    def finish_environment(self, *markers):
+        """Makes what a run without a network left look complete."""
+        (folder,) = [path for path in (self.cache / "predgen").glob("env-*") if path.is_dir()]
+        for marker in markers:
+            (folder / marker).touch()
+        return folder
+
+    def test_names_missing_packages_without_root(self):
+        self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
+        self.stand_in("id", "#!/bin/sh\necho 1000\n")
+        self.stand_in("sudo", "#!/bin/sh\nexit 1\n")
+        self.stand_in("apt-get", "#!/bin/sh\necho apt-get was called >&2\nexit 1\n")
+        done = self.setup()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("apt-get install -y --no-install-recommends cmake libhdf5-dev\n", done.stderr)
+        self.assertNotIn("apt-get was called", done.stderr)
+
+    def test_root_installs_only_what_is_missing(self):
+        self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
+        self.stand_in("id", "#!/bin/sh\necho 0\n")
+        self.stand_in("apt-get", f"#!/bin/sh\necho \"$@\" >>{self.root}/apt\n[ $1 = update ]\n")
+        done = self.setup()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("apt-get failed", done.stderr)
+        self.assertEqual((self.root / "apt").read_text(),
+                         "update -q\ninstall -q -y --no-install-recommends cmake libhdf5-dev\n")
+
+    def test_no_network_then_done(self):
+        done = self.setup()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("pip could not install", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(self.setup().returncode, 2, "an unfinished environment must not count")
+
+        folder = self.finish_environment("DONE")
+        done = self.setup()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{folder}/bin/python\n", ""))
+        self.assertEqual(self.setup("--with-tests").returncode, 2, "the tests' packages are not there yet")
+        self.assertTrue((folder / "DONE").exists(), "a failed addition must keep the rest")
+        self.finish_environment("DONE-tests")
+        self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
+
+        (self.clone / "requirements.txt").write_text("numpy==1.0\n")
+        self.assertEqual(self.setup().returncode, 2, "other requirements, another environment")
+        self.assertEqual(len([path for path in folder.parent.glob("env-*") if path.is_dir()]), 2)
+
+    def test_libtorch_is_checked_and_remembered(self):
+        done = self.setup("--libtorch", str(self.root / "absent"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no such folder", done.stderr)
+        done = self.setup("--libtorch", str(self.bin))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ATen.h", done.stderr)
+
+        header = self.root / "lib torch/include/ATen/ATen.h"
+        header.parent.mkdir(parents=True)
+        header.touch()
+        self.setup("--libtorch", str(self.root / "lib torch"))
+        (wanted,) = (self.cache / "predgen").glob("requirements-*.txt")
+        self.assertNotIn("torch", wanted.read_text())
+        self.assertIn("pyarrow", wanted.read_text())
+        self.finish_environment("DONE")
+        self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
+        shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],
+                               capture_output=True, text=True)
+        self.assertEqual(shown.stdout, f"{self.root}/lib torch\n")
+        self.setup("--libtorch", "")
+        self.assertEqual(len(list((self.cache / "predgen").glob("requirements-*.txt"))), 2, "not forgotten")
+
+    def test_bad_options(self):
+        for options in [["--nonsense"], ["--libtorch"]]:
+            done = self.setup(*options)
+            self.assertEqual(done.returncode, 2)
+            self.assertNotEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
