@@ -9,6 +9,7 @@ find_package(CLI11 REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile)
 pkg_check_modules(PORTAUDIO REQUIRED IMPORTED_TARGET portaudio-2.0)
 find_package(HDF5 REQUIRED COMPONENTS C)
@@ -42,13 +43,25 @@ target_compile_options(predgen_torch INTERFACE
   "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
 target_link_directories(predgen_torch INTERFACE ${torch_dir}/lib)
 target_link_options(predgen_torch INTERFACE "LINKER:-rpath,${torch_dir}/lib" "LINKER:-rpath-link,${torch_dir}/lib")
+# stdc++ first: libtorch.so exports std::filesystem of an older compiler, which crashes in
+# remove_all and directory_iterator.
 if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
   # Nothing refers to libtorch_cuda by name: without --no-as-needed the linker would drop it.
   target_link_libraries(predgen_torch INTERFACE
-    "-Wl,--push-state,--no-as-needed" torch torch_cpu torch_cuda c10 c10_cuda "-Wl,--pop-state")
+    "-Wl,--push-state,--no-as-needed" stdc++ torch torch_cpu torch_cuda c10 c10_cuda "-Wl,--pop-state")
 else()
   target_link_libraries(predgen_torch INTERFACE
-    "-Wl,--push-state,--no-as-needed" torch torch_cpu c10 "-Wl,--pop-state")
+    "-Wl,--push-state,--no-as-needed" stdc++ torch torch_cpu c10 "-Wl,--pop-state")
+endif()
+
+# A LibTorch that is not the wheel finds the CUDA libraries in the toolkit; the wheel brings its own.
+if(PREDGEN_CUDA)
+  if(NOT EXISTS ${PREDGEN_CUDA}/include/cuda_runtime_api.h)
+    message(FATAL_ERROR "No CUDA toolkit in ${PREDGEN_CUDA}: give the folder that holds include/cuda_runtime_api.h")
+  endif()
+  target_compile_options(predgen_torch INTERFACE "SHELL:-idirafter ${PREDGEN_CUDA}/include")
+  target_link_options(predgen_torch INTERFACE
+    "LINKER:-rpath,${PREDGEN_CUDA}/lib64" "LINKER:-rpath-link,${PREDGEN_CUDA}/lib64")
 endif()
 
 # Arrow and Parquet: the C++ libraries inside the pyarrow wheel, which has no unversioned names.

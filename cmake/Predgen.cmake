@@ -1,8 +1,10 @@
 # predgen_add_library, predgen_add_tool, predgen_add_test: one way of making targets.
 find_program(CCACHE ccache)
 if(CCACHE)
+  # Paths relative to the source folder, so that every clone finds what another one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
 add_library(predgen_flags INTERFACE)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,11 +26,12 @@ class Objective {
   virtual ~Objective() = default;
 
   /// Denominators of the terms for this batch, without running the model: the trainer adds them
-  /// over the step before the first backward pass.
-  virtual LossTerms count(const Batch& batch) const = 0;
+  /// over the step before the first backward pass. `step_seed` as in accumulate_gradients().
+  virtual LossTerms count(const Batch& batch, uint64_t step_seed) const = 0;
 
   /// Adds the gradient of  sum over terms of weight * sum_term / denominators[term]  to the
-  /// model's trainable tensors. `step_seed` drives every random choice (which state, dropout).
+  /// model's trainable tensors. `step_seed` drives every random choice (which state), by record,
+  /// so that splitting a batch does not change it.
   virtual LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
                                          const std::map<std::string, double>& denominators,
                                          uint64_t step_seed) = 0;

@@ -1,0 +1,163 @@
+#include <c10/core/InferenceMode.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/chat_view.h"
+#include "cli/command.h"
+#include "cli/model_setup.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "model/tokenizer.h"
+#include "runtime/converse/system_prompt.h"
+#include "runtime/converse/turn.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/input/recorded_source.h"
+#include "runtime/input/scheduled_source.h"
+#include "runtime/input/stdin_source.h"
+#include "runtime/input/transcript_lines.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speculate/make_verifier.h"
+#include "runtime/speech/espeak_synthesizer.h"
+#include "runtime/speech/make_audio_sink.h"
+#include "runtime/speech/threaded_speaker.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kExamples = R"(
+A line typed on a terminal is a whole turn. Transcripts of a recogniser are JSON lines
+{"text", "time", "revision", "final", "end_of_turn"}, all but "text" optional; every line holds
+everything heard so far. They come from a pipe, or from a file whose "time"s are kept.
+
+Examples:
+  predgen chat --model checkpoints/demo
+  predgen chat --model checkpoints/demo --tts espeak --audio-out answer.wav
+  my-recogniser | predgen chat --model checkpoints/demo --transcripts - --json
+)";
+
+struct ChatOptions {
+  ModelOptions model;
+  std::string verifier = "greedy", decoder = "ar", system_prompt = "none";
+  int64_t top_k = 3, max_new_tokens = 256, max_context = 8192;
+  std::string tts = "none", voice = "en-us", audio_out = "play", transcripts;
+  bool json = false;
+};
+
+/// The voice and where it is heard; silent if that is wanted or nothing can play.
+struct Mouth {
+  std::unique_ptr<EspeakSynthesizer> synthesizer;
+  std::unique_ptr<AudioSink> sink;
+  std::unique_ptr<Speaker> speaker = std::make_unique<SilentSpeaker>();
+};
+
+Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
+  Mouth mouth;
+  if (options.tts == "none") return mouth;
+  if (options.tts != "espeak") {
+    throw UserError("--tts {}: this version has the voice espeak; use espeak or none", options.tts);
+  }
+  EspeakOptions espeak;
+  espeak.voice = options.voice;
+  mouth.synthesizer = std::make_unique<EspeakSynthesizer>(espeak);
+  try {
+    mouth.sink = make_audio_sink(options.audio_out, mouth.synthesizer->sample_rate());
+  } catch (const UserError& error) {
+    if (options.audio_out != "play") throw;
+    spdlog::warn("no sound, text only: {}", error.what());
+    return mouth;
+  }
+  mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock);
+  return mouth;
+}
+
+std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock) {
+  if (transcripts.empty()) {
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kAuto, clock);
+  }
+  if (transcripts == "-") {
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kJsonLines, clock);
+  }
+  return std::make_unique<ScheduledSource>(shifted(read_transcript_file(transcripts), clock.now()));
+}
+
+void chat(const ChatOptions& options) {
+  const c10::InferenceMode inference;
+  const bool speculates = options.verifier != "off";
+  const auto verifier =
+      make_verifier({.name = speculates ? options.verifier : "greedy", .top_k = options.top_k});
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model.model);
+  const std::unique_ptr<Transformer> model = set_up_model(options.model);
+  const auto generator = make_generator({.name = options.decoder}, *model);
+
+  SystemClock clock;
+  Mouth mouth = make_mouth(options, clock);
+  TurnConfig config;
+  config.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
+  config.max_new_tokens = options.max_new_tokens;
+  InputTimeSpeculator speculator(
+      *model, *verifier, *generator,
+      [&](TokenSpan answer) {
+        return first_sentence_length(*tokenizer, config.split_mode, answer);
+      },
+      std::min(options.max_context, model->max_positions()));
+  Conversation conversation(config, *tokenizer, speculator, *mouth.speaker, clock,
+                            system_prompt_text(options.system_prompt));
+  conversation.set_history({});
+
+  ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
+                options.transcripts.empty());
+  const auto source = make_source(options.transcripts, clock);
+  while (true) {
+    view.begin_turn();
+    const std::optional<TurnResult> result = conversation.run_turn(*source, view.observer());
+    if (!result) break;
+    view.end_turn(*result);
+  }
+  view.finish();
+}
+
+}  // namespace
+
+void add_chat(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("chat", "Talk to a model: typed lines or transcripts");
+  command->footer(kExamples);
+  auto options = std::make_shared<ChatOptions>();
+  options->model.add_to(*command);
+  command
+      ->add_option("--verifier", options->verifier,
+                   "off, or what keeps a draft: greedy (exact), topk")
+      ->check(CLI::IsMember({"off", "greedy", "topk"}))
+      ->capture_default_str();
+  command->add_option("--top-k", options->top_k, "With --verifier topk")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000}))
+      ->capture_default_str();
+  command->add_option("--decoder", options->decoder, "ar, or jacobi for a consistency model")
+      ->check(CLI::IsMember(generator_names()))
+      ->capture_default_str();
+  command->add_option("--max-new-tokens", options->max_new_tokens, "Of one answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--max-context", options->max_context, "Tokens of conversation to keep room for")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--tts", options->tts, "Voice: espeak or none")->capture_default_str();
+  command->add_option("--voice", options->voice, "Of espeak, as `espeak-ng --voices` lists them")
+      ->capture_default_str();
+  command->add_option("--audio-out", options->audio_out, "play, none or a .wav file")
+      ->capture_default_str();
+  command->add_option("--transcripts", options->transcripts,
+                      "JSON lines of a recogniser: a file, or - for stdin");
+  command
+      ->add_option("--system-prompt", options->system_prompt,
+                   "none, table3 (the paper's) or a text")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON document on stdout, at the end");
+  command->callback([options] { chat(*options); });
+}
+
+}  // namespace predgen

@@ -1,0 +1,115 @@
+#include "cli/chat_view.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace predgen {
+namespace {
+
+Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json to_json(const TurnResult& result) {
+  const TurnMetrics& metrics = result.metrics;
+  return {{"prompt", result.prompt_text},
+          {"text", result.text},
+          {"first_sentence", result.first_sentence},
+          {"token_ids", result.answer},
+          {"ttfs", to_json(metrics.ttfs)},
+          {"ttfs_paper", to_json(metrics.ttfs_paper)},
+          {"audio_latency", to_json(metrics.audio_latency)},
+          {"lead_time", to_json(metrics.lead_time)},
+          {"nfe_to_first_sentence",
+           metrics.nfe_to_first_sentence ? Json(*metrics.nfe_to_first_sentence) : Json(nullptr)},
+          {"first_sentence_kept", metrics.first_sentence_kept},
+          {"speculative_nfe", metrics.speculative_nfe},
+          {"total_nfe", metrics.total_nfe},
+          {"spec_tokens_drafted", metrics.spec_tokens_drafted},
+          {"spec_tokens_accepted", metrics.spec_tokens_accepted},
+          {"spec_tokens_wasted", metrics.spec_tokens_wasted}};
+}
+
+std::string describe(const TurnMetrics& metrics) {
+  if (!metrics.ttfs) return "no answer";
+  std::string line = fmt::format("first sentence {:.0f} ms after the last word, {} forward passes",
+                                 *metrics.ttfs * 1e3, metrics.nfe_to_first_sentence.value_or(0));
+  if (metrics.first_sentence_kept) line += ", kept from the draft";
+  if (metrics.audio_latency)
+    line += fmt::format("; audio at {:.0f} ms", *metrics.audio_latency * 1e3);
+  return line;
+}
+
+/// The end of `text` that fits into one line, control characters blanked.
+std::string last_line(std::string text) {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 8;
+  const size_t width = (known ? size.ws_col : 80) - 4u;
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  if (text.size() <= width) return text;
+  size_t begin = text.size() - width;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return text.substr(begin);
+}
+
+}  // namespace
+
+ChatView::ChatView(Format format, bool typed)
+    : format_(format),
+      prompt_mark_(typed && format == Format::kText && isatty(STDIN_FILENO)),
+      draft_pane_(format == Format::kText && isatty(STDERR_FILENO)) {}
+
+TurnObserver ChatView::observer() {
+  TurnObserver observer;
+  observer.on_draft = [this](const std::string& draft) { show_draft(draft); };
+  observer.on_text = [this](const std::string& text) {
+    clear_draft();
+    if (format_ == Format::kJson) return;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  return observer;
+}
+
+void ChatView::begin_turn() {
+  if (!prompt_mark_) return;
+  std::fputs("> ", stderr);
+  std::fflush(stderr);
+}
+
+void ChatView::end_turn(const TurnResult& result) {
+  clear_draft();
+  if (format_ == Format::kJson) {
+    turns_.push_back(to_json(result));
+    return;
+  }
+  std::fputs("\n", stdout);
+  std::fflush(stdout);
+  std::fprintf(stderr, "[%s]\n", describe(result.metrics).c_str());
+}
+
+void ChatView::finish() {
+  if (prompt_mark_) std::fputs("\n", stderr);
+  if (format_ != Format::kJson) return;
+  const Json document{{"turns", turns_}};
+  std::printf("%s\n", document.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void ChatView::show_draft(const std::string& draft) {
+  if (!draft_pane_) return;
+  std::fprintf(stderr, "\r\033[K\033[2m~ %s\033[0m", last_line(draft).c_str());
+  std::fflush(stderr);
+  draft_shown_ = true;
+}
+
+void ChatView::clear_draft() {
+  if (!draft_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  draft_shown_ = false;
+}
+
+}  // namespace predgen

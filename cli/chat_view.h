@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "runtime/converse/turn.h"
+
+namespace predgen {
+
+/// What a chat shows: committed text on stdout as it comes, a draft pane and a prompt mark on a
+/// terminal's stderr, a line of metrics after each turn. Used by one thread.
+class ChatView {
+ public:
+  /// kJson: stdout gets one document in finish(), nothing else.
+  enum class Format { kText, kJson };
+  /// `typed`: a person may be typing, so a terminal gets a prompt mark.
+  ChatView(Format format, bool typed);
+
+  TurnObserver observer();
+  void begin_turn();
+  void end_turn(const TurnResult& result);
+  void finish();
+
+ private:
+  void show_draft(const std::string& draft);
+  void clear_draft();
+
+  const Format format_;
+  const bool prompt_mark_, draft_pane_;
+  bool draft_shown_ = false;
+  Json turns_ = Json::array();
+};
+
+}  // namespace predgen

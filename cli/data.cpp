@@ -1,0 +1,28 @@
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/data_command.h"
+
+namespace predgen {
+
+void print_counters(const Json& counters, int indent) {
+  for (const auto& [name, value] : counters.items()) {
+    if (value.is_object()) {
+      std::printf("%*s%s\n", indent, "", name.c_str());
+      print_counters(value, indent + 2);
+    } else {
+      const std::string text = value.dump();
+      std::printf("%*s%-*s %10s\n", indent, "", 30 - indent, name.c_str(), text.c_str());
+    }
+  }
+}
+
+void add_data(CLI::App& app) {
+  CLI::App* data = app.add_subcommand("data", "Build and look at training datasets");
+  data->require_subcommand(1);
+  add_data_build(*data);
+  add_data_trajectories(*data);
+  add_data_show(*data);
+}
+
+}  // namespace predgen

@@ -1,0 +1,54 @@
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/data_command.h"
+#include "data/dataset_builder.h"
+
+namespace predgen {
+namespace {
+
+struct BuildOptions {
+  ConfigOptions config;
+  bool json = false, skip_bad_rows = false;
+};
+
+void run_build(const BuildOptions& options) {
+  ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
+  BuildConfig config = BuildConfig::read(reader);
+  reader.finish();
+  config.skip_bad_rows |= options.skip_bad_rows;
+  const auto tokenizer = load_tokenizer(config.tokenizer);
+  const BuildResult result = build_dataset(config, *tokenizer);
+  const Json& manifest = result.manifest;
+  if (options.json) {
+    const Json summary = {
+        {"output", config.output.string()},          {"already_complete", result.already_complete},
+        {"num_records", manifest.at("num_records")}, {"num_tokens", manifest.at("num_tokens")},
+        {"recipe_hash", manifest.at("recipe_hash")}, {"counters", manifest.at("counters")}};
+    std::printf("%s\n", summary.dump().c_str());
+    return;
+  }
+  std::printf("%s%s: %ld records, %ld tokens\n", config.output.c_str(),
+              result.already_complete ? " (was complete already)" : "",
+              manifest.at("num_records").get<int64_t>(), manifest.at("num_tokens").get<int64_t>());
+  print_counters(manifest.at("counters"), 2);
+}
+
+}  // namespace
+
+void add_data_build(CLI::App& data) {
+  auto options = std::make_shared<BuildOptions>();
+  CLI::App* command =
+      data.add_subcommand("build", "Conversations (Parquet, JSONL) to training examples (HDF5)");
+  options->config.add_to(*command);
+  command->add_flag("--skip-bad-rows", options->skip_bad_rows,
+                    "skip and count malformed rows instead of stopping at the first");
+  command->add_flag("--json", options->json, "one JSON document on stdout");
+  command->footer(
+      "Example:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "
+      "output=runs/one");
+  command->callback([options] { run_build(*options); });
+}
+
+}  // namespace predgen

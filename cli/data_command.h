@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "core/json.h"
+
+namespace predgen {
+
+// Subcommands of `predgen data`.
+void add_data_build(CLI::App& data);
+void add_data_show(CLI::App& data);
+void add_data_trajectories(CLI::App& data);
+
+/// "name  value" lines of the counters in a manifest, nested ones indented.
+void print_counters(const Json& counters, int indent);
+
+}  // namespace predgen

@@ -1,0 +1,117 @@
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/model_setup.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/progress.h"
+#include "evaluate/report.h"
+#include "evaluate/run_methods.h"
+#include "model/checkpoint.h"
+#include "runtime/speech/espeak_synthesizer.h"
+#include "runtime/speech/wav_sink.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kExamples = R"(
+Writes results.json, turns.csv and report.html into the configuration's `output` folder, and
+answer.wav when it has a voice. Files of an earlier run are replaced once the new ones are complete;
+other files in the folder stay.
+
+Examples:
+  predgen eval --config configs/eval/quickstart.yaml
+  predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
+)";
+
+Json describe_environment(const Transformer& model) {
+  return {{"version", PREDGEN_VERSION},
+          {"device", model.device().str()},
+          {"dtype", c10::toString(model.dtype())},
+          {"parameters", model.config().num_parameters()},
+          {"threads", at::get_num_threads()},
+          {"hardware_threads", std::thread::hardware_concurrency()}};
+}
+
+bool wants_adapter(const EvalConfig& config) {
+  for (const std::string& name : config.methods) {
+    if (parse_method(name).adapter) return true;
+  }
+  return false;
+}
+
+Json evaluate(const EvalConfig& config, const std::string& resolved) {
+  const c10::InferenceMode inference;
+  set_num_threads(static_cast<int>(config.threads));
+  const TurnSet turns = load_turns(config.turns);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model);
+  const LoadOptions load{.device = config.device, .dtype = config.dtype};
+  const std::unique_ptr<Transformer> base = load_model(config.model, {}, load);
+  const std::unique_ptr<Transformer> adapted =
+      wants_adapter(config) ? load_model(config.model, config.adapter, load) : nullptr;
+
+  make_folder(config.output);
+  const std::filesystem::path wav = config.output / "answer.wav";
+  const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
+  std::unique_ptr<EspeakSynthesizer> voice;
+  std::unique_ptr<WavSink> sink;
+  if (config.voice == EvalVoice::kEspeak) {
+    voice = std::make_unique<EspeakSynthesizer>(EspeakOptions{});
+    sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
+  }
+
+  const auto num_rows = static_cast<int64_t>(turns.turns.size() * config.methods.size());
+  Progress progress("eval", "answers", num_rows);
+  int64_t num_done = 0;
+  const std::vector<EvalRow> rows =
+      run_methods(config, {*tokenizer, *base, adapted.get(), voice.get(), sink.get()}, turns.turns,
+                  [&](const EvalRow& row) { progress.update(++num_done, row.method); });
+  progress.finish();
+
+  const Json report =
+      make_report({config.methods, turns, rows, resolved, describe_environment(*base)});
+  if (sink) {
+    sink.reset();
+    publish_file(unfinished_wav, wav);
+  }
+  write_report(report, config.output);
+  return report;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("eval", "Compare methods side by side on the same turns");
+  command->footer(kExamples);
+  auto config_options = std::make_shared<ConfigOptions>();
+  auto json = std::make_shared<bool>(false);
+  config_options->add_to(*command);
+  command->add_flag("--json", *json, "Print results.json on stdout instead of the table");
+  command->callback([config_options, json] {
+    ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
+    const EvalConfig config = read_eval_config(reader);
+    reader.finish();
+    const Json report = evaluate(config, reader.resolved());
+    if (*json) {
+      std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+      return;
+    }
+    std::printf("%s\n", format_table(report).c_str());
+    std::printf(
+        "Times are means after the last word; NFE counts forward passes to the first "
+        "sentence, max(1, n).\n");
+    std::printf("Results: %s\n", (config.output / "results.json").c_str());
+    std::printf("Page:    %s\n", (config.output / "report.html").c_str());
+    if (config.voice != EvalVoice::kNone) {
+      std::printf("Audio:   %s (the first turn's answer, %s)\n",
+                  (config.output / "answer.wav").c_str(), spoken_method(config).c_str());
+    }
+  });
+}
+
+}  // namespace predgen

@@ -1,0 +1,90 @@
+#include "data/build_config.h"
+
+#include <glob.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kBuilderVersion = 1;  // raise it when the same configuration gives other tokens
+constexpr int64_t kMany = int64_t{1} << 40;
+
+const std::vector<std::pair<std::string, ExampleLaw>> kLaws{{"truncated", ExampleLaw::kTruncated},
+                                                            {"whole", ExampleLaw::kWhole}};
+
+void read_filters(ConfigReader reader, FilterConfig& filters) {
+  reader.optional("languages", filters.languages);
+  reader.optional("drop_redacted", filters.drop_redacted);
+  reader.optional("drop_flagged", filters.drop_flagged);
+  reader.optional("min_turns", filters.min_turns, int64_t{1}, kMany);
+  reader.optional("max_tokens", filters.max_tokens, int64_t{0}, kMany);
+}
+
+void read_held_out(ConfigReader reader, HeldOutConfig& held_out) {
+  reader.optional("files", held_out.files);
+  reader.optional("fraction", held_out.fraction, 0.0, 0.9);
+  reader.optional("min_words", held_out.min_words, int64_t{1}, kMany);
+}
+
+}  // namespace
+
+BuildConfig BuildConfig::read(ConfigReader& reader) {
+  BuildConfig config;
+  reader.required("sources", config.sources);
+  reader.required("tokenizer", config.tokenizer);
+  reader.required("output", config.output);
+  reader.optional("seed", config.seed, int64_t{0}, kMany);
+  reader.choice("law", config.law, kLaws);
+  reader.optional("examples_per_conversation", config.examples_per_conversation, int64_t{1},
+                  int64_t{1000});
+  if (config.law == ExampleLaw::kWhole && config.examples_per_conversation != 1) {
+    reader.problem("examples_per_conversation", "the law \"whole\" makes one example of each");
+  }
+  reader.optional("system_prompt", config.system_prompt);
+  reader.optional("skip_bad_rows", config.skip_bad_rows);
+  reader.optional("max_conversations", config.max_conversations, int64_t{0}, kMany);
+  reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
+  reader.optional("records_per_shard", config.records_per_shard, int64_t{1}, kMany);
+  read_filters(reader.section("filters"), config.filters);
+  read_held_out(reader.section("held_out"), config.held_out);
+  return config;
+}
+
+std::string law_name(ExampleLaw law) {
+  for (const auto& [name, value] : kLaws) {
+    if (value == law) return name;
+  }
+  throw Error("law {} has no name", static_cast<int>(law));
+}
+
+Json BuildConfig::recipe() const {
+  return {{"kind", "examples"},
+          {"builder_version", kBuilderVersion},
+          {"law", law_name(law)},
+          {"seed", seed},
+          {"examples_per_conversation", examples_per_conversation},
+          {"system_prompt", system_prompt},
+          {"skip_bad_rows", skip_bad_rows},
+          {"max_conversations", max_conversations},
+          {"filters",
+           {{"languages", filters.languages},
+            {"drop_redacted", filters.drop_redacted},
+            {"drop_flagged", filters.drop_flagged},
+            {"min_turns", filters.min_turns},
+            {"max_tokens", filters.max_tokens}}},
+          {"held_out", {{"fraction", held_out.fraction}, {"min_words", held_out.min_words}}}};
+}
+
+std::vector<std::filesystem::path> expand_glob(const std::string& pattern) {
+  const std::string expanded = expand_variables(pattern);
+  glob_t matches{};
+  const int result = glob(expanded.c_str(), GLOB_TILDE, nullptr, &matches);
+  std::vector<std::filesystem::path> files(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  globfree(&matches);
+  if (result != 0 || files.empty()) throw UserError("{}: no such file", expanded);
+  return files;
+}
+
+}  // namespace predgen

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/tokenizer.h"
+
+namespace predgen {
+
+/// One row of a corpus in the layout of lmsys-chat-1m.
+struct CorpusConversation {
+  std::string id;  // "<file>:<row>" if the corpus has none
+  std::string model, language;
+  std::vector<Message> messages;  // as stored: nothing is checked yet
+  bool redacted = false;
+  bool flagged = false;  // the moderation flagged one of its messages
+  int64_t row = 0;       // 1 is the first row (the first line of a JSONL file)
+};
+// Not a struct of this name: runtime/converse has a class Conversation, and two types of one name
+// in a program are undefined behaviour.
+using Conversation = CorpusConversation;
+
+enum class BadRows { kFail, kSkip };
+
+/// Reads a corpus front to back. Used by one thread.
+class ConversationReader {
+ public:
+  virtual ~ConversationReader() = default;
+  /// False at the end. A malformed row is a UserError with file:row, or skipped and counted.
+  virtual bool next(Conversation& conversation) = 0;
+  int64_t num_bad_rows() const { return num_bad_rows_; }
+
+ protected:
+  int64_t num_bad_rows_ = 0;
+};
+
+/// By extension: .jsonl or .parquet; UserError for others, and for .parquet in a build without it.
+std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
+                                                       BadRows bad_rows);
+
+}  // namespace predgen

@@ -1,0 +1,302 @@
+#include "data/dataset_builder.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "data/dataset_store.h"
+#include "data/example_builder.h"
+#include "data/hdf5_store.h"
+#include "data/held_out.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kBatchRows = 512;
+
+/// One row of a batch and what became of it.
+struct Row {
+  Conversation conversation;
+  std::string file;
+  uint64_t index = 0;  // over all sources
+  bool held_out = false;
+  std::vector<Record> records;
+  std::vector<std::string> drops;  // counter names, one for each dropped example or conversation
+  std::exception_ptr error;
+};
+
+/// The rows of all sources, one after the other.
+class Corpus {
+ public:
+  Corpus(const std::vector<fs::path>& files, BadRows bad_rows)
+      : files_(files), bad_rows_(bad_rows) {}
+
+  bool next(Row& row) {
+    while (true) {
+      if (!reader_) {
+        if (next_file_ == files_.size()) return false;
+        reader_ = open_conversations(files_[next_file_++], bad_rows_);
+      }
+      if (reader_->next(row.conversation)) {
+        row.file = files_[next_file_ - 1].string();
+        row.index = num_rows_++;
+        return true;
+      }
+      num_bad_rows_ += reader_->num_bad_rows();
+      reader_.reset();
+    }
+  }
+
+  int64_t num_rows() const { return static_cast<int64_t>(num_rows_) + num_bad_rows_; }
+  int64_t num_bad_rows() const { return num_bad_rows_; }
+
+ private:
+  std::vector<fs::path> files_;
+  BadRows bad_rows_;
+  std::unique_ptr<ConversationReader> reader_;
+  size_t next_file_ = 0;
+  uint64_t num_rows_ = 0;
+  int64_t num_bad_rows_ = 0;
+};
+
+class DatasetBuild {
+ public:
+  DatasetBuild(const BuildConfig& config, const Tokenizer& tokenizer)
+      : config_(config),
+        examples_(tokenizer, config.system_prompt),
+        held_out_prompts_(config.held_out.min_words) {
+    for (const std::string& pattern : config.sources) {
+      for (const fs::path& file : expand_glob(pattern)) files_.push_back(file);
+    }
+    recipe_ = config.recipe();
+    recipe_["tokenizer"] = tokenizer.content_hash();
+    recipe_["sources"] = Json::array();
+    for (const fs::path& file : files_) {
+      recipe_["sources"].push_back({{"file", file.filename().string()}, {"hash", hash_file(file)}});
+    }
+    recipe_["held_out"]["files"] = Json::array();
+    for (const std::string& pattern : config.held_out.files) {
+      for (const fs::path& file : expand_glob(pattern)) {
+        held_out_files_.push_back(file);
+        recipe_["held_out"]["files"].push_back(
+            {{"file", file.filename().string()}, {"hash", hash_file(file)}});
+      }
+    }
+    recipe_["part"] = "train";
+    held_out_recipe_ = recipe_;
+    held_out_recipe_["part"] = "held_out";
+  }
+
+  BuildResult run() {
+    const fs::path held_out_folder = config_.output / "held_out";
+    const bool holds_out = config_.held_out.fraction > 0;
+    if (dataset_is_complete(config_.output, recipe_) &&
+        (!holds_out || dataset_is_complete(held_out_folder, held_out_recipe_))) {
+      return result(/*already_complete=*/true);
+    }
+    const StoreOptions options{.records_per_shard = config_.records_per_shard, .resume = true};
+    const auto writer = create_dataset(config_.output, recipe_, options);
+    // The held-out part is finished first: the training part's manifest says that all is there.
+    std::unique_ptr<DatasetWriter> held_out_writer;
+    if (holds_out && !dataset_is_complete(held_out_folder, held_out_recipe_)) {
+      held_out_writer = create_dataset(held_out_folder, held_out_recipe_, options);
+    }
+    collect_held_out();
+    write_all(*writer, held_out_writer.get());
+    if (held_out_writer) held_out_writer->finish(counters(num_held_out_records_));
+    writer->finish(counters(num_records_));
+    return result(/*already_complete=*/false);
+  }
+
+ private:
+  BadRows bad_rows() const { return config_.skip_bad_rows ? BadRows::kSkip : BadRows::kFail; }
+
+  BuildResult result(bool already_complete) const {
+    BuildResult result{.manifest = open_dataset(config_.output)->manifest(),
+                       .held_out_manifest = {},
+                       .already_complete = already_complete};
+    if (config_.held_out.fraction > 0) {
+      result.held_out_manifest = open_dataset(config_.output / "held_out")->manifest();
+    }
+    return result;
+  }
+
+  bool is_held_out_row(const Conversation& conversation) const {
+    return is_held_out(conversation.id, static_cast<uint64_t>(config_.seed),
+                       config_.held_out.fraction);
+  }
+
+  void collect_held_out() {
+    for (const fs::path& file : held_out_files_) held_out_prompts_.add_file(file);
+    if (config_.held_out.fraction <= 0) return;
+    Corpus corpus(files_, bad_rows());
+    Row row;
+    while (corpus.next(row)) {
+      if (row.index % kBatchRows == 0) throw_if_interrupted();
+      if (is_held_out_row(row.conversation)) held_out_prompts_.add(row.conversation);
+    }
+  }
+
+  void write_all(DatasetWriter& writer, DatasetWriter* held_out_writer) {
+    Corpus corpus(files_, bad_rows());
+    Progress progress("data build", "rows", 0);
+    std::vector<Row> rows;
+    bool more = true;
+    while (more) {
+      throw_if_interrupted();
+      rows.clear();
+      while (rows.size() < kBatchRows && (more = read_row(corpus, rows))) {
+      }
+      build_rows(rows);
+      for (Row& row : rows) {
+        keep(row, writer, held_out_writer);
+      }
+      num_rows_ = corpus.num_rows();
+      num_bad_rows_ = corpus.num_bad_rows();
+      progress.update(num_rows_, fmt::format("{} records", num_records_));
+    }
+  }
+
+  bool read_row(Corpus& corpus, std::vector<Row>& rows) const {
+    Row row;
+    if (config_.max_conversations > 0 && corpus.num_rows() >= config_.max_conversations) {
+      return false;
+    }
+    if (!corpus.next(row)) return false;
+    rows.push_back(std::move(row));
+    return true;
+  }
+
+  /// Rows are independent of each other, so any number of threads gives the same records.
+  void build_rows(std::vector<Row>& rows) const {
+    const auto wanted = config_.threads > 0 ? static_cast<size_t>(config_.threads)
+                                            : std::max(1u, std::thread::hardware_concurrency());
+    const size_t num_threads = std::min(wanted, std::max<size_t>(1, rows.size()));
+    const auto work = [&](size_t first) {
+      for (size_t i = first; i < rows.size(); i += num_threads) {
+        try {
+          build_row(rows[i]);
+        } catch (...) {
+          rows[i].error = std::current_exception();
+        }
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (size_t t = 1; t < num_threads; ++t) threads.emplace_back(work, t);
+    work(0);
+  }
+
+  void build_row(Row& row) const {
+    if (const auto drop = check_conversation(row.conversation, config_.filters)) {
+      row.drops.push_back(drop_name(*drop));
+      return;
+    }
+    row.held_out = is_held_out_row(row.conversation);
+    if (config_.law == ExampleLaw::kWhole) {
+      keep_example(row, examples_.whole(row.conversation));
+      return;
+    }
+    for (int64_t e = 0; e < config_.examples_per_conversation; ++e) {
+      // The e-th draw of a row does not depend on how many there are.
+      const Random random(static_cast<uint64_t>(config_.seed), "round",
+                          row.index + (static_cast<uint64_t>(e) << 40));
+      keep_example(row, examples_.truncated(row.conversation, random));
+    }
+  }
+
+  void keep_example(Row& row, Record record) const {
+    if (config_.filters.max_tokens > 0 &&
+        static_cast<int64_t>(record.tokens.size()) > config_.filters.max_tokens) {
+      row.drops.push_back("max_tokens");
+      return;
+    }
+    if (!row.held_out) {
+      const std::string overlap = overlap_name(row.conversation, record.round);
+      if (!overlap.empty()) {
+        row.drops.push_back(overlap);
+        return;
+      }
+    }
+    row.records.push_back(std::move(record));
+  }
+
+  /// Compares the prompts of rounds 0 to `last_round` with the held-out ones.
+  std::string overlap_name(const Conversation& conversation, int64_t last_round) const {
+    int64_t round = 0;
+    for (const Message& message : conversation.messages) {
+      if (message.role != "user") continue;
+      if (round++ > last_round) break;
+      switch (held_out_prompts_.overlap(message.content)) {
+        case HeldOutPrompts::Overlap::kExact:
+          return "held_out_exact";
+        case HeldOutPrompts::Overlap::kNormalised:
+          return "held_out_normalised";
+        case HeldOutPrompts::Overlap::kNone:
+          break;
+      }
+    }
+    return "";
+  }
+
+  void keep(Row& row, DatasetWriter& writer, DatasetWriter* held_out_writer) {
+    if (row.error) {
+      try {
+        std::rethrow_exception(row.error);
+      } catch (const UserError& error) {
+        if (!config_.skip_bad_rows) {
+          throw UserError("{}:{}: {} (--skip-bad-rows skips such rows)", row.file,
+                          row.conversation.row, error.what());
+        }
+        ++num_unusable_rows_;
+        return;
+      }
+    }
+    for (const std::string& drop : row.drops) ++drops_[drop];
+    for (const Record& record : row.records) {
+      int64_t& count = row.held_out ? num_held_out_records_ : num_records_;
+      DatasetWriter* target = row.held_out ? held_out_writer : &writer;
+      ++count;
+      // Records that a killed build has already published come again, in the same order.
+      if (target != nullptr && count > target->size()) target->append(record);
+    }
+  }
+
+  Json counters(int64_t num_records) const {
+    Json dropped = Json::object();
+    for (const char* name :
+         {"empty_conversation", "wrong_roles", "empty_message", "min_turns", "language", "redacted",
+          "flagged", "max_tokens", "held_out_exact", "held_out_normalised"}) {
+      const auto found = drops_.find(name);
+      dropped[name] = found == drops_.end() ? 0 : found->second;
+    }
+    return {{"rows_read", num_rows_},
+            {"bad_rows", num_bad_rows_ + num_unusable_rows_},
+            {"dropped", dropped},
+            {"held_out_prompts", held_out_prompts_.size()},
+            {"held_out_records", num_held_out_records_},
+            {"records", num_records}};
+  }
+
+  const BuildConfig& config_;
+  ExampleBuilder examples_;
+  HeldOutPrompts held_out_prompts_;
+  std::vector<fs::path> files_, held_out_files_;
+  Json recipe_, held_out_recipe_;
+  std::map<std::string, int64_t> drops_;
+  int64_t num_rows_ = 0, num_bad_rows_ = 0, num_unusable_rows_ = 0;
+  int64_t num_records_ = 0, num_held_out_records_ = 0;
+};
+
+}  // namespace
+
+BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer) {
+  return DatasetBuild(config, tokenizer).run();
+}
+
+}  // namespace predgen

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/json.h"
+#include "data/build_config.h"
+#include "model/tokenizer.h"
+
+namespace predgen {
+
+struct BuildResult {
+  Json manifest;           // of the dataset, with the counters
+  Json held_out_manifest;  // null unless a fraction is held out
+  bool already_complete = false;
+};
+
+/// `predgen data build`: reads the sources twice if a fraction is held out, makes the records on
+/// config.threads threads in the order of the rows, writes them to config.output and the held-out
+/// ones to config.output/held_out. Continues a build that was killed; does nothing if the same
+/// dataset is there. Draws a progress bar; throws Interrupted between batches.
+BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer);
+
+}  // namespace predgen

@@ -1,0 +1,150 @@
+#include "data/example_builder.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kTable3Prompt =
+    "The instruction provided by the user may be truncated. In such cases, respond based on your "
+    "best guess of the incomplete instruction. Do not complain about incomplete prompts.";
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
+}
+
+bool has_system(const Conversation& conversation) {
+  return !conversation.messages.empty() && conversation.messages.front().role == "system";
+}
+
+}  // namespace
+
+std::string drop_name(Drop drop) {
+  switch (drop) {
+    case Drop::kEmptyConversation:
+      return "empty_conversation";
+    case Drop::kWrongRoles:
+      return "wrong_roles";
+    case Drop::kEmptyMessage:
+      return "empty_message";
+    case Drop::kMinTurns:
+      return "min_turns";
+    case Drop::kLanguage:
+      return "language";
+    case Drop::kRedacted:
+      return "redacted";
+    case Drop::kFlagged:
+      return "flagged";
+  }
+  throw Error("drop {} has no name", static_cast<int>(drop));
+}
+
+int64_t num_rounds(const Conversation& conversation) {
+  return (static_cast<int64_t>(conversation.messages.size()) - has_system(conversation)) / 2;
+}
+
+std::optional<Drop> check_conversation(const Conversation& conversation,
+                                       const FilterConfig& filters) {
+  const std::vector<Message>& messages = conversation.messages;
+  const size_t first = has_system(conversation) ? 1 : 0;
+  if (messages.size() == first) return Drop::kEmptyConversation;
+  for (size_t i = first; i < messages.size(); ++i) {
+    if (messages[i].role != ((i - first) % 2 == 0 ? "user" : "assistant")) return Drop::kWrongRoles;
+  }
+  for (const Message& message : messages) {
+    if (is_blank(message.content)) return Drop::kEmptyMessage;
+  }
+  if (num_rounds(conversation) < std::max<int64_t>(1, filters.min_turns)) return Drop::kMinTurns;
+  const auto& languages = filters.languages;
+  if (!languages.empty() &&
+      std::find(languages.begin(), languages.end(), conversation.language) == languages.end()) {
+    return Drop::kLanguage;
+  }
+  if (filters.drop_redacted && conversation.redacted) return Drop::kRedacted;
+  if (filters.drop_flagged && conversation.flagged) return Drop::kFlagged;
+  return std::nullopt;
+}
+
+ExampleBuilder::ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt)
+    : tokenizer_(tokenizer) {
+  if (system_prompt == "table3") {
+    system_text_ = kTable3Prompt;
+  } else if (system_prompt != "none") {
+    system_text_ = system_prompt;
+  }
+}
+
+std::vector<Message> ExampleBuilder::first_messages(const Conversation& conversation) const {
+  std::vector<Message> messages;
+  if (!system_text_.empty()) {
+    messages.push_back({"system", system_text_});
+  } else if (has_system(conversation)) {
+    messages.push_back(conversation.messages.front());
+  }
+  return messages;
+}
+
+/// `messages` ends in an answer with its ids: adds what the template puts before it, the answer
+/// and its stop token behind record.tokens, and the mask of the last two.
+void ExampleBuilder::append_target(const std::vector<Message>& messages, Record& record) const {
+  const TokenIds& answer = messages.back().ids;
+  const TokenIds prompt = tokenizer_.render_chat({messages.begin(), messages.end() - 1},
+                                                 /*add_generation_prompt=*/true);
+  const TokenIds all = tokenizer_.render_chat(messages, /*add_generation_prompt=*/false);
+  const size_t end = prompt.size() + answer.size();
+  const TokenIds& stops = tokenizer_.stop_tokens();
+  if (all.size() <= end || !std::equal(prompt.begin(), prompt.end(), all.begin()) ||
+      !std::equal(answer.begin(), answer.end(),
+                  all.begin() + static_cast<int64_t>(prompt.size())) ||
+      std::find(stops.begin(), stops.end(), all[end]) == stops.end()) {
+    throw UserError("the tokenizer's chat template does not end an answer with a stop token");
+  }
+  PREDGEN_CHECK(record.tokens.size() <= prompt.size() &&
+                    std::equal(record.tokens.begin(), record.tokens.end(), prompt.begin()),
+                "the chat template changed its history");
+  record.tokens.assign(all.begin(), all.begin() + static_cast<int64_t>(end) + 1);
+  record.loss_mask.resize(prompt.size(), 0);
+  record.loss_mask.resize(record.tokens.size(), 1);
+  record.prompt_length = static_cast<int64_t>(prompt.size());
+}
+
+Record ExampleBuilder::truncated(const Conversation& conversation, Random random) const {
+  Record record;
+  record.conversation_id = conversation.id;
+  record.round =
+      static_cast<int64_t>(random.below(static_cast<uint64_t>(num_rounds(conversation))));
+  std::vector<Message> messages = first_messages(conversation);
+  const size_t first = has_system(conversation) ? 1 : 0;
+  const size_t last = first + 2 * static_cast<size_t>(record.round);
+  for (size_t i = first; i <= last + 1; ++i) {
+    Message message = conversation.messages[i];
+    if (message.role == "assistant" || i == last) message.ids = tokenizer_.encode(message.content);
+    if (i == last) {
+      message.ids.resize(random.below(message.ids.size() + 1));
+      message.content.clear();  // what ids replace; with k = 0 it counts
+    }
+    messages.push_back(std::move(message));
+  }
+  append_target(messages, record);
+  return record;
+}
+
+Record ExampleBuilder::whole(const Conversation& conversation) const {
+  Record record;
+  record.conversation_id = conversation.id;
+  record.round = num_rounds(conversation) - 1;
+  std::vector<Message> messages = first_messages(conversation);
+  const size_t first = has_system(conversation) ? 1 : 0;
+  for (int64_t round = 0; round <= record.round; ++round) {
+    const size_t user = first + 2 * static_cast<size_t>(round);
+    messages.push_back(conversation.messages[user]);
+    messages.push_back(conversation.messages[user + 1]);
+    messages.back().ids = tokenizer_.encode(messages.back().content);
+    append_target(messages, record);
+  }
+  return record;
+}
+
+}  // namespace predgen

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "data/build_config.h"
+#include "data/conversation.h"
+#include "data/record.h"
+#include "model/tokenizer.h"
+
+namespace predgen {
+
+/// Why a row gives no example; the names are those of the counters.
+enum class Drop {
+  kEmptyConversation,
+  kWrongRoles,    // does not start with the user, or two messages of one role in a row
+  kEmptyMessage,  // white space only
+  kMinTurns,
+  kLanguage,
+  kRedacted,
+  kFlagged
+};
+std::string drop_name(Drop drop);
+
+/// The first rule that drops the conversation as a whole. A last user message without an answer is
+/// no reason: only complete rounds are used.
+std::optional<Drop> check_conversation(const Conversation& conversation,
+                                       const FilterConfig& filters);
+
+/// Complete rounds of a conversation that check_conversation() passed; a leading system message
+/// counts as none.
+int64_t num_rounds(const Conversation& conversation);
+
+/// Makes token records of conversations that check_conversation() passed. History answers and
+/// targets are encoded apart from the template, so that their tokens are those of a running
+/// conversation. Thread-safe.
+class ExampleBuilder {
+ public:
+  /// `system_prompt`: none, table3 or a text. `tokenizer` must outlive this.
+  ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt);
+
+  /// Round i ~ U[0, rounds) becomes the last; its prompt of L tokens keeps the first k ~ U[0, L];
+  /// its answer and stop token are the target.
+  Record truncated(const Conversation& conversation, Random random) const;
+  /// All rounds; every answer and stop token is a target.
+  Record whole(const Conversation& conversation) const;
+
+ private:
+  std::vector<Message> first_messages(const Conversation& conversation) const;
+  void append_target(const std::vector<Message>& messages, Record& record) const;
+
+  const Tokenizer& tokenizer_;
+  std::string system_text_;  // empty: none
+};
+
+}  // namespace predgen

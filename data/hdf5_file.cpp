@@ -1,0 +1,115 @@
+#include "data/hdf5_file.h"
+
+namespace predgen {
+
+std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void Hdf5Handle::close(const std::string& what) {
+  if (close_(std::exchange(id_, -1)) < 0) throw Error("HDF5: {} failed", what);
+}
+
+template <>
+hid_t hdf5_type<uint8_t>() {
+  return H5T_NATIVE_UINT8;
+}
+template <>
+hid_t hdf5_type<int32_t>() {
+  return H5T_NATIVE_INT32;
+}
+template <>
+hid_t hdf5_type<int64_t>() {
+  return H5T_NATIVE_INT64;
+}
+
+Hdf5Handle create_hdf5(const std::filesystem::path& file) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors become exceptions, not prints
+  Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "H5Pcreate");
+  H5Pset_obj_track_times(creation, false);
+  return {H5Fcreate(file.c_str(), H5F_ACC_TRUNC, creation, H5P_DEFAULT), H5Fclose,
+          "creating " + file.string()};
+}
+
+Hdf5Handle open_hdf5(const std::filesystem::path& file) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening " + file.string()};
+}
+
+template <typename T>
+void write_column(hid_t file, const char* name, const std::vector<T>& values) {
+  const hsize_t size = values.size();
+  Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, "H5Screate");
+  Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate");
+  H5Pset_obj_track_times(creation, false);
+  Hdf5Handle column(
+      H5Dcreate2(file, name, hdf5_type<T>(), space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose,
+      std::string("creating column ") + name);
+  if (size > 0 &&
+      H5Dwrite(column, hdf5_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+    throw Error("HDF5: writing column {} failed (disk full?)", name);
+  }
+  column.close(std::string("closing column ") + name);
+}
+
+Hdf5Handle open_column(hid_t file, const char* name) {
+  return {H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, std::string("opening column ") + name};
+}
+
+int64_t column_size(hid_t column) {
+  Hdf5Handle space(H5Dget_space(column), H5Sclose, "H5Dget_space");
+  return H5Sget_simple_extent_npoints(space);
+}
+
+template <typename T>
+std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end) {
+  std::vector<T> values(static_cast<size_t>(end - begin));
+  if (values.empty()) return values;
+  const hsize_t start = static_cast<hsize_t>(begin), count = values.size();
+  Hdf5Handle space(H5Dget_space(column), H5Sclose, "H5Dget_space");
+  Hdf5Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose, "H5Screate");
+  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0 ||
+      H5Dread(column, hdf5_type<T>(), memory, space, H5P_DEFAULT, values.data()) < 0) {
+    throw Error("HDF5: reading entries {} to {} failed", begin, end);
+  }
+  return values;
+}
+
+template <typename T>
+std::vector<T> read_column(hid_t file, const char* name) {
+  const Hdf5Handle column = open_column(file, name);
+  return read_entries<T>(column, 0, column_size(column));
+}
+
+void write_text(hid_t file, const char* name, const std::string& text) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
+  H5Tset_size(type, text.size() + 1);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
+  Hdf5Handle attribute(H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                       std::string("creating attribute ") + name);
+  if (H5Awrite(attribute, type, text.c_str()) < 0) throw Error("HDF5: writing {} failed", name);
+}
+
+std::string read_text(hid_t file, const char* name) {
+  Hdf5Handle attribute(H5Aopen(file, name, H5P_DEFAULT), H5Aclose,
+                       std::string("opening attribute ") + name);
+  Hdf5Handle type(H5Aget_type(attribute), H5Tclose, "H5Aget_type");
+  std::string text(H5Tget_size(type), '\0');
+  if (H5Aread(attribute, type, text.data()) < 0) throw Error("HDF5: reading {} failed", name);
+  text.resize(text.find('\0'));
+  return text;
+}
+
+template void write_column(hid_t, const char*, const std::vector<uint8_t>&);
+template void write_column(hid_t, const char*, const std::vector<int32_t>&);
+template void write_column(hid_t, const char*, const std::vector<int64_t>&);
+template std::vector<uint8_t> read_entries(hid_t, int64_t, int64_t);
+template std::vector<int32_t> read_entries(hid_t, int64_t, int64_t);
+template std::vector<int64_t> read_entries(hid_t, int64_t, int64_t);
+template std::vector<uint8_t> read_column(hid_t, const char*);
+template std::vector<int32_t> read_column(hid_t, const char*);
+template std::vector<int64_t> read_column(hid_t, const char*);
+
+}  // namespace predgen

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace predgen {
+
+/// The HDF5 library keeps global state: whoever calls it holds this lock.
+std::mutex& hdf5_mutex();
+
+/// Owns an HDF5 identifier. `what` names the operation in the Error of an invalid one.
+class Hdf5Handle {
+ public:
+  Hdf5Handle(hid_t id, herr_t (*closer)(hid_t), const std::string& what) : id_(id), close_(closer) {
+    if (id < 0) throw Error("HDF5: {} failed", what);
+  }
+  ~Hdf5Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Handle(const Hdf5Handle&) = delete;
+  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
+  operator hid_t() const { return id_; }
+  /// Closes now, so that an error is seen.
+  void close(const std::string& what);
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+template <typename T>
+hid_t hdf5_type();  // of T in memory
+
+/// Creates a file without time stamps: the same contents give the same bytes.
+Hdf5Handle create_hdf5(const std::filesystem::path& file);
+/// Error if it is not a whole HDF5 file.
+Hdf5Handle open_hdf5(const std::filesystem::path& file);
+
+/// A flat column, in one contiguous piece.
+template <typename T>
+void write_column(hid_t file, const char* name, const std::vector<T>& values);
+/// Entries [begin, end) of a column opened with H5Dopen.
+template <typename T>
+std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end);
+template <typename T>
+std::vector<T> read_column(hid_t file, const char* name);
+Hdf5Handle open_column(hid_t file, const char* name);
+int64_t column_size(hid_t column);
+
+void write_text(hid_t file, const char* name, const std::string& text);  // an attribute
+std::string read_text(hid_t file, const char* name);
+
+}  // namespace predgen

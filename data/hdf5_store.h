@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "data/dataset_store.h"
+
+namespace predgen {
+
+// Layout of a dataset folder. shard-00000.h5, ...: flat columns and their offsets (one more than
+// entries), readable with h5py:
+//   conversation_id (UTF-8 bytes), conversation_id_offsets; round; prompt_length
+//   tokens (int32), loss_mask (uint8), token_offsets
+//   block_offsets: blocks of a record; state_offsets: states of a block;
+//   state_token_offsets: where a state begins in state_tokens (int32)
+//   attributes recipe_hash and state
+// recipe.json while the build runs; manifest.json, last, when it is whole.
+
+/// "seed: 1 there, 2 here; ..." for the leaves in which two recipes differ, the first five.
+std::string recipe_difference(const Json& there, const Json& here);
+
+/// Whether the folder holds a finished dataset of exactly this recipe.
+bool dataset_is_complete(const std::filesystem::path& folder, const Json& recipe);
+
+/// XXH3-128 of a file's bytes, read in pieces.
+std::string hash_file(const std::filesystem::path& file);
+
+std::string recipe_hash(const Json& recipe);
+
+}  // namespace predgen

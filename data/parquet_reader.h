@@ -1,0 +1,12 @@
+#pragma once
+
+#include "data/conversation.h"
+
+namespace predgen {
+
+/// Parquet in the column layout of lmsys-chat-1m, any codec that the Arrow library has (snappy and
+/// zstd among them). Only in builds with PREDGEN_PARQUET.
+std::unique_ptr<ConversationReader> open_parquet(const std::filesystem::path& file,
+                                                 BadRows bad_rows);
+
+}  // namespace predgen

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/token_ids.h"
+
+namespace predgen {
+
+/// When an answer counts as stuck; 0 switches a rule off.
+struct RepetitionConfig {
+  int64_t max_token_run = 10;        // this many equal tokens in a row
+  int64_t ngram_size = 8;            // tokens, and ..
+  int64_t max_ngram_repeats = 3;     // .. how often one n-gram may not occur
+  int64_t max_sentence_repeats = 3;  // of a sentence of three words or more
+};
+
+/// Counter name of the first rule that drops the answer; empty: keep it. `text` is the answer
+/// decoded.
+std::string find_repetition(TokenSpan answer, const std::string& text,
+                            const RepetitionConfig& config);
+
+}  // namespace predgen

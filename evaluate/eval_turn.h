@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/tokenizer.h"
+#include "runtime/input/transcript_source.h"
+
+namespace predgen {
+
+/// One user turn of a benchmark set.
+struct EvalTurn {
+  std::string id;
+  std::vector<Message> history;  // user and assistant in turn, ends with the assistant
+  std::string prompt_text;       // what the user says in the end
+  // Not empty: replayed as recorded, the last one final. Empty: prompt_text is typed at a rate.
+  std::vector<Transcript> recorded;
+};
+
+}  // namespace predgen

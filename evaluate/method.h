@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/converse/turn.h"
+
+namespace predgen {
+
+/// One way of answering, compared with the others on the same turns.
+struct Method {
+  std::string name;
+  InputTimeWork work = InputTimeWork::kCascade;
+  std::string verifier = "greedy";  // as make_verifier names them
+  int64_t top_k = 1;
+  std::string decoder = "ar";  // as make_generator names them
+  bool adapter = false;        // runs on base weights plus the CLLM adapter
+  std::string help;
+};
+
+/// baseline, prefill, greedy, top<k>, cllm, and the decoders alone: cllm_ar, cllm_jacobi,
+/// base_jacobi. UserError for another name.
+Method parse_method(const std::string& name);
+
+/// Every name that parse_method() knows, top3 standing for top<k>.
+std::vector<Method> known_methods();
+
+/// The method with the same weights and plain decoding, whose text a lossless method repeats.
+std::string plain_method(const Method& method);
+
+}  // namespace predgen

@@ -1,0 +1,265 @@
+#include "evaluate/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "evaluate/statistics.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kLongSentence = 8;  // tokens; comparisons are repeated on such turns
+constexpr uint64_t kBootstrapSeed = 0;
+
+using Values = std::vector<std::optional<double>>;
+using RowOf = std::vector<const EvalRow*>;  // by turn
+
+std::optional<double> at_least_one(const std::optional<int64_t>& count) {
+  if (!count) return std::nullopt;
+  return static_cast<double>(std::max<int64_t>(1, *count));
+}
+
+std::optional<double> as_double(const std::optional<int64_t>& count) {
+  if (!count) return std::nullopt;
+  return static_cast<double>(*count);
+}
+
+// Share of an answer's word 4-grams that occurred earlier in it; 0 for short answers.
+double repetition(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.size() < 4) return 0;
+  std::set<std::string> seen;
+  for (size_t i = 0; i + 4 <= words.size(); ++i) {
+    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
+  }
+  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
+}
+
+struct Metric {
+  const char* name;
+  std::function<std::optional<double>(const EvalRow&)> value;
+};
+
+// The list of metrics: every one becomes a summary by method and a field of each row.
+const std::vector<Metric>& metrics() {
+  using Row = const EvalRow&;
+  static const std::vector<Metric> list{
+      {"ttfs", [](Row row) { return row.result.metrics.ttfs; }},
+      {"ttfs_paper", [](Row row) { return row.result.metrics.ttfs_paper; }},
+      {"audio_latency", [](Row row) { return row.result.metrics.audio_latency; }},
+      {"lead_time", [](Row row) { return row.result.metrics.lead_time; }},
+      {"nfe_to_first_sentence",
+       [](Row row) { return as_double(row.result.metrics.nfe_to_first_sentence); }},
+      {"nfe_paper", [](Row row) { return at_least_one(row.result.metrics.nfe_to_first_sentence); }},
+      {"first_sentence_kept",
+       [](Row row) -> std::optional<double> {
+         if (!row.result.metrics.nfe_to_first_sentence) return std::nullopt;
+         return row.result.metrics.first_sentence_kept ? 1.0 : 0.0;
+       }},
+      {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
+      {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},
+      {"spec_tokens_drafted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_drafted); }},
+      {"spec_tokens_accepted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_accepted); }},
+      {"spec_tokens_wasted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_wasted); }},
+      {"first_sentence_tokens",
+       [](Row row) { return as_double(row.result.first_sentence_tokens); }},
+      {"answer_tokens",
+       [](Row row) { return std::optional(static_cast<double>(row.result.answer.size())); }},
+      {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
+      {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
+  };
+  return list;
+}
+
+const Metric& metric(const std::string& name) {
+  for (const Metric& candidate : metrics()) {
+    if (name == candidate.name) return candidate;
+  }
+  throw Error("no metric {}", name);
+}
+
+Json to_json(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const std::optional<Ratio>& ratio) {
+  if (!ratio) return nullptr;
+  return {{"ratio", to_json(std::optional(ratio->value))},
+          {"low", to_json(std::optional(ratio->low))},
+          {"high", to_json(std::optional(ratio->high))},
+          {"n", ratio->n}};
+}
+
+Json to_json(const Summary& summary) {
+  return {{"mean", to_json(summary.mean)},
+          {"p50", to_json(summary.p50)},
+          {"p90", to_json(summary.p90)},
+          {"p99", to_json(summary.p99)},
+          {"n", summary.n},
+          {"nulls", summary.num_null}};
+}
+
+Values values_of(const RowOf& rows, const std::string& name) {
+  Values values;
+  for (const EvalRow* row : rows) values.push_back(metric(name).value(*row));
+  return values;
+}
+
+double sum(const RowOf& rows, const std::string& name) {
+  double total = 0;
+  for (const EvalRow* row : rows) total += metric(name).value(*row).value_or(0);
+  return total;
+}
+
+std::optional<double> divided(double numerator, double denominator) {
+  if (denominator == 0) return std::nullopt;
+  return numerator / denominator;
+}
+
+// baseline / method: how many times less the method needs.
+Json saving(const RowOf& baseline, const RowOf& method, const std::string& name, int64_t at_least) {
+  Values above = values_of(baseline, name), below = values_of(method, name);
+  for (size_t i = 0; i < baseline.size(); ++i) {
+    if (baseline[i]->result.first_sentence_tokens < at_least) above[i].reset();
+  }
+  return to_json(ratio_of_means(above, below, kBootstrapSeed));
+}
+
+Json compare_texts(const RowOf& reference, const RowOf& method, const std::string& reference_name) {
+  int64_t equal = 0;
+  Json different = Json::array();
+  for (size_t i = 0; i < method.size(); ++i) {
+    if (reference[i]->result.text == method[i]->result.text) {
+      ++equal;
+    } else {
+      different.push_back(method[i]->turn_index);
+    }
+  }
+  return {{"against", reference_name},
+          {"count", equal},
+          {"n", static_cast<int64_t>(method.size())},
+          {"different_turns", different}};
+}
+
+// Nats per token of first sentences, over the turns where both have one.
+Json compare_logprobs(const RowOf& greedy, const RowOf& method) {
+  double sums[2] = {0, 0}, tokens[2] = {0, 0};
+  for (size_t i = 0; i < method.size(); ++i) {
+    if (!greedy[i]->first_sentence_logprob || !method[i]->first_sentence_logprob) continue;
+    for (const int side : {0, 1}) {
+      const EvalRow& row = side == 0 ? *greedy[i] : *method[i];
+      sums[side] += *row.first_sentence_logprob;
+      tokens[side] += static_cast<double>(row.result.first_sentence_tokens);
+    }
+  }
+  if (tokens[0] == 0 || tokens[1] == 0) return nullptr;
+  return {{"greedy", sums[0] / tokens[0]},
+          {"this", sums[1] / tokens[1]},
+          {"loss", sums[0] / tokens[0] - sums[1] / tokens[1]}};
+}
+
+Json summarize_method(const RowOf& rows) {
+  Json summary;
+  for (const Metric& candidate : metrics()) {
+    summary[candidate.name] = to_json(summarize(values_of(rows, candidate.name)));
+  }
+  std::set<std::string> sentences;
+  for (const EvalRow* row : rows) sentences.insert(row->result.first_sentence);
+  sentences.erase("");
+  summary["kept_whole"] = to_json(summarize(values_of(rows, "first_sentence_kept")).mean);
+  summary["distinct_first_sentences"] = sentences.size();
+  summary["tokens_per_pass"] = to_json(divided(sum(rows, "answer_tokens"), sum(rows, "total_nfe")));
+  summary["first_sentence_logprob_per_token"] =
+      to_json(divided(sum(rows, "first_sentence_logprob"), sum(rows, "first_sentence_tokens")));
+  return summary;
+}
+
+Json compare_methods(const std::map<std::string, RowOf>& rows_of,
+                     const std::vector<std::string>& names) {
+  Json comparisons = Json::object();
+  for (const std::string& name : names) {
+    const RowOf& rows = rows_of.at(name);
+    Json entry;
+    if (const auto baseline = rows_of.find("baseline");
+        baseline != rows_of.end() && name != "baseline") {
+      entry["nfe_saving"] = saving(baseline->second, rows, "nfe_to_first_sentence", 0);
+      entry["nfe_saving_paper"] = saving(baseline->second, rows, "nfe_paper", 0);
+      entry["nfe_saving_long"] =
+          saving(baseline->second, rows, "nfe_to_first_sentence", kLongSentence);
+      entry["nfe_saving_paper_long"] = saving(baseline->second, rows, "nfe_paper", kLongSentence);
+      entry["ttfs_saving"] = saving(baseline->second, rows, "ttfs", 0);
+      entry["audio_latency_saving"] = saving(baseline->second, rows, "audio_latency", 0);
+    }
+    const std::string plain = plain_method(parse_method(name));
+    if (const auto reference = rows_of.find(plain); reference != rows_of.end() && name != plain) {
+      entry["equal_text"] = compare_texts(reference->second, rows, plain);
+      if (parse_method(name).work == InputTimeWork::kCascade) {
+        entry["pass_saving"] = saving(reference->second, rows, "total_nfe", 0);
+      }
+    }
+    if (const auto greedy = rows_of.find("greedy"); greedy != rows_of.end() && name != "greedy") {
+      entry["first_sentence_logprob_per_token"] = compare_logprobs(greedy->second, rows);
+    }
+    if (!entry.is_null()) comparisons[name] = entry;
+  }
+  return comparisons;
+}
+
+Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
+  Json json{{"turn", row.turn_index},        {"id", turn.id},
+            {"method", row.method},          {"prompt", turn.prompt_text},
+            {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
+            {"token_ids", row.result.answer}};
+  for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
+  json["first_sentence_kept"] = row.result.metrics.first_sentence_kept;
+  return json;
+}
+
+}  // namespace
+
+Json make_report(const ReportInput& input) {
+  std::map<std::string, RowOf> rows_of;
+  for (const EvalRow& row : input.rows) rows_of[row.method].push_back(&row);
+  Json report{{"methods", Json::object()}};
+  for (const std::string& name : input.methods) {
+    Json summary = summarize_method(rows_of.at(name));
+    if (const auto baseline = rows_of.find("baseline"); baseline != rows_of.end()) {
+      const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
+                                          values_of(rows_of.at(name), "audio_latency"), 0);
+      summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
+    }
+    report["methods"][name] = summary;
+  }
+  report["comparisons"] = compare_methods(rows_of, input.methods);
+  report["num_turns"] = input.turns.turns.size();
+  report["skipped"] = input.turns.skipped;
+  report["config"] = input.resolved_config;
+  report["environment"] = input.environment;
+  report["turns"] = Json::array();
+  for (const EvalRow& row : input.rows) {
+    report["turns"].push_back(row_to_json(row, input.turns.turns.at(row.turn_index)));
+  }
+  return report;
+}
+
+void write_report(const Json& report, const std::filesystem::path& folder) {
+  make_folder(folder);
+  // Ill-formed bytes cannot come from a tokenizer's text, but a report must not fail over one.
+  const auto replace = Json::error_handler_t::replace;
+  write_file(folder / "turns.csv", format_csv(report));
+  write_file(folder / "report.html", format_html(report));
+  write_file(folder / "results.json", report.dump(1, ' ', false, replace) + "\n");
+}
+
+}  // namespace predgen

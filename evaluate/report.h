@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "evaluate/run_methods.h"
+
+namespace predgen {
+
+struct ReportInput {
+  const std::vector<std::string>& methods;
+  const TurnSet& turns;
+  const std::vector<EvalRow>& rows;  // turn-major, methods in the order of `methods`
+  std::string resolved_config;       // YAML
+  Json environment;                  // device, threads, model, ...
+};
+
+/// results.json: "methods" (summary of every metric by method), "comparisons", "turns" (one row
+/// per turn and method), "skipped", "config", "environment". Missing values are null.
+Json make_report(const ReportInput& input);
+
+/// The table for a terminal: one line per method.
+std::string format_table(const Json& report);
+
+/// One row per turn and method, RFC 4180.
+std::string format_csv(const Json& report);
+
+/// A page that needs nothing else.
+std::string format_html(const Json& report);
+
+/// Writes turns.csv, report.html and, last, results.json into `folder`. Each replaces an older
+/// one in one step; other files stay.
+void write_report(const Json& report, const std::filesystem::path& folder);
+
+}  // namespace predgen

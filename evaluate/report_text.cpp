@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluate/report.h"
+
+namespace predgen {
+namespace {
+
+std::string number(const Json& value, double scale, int digits) {
+  return value.is_number() ? fmt::format("{:.{}f}", value.get<double>() * scale, digits) : "-";
+}
+
+const Json& find(const Json& object, const std::string& key) {
+  static const Json null;
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it == object.end() ? null : *it;
+}
+
+struct Column {
+  std::string title;
+  std::string (*cell)(const Json& method, const Json& comparison);
+};
+
+// Columns of the terminal table and of the page.
+const std::vector<Column>& columns() {
+  using J = const Json&;
+  static const std::vector<Column> list{
+      {"ttfs ms", [](J m, J) { return number(m["ttfs"]["mean"], 1e3, 1); }},
+      {"P50", [](J m, J) { return number(m["ttfs"]["p50"], 1e3, 1); }},
+      {"P90", [](J m, J) { return number(m["ttfs"]["p90"], 1e3, 1); }},
+      {"NFE", [](J m, J) { return number(m["nfe_paper"]["mean"], 1, 2); }},
+      {"x fewer", [](J, J c) { return number(find(find(c, "nfe_saving_paper"), "ratio"), 1, 2); }},
+      {"audio ms", [](J m, J) { return number(m["audio_latency"]["mean"], 1e3, 1); }},
+      {"speed-up", [](J m, J) { return number(find(m, "speedup"), 1, 2); }},
+      {"kept %", [](J m, J) { return number(m["kept_whole"], 100, 0); }},
+      {"tokens/pass", [](J m, J) { return number(m["tokens_per_pass"], 1, 2); }},
+      {"equal text",
+       [](J, J c) {
+         const Json& equal = find(c, "equal_text");
+         if (equal.is_null()) return std::string("-");
+         return fmt::format("{}/{} {}", equal["count"].get<int64_t>(), equal["n"].get<int64_t>(),
+                            equal["against"].get<std::string>());
+       }},
+  };
+  return list;
+}
+
+std::string escape_html(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string quote_csv(const Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  std::string quoted(1, '"');
+  for (const char c : value.get<std::string>()) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  quoted += '"';
+  return quoted;
+}
+
+std::string bars(const Json& report, const char* metric, const char* title, double scale) {
+  double longest = 0;
+  for (const auto& [name, method] : report["methods"].items()) {
+    if (method[metric]["mean"].is_number()) {
+      longest = std::max(longest, method[metric]["mean"].get<double>());
+    }
+  }
+  if (longest == 0) return "";
+  std::string html = fmt::format("<h2>{}</h2>\n", title);
+  for (const auto& [name, method] : report["methods"].items()) {
+    const Json& mean = method[metric]["mean"];
+    const double width = mean.is_number() ? 100 * mean.get<double>() / longest : 0;
+    html += fmt::format(
+        "<div class=row><span>{}</span><div class=bar style='width:{:.1f}%'></div>{}</div>\n",
+        escape_html(name), 0.6 * width, number(mean, scale, 2));
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string format_table(const Json& report) {
+  std::string table = fmt::format("{:<12}", "method");
+  for (const Column& column : columns()) table += fmt::format(" {:>11}", column.title);
+  table += '\n';
+  for (const auto& [name, method] : report["methods"].items()) {
+    table += fmt::format("{:<12}", name);
+    for (const Column& column : columns()) {
+      table += fmt::format(" {:>11}", column.cell(method, find(report["comparisons"], name)));
+    }
+    table += '\n';
+  }
+  return table;
+}
+
+std::string format_csv(const Json& report) {
+  std::string csv;
+  const auto line = [&](const Json& row, bool names) {
+    std::string text;
+    for (const auto& [key, value] : row.items()) {
+      if (key == "token_ids") continue;
+      if (!text.empty()) text += ',';
+      text += quote_csv(names ? Json(key) : value);
+    }
+    csv += text;
+    csv += "\r\n";
+  };
+  for (const Json& row : report["turns"]) {
+    if (csv.empty()) line(row, true);
+    line(row, false);
+  }
+  return csv;
+}
+
+std::string format_html(const Json& report) {
+  std::string html =
+      "<!doctype html><meta charset=utf-8><title>predgen eval</title>\n<style>"
+      "body{font:15px sans-serif;margin:2em}td,th{padding:.3em .8em;text-align:right;"
+      "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
+      ".row{display:flex;gap:.6em;margin:.2em 0}.row span{width:8em}.bar{background:#48a}"
+      "pre{background:#f4f4f4;padding:1em}</style>\n<h1>predgen eval</h1>\n";
+  html += fmt::format("<p>{} turns.</p>\n<table><tr><th>method", report["num_turns"].dump());
+  for (const Column& column : columns()) html += "<th>" + column.title;
+  html += "</tr>\n";
+  for (const auto& [name, method] : report["methods"].items()) {
+    html += "<tr><td>" + escape_html(name);
+    for (const Column& column : columns()) {
+      html += "<td>" + escape_html(column.cell(method, find(report["comparisons"], name)));
+    }
+    html += "</tr>\n";
+  }
+  html += "</table>\n" + bars(report, "ttfs", "Time to first sentence, mean ms", 1e3) +
+          bars(report, "nfe_paper", "Forward passes to first sentence, mean of max(1, n)", 1);
+  html += "<h2>First turns</h2>\n<table><tr><th>prompt<th>method<th>answer</tr>\n";
+  constexpr int64_t kTurnsShown = 20;
+  for (const Json& row : report["turns"]) {
+    if (row["turn"].get<int64_t>() >= kTurnsShown) break;
+    html += "<tr>";
+    for (const char* key : {"prompt", "method", "text"}) {
+      html += "<td style='text-align:left'>" + escape_html(row[key].get<std::string>());
+    }
+    html += "</tr>\n";
+  }
+  html += "</table>\n<h2>Configuration</h2>\n<pre>" +
+          escape_html(report["config"].get<std::string>()) + "</pre>\n";
+  return html;
+}
+
+}  // namespace predgen

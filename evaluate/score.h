@@ -1,0 +1,12 @@
+#pragma once
+
+#include "model/language_model.h"
+#include "model/token_ids.h"
+
+namespace predgen {
+
+/// Sum of ln p(token | everything before it), in nats, over `answer` behind `prompt`; both not
+/// empty.
+double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answer);
+
+}  // namespace predgen

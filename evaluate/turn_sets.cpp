@@ -1,0 +1,153 @@
+#include "evaluate/turn_sets.h"
+
+#include <fstream>
+#include <functional>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/random.h"
+#include "data/conversation.h"
+#include "runtime/input/recorded_source.h"
+
+namespace predgen {
+namespace {
+
+int64_t count_characters(const std::string& text) {
+  int64_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return count;
+}
+
+std::string trim(const std::string& text) {
+  const char* blank = " \t\r\n";
+  const size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+void for_each_row(const std::filesystem::path& file,
+                  const std::function<void(const Json& row, const std::string& where)>& use) {
+  std::ifstream stream(file);
+  if (!stream) throw UserError("cannot read {}: check turns.file", file.string());
+  std::string line;
+  for (int64_t number = 1; std::getline(stream, line); ++number) {
+    if (trim(line).empty()) continue;
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    use(parse_json(line, where), where);
+  }
+}
+
+bool takes_turns(const std::vector<Message>& messages) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].role != (i % 2 == 0 ? "user" : "assistant")) return false;
+  }
+  return true;
+}
+
+TurnSet read_conversations(const std::filesystem::path& file) {
+  TurnSet set;
+  const auto reader = open_conversations(file, BadRows::kFail);
+  CorpusConversation conversation;
+  while (reader->next(conversation)) {
+    const std::vector<Message>& messages = conversation.messages;
+    if (!takes_turns(messages)) {
+      set.skipped.push_back(conversation.id + ": user and assistant do not take turns");
+      continue;
+    }
+    for (size_t i = 0; i < messages.size(); i += 2) {
+      const std::string prompt = trim(messages[i].content);
+      if (prompt.empty()) continue;
+      set.turns.push_back({fmt::format("{}/{}", conversation.id, i / 2),
+                           {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(i)},
+                           prompt,
+                           {}});
+    }
+  }
+  return set;
+}
+
+TurnSet read_prompts(const std::filesystem::path& file) {
+  TurnSet set;
+  for_each_row(file, [&](const Json& row, const std::string& where) {
+    const std::string id = row.contains("id") ? json_get<std::string>(row, "id", where)
+                                              : fmt::format("{}", set.turns.size() + 1);
+    const std::string prompt = trim(json_get<std::string>(row, "prompt", where));
+    if (prompt.empty()) throw UserError("{}: \"prompt\" is blank", where);
+    set.turns.push_back({id, {}, prompt, {}});
+  });
+  return set;
+}
+
+TurnSet read_mt_bench(const std::filesystem::path& file) {
+  TurnSet set;
+  for_each_row(file, [&](const Json& row, const std::string& where) {
+    const auto turns = json_get<std::vector<std::string>>(row, "turns", where);
+    if (turns.empty()) throw UserError("{}: \"turns\" is empty", where);
+    set.turns.push_back(
+        {fmt::format("{}", json_get<int64_t>(row, "question_id", where)), {}, trim(turns[0]), {}});
+  });
+  return set;
+}
+
+TurnSet read_recorded_asr(const std::filesystem::path& file) {
+  TurnSet set;
+  Recordings recordings = read_recordings(file);
+  for (Recording& recording : recordings.recordings) {
+    const std::string prompt = recording.transcripts.back().text;
+    if (prompt.empty()) {
+      recordings.empty.push_back(recording.id);
+      continue;
+    }
+    set.turns.push_back({recording.id, {}, prompt, std::move(recording.transcripts)});
+  }
+  for (const std::string& id : recordings.empty) set.skipped.push_back(id + ": nothing was heard");
+  return set;
+}
+
+TurnSet read_all(const TurnSetConfig& config) {
+  switch (config.kind) {
+    case TurnSetKind::kConversations:
+      return read_conversations(config.file);
+    case TurnSetKind::kPrompts:
+      return read_prompts(config.file);
+    case TurnSetKind::kRecordedAsr:
+      return read_recorded_asr(config.file);
+    case TurnSetKind::kMtBench:
+      return read_mt_bench(config.file);
+  }
+  throw Error("unknown kind of turn set {}", static_cast<int>(config.kind));
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
+  static const std::vector<std::pair<std::string, TurnSetKind>> kinds{
+      {"conversations", TurnSetKind::kConversations},
+      {"prompts", TurnSetKind::kPrompts},
+      {"recorded_asr", TurnSetKind::kRecordedAsr},
+      {"mt_bench", TurnSetKind::kMtBench},
+  };
+  return kinds;
+}
+
+TurnSet load_turns(const TurnSetConfig& config) {
+  TurnSet set = read_all(config);
+  std::erase_if(set.turns, [&](const EvalTurn& turn) {
+    return count_characters(turn.prompt_text) < config.min_characters;
+  });
+  const int64_t found = static_cast<int64_t>(set.turns.size());
+  if (found == 0 || config.count > found) {
+    throw UserError(
+        "{} has {} turns of at least {} characters: lower turns.count ({}) or "
+        "turns.min_characters",
+        config.file.string(), found, config.min_characters, config.count);
+  }
+  if (config.count > 0) {
+    Random random(static_cast<uint64_t>(config.seed), "eval turns");
+    random.shuffle(set.turns);
+    set.turns.resize(static_cast<size_t>(config.count));
+  }
+  return set;
+}
+
+}  // namespace predgen

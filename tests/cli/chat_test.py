@@ -1,0 +1,76 @@
+"""predgen chat, fed through pipes, on a small random model."""
+
+import json
+import os
+import sys
+import tempfile
+import wave
+from pathlib import Path
+
+from tiny_model import PREDGEN, WORDS, check, make_folder, run
+
+
+def lines(prompt):
+    """A recogniser that hears word by word, the last one final."""
+    words = prompt.split()
+    heard = [" ".join(words[: i + 1]) for i in range(len(words))]
+    rows = [{"text": text, "revision": i} for i, text in enumerate(heard)]
+    return [*rows, {"text": prompt, "final": True}]
+
+
+def main(scratch):
+    model = ["--model", make_folder(scratch), "--dtype", "fp32", "--threads", "1",
+             "--max-new-tokens", "24"]
+    transcripts = "".join(json.dumps(row) + "\n" for words in WORDS for row in lines(words))
+
+    answers = {}
+    for verifier in ("off", "greedy", "topk"):
+        result = run("chat", *model, "--verifier", verifier, "--transcripts", "-", "--json",
+                     input=transcripts)
+        check(result.returncode == 0, f"--verifier {verifier} {result.stderr[-300:]}")
+        turns = json.loads(result.stdout)["turns"]
+        check([turn["prompt"] for turn in turns] == WORDS, "one turn for each final transcript")
+        check(all(turn["text"] and turn["ttfs"] is not None for turn in turns), "every turn answers")
+        answers[verifier] = [turn["text"] for turn in turns]
+    check(answers["greedy"] == answers["off"], "greedy speculation does not change the answers")
+    check(len(set(answers["off"])) > 1, "answers depend on the prompt")
+    jacobi = run("chat", *model, "--decoder", "jacobi", "--transcripts", "-", "--json",
+                 input=transcripts)
+    check([turn["text"] for turn in json.loads(jacobi.stdout)["turns"]] == answers["off"],
+          "neither does the Jacobi decoder")
+
+    # A recording keeps its times: the words before the final one are heard, and answered ahead.
+    file = scratch / "recording.jsonl"
+    file.write_text("".join(json.dumps({**row, "time": 0.05 * i}) + "\n"
+                            for i, row in enumerate(lines(WORDS[0]))))
+    recorded = json.loads(run("chat", *model, "--transcripts", file, "--json").stdout)["turns"]
+    check(recorded[0]["text"] == answers["off"][0], "a recorded turn gives the same answer")
+    check(recorded[0]["speculative_nfe"] > 0, "and was speculated on")
+
+    typed = run("chat", *model, input="\n".join(WORDS) + "\n")
+    check(typed.returncode == 0 and typed.stdout == "".join(text + "\n" for text in answers["off"]),
+          "typed lines are turns; stdout holds the answers alone")
+    check(typed.stderr.count("first sentence") == len(WORDS), "a line of metrics for each turn")
+
+    for more, given, part in ((["--tts", "zonos"], "hi\n", "espeak"),
+                              (["--tts", "espeak", "--audio-out", "x.mp3"], "hi\n", "x.mp3"),
+                              (["--transcripts", scratch / "none.jsonl"], "", "none.jsonl"),
+                              (["--transcripts", "-"], '{"text": "a"}\n{oops\n', "2")):
+        bad = run("chat", *model, *more, input=given)
+        check(bad.returncode == 2 and part in bad.stderr, f"{more} is refused: {bad.stderr.strip()}")
+
+    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+        print("skipped: speech (no predgen-espeak)")
+        return
+    wav = scratch / "answer.wav"
+    spoken = run("chat", *model, "--tts", "espeak", "--audio-out", wav, "--json", input="hello\n")
+    turn = json.loads(spoken.stdout)["turns"][0]
+    check(spoken.returncode == 0 and turn["audio_latency"] > 0, f"speaks {spoken.stderr[-300:]}")
+    with wave.open(str(wav)) as audio:
+        check(audio.getnchannels() == 1 and audio.getnframes() > 1000, "the WAV holds speech")
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+with tempfile.TemporaryDirectory() as folder:
+    main(Path(folder))
+sys.exit(0)

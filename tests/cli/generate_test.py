@@ -1,0 +1,115 @@
+"""`predgen generate` against transformers' greedy decoding: stop tokens, decoders, sampling, errors."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from tiny_model import make_config, make_folder, make_model, run
+import torch
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
+
+
+def generate(folder, *arguments):
+    result = run("generate", "--model", folder, "--threads", "2", "--json", *arguments)
+    check(result.returncode == 0, result.stderr)
+    return json.loads(result.stdout)["results"]
+
+
+def expected_ids(model, prompt, num_new, stop):
+    ids = list(prompt)
+    with torch.no_grad():
+        for _ in range(num_new):
+            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
+            if ids[-1] in stop:
+                break
+    return ids[len(prompt):]
+
+
+def without_tokenizer(scratch):
+    folder = scratch / "bare"
+    model = make_model(make_config(num_hidden_layers=2, eos_token_id=5))
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [11, 12]}))
+    rows = scratch / "rows.jsonl"
+    prompts = [[(7 * i + j * j) % 199 for j in range(1 + i)] for i in range(12)]
+    rows.write_text("".join(json.dumps({"token_ids": prompt}) + "\n" for prompt in prompts))
+    distinct = set()
+    plain = generate(folder, "--input", rows, "--max-new-tokens", "24")
+    jacobi = generate(folder, "--input", rows, "--max-new-tokens", "24", "--decoder", "jacobi",
+                      "--block-size", "6")
+    for prompt, result, other in zip(prompts, plain, jacobi, strict=True):
+        want = expected_ids(model, prompt, 24, {11, 12})
+        check(result["token_ids"] == want, f"{result} is not {want}")
+        check(other["token_ids"] == want, f"jacobi: {other} is not {want}")
+        check(result["num_forward_passes"] == len(want), str(result))
+        check(other["num_forward_passes"] <= len(want), str(other))
+        ended = want[-1] in (11, 12)
+        check(result["stop_reason"] == ("stop_token" if ended else "max_new_tokens"), str(result))
+        check(list(result) == ["token_ids", "text", "num_forward_passes", "stop_reason"], str(result))
+        distinct.update(want)
+    check(len(distinct) >= 20, f"only {len(distinct)} distinct tokens")
+
+    # The stop ids of generation_config.json, and without it those of config.json.
+    first = expected_ids(model, [1, 2, 3], 24, set())
+    for file, stop in (("generation_config.json", first[3]), ("config.json", first[2])):
+        content = json.loads((folder / file).read_text())
+        content["eos_token_id"] = stop
+        (folder / file).write_text(json.dumps(content))
+        result = generate(folder, "--token-ids", "1,2,3")[0]
+        check(result["token_ids"] == first[: first.index(stop) + 1], f"{file}: {result}")
+        check(result["stop_reason"] == "stop_token", str(result))
+        (folder / "generation_config.json").unlink(missing_ok=True)
+
+    full = generate(folder, "--token-ids", ",".join(["9"] * 250), "--max-new-tokens", "50")[0]
+    check(len(full["token_ids"]) == 7 or full["stop_reason"] == "stop_token", str(full))
+
+    sampling = ["--token-ids", "1,2,3", "--max-new-tokens", "16", "--temperature", "5"]
+    once = generate(folder, *sampling, "--seed", "1")
+    check(once == generate(folder, *sampling, "--seed", "1"), "the same seed draws the same")
+    check(once != generate(folder, *sampling, "--seed", "2"), "another seed draws otherwise")
+    cold = generate(folder, "--token-ids", "1,2,3", "--top-k", "1", "--max-new-tokens", "3")
+    check(cold[0]["token_ids"] == first[:3], "top-k 1 is greedy")
+    return folder
+
+
+def with_tokenizer(scratch):
+    folder = make_folder(scratch)
+    messages = scratch / "messages.json"
+    messages.write_text(json.dumps([{"role": "user", "content": "play some music"}]))
+    for arguments in (["--messages", messages], ["--prompt", "play some"]):
+        result = generate(folder, *arguments, "--max-new-tokens", "12")[0]
+        check(0 < len(result["token_ids"]) <= 12, str(result))
+        check(isinstance(result["text"], str), str(result))
+    shown = run("generate", "--model", folder, "--prompt", "play some", "--max-new-tokens", "12")
+    check(shown.stdout == result["text"] + "\n", f"{shown.stdout!r} is not {result['text']!r}")
+    special = generate(folder, "--prompt", "<|im_end|>", "--parse-special", "--max-new-tokens", "4")
+    check(special != generate(folder, "--prompt", "<|im_end|>", "--max-new-tokens", "4"),
+          "--parse-special makes no difference")
+
+
+def bad_options(folder):
+    for arguments, part in (
+            ([], "one of --prompt"),
+            (["--token-ids", "1", "--prompt", "a"], "one of --prompt"),
+            (["--token-ids", "1,500"], "500"),
+            (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
+            (["--token-ids", "1", "--decoder", "jacobi", "--temperature", "1"], "greedy"),
+            (["--token-ids", "1", "--top-p", "2"], "top-p"),
+            (["--token-ids", "1", "--max-new-tokens", "0"], "max-new-tokens"),
+            (["--token-ids", ",".join(["1"] * 300)], "256"),
+            (["--prompt", "hello"], "tokenizer")):
+        result = run("generate", "--model", folder, *arguments)
+        check(result.returncode == 2, f"{arguments}: exit code {result.returncode}")
+        check(part in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+        check(result.stdout == "", result.stdout)
+
+
+with tempfile.TemporaryDirectory() as name:
+    bad_options(without_tokenizer(Path(name)))
+    with_tokenizer(Path(name))
+print("generate: ok")

@@ -1,0 +1,168 @@
+"""predgen data build against pyarrow and h5py: Parquet (snappy, zstd) and JSONL give the same
+records, their text is that of the rows, and the HDF5 shards open in h5py."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+PREDGEN = os.environ["PREDGEN"]
+CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] "
+    "+ '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}"
+    "{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def byte_letters():
+    """The alphabet of byte-level BPE: byte -> printable character."""
+    keep = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    letters, extra = {}, 0
+    for byte in range(256):
+        if byte in keep:
+            letters[byte] = chr(byte)
+        else:
+            letters[byte] = chr(256 + extra)
+            extra += 1
+    return letters
+
+
+def write_tokenizer(folder):
+    """Bytes are their own ids; 256 <|endoftext|>, 257 <|im_start|>, 258 <|im_end|>."""
+    folder.mkdir()
+    specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    tokenizer = {
+        "version": "1.0",
+        "added_tokens": [{"id": 256 + i, "content": t, "special": True} for i, t in enumerate(specials)],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": r" ?\p{L}+|\s+|[^\s\p{L}]+"},
+             "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]},
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": {c: b for b, c in byte_letters().items()}, "merges": []},
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"eos_token": "<|im_end|>", "chat_template": CHATML}))
+
+
+def expected_tokens(row):
+    tokens, mask = [], []
+    messages = row["conversation"]
+    for i, message in enumerate(messages):
+        head = [257, *f"{message['role']}\n".encode()]
+        body = [*message["content"].encode(), 258]
+        is_answer = message["role"] == "assistant"
+        tokens += head + body
+        mask += [0] * len(head) + [int(is_answer)] * len(body)
+        if i + 1 < len(messages):
+            tokens.append(10)
+            mask.append(0)
+    return tokens, mask
+
+
+def build(folder, tokenizer, name, source, *overrides):
+    config = folder / f"{name}.yaml"
+    config.write_text(f"sources: ['{source}']\ntokenizer: {tokenizer}\noutput: {folder / name}\nlaw: whole\n")
+    command = [PREDGEN, "data", "build", "--config", str(config), "--json", *overrides]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")
+    return json.loads(result.stdout), read(folder / name)
+
+
+def read(folder):
+    records = []
+    for shard in sorted(folder.glob("shard-*.h5")):
+        with h5py.File(shard) as file:
+            offsets, ids = file["token_offsets"][:], file["conversation_id_offsets"][:]
+            tokens, mask = file["tokens"][:], file["loss_mask"][:]
+            names = file["conversation_id"][:].astype(np.uint8).tobytes()
+            for i in range(len(file["round"])):
+                part = slice(offsets[i], offsets[i + 1])
+                records.append((names[ids[i]:ids[i + 1]].decode(), tokens[part].tolist(), mask[part].tolist()))
+    return records
+
+
+def check(records, rows, what):
+    kept = [row for row in rows if row["conversation"]]
+    assert len(records) == len(kept), f"{what}: {len(records)} records of {len(kept)} rows"
+    for (name, tokens, mask), row in zip(records, kept):
+        want_tokens, want_mask = expected_tokens(row)
+        assert name == row["conversation_id"], f"{what}: {name} for {row['conversation_id']}"
+        assert tokens == want_tokens, f"{what}: tokens of {name} differ"
+        assert mask == want_mask, f"{what}: loss mask of {name} differs"
+
+
+def own_rows():
+    rows = []
+    for i in range(40):
+        conversation = []
+        for j in range(1 + i % 4):
+            conversation += [{"content": f"Frage {i}.{j}: größer? 日本 <|im_end|> \U0001f600", "role": "user"},
+                             {"content": f"Antwort {i * j}.\n\nJa, sicher.", "role": "assistant"}]
+        rows.append({"conversation_id": f"id{i}", "model": "m", "conversation": conversation,
+                     "turn": len(conversation) // 2, "language": "German" if i % 5 else "English",
+                     "openai_moderation": [{"categories": {"hate": False}, "category_scores": {"hate": 0.5},
+                                            "flagged": i % 7 == 3} for _ in conversation],
+                     "redacted": i % 6 == 0})
+    rows[11]["conversation"], rows[11]["openai_moderation"] = [], []
+    return rows
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tokenizer = folder / "tokenizer"
+        write_tokenizer(tokenizer)
+        rows = own_rows()
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        filters = ["filters.languages=[German]", "filters.drop_redacted=true", "filters.drop_flagged=true"]
+        filtered = [row for row in rows if row["language"] == "German" and not row["redacted"]
+                    and not any(m["flagged"] for m in row["openai_moderation"])]
+        assert 5 < len(filtered) < 35
+        sources = {"jsonl": folder / "rows.jsonl"}
+        for codec in ["snappy", "zstd"]:
+            sources[codec] = folder / f"{codec}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows), sources[codec], compression=codec, row_group_size=7)
+        summaries = []
+        for what, source in sources.items():
+            check(build(folder, tokenizer, what, source)[1], rows, what)
+            summary, records = build(folder, tokenizer, what + "_filtered", source, *filters)
+            check(records, filtered, what + " filtered")
+            summaries.append(summary["counters"])
+        assert summaries[0] == summaries[1] == summaries[2], summaries
+        dropped = summaries[0]["dropped"]
+        assert sum(dropped.values()) + summaries[0]["records"] == summaries[0]["rows_read"] == 40, dropped
+        assert dropped["empty_conversation"] == 1, dropped
+
+        damaged = folder / "damaged.parquet"
+        damaged.write_bytes(sources["zstd"].read_bytes()[:-200])
+        config = folder / "damaged.yaml"
+        config.write_text(f"sources: ['{damaged}']\ntokenizer: {tokenizer}\noutput: {folder / 'd'}\nlaw: whole\n")
+        result = subprocess.run([PREDGEN, "data", "build", "--config", str(config)], capture_output=True, text=True)
+        assert result.returncode == 2 and "damaged.parquet" in result.stderr, result
+
+        shared = Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "data" / "sgd"
+        if not shared.is_dir():
+            print("SKIPPED sgd_parquet: no data/sgd in PREDGEN_SHARED")
+            return
+        for file in sorted(shared.glob("train-*.parquet")):
+            table = pq.ParquetFile(file).read()
+            _, records = build(folder, tokenizer, file.stem, file)
+            check(records, table.to_pylist(), file.name)
+        with open(shared / "dev.jsonl") as lines:
+            dev = [json.loads(line) for line in lines]
+        check(build(folder, tokenizer, "dev", shared / "dev.jsonl")[1], dev, "dev.jsonl")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+#include "data/dataset_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/dataset_store.h"
+#include "data/held_out.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_tokenizer.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string row(const std::string& id, const std::vector<std::string>& texts) {
+  Json messages = Json::array();
+  for (const std::string& text : texts) {
+    messages.push_back(
+        {{"content", text}, {"role", messages.size() % 2 == 0 ? "user" : "assistant"}});
+  }
+  return Json{{"conversation_id", id}, {"conversation", messages}, {"language", "English"}}.dump() +
+         "\n";
+}
+
+std::string many_rows(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    text += row("c" + n, {"first question " + n, "answer one", "second question " + n, "two",
+                          "third question " + n, "the third answer"});
+  }
+  return text;
+}
+
+BuildConfig config(const TemporaryFolder& folder, const std::string& output) {
+  BuildConfig result;
+  result.sources = {(folder.path() / "*.jsonl").string()};
+  result.output = folder.path() / output;
+  result.threads = 1;
+  result.records_per_shard = 500;
+  return result;
+}
+
+TEST(DatasetBuilder, ResultDoesNotDependOnThreads) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", many_rows(1300));
+  const FakeTokenizer tokenizer;
+  BuildConfig one = config(folder, "one"), four = config(folder, "four");
+  one.examples_per_conversation = four.examples_per_conversation = 2;
+  four.threads = 4;
+  const BuildResult result = build_dataset(one, tokenizer);
+  build_dataset(four, tokenizer);
+  EXPECT_EQ(result.manifest.at("num_records"), 2600);
+  for (const auto& entry : fs::directory_iterator(one.output)) {
+    const fs::path name = entry.path().filename();
+    EXPECT_EQ(read_file(entry.path()), read_file(four.output / name)) << name;
+  }
+  BuildConfig other = config(folder, "other");
+  other.examples_per_conversation = 2;
+  other.seed = 1;
+  build_dataset(other, tokenizer);
+  EXPECT_NE(read_file(one.output / "shard-00000.h5"), read_file(other.output / "shard-00000.h5"));
+}
+
+TEST(DatasetBuilder, ContinuesAKilledBuildAndThenDoesNothing) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", many_rows(1300));
+  const FakeTokenizer tokenizer;
+  const BuildConfig whole = config(folder, "whole"), killed = config(folder, "killed");
+  build_dataset(whole, tokenizer);
+  // As a kill leaves it: the recipe, one published shard, half of the next.
+  fs::create_directories(killed.output);
+  const Json manifest = read_json(whole.output / "manifest.json");
+  write_file(killed.output / "recipe.json", manifest.at("recipe").dump());
+  fs::copy(whole.output / "shard-00000.h5", killed.output / "shard-00000.h5");
+  write_file(killed.output / "shard-00001.h5.tmp", "half");
+  EXPECT_FALSE(build_dataset(killed, tokenizer).already_complete);
+  for (const char* name : {"shard-00000.h5", "shard-00001.h5", "shard-00002.h5", "manifest.json"}) {
+    EXPECT_EQ(read_file(whole.output / name), read_file(killed.output / name)) << name;
+  }
+  EXPECT_TRUE(build_dataset(killed, tokenizer).already_complete);
+}
+
+TEST(DatasetBuilder, CountsEveryDrop) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", row("1", {"q", "a"}) + row("2", {}) + row("3", {"q", " "}) +
+                                     row("4", {"q"}) + row("5", {"long long long", "answer"}) +
+                                     R"({"conversation":[{"role":"assistant","content":"x"}]})" +
+                                     "\n");
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  build.filters.max_tokens = 10;
+  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  EXPECT_EQ(counters.at("rows_read"), 6);
+  EXPECT_EQ(counters.at("records"), 1);
+  const Json& dropped = counters.at("dropped");
+  for (const char* rule :
+       {"empty_conversation", "empty_message", "min_turns", "max_tokens", "wrong_roles"}) {
+    EXPECT_EQ(dropped.at(rule), 1) << rule;
+  }
+}
+
+TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl",
+             row("1", {"q", "a"}) + "{\"conversation\": [\n" + "{\"conversation\": 7}\n" +
+                 R"({"conversation":[{"role":"user","content":3}]})" + "\n" + row("2", {"q", "a"}));
+  BuildConfig build = config(folder, "out");
+  expect_user_error([&] { build_dataset(build, FakeTokenizer()); }, {"a.jsonl:2: not valid JSON"});
+  fs::remove_all(build.output);
+  build.skip_bad_rows = true;
+  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  EXPECT_EQ(counters.at("bad_rows"), 3);
+  EXPECT_EQ(counters.at("records"), 2);
+  EXPECT_EQ(counters.at("rows_read"), 5);
+}
+
+TEST(DatasetBuilder, EmptyResultIsAnError) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", row("1", {}));
+  expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer()); }, {"empty"});
+  BuildConfig missing = config(folder, "out2");
+  missing.sources = {(folder.path() / "none-*.parquet").string()};
+  expect_user_error([&] { build_dataset(missing, FakeTokenizer()); }, {"no such file"});
+}
+
+TEST(DatasetBuilder, HeldOutPromptsNeverAppear) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl",
+             row("exact", {"Where is the bank?", "There."}) +
+                 row("normal", {"where is  the BANK", "There."}) +
+                 row("history", {"hello", "hi", "Where is the bank?", "There."}) +
+                 row("free", {"Where is the bar?", "There."}));
+  const fs::path prompts = folder / "prompts.json";
+  write_file(prompts, R"({"Where is the bank?": []})");
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  build.held_out.files = {prompts.string()};
+  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  EXPECT_EQ(counters.at("dropped").at("held_out_exact"), 2);
+  EXPECT_EQ(counters.at("dropped").at("held_out_normalised"), 1);
+  const auto dataset = open_dataset(build.output);
+  ASSERT_EQ(dataset->size(), 1);
+  EXPECT_EQ(dataset->read(0).conversation_id, "free");
+}
+
+TEST(DatasetBuilder, HoldsOutAFraction) {
+  const TemporaryFolder folder;
+  std::string rows = many_rows(400);
+  write_file(folder / "a.jsonl", rows);
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  build.held_out.fraction = 0.25;
+  const BuildResult result = build_dataset(build, FakeTokenizer());
+  const auto train = open_dataset(build.output);
+  const auto held_out = open_dataset(build.output / "held_out");
+  EXPECT_EQ(train->size() + held_out->size(), 400);
+  EXPECT_NEAR(static_cast<double>(held_out->size()), 100, 45);
+  std::set<std::string> ids;
+  for (int64_t i = 0; i < train->size(); ++i) ids.insert(train->read(i).conversation_id);
+  for (int64_t i = 0; i < held_out->size(); ++i) {
+    EXPECT_FALSE(ids.contains(held_out->read(i).conversation_id));
+  }
+  EXPECT_TRUE(build_dataset(build, FakeTokenizer()).already_complete);
+}
+
+TEST(NormalisePrompt, FoldsCasePunctuationAndSpace) {
+  EXPECT_EQ(normalise_prompt("  What's  the\tTIME, please?! "), "whats the time please");
+  EXPECT_EQ(normalise_prompt("ÜBER größe"), normalise_prompt("über GRÖSSE."));
+  EXPECT_NE(normalise_prompt("C++ 11"), normalise_prompt("C 12"));
+  EXPECT_EQ(normalise_prompt("?!"), "");
+}
+
+}  // namespace
+}  // namespace predgen

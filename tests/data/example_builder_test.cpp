@@ -1,0 +1,145 @@
+#include "data/example_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "tests/fakes/fake_tokenizer.h"
+
+namespace predgen {
+namespace {
+
+using testing::AllOf;
+using testing::Ge;
+using testing::Le;
+
+constexpr TokenId kU = FakeTokenizer::kUser, kA = FakeTokenizer::kAssistant,
+                  kE = FakeTokenizer::kEnd;
+
+Conversation conversation(const std::vector<std::string>& texts) {
+  Conversation result;
+  result.id = "c";
+  result.language = "English";
+  for (size_t i = 0; i < texts.size(); ++i) {
+    result.messages.push_back({i % 2 == 0 ? "user" : "assistant", texts[i]});
+  }
+  return result;
+}
+
+TokenIds masked(const Record& record) {
+  TokenIds targets;
+  for (size_t t = 0; t < record.tokens.size(); ++t) {
+    if (record.loss_mask[t]) targets.push_back(record.tokens[t]);
+  }
+  return targets;
+}
+
+TEST(ExampleBuilder, KeepsHistoryAndCutsOnlyTheLastPrompt) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "none");
+  const Conversation source = conversation({"ab", "cd", "efgh", "ij", "kl", "mn"});
+  std::map<TokenIds, int> cut_prompts;
+  for (uint64_t row = 0; row < 300; ++row) {
+    const Record record = builder.truncated(source, Random(1, "round", row));
+    if (record.round != 1) continue;
+    TokenIds prompt(record.tokens.begin(), record.tokens.begin() + record.prompt_length);
+    const TokenIds history{kU, 'a', 'b', kE, kA, 'c', 'd', kE, kU};
+    ASSERT_GE(prompt.size(), history.size() + 2);
+    EXPECT_EQ(TokenIds(prompt.begin(), prompt.begin() + 9), history);
+    EXPECT_EQ(TokenIds(prompt.end() - 2, prompt.end()), (TokenIds{kE, kA}));
+    ++cut_prompts[{prompt.begin() + 9, prompt.end() - 2}];
+    EXPECT_EQ(TokenIds(record.tokens.begin() + record.prompt_length, record.tokens.end()),
+              (TokenIds{'i', 'j', kE}));
+    EXPECT_EQ(masked(record), (TokenIds{'i', 'j', kE}));
+  }
+  EXPECT_EQ(cut_prompts.size(), 5u);  // k = 0 .. 4, both ends included
+  for (const auto& [prompt, count] : cut_prompts) {
+    const TokenIds whole{'e', 'f', 'g', 'h'};
+    EXPECT_TRUE(std::equal(prompt.begin(), prompt.end(), whole.begin()));
+  }
+}
+
+TEST(ExampleBuilder, DrawsRoundAndCutUniformly) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "none");
+  const Conversation source = conversation({"abc", "x", "def", "x", "ghi", "x", "jkl", "x"});
+  std::map<int64_t, int> rounds, cuts;
+  constexpr int kDraws = 8000;
+  for (uint64_t row = 0; row < kDraws; ++row) {
+    const Record record = builder.truncated(source, Random(3, "round", row));
+    ++rounds[record.round];
+    ++cuts[record.prompt_length - 2 - (record.round * 8 + 1)];
+  }
+  EXPECT_EQ(rounds.size(), 4u);
+  EXPECT_EQ(cuts.size(), 4u);  // 0, 1, 2, 3 of 3 tokens
+  for (const auto& counts : {rounds, cuts}) {
+    for (const auto& [value, count] : counts) {
+      EXPECT_THAT(value, AllOf(Ge(0), Le(3)));
+      EXPECT_NEAR(count, kDraws / 4.0, 5 * 39) << value;  // five standard deviations
+    }
+  }
+}
+
+TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "none");
+  const Record record = builder.whole(conversation({"a", "bc", "d", "e", "unanswered"}));
+  EXPECT_EQ(record.tokens, (TokenIds{kU, 'a', kE, kA, 'b', 'c', kE, kU, 'd', kE, kA, 'e', kE}));
+  EXPECT_EQ(record.loss_mask, (std::vector<uint8_t>{0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(record.prompt_length, 11);
+  EXPECT_EQ(record.round, 1);
+}
+
+TEST(ExampleBuilder, AnswersAreEncodedApartFromWhatComesBefore) {
+  // "ab" is one token, but only where the answer alone is encoded.
+  const FakeTokenizer tokenizer({"ab"});
+  const ExampleBuilder builder(tokenizer, "none");
+  const Record record = builder.whole(conversation({"q", "ab"}));
+  EXPECT_EQ(masked(record), (TokenIds{FakeTokenizer::kFirstWord, kE}));
+}
+
+TEST(ExampleBuilder, SystemPrompts) {
+  const FakeTokenizer tokenizer;
+  const auto first = [&](const std::string& system) {
+    const Record record = ExampleBuilder(tokenizer, system).whole(conversation({"q", "a"}));
+    return tokenizer.decode(record.tokens, true);
+  };
+  EXPECT_EQ(first("none").find("<user>"), 0u);
+  EXPECT_EQ(first("Be brief.").find("<system>Be brief.<end><user>"), 0u);
+  EXPECT_EQ(first("table3").find("<system>The instruction provided by the user may be truncated."),
+            0u);
+}
+
+TEST(CheckConversation, NamesTheRule) {
+  const FilterConfig none;
+  EXPECT_EQ(check_conversation(conversation({"q", "a"}), none), std::nullopt);
+  EXPECT_EQ(check_conversation(conversation({}), none), Drop::kEmptyConversation);
+  EXPECT_EQ(check_conversation(conversation({"q"}), none), Drop::kMinTurns);
+  EXPECT_EQ(check_conversation(conversation({"q", " \n"}), none), Drop::kEmptyMessage);
+  Conversation backwards = conversation({"q", "a"});
+  std::swap(backwards.messages[0].role, backwards.messages[1].role);
+  EXPECT_EQ(check_conversation(backwards, none), Drop::kWrongRoles);
+
+  FilterConfig strict;
+  strict.languages = {"English"};
+  strict.drop_redacted = strict.drop_flagged = true;
+  strict.min_turns = 2;
+  Conversation good = conversation({"q", "a", "q", "a"});
+  EXPECT_EQ(check_conversation(good, strict), std::nullopt);
+  EXPECT_EQ(check_conversation(conversation({"q", "a"}), strict), Drop::kMinTurns);
+  Conversation bad = good;
+  bad.language = "German";
+  EXPECT_EQ(check_conversation(bad, strict), Drop::kLanguage);
+  bad = good;
+  bad.redacted = true;
+  EXPECT_EQ(check_conversation(bad, strict), Drop::kRedacted);
+  bad = good;
+  bad.flagged = true;
+  EXPECT_EQ(check_conversation(bad, strict), Drop::kFlagged);
+}
+
+}  // namespace
+}  // namespace predgen

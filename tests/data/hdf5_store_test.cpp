@@ -1,0 +1,156 @@
+#include "data/hdf5_store.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+Record record(int64_t number) {
+  Record result;
+  result.conversation_id = "id-" + std::to_string(number) + "-ü";
+  result.round = number % 3;
+  for (int64_t t = 0; t < 3 + number % 4; ++t) {
+    result.tokens.push_back(100 * number + t);
+    result.loss_mask.push_back(t % 2);
+  }
+  result.prompt_length = 2;
+  for (int64_t b = 0; b < number % 3; ++b) {
+    result.blocks.push_back({{{number, b}, {number + 1, b}, {7, 8}}});
+    result.blocks.back().states.resize(static_cast<size_t>(1 + (number + b) % 3));
+  }
+  return result;
+}
+
+void expect_equal(const Record& a, const Record& b) {
+  EXPECT_EQ(a.conversation_id, b.conversation_id);
+  EXPECT_EQ(a.round, b.round);
+  EXPECT_EQ(a.tokens, b.tokens);
+  EXPECT_EQ(a.loss_mask, b.loss_mask);
+  EXPECT_EQ(a.prompt_length, b.prompt_length);
+  ASSERT_EQ(a.blocks.size(), b.blocks.size());
+  for (size_t i = 0; i < a.blocks.size(); ++i) EXPECT_EQ(a.blocks[i].states, b.blocks[i].states);
+}
+
+const Json kRecipe{{"seed", 1}, {"filters", {{"max_tokens", 9}}}};
+
+void write(const fs::path& folder, int64_t count) {
+  const auto writer = create_dataset(folder, kRecipe, {.records_per_shard = 4});
+  for (int64_t i = 0; i < count; ++i) writer->append(record(i));
+  writer->finish({{"rows", count}});
+}
+
+TEST(Hdf5Store, GivesBackWhatWasWritten) {
+  const TemporaryFolder folder;
+  write(folder.path(), 10);
+  const auto reader = open_dataset(folder.path());
+  ASSERT_EQ(reader->size(), 10);
+  for (const int64_t i : {9, 0, 4, 3, 8, 7, 1, 2, 5, 6}) expect_equal(reader->read(i), record(i));
+  EXPECT_EQ(reader->manifest().at("shards").size(), 3u);
+  EXPECT_EQ(reader->manifest().at("counters").at("rows"), 10);
+  EXPECT_FALSE(fs::exists(folder.path() / "recipe.json"));
+}
+
+TEST(Hdf5Store, SameRecordsSameBytes) {
+  const TemporaryFolder folder;
+  write(folder.path() / "a", 6);
+  write(folder.path() / "b", 6);
+  for (const char* name : {"shard-00000.h5", "shard-00001.h5", "manifest.json"}) {
+    EXPECT_EQ(read_file(folder.path() / "a" / name), read_file(folder.path() / "b" / name)) << name;
+  }
+}
+
+TEST(Hdf5Store, AnUnfinishedDatasetIsNotReadAndResumes) {
+  const TemporaryFolder folder;
+  {
+    const auto killed = create_dataset(folder.path(), kRecipe, {.records_per_shard = 4});
+    for (int64_t i = 0; i < 6; ++i) killed->append(record(i));
+  }
+  write_file(folder / "shard-00001.h5.tmp", "half a shard");
+  expect_user_error([&] { open_dataset(folder.path()); }, {"did not finish"});
+  expect_user_error([&] { create_dataset(folder.path(), kRecipe, {}); }, {"unfinished"});
+  const auto writer =
+      create_dataset(folder.path(), kRecipe, {.records_per_shard = 4, .resume = true});
+  EXPECT_FALSE(fs::exists(folder.path() / "shard-00001.h5.tmp"));
+  ASSERT_EQ(writer->size(), 4);
+  for (int64_t i = 4; i < 10; ++i) writer->append(record(i));
+  writer->finish({});
+  const auto reader = open_dataset(folder.path());
+  ASSERT_EQ(reader->size(), 10);
+  for (int64_t i = 0; i < 10; ++i) expect_equal(reader->read(i), record(i));
+}
+
+TEST(Hdf5Store, KeepsTheProducersState) {
+  const TemporaryFolder folder;
+  const StoreOptions options{.records_per_shard = 100, .resume = true};
+  {
+    const auto killed = create_dataset(folder.path(), kRecipe, options);
+    EXPECT_TRUE(killed->state().is_null());
+    killed->append(record(0));
+    killed->flush({{"next", 5}});
+    killed->append(record(1));  // lost with the kill
+  }
+  const auto writer = create_dataset(folder.path(), kRecipe, options);
+  EXPECT_EQ(writer->size(), 1);
+  EXPECT_EQ(writer->state().at("next"), 5);
+}
+
+TEST(Hdf5Store, ShowsHowRecipesDiffer) {
+  const TemporaryFolder folder;
+  write(folder.path(), 2);
+  Json other = kRecipe;
+  other["filters"]["max_tokens"] = 10;
+  expect_user_error([&] { create_dataset(folder.path(), other, {.resume = true}); },
+                    {"filters.max_tokens: 9 there, 10 here"});
+  EXPECT_TRUE(dataset_is_complete(folder.path(), kRecipe));
+  EXPECT_FALSE(dataset_is_complete(folder.path(), other));
+}
+
+TEST(Hdf5Store, RefusesDamagedShards) {
+  const TemporaryFolder folder;
+  write(folder.path(), 10);
+  const fs::path shard = folder.path() / "shard-00001.h5";
+  const std::string whole = read_file(shard);
+
+  fs::resize_file(shard, fs::file_size(shard) / 2);
+  expect_user_error([&] { open_dataset(folder.path()); }, {"truncated"});
+
+  std::string changed = whole;
+  changed[changed.size() / 2] ^= 1;
+  write_file(folder / "shard-00001.h5", changed);
+  expect_user_error([&] { open_dataset(folder.path()); }, {"not those of the manifest"});
+
+  fs::remove(shard);
+  expect_user_error([&] { open_dataset(folder.path()); }, {"is missing"});
+  expect_user_error([&] { open_dataset(folder.path() / "nothing"); }, {"manifest"});
+}
+
+TEST(Hdf5Store, ResumeRefusesAShardKilledInTheMiddle) {
+  const TemporaryFolder folder;
+  {
+    const auto killed = create_dataset(folder.path(), kRecipe, {.records_per_shard = 4});
+    for (int64_t i = 0; i < 4; ++i) killed->append(record(i));
+  }
+  const fs::path shard = folder.path() / "shard-00000.h5";
+  fs::resize_file(shard, fs::file_size(shard) / 2);
+  expect_user_error([&] { create_dataset(folder.path(), kRecipe, {.resume = true}); },
+                    {"start again"});
+}
+
+TEST(Hdf5Store, RefusesForeignFoldersAndEmptyDatasets) {
+  const TemporaryFolder folder;
+  write_file(folder / "holiday.jpg", "x");
+  expect_user_error([&] { create_dataset(folder.path(), kRecipe, {.resume = true}); },
+                    {"not empty"});
+  const auto writer = create_dataset(folder.path() / "new", kRecipe, {});
+  expect_user_error([&] { writer->finish({{"rows", 3}}); }, {"empty"});
+}
+
+}  // namespace
+}  // namespace predgen

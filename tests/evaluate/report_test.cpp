@@ -1,0 +1,134 @@
+#include "evaluate/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "evaluate/method.h"
+
+namespace predgen {
+namespace {
+
+EvalRow make_row(size_t turn, const std::string& method, const std::string& text, int64_t nfe) {
+  EvalRow row;
+  row.turn_index = turn;
+  row.method = method;
+  row.result.text = text;
+  row.result.first_sentence = text;
+  row.result.first_sentence_tokens = turn == 0 ? 4 : 10;
+  row.result.answer = TokenIds(12, 5);
+  row.result.metrics.ttfs = 0.1 * static_cast<double>(nfe);
+  row.result.metrics.audio_latency = 0.1 * static_cast<double>(nfe) + 0.1;
+  row.result.metrics.nfe_to_first_sentence = nfe;
+  row.result.metrics.first_sentence_kept = nfe == 0;
+  row.result.metrics.total_nfe = method == "cllm_jacobi" ? 6 : 12;
+  row.first_sentence_logprob =
+      -static_cast<double>(row.result.first_sentence_tokens) * (method == "top3" ? 1.5 : 1.0);
+  return row;
+}
+
+struct Fixture {
+  std::vector<std::string> methods{"baseline", "greedy", "top3", "cllm_ar", "cllm_jacobi"};
+  TurnSet turns;
+  std::vector<EvalRow> rows;
+
+  Fixture() {
+    turns.turns = {{"a", {}, "one, \"two\"", {}}, {"b", {}, "three", {}}};
+    turns.skipped = {"c: nothing was heard"};
+    for (const size_t turn : {0, 1}) {
+      rows.push_back(make_row(turn, "baseline", "Yes.", turn == 0 ? 4 : 10));
+      rows.push_back(make_row(turn, "greedy", "Yes.", turn == 0 ? 0 : 5));
+      rows.push_back(make_row(turn, "top3", turn == 0 ? "No." : "Yes.", 0));
+      rows.push_back(make_row(turn, "cllm_ar", "Well.", 12));
+      rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
+    }
+  }
+  Json report() const { return make_report({methods, turns, rows, "model: m\n", Json::object()}); }
+};
+
+TEST(Report, KeepsTheContract) {
+  const Json report = Fixture().report();
+  const Json& greedy = report["methods"]["greedy"];
+  EXPECT_DOUBLE_EQ(greedy["ttfs"]["mean"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(greedy["ttfs"]["p50"].get<double>(), 0.25);
+  for (const char* key : {"mean", "p50", "p90", "p99", "n"})
+    EXPECT_TRUE(greedy["ttfs"].contains(key));
+  EXPECT_DOUBLE_EQ(report["methods"]["baseline"]["speedup"].get<double>(), 1);
+  EXPECT_NEAR(greedy["speedup"].get<double>(), 0.8 / 0.35, 1e-9);
+  ASSERT_EQ(report["turns"].size(), 10u);
+  EXPECT_EQ(report["turns"][1]["method"], "greedy");
+  EXPECT_EQ(report["turns"][1]["prompt"], "one, \"two\"");
+  EXPECT_EQ(report["turns"][1]["text"], "Yes.");
+  for (const char* key :
+       {"ttfs", "ttfs_paper", "nfe_to_first_sentence", "audio_latency", "speculative_nfe",
+        "spec_tokens_drafted", "spec_tokens_accepted", "spec_tokens_wasted", "lead_time"}) {
+    EXPECT_TRUE(report["turns"][1].contains(key)) << key;
+    EXPECT_TRUE(greedy.contains(key)) << key;
+  }
+  EXPECT_TRUE(report["turns"][1]["lead_time"].is_null());
+  EXPECT_EQ(report["skipped"].size(), 1u);
+}
+
+TEST(Report, ComparesWithTheBaseline) {
+  const Json comparisons = Fixture().report()["comparisons"];
+  const Json& greedy = comparisons["greedy"];
+  EXPECT_NEAR(greedy["nfe_saving"]["ratio"].get<double>(), 14.0 / 5, 1e-9);
+  EXPECT_NEAR(greedy["nfe_saving_paper"]["ratio"].get<double>(), 14.0 / 6, 1e-9);
+  EXPECT_NEAR(greedy["nfe_saving_long"]["ratio"].get<double>(), 2, 1e-9);  // turn b alone
+  EXPECT_EQ(greedy["nfe_saving_long"]["n"], 1);
+  EXPECT_EQ(greedy["equal_text"]["count"], 2);
+  EXPECT_EQ(comparisons["top3"]["equal_text"]["count"], 1);
+  EXPECT_EQ(comparisons["top3"]["equal_text"]["different_turns"], Json::array({0}));
+  EXPECT_NEAR(comparisons["top3"]["first_sentence_logprob_per_token"]["loss"].get<double>(), 0.5,
+              1e-9);
+  EXPECT_TRUE(comparisons["top3"]["nfe_saving"]["ratio"].is_null());  // no pass at all
+}
+
+TEST(Report, AdapterMethodsAreHeldAgainstTheirOwnPlainDecoding) {
+  const Json report = Fixture().report();
+  const Json& jacobi = report["comparisons"]["cllm_jacobi"];
+  EXPECT_EQ(jacobi["equal_text"]["against"], "cllm_ar");
+  EXPECT_EQ(jacobi["equal_text"]["count"], 2);
+  EXPECT_NEAR(jacobi["pass_saving"]["ratio"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(report["methods"]["cllm_jacobi"]["tokens_per_pass"].get<double>(), 2, 1e-9);
+}
+
+TEST(Report, EmptyAnswersAreNullAndCounted) {
+  Fixture fixture;
+  EvalRow& row = fixture.rows[1];
+  row.result.metrics = {};
+  row.first_sentence_logprob.reset();
+  const Json greedy = fixture.report()["methods"]["greedy"];
+  EXPECT_EQ(greedy["ttfs"]["n"], 1);
+  EXPECT_EQ(greedy["ttfs"]["nulls"], 1);
+  EXPECT_DOUBLE_EQ(greedy["ttfs"]["mean"].get<double>(), 0.5);
+}
+
+TEST(Report, TextFormats) {
+  const Json report = Fixture().report();
+  const std::string csv = format_csv(report);
+  EXPECT_NE(csv.find("\"one, \"\"two\"\"\""), std::string::npos);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 11);
+  const std::string table = format_table(report);
+  EXPECT_NE(table.find("2/2 baseline"), std::string::npos);
+  EXPECT_NE(table.find("1/2 baseline"), std::string::npos);
+  Fixture evil;
+  evil.turns.turns[0].prompt_text = "<script>";
+  const std::string html = format_html(evil.report());
+  EXPECT_EQ(html.find("<script>"), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+}
+
+TEST(Method, NamesAndErrors) {
+  EXPECT_EQ(parse_method("top7").top_k, 7);
+  EXPECT_EQ(parse_method("top3").verifier, "topk");
+  EXPECT_EQ(plain_method(parse_method("cllm")), "cllm_ar");
+  EXPECT_EQ(plain_method(parse_method("greedy")), "baseline");
+  for (const char* bad : {"top", "top0", "top3x", "best", ""}) {
+    EXPECT_THROW(parse_method(bad), UserError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,119 @@
+#include "evaluate/run_methods.h"
+
+#include <gtest/gtest.h>
+
+#include "evaluate/report.h"
+#include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fake_tokenizer.h"
+
+namespace predgen {
+namespace {
+
+// Answers start with a fixed phrase whose words depend on the prompt only now and then, as real
+// first sentences do.
+TokenId next_token(TokenSpan history) {
+  static const TokenIds phrase{'S', 'u', 'r', 'e', ' ', 0,   ' ', 'i', 's', ' ',
+                               'o', 'k', '.', ' ', 'D', 'o', 'n', 'e', '.', FakeTokenizer::kEnd};
+  size_t begin = history.size();
+  while (begin > 0 && history[begin - 1] != FakeTokenizer::kAssistant) --begin;
+  const size_t place = history.size() - begin;
+  if (place >= phrase.size()) return FakeTokenizer::kEnd;
+  if (phrase[place] != 0) return phrase[place];
+  // One letter of the sentence follows from the user's last letters.
+  return 'a' + (history[begin - 3] + history[begin - 4]) % 3;
+}
+
+struct Bench {
+  FakeTokenizer tokenizer;
+  FakeLanguageModel base{{.vocab_size = 260, .next = next_token}};
+  FakeLanguageModel adapted{{.vocab_size = 260, .next = next_token}};
+  EvalConfig config;
+  TurnSet turns;
+
+  Bench() {
+    config.methods = {"baseline", "prefill", "greedy", "top3", "cllm", "cllm_ar", "cllm_jacobi"};
+    config.cost = EvalCost::kTable;
+    config.turn.max_new_tokens = 32;
+    for (const char* prompt : {"book me a table for two people", "what is the weather like",
+                               "please play some jazz music now"}) {
+      turns.turns.push_back({prompt, {{"user", "hi there"}, {"assistant", "Hello."}}, prompt, {}});
+    }
+  }
+  std::vector<EvalRow> run() {
+    return run_methods(config, {tokenizer, base, &adapted, nullptr, nullptr}, turns.turns,
+                       [](const EvalRow&) {});
+  }
+  Json report() {
+    const std::vector<EvalRow> rows = run();
+    return make_report({config.methods, turns, rows, "", Json::object()});
+  }
+};
+
+TEST(RunMethods, SpeculationKeepsTheTextAndSavesPasses) {
+  const Json report = Bench().report();
+  for (const char* method : {"prefill", "greedy", "cllm", "cllm_jacobi"}) {
+    EXPECT_EQ(report["comparisons"][method]["equal_text"]["count"], 3) << method;
+  }
+  EXPECT_GT(report["comparisons"]["greedy"]["nfe_saving_paper"]["ratio"].get<double>(), 1.3);
+  EXPECT_GT(report["comparisons"]["cllm_jacobi"]["pass_saving"]["ratio"].get<double>(), 1.0);
+  EXPECT_NEAR(report["comparisons"]["prefill"]["nfe_saving"]["ratio"].get<double>(), 1.0, 0.15);
+  for (const Json& row : report["turns"]) {
+    EXPECT_NE(row["text"].get<std::string>().find("Sure "), std::string::npos);
+    EXPECT_EQ(row["first_sentence_tokens"], 13) << row["method"];
+  }
+}
+
+TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
+  Bench bench;
+  const std::vector<EvalRow> rows = bench.run();
+  ASSERT_EQ(rows.size(), 3u * bench.config.methods.size());
+  const TurnMetrics& baseline = rows[0].result.metrics;
+  EXPECT_EQ(rows[0].method, "baseline");
+  EXPECT_EQ(baseline.speculative_nfe, 0);
+  ASSERT_TRUE(baseline.ttfs && baseline.nfe_to_first_sentence && baseline.audio_latency);
+  EXPECT_NEAR(*baseline.ttfs, 0.027 * static_cast<double>(*baseline.nfe_to_first_sentence), 1e-9);
+  EXPECT_NEAR(*baseline.audio_latency, *baseline.ttfs + 0.1, 1e-9);
+  // 13 tokens of the sentence and the blank that confirms it, the first from the prompt's pass.
+  EXPECT_EQ(*baseline.nfe_to_first_sentence, 14);
+}
+
+TEST(RunMethods, CostTableMakesRunsEqual) {
+  EXPECT_EQ(Bench().report().dump(), Bench().report().dump());
+}
+
+TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
+  Bench bench;
+  bench.config.methods = {"baseline"};
+  bench.run();
+  EXPECT_GT(bench.base.num_passes, 0);
+  EXPECT_EQ(bench.adapted.num_passes, 0);
+  bench.config.methods = {"cllm_ar"};
+  bench.run();
+  EXPECT_GT(bench.adapted.num_passes, 0);
+}
+
+TEST(RunMethods, LogProbabilitiesAreThoseOfTheFirstSentence) {
+  const std::vector<EvalRow> rows = Bench().run();
+  ASSERT_TRUE(rows[0].first_sentence_logprob);
+  // 13 argmax tokens at logit 2 among 260 with hashed logits in [0, 1): each has probability
+  // e^2 / (e^2 + about 259 * 1.718), so ln p is about -4.11.
+  EXPECT_NEAR(*rows[0].first_sentence_logprob / 13, -4.11, 0.05);
+}
+
+TEST(RunMethods, RecordedTranscriptsAreReplayed) {
+  Bench bench;
+  bench.config.methods = {"greedy"};
+  std::vector<Transcript> recorded(2);
+  recorded[0].text = "book a cable";
+  recorded[1].text = "book a table";
+  recorded[1].time = Seconds(1.5);
+  recorded[1].is_final = true;
+  bench.turns.turns = {{"x", {}, "book a table", recorded}};
+  const std::vector<EvalRow> rows = bench.run();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].result.prompt_text, "book a table");
+  EXPECT_GT(rows[0].result.metrics.speculative_nfe, 0);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,150 @@
+#include "evaluate/turn_sets.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace predgen {
+namespace {
+
+class TurnSets : public testing::Test {
+ protected:
+  TurnSets()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("predgen_turn_sets_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~TurnSets() override { std::filesystem::remove_all(folder_); }
+
+  TurnSetConfig file(TurnSetKind kind, const std::string& text) {
+    write_file(folder_ / "set.jsonl", text);
+    TurnSetConfig config;
+    config.kind = kind;
+    config.file = folder_ / "set.jsonl";
+    return config;
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::string error_of(const TurnSetConfig& config) {
+  try {
+    load_turns(config);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+constexpr const char* kConversations =
+    R"({"conversation_id":"a","conversation":[{"role":"user","content":"first long question"},)"
+    R"({"role":"assistant","content":"one"},{"role":"user","content":"short"},)"
+    R"({"role":"assistant","content":"two"},{"role":"user","content":"second long question"}]})"
+    "\n"
+    R"({"conversation_id":"b","conversation":[{"role":"assistant","content":"hello there you"}]})"
+    "\n";
+
+TEST_F(TurnSets, ConversationTurnsCarryTheRoundsBefore) {
+  TurnSetConfig config = file(TurnSetKind::kConversations, kConversations);
+  config.min_characters = 10;
+  const TurnSet set = load_turns(config);
+  ASSERT_EQ(set.turns.size(), 2u);
+  EXPECT_EQ(set.turns[0].id, "a/0");
+  EXPECT_TRUE(set.turns[0].history.empty());
+  EXPECT_EQ(set.turns[1].id, "a/2");
+  EXPECT_EQ(set.turns[1].prompt_text, "second long question");
+  ASSERT_EQ(set.turns[1].history.size(), 4u);
+  EXPECT_EQ(set.turns[1].history[2].content, "short");
+  EXPECT_EQ(set.turns[1].history[3].role, "assistant");
+  ASSERT_EQ(set.skipped.size(), 1u);
+  EXPECT_EQ(set.skipped[0].substr(0, 2), "b:");
+}
+
+std::string prompts(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "{\"prompt\":\"prompt " + std::to_string(i) + "\"}\n";
+  return text;
+}
+
+TEST_F(TurnSets, DrawFollowsTheSeedAndSmallerCountsArePrefixes) {
+  TurnSetConfig config = file(TurnSetKind::kPrompts, prompts(100));
+  const auto draw = [&](int64_t count, int64_t seed) {
+    config.count = count;
+    config.seed = seed;
+    std::vector<std::string> ids;
+    for (const EvalTurn& turn : load_turns(config).turns) ids.push_back(turn.id);
+    return ids;
+  };
+  const auto ten = draw(10, 0), again = draw(10, 0), thirty = draw(30, 0), other = draw(10, 1);
+  EXPECT_EQ(ten, again);
+  EXPECT_NE(ten, other);
+  EXPECT_EQ(ten, std::vector<std::string>(thirty.begin(), thirty.begin() + 10));
+  EXPECT_EQ(std::set<std::string>(thirty.begin(), thirty.end()).size(), 30u);
+  EXPECT_NE(thirty, draw(0, 0));
+  EXPECT_EQ(draw(0, 0).front(), "1");  // 0: all, in file order
+}
+
+TEST_F(TurnSets, LengthIsInCharactersNotBytes) {
+  TurnSetConfig config =
+      file(TurnSetKind::kPrompts, "{\"prompt\":\"\u00e9\u00e9\u00e9\"}\n{\"prompt\":\"abcd\"}\n");
+  config.min_characters = 4;
+  const TurnSet set = load_turns(config);
+  ASSERT_EQ(set.turns.size(), 1u);
+  EXPECT_EQ(set.turns[0].prompt_text, "abcd");
+}
+
+TEST_F(TurnSets, RecordingsEndWithTheFinalTranscript) {
+  const TurnSet set = load_turns(
+      file(TurnSetKind::kRecordedAsr, R"({"x":[[" What",0.0],[" What is it",0.5]],"silent":[]})"));
+  ASSERT_EQ(set.turns.size(), 1u);
+  ASSERT_EQ(set.turns[0].recorded.size(), 2u);
+  EXPECT_EQ(set.turns[0].prompt_text, "What is it");
+  EXPECT_FALSE(set.turns[0].recorded[0].is_final);
+  EXPECT_TRUE(set.turns[0].recorded[1].is_final);
+  EXPECT_DOUBLE_EQ(set.turns[0].recorded[1].time.count(), 0.5);
+  ASSERT_EQ(set.skipped.size(), 1u);
+  EXPECT_EQ(set.skipped[0], "silent: nothing was heard");
+}
+
+TEST_F(TurnSets, MtBenchGivesFirstTurns) {
+  const TurnSet set =
+      load_turns(file(TurnSetKind::kMtBench, R"({"question_id":81,"turns":["Write.","Again."]})"));
+  ASSERT_EQ(set.turns.size(), 1u);
+  EXPECT_EQ(set.turns[0].id, "81");
+  EXPECT_EQ(set.turns[0].prompt_text, "Write.");
+}
+
+TEST_F(TurnSets, ErrorsNameTheRow) {
+  const std::string file_and_row = (folder_ / "set.jsonl").string() + ":2";
+  EXPECT_NE(
+      error_of(file(TurnSetKind::kPrompts, prompts(1) + "{\"prompt\": 7}\n")).find(file_and_row),
+      std::string::npos);
+  EXPECT_NE(error_of(file(TurnSetKind::kPrompts, prompts(1) + "{oops\n")).find(file_and_row),
+            std::string::npos);
+  TurnSetConfig config = file(TurnSetKind::kPrompts, prompts(3));
+  config.count = 4;
+  EXPECT_NE(error_of(config).find("has 3 turns"), std::string::npos);
+  EXPECT_NE(
+      error_of(file(TurnSetKind::kRecordedAsr, R"({"x":[["a",2.0],["b",1.0]]})")).find("earlier"),
+      std::string::npos);
+}
+
+TEST_F(TurnSets, SharedRecordings) {
+  const char* shared = std::getenv("PREDGEN_SHARED");
+  TurnSetConfig config;
+  config.kind = TurnSetKind::kRecordedAsr;
+  config.file =
+      std::filesystem::path(shared ? shared : "../shared") / "data/asr/simulated_inputs.json";
+  if (!std::filesystem::exists(config.file)) GTEST_SKIP() << "missing: " << config.file;
+  const TurnSet set = load_turns(config);
+  EXPECT_EQ(set.turns.size(), 153u);
+  EXPECT_EQ(set.skipped.size(), 3u);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""`predgen train` against peft and torch: losses, LoRA gradients and AdamW steps, in float32.
+
+A small random Qwen2 and random records; three steps of each objective, every one checked from the
+checkpoint before it: peft loads the adapter, the losses are computed from plain full logits, and
+the gradients (from AdamW's first moments) and the weights after the step must agree.
+"""
+
+import ctypes
+import ctypes.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import h5py
+    import numpy as np
+    import torch
+    from peft import PeftModel
+    from safetensors.torch import load_file
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+PREDGEN = os.environ["PREDGEN"]
+STOP = 95
+STEPS = 3
+BETAS, EPS, DECAY, RATE = (0.9, 0.95), 1e-8, 0.1, 1e-2
+AR_WEIGHT, CONSISTENCY_WEIGHT, WINDOW, CLIP = 0.7, 1.3, 3, 0.2
+
+
+def make_model(folder):
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
+        initializer_range=0.2, tie_word_embeddings=False,
+    )
+    model = Qwen2ForCausalLM(config).float()
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.normal_(parameter, std=0.2)
+    model.save_pretrained(folder)
+
+
+def make_records():
+    random = np.random.default_rng(1)
+    records = []
+    for index in range(6):
+        tokens = random.integers(0, 90, 14 + 3 * index).tolist()
+        prompt = 4 + index
+        mask = [int(i >= prompt and i % 4 != 1) for i in range(len(tokens))]
+        blocks = []
+        for block in range(4):
+            fixed = random.integers(0, 90, 5).tolist()
+            if block == 3:
+                fixed[2] = STOP  # the last two tokens of the answer are behind it
+            states = [random.integers(0, 90, 5).tolist() for _ in range(4)]
+            for settled, state in enumerate(states):  # each state has one more settled token
+                state[:settled] = fixed[:settled]
+            blocks.append(states + [fixed])
+        records.append({"id": f"c{index}", "tokens": tokens, "mask": mask, "prompt": prompt, "blocks": blocks})
+    return records
+
+
+def xxh3_128(path):
+    library = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
+
+    class Hash(ctypes.Structure):
+        _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+    library.XXH3_128bits.restype = Hash
+    library.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    data = path.read_bytes()
+    data = len(data).to_bytes(8, "little") + data  # predgen hashes length-prefixed pieces
+    value = library.XXH3_128bits(data, len(data))
+    return f"{value.high:016x}{value.low:016x}"
+
+
+def write_dataset(folder, records):
+    """The layout that data/hdf5_store.h describes."""
+    folder.mkdir()
+    flat = lambda lists: [x for part in lists for x in part]
+    offsets = lambda lists: np.cumsum([0] + [len(part) for part in lists]).astype(np.int64)
+    ids = [list(r["id"].encode()) for r in records]
+    blocks = flat(r["blocks"] for r in records)
+    states = flat(blocks)
+    columns = {
+        "conversation_id": np.array(flat(ids), np.uint8),
+        "conversation_id_offsets": offsets(ids),
+        "round": np.zeros(len(records), np.int64),
+        "prompt_length": np.array([r["prompt"] for r in records], np.int64),
+        "tokens": np.array(flat(r["tokens"] for r in records), np.int32),
+        "loss_mask": np.array(flat(r["mask"] for r in records), np.uint8),
+        "token_offsets": offsets([r["tokens"] for r in records]),
+        "block_offsets": offsets([r["blocks"] for r in records]),
+        "state_offsets": offsets(blocks),
+        "state_token_offsets": offsets(states),
+        "state_tokens": np.array(flat(states), np.int32),
+    }
+    shard = folder / "shard-00000.h5"
+    with h5py.File(shard, "w") as file:
+        for name, values in columns.items():
+            file[name] = values
+    entry = {"file": shard.name, "num_records": len(records), "num_bytes": shard.stat().st_size, "hash": xxh3_128(shard)}
+    manifest = {"format": "predgen-dataset", "version": 1, "recipe": {}, "recipe_hash": "", "shards": [entry], "num_records": len(records)}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def train(folder, objective, **overrides):
+    config = {
+        "model": folder / "base", "dataset": folder / "data", "mode": "lora", "batch_size": 3,
+        "gradient_accumulation": 2, "max_steps": STEPS, "learning_rate": RATE, "schedule": "constant",
+        "weight_decay": DECAY, "eps": EPS, "max_grad_norm": CLIP, "save_every": 1, "keep_last": 10,
+        "log_every": 1, "device": "cpu", "compute": "fp32", **overrides,
+    }
+    lines = [f"{key}: {value}" for key, value in config.items()]
+    lines += [f"betas: [{BETAS[0]}, {BETAS[1]}]", "lora: {rank: 4, alpha: 12, dropout: 0}"]
+    lines += ["objective:"] + [f"  {key}: {value}" for key, value in objective.items()]
+    (folder / "train.yaml").write_text("\n".join(lines) + "\n")
+    result = subprocess.run([PREDGEN, "train", "--config", folder / "train.yaml"], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"predgen train failed ({result.returncode}): {result.stderr[-2000:]}")
+    return config["output"]
+
+
+def choose_state(states, block):
+    target = (block % WINDOW) / (WINDOW - 1)
+    fixed = states[-1]
+    ratios = [(len(fixed) - mismatch(state, fixed)) / len(fixed) for state in states]
+    return states[min(range(len(states)), key=lambda i: abs(ratios[i] - target))]
+
+
+def mismatch(state, fixed):
+    return next((i for i, (a, b) in enumerate(zip(state, fixed)) if a != b), len(fixed))
+
+
+def reference_losses(model, records, kind):
+    logits = lambda row: model(input_ids=torch.tensor([row])).logits[0].float()
+    ar_sum, ar_count, kl_sum, kl_count = 0.0, 0, 0.0, 0
+    for record in records:
+        log_probs = logits(record["tokens"]).log_softmax(-1)
+        for i in range(1, len(record["tokens"])):
+            if record["mask"][i]:
+                ar_sum = ar_sum - log_probs[i - 1, record["tokens"][i]]
+                ar_count += 1
+        if kind == "autoregressive":
+            continue
+        prompt = record["tokens"][: record["prompt"]]
+        fixed_points = [states[-1] for states in record["blocks"]]
+        answer = sum(fixed_points, [])
+        stop = len(prompt) + answer.index(STOP) if STOP in answer else len(prompt) + len(answer)
+        with torch.no_grad():
+            teacher = logits(prompt + answer).log_softmax(-1)
+        noisy = [choose_state(states, b) for b, states in enumerate(record["blocks"])]
+        for b, state in enumerate(noisy):
+            context = sum(noisy[:b] if kind == "jacobi_forcing" else fixed_points[:b], [])
+            student = logits(prompt + context + state).log_softmax(-1)
+            begin = len(prompt) + len(context)
+            for column in range(begin + mismatch(state, fixed_points[b]), begin + len(state)):
+                if column >= stop:  # predicts what is behind the stop token
+                    break
+                kl_sum = kl_sum + (teacher[column].exp() * (teacher[column] - student[column])).sum()
+                kl_count += 1
+    losses = {"ar": ar_sum / ar_count}
+    if kl_count:
+        losses["consistency"] = kl_sum / kl_count
+    return losses
+
+
+def adapter(model):
+    return {name.replace(".default", ""): p for name, p in model.named_parameters() if "lora_" in name}
+
+
+def worst(ours, theirs):
+    """Largest difference, relative to the largest value of the tensors together."""
+    scale = max(t.abs().max().item() for t in theirs.values())
+    assert scale > 0
+    return max((ours[name] - theirs[name]).abs().max().item() for name in theirs) / scale
+
+
+def check(what, difference, limit=1e-5):
+    print(f"  {what}: {difference:.2e}")
+    if not difference <= limit:
+        sys.exit(f"{what} differ by {difference}, more than {limit}")
+
+
+def check_step(step, previous, current, folder, records, kind, metrics):
+    model = Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32, attn_implementation="eager")
+    model = PeftModel.from_pretrained(model, previous, is_trainable=True)
+    parameters = adapter(model)
+    assert len(parameters) == 2 * 7 * 2, sorted(parameters)
+    losses = reference_losses(model, records, kind)
+    for name, loss in losses.items():
+        check(f"step {step} loss {name}", abs(loss.item() - metrics[f"train/{name}"]) / loss.item())
+    weights = {"ar": 1.0} if kind == "autoregressive" else {"ar": AR_WEIGHT, "consistency": CONSISTENCY_WEIGHT}
+    sum(weights[name] * loss for name, loss in losses.items()).backward()
+    norm = torch.nn.utils.clip_grad_norm_(parameters.values(), CLIP).item()
+    check(f"step {step} gradient norm", abs(norm - metrics["train/gradient_norm"]) / norm)
+    assert norm > CLIP, norm
+
+    state = load_file(current / "optimizer.safetensors")
+    before = {} if step == 1 else load_file(previous / "optimizer.safetensors")
+    gradients = {}
+    for name in parameters:
+        moment = before.get("m." + name, torch.zeros_like(state["m." + name]))
+        gradients[name] = (state["m." + name] - BETAS[0] * moment) / (1 - BETAS[0])
+    check(f"step {step} gradients", worst(gradients, {n: p.grad for n, p in parameters.items()}))
+
+    optimizer = torch.optim.AdamW(parameters.values(), lr=RATE, betas=BETAS, eps=EPS, weight_decay=DECAY)
+    if step > 1:
+        for name, parameter in parameters.items():
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(step - 1)),
+                "exp_avg": before["m." + name].clone(),
+                "exp_avg_sq": before["v." + name].clone(),
+            }
+    optimizer.step()
+    saved = load_file(current / "adapter_model.safetensors")
+    assert set(saved) == set(parameters)
+    # AdamW turns a gradient of 1e-9 that is 0 in exact arithmetic into a whole step: leave those out.
+    sure = {n: (p.grad.abs() > 1e-6) | (p.grad == 0) for n, p in parameters.items()}
+    assert sum(s.sum().item() for s in sure.values()) > 0.9 * sum(s.numel() for s in sure.values())
+    check(
+        f"step {step} weights",
+        worst({n: saved[n] * sure[n] for n in sure}, {n: p.detach() * sure[n] for n, p in parameters.items()}),
+    )
+
+
+def main():
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        records = make_records()
+        make_model(folder / "base")
+        write_dataset(folder / "data", records)
+        consistency = {
+            "ar_weight": AR_WEIGHT, "consistency_weight": CONSISTENCY_WEIGHT, "states": "progressive",
+            "noise_window": WINDOW, "stop_tokens": f"[{STOP}]",
+        }
+        objectives = {
+            "autoregressive": {"kind": "autoregressive"},
+            "cllm": {"kind": "cllm", "blocks": "every", **consistency},
+            "jacobi_forcing": {"kind": "jacobi_forcing", **consistency},
+        }
+        start = train(folder, objectives["autoregressive"], output=folder / "start", learning_rate=0, max_steps=1)
+        for kind, objective in objectives.items():
+            print(kind)
+            output = train(folder, objective, output=folder / kind)
+            metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+            for step in range(1, STEPS + 1):
+                previous = start / "final" if step == 1 else output / f"step-{step - 1:08}"
+                check_step(step, previous, output / f"step-{step:08}", folder, records, kind, metrics[step - 1])
+    print("ok")
+
+
+main()

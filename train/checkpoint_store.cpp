@@ -1,0 +1,102 @@
+#include "train/checkpoint_store.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "model/safetensors.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kFormat = 1;
+
+std::string differences(const Json& saved, const Json& current) {
+  std::string text;
+  const Json old_values = saved.flatten(), new_values = current.flatten();
+  const auto value = [](const Json& values, const std::string& key) {
+    return values.contains(key) ? values[key].dump() : std::string("not set");
+  };
+  Json keys = old_values;
+  keys.update(new_values);
+  for (const auto& [key, unused] : keys.items()) {
+    if (value(old_values, key) == value(new_values, key)) continue;
+    text += fmt::format("{}{}: {} there, {} now", text.empty() ? "" : "; ", key.substr(1),
+                        value(old_values, key), value(new_values, key));
+  }
+  return text;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(std::filesystem::path folder, Json identity, int64_t keep_last)
+    : folder_(std::move(folder)), identity_(std::move(identity)), keep_last_(keep_last) {}
+
+std::vector<std::filesystem::path> CheckpointStore::finished() const {
+  std::vector<std::filesystem::path> found;
+  if (!std::filesystem::is_directory(folder_)) return found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-") && std::filesystem::exists(entry.path() / "DONE")) {
+      found.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(found);  // the names have as many digits
+  return found;
+}
+
+std::optional<std::filesystem::path> CheckpointStore::newest() const {
+  const std::vector<std::filesystem::path> all = finished();
+  if (all.empty()) return std::nullopt;
+  return all.back();
+}
+
+void CheckpointStore::save(const TrainState& state, const TrainedWeights& weights,
+                           const AdamW& optimizer) const {
+  const std::filesystem::path folder = folder_ / fmt::format("step-{:08}", state.step);
+  std::filesystem::remove_all(folder);  // left by a run that was killed, or to be made again
+  make_folder(folder);
+  weights.save(folder, "fp32");
+  write_safetensors(folder / "optimizer.safetensors", optimizer.state());
+  const Json json{{"format", kFormat},
+                  {"step", state.step},
+                  {"samples", state.samples},
+                  {"skipped_steps", state.skipped_steps},
+                  {"seconds", state.seconds},
+                  {"run", identity_}};
+  write_file(folder / "state.json", json.dump(2) + "\n");
+  write_file(folder / "DONE", "");
+
+  const std::vector<std::filesystem::path> all = finished();
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
+    if (all[i] != folder) std::filesystem::remove_all(all[i]);
+  }
+}
+
+TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, TrainedWeights& weights,
+                                 AdamW& optimizer) const {
+  if (!std::filesystem::exists(checkpoint / "DONE")) {
+    throw UserError("{} is not a finished checkpoint: it has no DONE file", checkpoint.string());
+  }
+  const std::string where = (checkpoint / "state.json").string();
+  const Json json = read_json(where);
+  if (json_get<int>(json, "format", where) != kFormat) {
+    throw UserError("{}: written by another version of this program", where);
+  }
+  const std::string changed = differences(json_get<Json>(json, "run", where), identity_);
+  if (!changed.empty()) {
+    throw UserError("{} belongs to a run with other settings ({}); undo that or use another output",
+                    checkpoint.string(), changed);
+  }
+  weights.load(checkpoint);
+  const SafetensorsFile file(checkpoint / "optimizer.safetensors");
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, entry] : file.entries()) tensors[name] = file.tensor(name);
+  optimizer.load_state(tensors);
+  return {.step = json_get<int64_t>(json, "step", where),
+          .samples = json_get<int64_t>(json, "samples", where),
+          .skipped_steps = json_get<int64_t>(json, "skipped_steps", where),
+          .seconds = json_get<double>(json, "seconds", where)};
+}
+
+}  // namespace predgen

@@ -1,0 +1,35 @@
+#include "train/token_rows.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+
+at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device) {
+  size_t width = 0;
+  for (const TokenIds& row : rows) width = std::max(width, row.size());
+  const at::Tensor tokens_RT =
+      at::zeros({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, at::kLong);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy(rows[i].begin(), rows[i].end(), tokens_RT.data_ptr<int64_t>() + i * width);
+  }
+  return tokens_RT.to(device);
+}
+
+at::Tensor hidden_at(const Transformer& model, const std::vector<TokenIds>& rows,
+                     const std::vector<RowPosition>& positions) {
+  const at::Tensor tokens_RT = pad_rows(rows, model.device());
+  const at::Tensor hidden_RTE = model.hidden_states(tokens_RT);
+  const int64_t width = tokens_RT.size(1);
+  std::vector<int64_t> flat;
+  flat.reserve(positions.size());
+  for (const RowPosition& position : positions) {
+    PREDGEN_CHECK(position.column >= 0 && position.column < width, "position {} of {}",
+                  position.column, width);
+    flat.push_back(position.row * width + position.column);
+  }
+  return hidden_RTE.flatten(0, 1).index_select(0, at::tensor(flat, at::kLong).to(model.device()));
+}
+
+}  // namespace predgen

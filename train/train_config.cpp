@@ -1,0 +1,160 @@
+#include "train/train_config.h"
+
+#include "core/config.h"
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kMany = int64_t{1} << 40;
+
+void read_objective(ConfigReader reader, ObjectiveConfig& config) {
+  reader.choice<ObjectiveKind>("kind", config.kind,
+                               {{"autoregressive", ObjectiveKind::kAutoregressive},
+                                {"cllm", ObjectiveKind::kCllm},
+                                {"jacobi_forcing", ObjectiveKind::kJacobiForcing}});
+  if (config.kind == ObjectiveKind::kAutoregressive) return;
+  ConsistencyOptions& options = config.consistency;
+  options = consistency_preset(config.kind);
+  reader.optional("ar_weight", options.ar_weight, 0.0, 1e6);
+  reader.optional("consistency_weight", options.consistency_weight, 0.0, 1e6);
+  reader.choice<StateChoice>(
+      "states", options.states,
+      {{"random", StateChoice::kRandom}, {"progressive", StateChoice::kProgressive}});
+  if (config.kind == ObjectiveKind::kCllm) {
+    reader.choice<BlockChoice>("blocks", options.blocks,
+                               {{"one", BlockChoice::kOne}, {"every", BlockChoice::kEvery}});
+  }
+  reader.optional("noise_window", options.noise_window, int64_t{1}, kMany);
+  reader.optional("mean_over_blocks", options.mean_over_blocks);
+  reader.optional("stop_tokens", options.stop_tokens);
+}
+
+void read_lora(ConfigReader reader, LoraConfig& config) {
+  reader.optional("rank", config.rank, int64_t{1}, int64_t{4096});
+  reader.optional("alpha", config.alpha, 0.0, 1e6);
+  reader.optional("dropout", config.dropout, 0.0, 0.99);
+  reader.optional("targets", config.target_modules);
+}
+
+void read_optimizer(ConfigReader& reader, TrainConfig& config) {
+  reader.optional("learning_rate", config.learning_rate, 0.0, 10.0);
+  reader.choice<ScheduleKind>("schedule", config.schedule,
+                              {{"constant", ScheduleKind::kConstant},
+                               {"linear", ScheduleKind::kLinear},
+                               {"cosine", ScheduleKind::kCosine}});
+  reader.optional("warmup_steps", config.warmup_steps, int64_t{0}, kMany);
+  reader.optional("warmup_ratio", config.warmup_ratio, 0.0, 1.0);
+  if (config.warmup_steps > 0 && config.warmup_ratio > 0) {
+    reader.problem("warmup_ratio", "and warmup_steps are both set; keep one");
+  }
+  reader.optional("min_ratio", config.min_ratio, 0.0, 1.0);
+  reader.optional("weight_decay", config.optimizer.weight_decay, 0.0, 10.0);
+  std::vector<double> betas{config.optimizer.beta1, config.optimizer.beta2};
+  reader.optional("betas", betas);
+  if (betas.size() == 2 && betas[0] >= 0 && betas[0] < 1 && betas[1] >= 0 && betas[1] < 1) {
+    config.optimizer.beta1 = betas[0];
+    config.optimizer.beta2 = betas[1];
+  } else {
+    reader.problem("betas", "must be two numbers in [0, 1)");
+  }
+  reader.optional("eps", config.optimizer.eps, 1e-30, 1.0);
+  reader.optional("max_grad_norm", config.max_grad_norm, 0.0, 1e9);
+}
+
+}  // namespace
+
+TrainConfig TrainConfig::load(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides) {
+  TrainConfig config;
+  ConfigReader reader = ConfigReader::load(file, overrides);
+  reader.optional("model", config.model);
+  reader.optional("initialize", config.initialize);
+  reader.optional("tokenizer", config.tokenizer);
+  if (config.model.empty() == config.initialize.empty()) {
+    reader.problem("model", "or `initialize` (a config.json) must be set, and not both");
+  }
+  if (config.tokenizer.empty()) config.tokenizer = config.model;
+  reader.choice<TrainMode>("mode", config.mode,
+                           {{"lora", TrainMode::kLora}, {"full", TrainMode::kFull}});
+  if (config.mode == TrainMode::kLora) {
+    read_lora(reader.section("lora"), config.lora);
+    config.lora.base_model = config.model.string();
+    if (!config.initialize.empty()) {
+      reader.problem("mode", "must be full with `initialize`: random weights cannot stay frozen");
+    }
+  }
+  read_objective(reader.section("objective"), config.objective);
+
+  reader.required("dataset", config.dataset);
+  reader.optional("held_out", config.held_out);
+  reader.optional("held_out_records", config.held_out_records, int64_t{0}, kMany);
+  reader.optional("batch_size", config.batch_size, int64_t{1}, kMany);
+  reader.optional("gradient_accumulation", config.gradient_accumulation, int64_t{1}, kMany);
+  reader.optional("max_steps", config.max_steps, int64_t{0}, kMany);
+  reader.optional("epochs", config.epochs, 0.0, 1e6);
+  if ((config.max_steps > 0) == (config.epochs > 0)) {
+    reader.problem("max_steps", "or `epochs` must be set, and not both");
+  }
+  reader.optional("stop_at_step", config.stop_at_step, int64_t{0}, kMany);
+  read_optimizer(reader, config);
+  reader.choice<Compute>("compute", config.compute,
+                         {{"fp32", Compute::kFloat32}, {"bf16", Compute::kBFloat16}});
+  reader.optional("device", config.device);
+  reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
+  reader.optional("seed", config.seed, int64_t{0}, kMany);
+
+  reader.required("output", config.output);
+  reader.optional("save_dtype", config.save_dtype);
+  if (config.save_dtype != "fp32" && config.save_dtype != "bf16") {
+    reader.problem("save_dtype", "must be fp32 or bf16");
+  }
+  reader.optional("save_every", config.save_every, int64_t{1}, kMany);
+  reader.optional("keep_last", config.keep_last, int64_t{1}, kMany);
+  reader.optional("eval_every", config.eval_every, int64_t{0}, kMany);
+  reader.optional("log_every", config.log_every, int64_t{1}, kMany);
+  reader.finish();
+  config.resolved = reader.resolved();
+  return config;
+}
+
+Json TrainConfig::identity() const {
+  const ConsistencyOptions& options = objective.consistency;
+  Json json{{"model", model.string()},
+            {"initialize", initialize.string()},
+            {"mode", mode == TrainMode::kLora ? "lora" : "full"},
+            {"objective", static_cast<int>(objective.kind)},
+            {"batch_size", batch_size},
+            {"gradient_accumulation", gradient_accumulation},
+            {"max_steps", max_steps},
+            {"epochs", epochs},
+            {"learning_rate", learning_rate},
+            {"schedule", static_cast<int>(schedule)},
+            {"warmup_steps", warmup_steps},
+            {"warmup_ratio", warmup_ratio},
+            {"min_ratio", min_ratio},
+            {"weight_decay", optimizer.weight_decay},
+            {"betas", {optimizer.beta1, optimizer.beta2}},
+            {"eps", optimizer.eps},
+            {"max_grad_norm", max_grad_norm},
+            {"compute", compute == Compute::kFloat32 ? "fp32" : "bf16"},
+            {"seed", seed}};
+  if (mode == TrainMode::kLora) {
+    json["lora"] = {{"rank", lora.rank},
+                    {"alpha", lora.alpha},
+                    {"dropout", lora.dropout},
+                    {"targets", lora.target_modules}};
+  }
+  if (objective.kind != ObjectiveKind::kAutoregressive) {
+    json["consistency"] = {{"ar_weight", options.ar_weight},
+                           {"consistency_weight", options.consistency_weight},
+                           {"states", static_cast<int>(options.states)},
+                           {"blocks", static_cast<int>(options.blocks)},
+                           {"noise_window", options.noise_window},
+                           {"mean_over_blocks", options.mean_over_blocks},
+                           {"stop_tokens", options.stop_tokens}};
+  }
+  return json;
+}
+
+}  // namespace predgen

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "model/lora.h"
+#include "train/adamw.h"
+#include "train/lr_schedule.h"
+#include "train/make_objective.h"
+#include "train/precision.h"
+
+namespace predgen {
+
+enum class TrainMode { kLora, kFull };
+
+/// A training run as its YAML file says it; configs/train/*.yaml explain the keys.
+struct TrainConfig {
+  std::filesystem::path model;       // base model folder; or, from scratch:
+  std::filesystem::path initialize;  // a config.json
+  std::filesystem::path tokenizer;   // folder; default: `model`
+  TrainMode mode = TrainMode::kLora;
+  LoraConfig lora;
+  ObjectiveConfig objective;
+
+  std::filesystem::path dataset, held_out;  // held_out may be empty
+  int64_t held_out_records = 0;             // the first so many; 0: all
+  int64_t batch_size = 8;                   // records per micro-batch
+  int64_t gradient_accumulation = 1;        // micro-batches per step
+  int64_t max_steps = 0;                    // one of max_steps and epochs is > 0
+  double epochs = 0.0;
+  int64_t stop_at_step = 0;  // pause there with a checkpoint, as Ctrl-C would; 0: never
+
+  double learning_rate = 1e-4;
+  ScheduleKind schedule = ScheduleKind::kCosine;
+  int64_t warmup_steps = 0;
+  double warmup_ratio = 0.0;  // one of the two is 0
+  double min_ratio = 0.0;
+  AdamWOptions optimizer;
+  double max_grad_norm = 1.0;  // 0: no clipping
+  Compute compute = Compute::kFloat32;
+  std::string device = "auto";
+  int64_t threads = 0;  // 0: LibTorch's own choice
+  int64_t seed = 0;
+
+  std::filesystem::path output;
+  std::string save_dtype = "fp32";  // of final/ in full mode
+  int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
+
+  /// The file as read, defaults included.
+  std::string resolved;
+
+  static TrainConfig load(const std::filesystem::path& file,
+                          const std::vector<std::string>& overrides);
+  /// Every choice that changes the trained weights: a run resumes only with the same.
+  Json identity() const;
+};
+
+}  // namespace predgen

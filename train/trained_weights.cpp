@@ -1,0 +1,87 @@
+#include "train/trained_weights.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "core/error.h"
+#include "model/checkpoint.h"
+#include "model/safetensors.h"
+
+namespace predgen {
+namespace {
+
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
+  for (const auto& entry : std::filesystem::directory_iterator(from)) {
+    const std::string name = entry.path().filename().string();
+    const bool wanted = name.ends_with(".json") || name.ends_with(".txt") ||
+                        name.ends_with(".jinja") || name.ends_with(".model");
+    if (!entry.is_regular_file() || !wanted || name == "config.json") continue;
+    std::filesystem::copy_file(entry.path(), to / name,
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+}
+
+}  // namespace
+
+TrainedWeights::TrainedWeights(Transformer& model, const TrainConfig& config)
+    : model_(model),
+      mode_(config.mode),
+      lora_(config.lora),
+      base_folder_(config.model),
+      tokenizer_folder_(config.tokenizer) {
+  if (mode_ == TrainMode::kLora) {
+    attach_lora(model_, lora_, static_cast<uint64_t>(config.seed));
+  }
+  for (const Parameter& parameter : parameters()) parameter.tensor.requires_grad_(true);
+}
+
+std::vector<Parameter> TrainedWeights::parameters() const {
+  std::vector<Parameter> parameters;
+  for (const auto& [name, tensor] :
+       mode_ == TrainMode::kLora ? named_adapter_weights(model_) : model_.named_weights()) {
+    parameters.push_back({name, tensor});
+  }
+  return parameters;
+}
+
+void TrainedWeights::save(const std::filesystem::path& folder, const std::string& dtype) const {
+  if (mode_ == TrainMode::kLora) {
+    save_adapter(model_, lora_, folder);
+  } else {
+    save_model(model_, folder, base_folder_, dtype);
+    if (base_folder_.empty() && !tokenizer_folder_.empty()) copy_tokenizer(tokenizer_folder_, folder);
+  }
+}
+
+void TrainedWeights::load(const std::filesystem::path& folder) {
+  const at::NoGradGuard no_grad;
+  const auto copy_all = [&](const auto& file) {
+    for (const Parameter& parameter : parameters()) {
+      const at::Tensor saved = file.tensor(parameter.name);
+      if (saved.sizes() != parameter.tensor.sizes() || saved.scalar_type() != at::kFloat) {
+        throw UserError("{}: {} does not fit this run's model", folder.string(), parameter.name);
+      }
+      parameter.tensor.copy_(saved);
+    }
+  };
+  if (mode_ == TrainMode::kLora) {
+    copy_all(SafetensorsFile(folder / "adapter_model.safetensors"));
+  } else {
+    copy_all(SafetensorsFolder(folder));
+  }
+}
+
+void TrainedWeights::check_first_gradients() const {
+  for (const Parameter& parameter : parameters()) {
+    const at::Tensor gradient = parameter.tensor.grad();
+    if (!at::isfinite(gradient).all().item<bool>()) {
+      throw Error("the first gradient of {} is not finite", parameter.name);
+    }
+    const bool may_be_zero = mode_ == TrainMode::kLora &&
+                             parameter.name.find("lora_B") == std::string::npos;
+    if (!may_be_zero && (gradient == 0).all().item<bool>()) {
+      throw Error("{} gets no gradient: it is cut off from the loss", parameter.name);
+    }
+  }
+}
+
+}  // namespace predgen
