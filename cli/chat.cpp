@@ -117,6 +117,7 @@ void chat(const ChatOptions& options) {
     if (!result) break;
     view.end_turn(*result);
   }
+  if (mouth.sink) mouth.sink->drain();
   view.finish();
 }
 

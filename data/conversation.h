@@ -19,9 +19,6 @@ struct CorpusConversation {
   bool flagged = false;  // the moderation flagged one of its messages
   int64_t row = 0;       // 1 is the first row (the first line of a JSONL file)
 };
-// Not a struct of this name: runtime/converse has a class Conversation, and two types of one name
-// in a program are undefined behaviour.
-using Conversation = CorpusConversation;
 
 enum class BadRows { kFail, kSkip };
 
@@ -30,7 +27,7 @@ class ConversationReader {
  public:
   virtual ~ConversationReader() = default;
   /// False at the end. A malformed row is a UserError with file:row, or skipped and counted.
-  virtual bool next(Conversation& conversation) = 0;
+  virtual bool next(CorpusConversation& conversation) = 0;
   int64_t num_bad_rows() const { return num_bad_rows_; }
 
  protected:

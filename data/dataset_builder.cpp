@@ -22,7 +22,7 @@ constexpr size_t kBatchRows = 512;
 
 /// One row of a batch and what became of it.
 struct Row {
-  Conversation conversation;
+  CorpusConversation conversation;
   std::string file;
   uint64_t index = 0;  // over all sources
   bool held_out = false;
@@ -127,7 +127,7 @@ class DatasetBuild {
     return result;
   }
 
-  bool is_held_out_row(const Conversation& conversation) const {
+  bool is_held_out_row(const CorpusConversation& conversation) const {
     return is_held_out(conversation.id, static_cast<uint64_t>(config_.seed),
                        config_.held_out.fraction);
   }
@@ -227,7 +227,7 @@ class DatasetBuild {
   }
 
   /// Compares the prompts of rounds 0 to `last_round` with the held-out ones.
-  std::string overlap_name(const Conversation& conversation, int64_t last_round) const {
+  std::string overlap_name(const CorpusConversation& conversation, int64_t last_round) const {
     int64_t round = 0;
     for (const Message& message : conversation.messages) {
       if (message.role != "user") continue;

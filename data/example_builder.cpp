@@ -3,19 +3,16 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "runtime/converse/system_prompt.h"
 
 namespace predgen {
 namespace {
-
-constexpr const char* kTable3Prompt =
-    "The instruction provided by the user may be truncated. In such cases, respond based on your "
-    "best guess of the incomplete instruction. Do not complain about incomplete prompts.";
 
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
 }
 
-bool has_system(const Conversation& conversation) {
+bool has_system(const CorpusConversation& conversation) {
   return !conversation.messages.empty() && conversation.messages.front().role == "system";
 }
 
@@ -41,11 +38,11 @@ std::string drop_name(Drop drop) {
   throw Error("drop {} has no name", static_cast<int>(drop));
 }
 
-int64_t num_rounds(const Conversation& conversation) {
+int64_t num_rounds(const CorpusConversation& conversation) {
   return (static_cast<int64_t>(conversation.messages.size()) - has_system(conversation)) / 2;
 }
 
-std::optional<Drop> check_conversation(const Conversation& conversation,
+std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters) {
   const std::vector<Message>& messages = conversation.messages;
   const size_t first = has_system(conversation) ? 1 : 0;
@@ -68,15 +65,9 @@ std::optional<Drop> check_conversation(const Conversation& conversation,
 }
 
 ExampleBuilder::ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt)
-    : tokenizer_(tokenizer) {
-  if (system_prompt == "table3") {
-    system_text_ = kTable3Prompt;
-  } else if (system_prompt != "none") {
-    system_text_ = system_prompt;
-  }
-}
+    : tokenizer_(tokenizer), system_text_(system_prompt_text(system_prompt)) {}
 
-std::vector<Message> ExampleBuilder::first_messages(const Conversation& conversation) const {
+std::vector<Message> ExampleBuilder::first_messages(const CorpusConversation& conversation) const {
   std::vector<Message> messages;
   if (!system_text_.empty()) {
     messages.push_back({"system", system_text_});
@@ -110,7 +101,7 @@ void ExampleBuilder::append_target(const std::vector<Message>& messages, Record&
   record.prompt_length = static_cast<int64_t>(prompt.size());
 }
 
-Record ExampleBuilder::truncated(const Conversation& conversation, Random random) const {
+Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random random) const {
   Record record;
   record.conversation_id = conversation.id;
   record.round =
@@ -131,7 +122,7 @@ Record ExampleBuilder::truncated(const Conversation& conversation, Random random
   return record;
 }
 
-Record ExampleBuilder::whole(const Conversation& conversation) const {
+Record ExampleBuilder::whole(const CorpusConversation& conversation) const {
   Record record;
   record.conversation_id = conversation.id;
   record.round = num_rounds(conversation) - 1;

@@ -26,12 +26,12 @@ std::string drop_name(Drop drop);
 
 /// The first rule that drops the conversation as a whole. A last user message without an answer is
 /// no reason: only complete rounds are used.
-std::optional<Drop> check_conversation(const Conversation& conversation,
+std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters);
 
 /// Complete rounds of a conversation that check_conversation() passed; a leading system message
 /// counts as none.
-int64_t num_rounds(const Conversation& conversation);
+int64_t num_rounds(const CorpusConversation& conversation);
 
 /// Makes token records of conversations that check_conversation() passed. History answers and
 /// targets are encoded apart from the template, so that their tokens are those of a running
@@ -43,12 +43,12 @@ class ExampleBuilder {
 
   /// Round i ~ U[0, rounds) becomes the last; its prompt of L tokens keeps the first k ~ U[0, L];
   /// its answer and stop token are the target.
-  Record truncated(const Conversation& conversation, Random random) const;
+  Record truncated(const CorpusConversation& conversation, Random random) const;
   /// All rounds; every answer and stop token is a target.
-  Record whole(const Conversation& conversation) const;
+  Record whole(const CorpusConversation& conversation) const;
 
  private:
-  std::vector<Message> first_messages(const Conversation& conversation) const;
+  std::vector<Message> first_messages(const CorpusConversation& conversation) const;
   void append_target(const std::vector<Message>& messages, Record& record) const;
 
   const Tokenizer& tokenizer_;

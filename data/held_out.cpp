@@ -78,7 +78,7 @@ void HeldOutPrompts::add(const std::string& prompt_text) {
   normalised_.insert(normalised);
 }
 
-void HeldOutPrompts::add(const Conversation& conversation) {
+void HeldOutPrompts::add(const CorpusConversation& conversation) {
   for (const Message& message : conversation.messages) {
     if (message.role == "user") add(message.content);
   }
@@ -110,7 +110,7 @@ void HeldOutPrompts::add_file(const std::filesystem::path& file) {
     return;
   }
   const auto reader = open_conversations(file, BadRows::kFail);
-  Conversation conversation;
+  CorpusConversation conversation;
   while (reader->next(conversation)) add(conversation);
 }
 

@@ -22,7 +22,7 @@ class HeldOutPrompts {
 
   void add(const std::string& prompt_text);
   /// Every user message.
-  void add(const Conversation& conversation);
+  void add(const CorpusConversation& conversation);
   /// .jsonl rows with "prompt" or "conversation"; .parquet conversations; .json, an object whose
   /// keys are prompts (recorded transcripts). UserError for anything else.
   void add_file(const std::filesystem::path& file);

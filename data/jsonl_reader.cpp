@@ -35,7 +35,7 @@ class JsonlReader : public ConversationReader {
     if (!stream_) throw UserError("{}: cannot be read", file.string());
   }
 
-  bool next(Conversation& conversation) override {
+  bool next(CorpusConversation& conversation) override {
     std::string line;
     while (std::getline(stream_, line)) {
       ++row_;
@@ -76,12 +76,12 @@ class JsonlReader : public ConversationReader {
 
 }  // namespace
 
-Conversation parse_conversation(const Json& row) {
+CorpusConversation parse_conversation(const Json& row) {
   if (!row.is_object()) throw UserError("not a JSON object");
   if (!row.contains("conversation") || !row.at("conversation").is_array()) {
     throw UserError("no list \"conversation\"");
   }
-  Conversation conversation;
+  CorpusConversation conversation;
   conversation.id = field_or<std::string>(row, "conversation_id", "");
   conversation.model = field_or<std::string>(row, "model", "");
   conversation.language = field_or<std::string>(row, "language", "");

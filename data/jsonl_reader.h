@@ -8,6 +8,6 @@ namespace predgen {
 std::unique_ptr<ConversationReader> open_jsonl(const std::filesystem::path& file, BadRows bad_rows);
 
 /// A row of the corpus; UserError, without a place, says what is wrong with it.
-Conversation parse_conversation(const Json& row);
+CorpusConversation parse_conversation(const Json& row);
 
 }  // namespace predgen

@@ -70,7 +70,7 @@ class ParquetReader : public ConversationReader {
     batches_ = check(reader_->GetRecordBatchReader(all_row_groups(), needed_columns()));
   }
 
-  bool next(Conversation& conversation) override {
+  bool next(CorpusConversation& conversation) override {
     while (true) {
       while (!batch_ || index_ == batch_->num_rows()) {
         check(batches_->ReadNext(&batch_));
@@ -135,8 +135,8 @@ class ParquetReader : public ConversationReader {
     return !array || array->IsNull(index) ? "" : std::string(text_at(*array, index));
   }
 
-  Conversation read_row(int64_t index) const {
-    Conversation conversation;
+  CorpusConversation read_row(int64_t index) const {
+    CorpusConversation conversation;
     conversation.row = row_;
     conversation.id = text("conversation_id", index);
     if (conversation.id.empty()) {
@@ -158,7 +158,7 @@ class ParquetReader : public ConversationReader {
     return conversation;
   }
 
-  void read_messages(int64_t index, Conversation& conversation) const {
+  void read_messages(int64_t index, CorpusConversation& conversation) const {
     const Array messages = batch_->GetColumnByName("conversation");
     if (messages->IsNull(index)) throw UserError("no list \"conversation\"");
     const ListRange list = list_at(*messages, index);

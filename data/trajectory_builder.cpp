@@ -9,6 +9,7 @@
 #include "data/dataset_store.h"
 #include "data/hdf5_store.h"
 #include "data/trajectory_collector.h"
+#include "model/utf8.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -141,8 +142,9 @@ class TrajectoryBuild {
     count("records_read", 1);
     std::string drop = "prompt_too_long";
     if (!trajectory.blocks.empty()) {
-      drop = find_repetition(trajectory.answer, tokenizer_.decode(trajectory.answer),
-                             config_.cleaning);
+      // A model may well write half a character.
+      const std::string text = replace_ill_formed_utf8(tokenizer_.decode(trajectory.answer));
+      drop = find_repetition(trajectory.answer, text, config_.cleaning);
     }
     if (!drop.empty()) {
       Json& counter = counters_["dropped"][drop];

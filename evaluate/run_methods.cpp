@@ -127,6 +127,10 @@ std::vector<EvalRow> run_methods(const EvalConfig& config, const EvalModels& mod
   for (const std::string& name : config.methods) methods.push_back(parse_method(name));
   const std::string spoken = spoken_method(config);
   std::vector<EvalRow> rows;
+  if (config.clock != EvalClock::kVirtual || config.cost != EvalCost::kTable) {
+    // The first passes of a process are slow; no method shall pay for that.
+    for (const Method& method : methods) run_row(config, models, turns.front(), method, nullptr);
+  }
   for (size_t i = 0; i < turns.size(); ++i) {
     for (const Method& method : methods) {
       throw_if_interrupted();

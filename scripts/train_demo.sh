@@ -45,14 +45,14 @@ step $runs/data/held_out/manifest.json "Dialogues kept apart" \
   "$predgen" data build --config configs/data/demo_held_out.yaml
 step $runs/base/final/config.json "Base model" \
   "$predgen" train --config configs/train/demo.yaml --resume auto
+step $runs/demo/config.json "Base model in bfloat16" \
+  "$predgen" export --model $runs/base/final --output $runs/demo --dtype bf16
 step $runs/truncated/manifest.json "Cut prompts" \
   "$predgen" data build --config configs/data/demo_truncated.yaml
 step $runs/trajectories/manifest.json "Jacobi trajectories" \
   "$predgen" data trajectories --config configs/data/demo_trajectories.yaml
 step $runs/cllm/final/adapter_config.json "CLLM adapter" \
   "$predgen" train --config configs/train/demo_cllm.yaml "${held_out[@]}" --resume auto
-step $runs/demo/config.json "Base model in bfloat16" \
-  "$predgen" export --model $runs/base/final --output $runs/demo --dtype bf16
 step $runs/eval/results.json "Methods side by side" \
   "$predgen" eval --config configs/eval/sgd_dev.yaml \
   model=$runs/demo adapter=$runs/cllm/final output=$runs/eval

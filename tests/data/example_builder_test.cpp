@@ -19,8 +19,8 @@ using testing::Le;
 constexpr TokenId kU = FakeTokenizer::kUser, kA = FakeTokenizer::kAssistant,
                   kE = FakeTokenizer::kEnd;
 
-Conversation conversation(const std::vector<std::string>& texts) {
-  Conversation result;
+CorpusConversation conversation(const std::vector<std::string>& texts) {
+  CorpusConversation result;
   result.id = "c";
   result.language = "English";
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -40,7 +40,7 @@ TokenIds masked(const Record& record) {
 TEST(ExampleBuilder, KeepsHistoryAndCutsOnlyTheLastPrompt) {
   const FakeTokenizer tokenizer;
   const ExampleBuilder builder(tokenizer, "none");
-  const Conversation source = conversation({"ab", "cd", "efgh", "ij", "kl", "mn"});
+  const CorpusConversation source = conversation({"ab", "cd", "efgh", "ij", "kl", "mn"});
   std::map<TokenIds, int> cut_prompts;
   for (uint64_t row = 0; row < 300; ++row) {
     const Record record = builder.truncated(source, Random(1, "round", row));
@@ -65,7 +65,7 @@ TEST(ExampleBuilder, KeepsHistoryAndCutsOnlyTheLastPrompt) {
 TEST(ExampleBuilder, DrawsRoundAndCutUniformly) {
   const FakeTokenizer tokenizer;
   const ExampleBuilder builder(tokenizer, "none");
-  const Conversation source = conversation({"abc", "x", "def", "x", "ghi", "x", "jkl", "x"});
+  const CorpusConversation source = conversation({"abc", "x", "def", "x", "ghi", "x", "jkl", "x"});
   std::map<int64_t, int> rounds, cuts;
   constexpr int kDraws = 8000;
   for (uint64_t row = 0; row < kDraws; ++row) {
@@ -119,7 +119,7 @@ TEST(CheckConversation, NamesTheRule) {
   EXPECT_EQ(check_conversation(conversation({}), none), Drop::kEmptyConversation);
   EXPECT_EQ(check_conversation(conversation({"q"}), none), Drop::kMinTurns);
   EXPECT_EQ(check_conversation(conversation({"q", " \n"}), none), Drop::kEmptyMessage);
-  Conversation backwards = conversation({"q", "a"});
+  CorpusConversation backwards = conversation({"q", "a"});
   std::swap(backwards.messages[0].role, backwards.messages[1].role);
   EXPECT_EQ(check_conversation(backwards, none), Drop::kWrongRoles);
 
@@ -127,10 +127,10 @@ TEST(CheckConversation, NamesTheRule) {
   strict.languages = {"English"};
   strict.drop_redacted = strict.drop_flagged = true;
   strict.min_turns = 2;
-  Conversation good = conversation({"q", "a", "q", "a"});
+  CorpusConversation good = conversation({"q", "a", "q", "a"});
   EXPECT_EQ(check_conversation(good, strict), std::nullopt);
   EXPECT_EQ(check_conversation(conversation({"q", "a"}), strict), Drop::kMinTurns);
-  Conversation bad = good;
+  CorpusConversation bad = good;
   bad.language = "German";
   EXPECT_EQ(check_conversation(bad, strict), Drop::kLanguage);
   bad = good;

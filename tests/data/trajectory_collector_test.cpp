@@ -1,5 +1,6 @@
 #include "data/trajectory_collector.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

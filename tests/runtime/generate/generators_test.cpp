@@ -11,18 +11,18 @@
 namespace predgen {
 namespace {
 
-struct Run {
+struct Outcome {
   TokenIds tokens;
   GenerationResult result;
   std::vector<TokenIds> batches;
   int64_t cached = 0;
 };
 
-Run run(Generator& generator, const LanguageModel& model, const TokenIds& prompt,
+Outcome run(Generator& generator, const LanguageModel& model, const TokenIds& prompt,
         const GenerationConfig& config, int64_t capacity = 512, TokenIds guess = {},
         size_t max_batches = 1000) {
   Sequence sequence{prompt, model.make_cache(1, capacity)};
-  Run run;
+  Outcome run;
   run.result = generator.generate(sequence, guess, config, [&](TokenSpan tokens) {
     run.batches.emplace_back(tokens.begin(), tokens.end());
     return run.batches.size() < max_batches;
@@ -44,7 +44,7 @@ TokenIds random_prompt(uint64_t seed) {
 TEST(AutoregressiveGenerator, OneTokenAPassUntilTheLimit) {
   const FakeLanguageModel model({});
   AutoregressiveGenerator generator(model);
-  const Run result = run(generator, model, {1, 2, 3}, {.max_new_tokens = 7, .stop_tokens = {}});
+  const Outcome result = run(generator, model, {1, 2, 3}, {.max_new_tokens = 7, .stop_tokens = {}});
   EXPECT_EQ(result.tokens.size(), 7u);
   EXPECT_EQ(result.result.num_forward_passes, 7);
   EXPECT_EQ(result.result.stop_reason, StopReason::kMaxNewTokens);
@@ -61,9 +61,9 @@ TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
     const GenerationConfig config{.max_new_tokens = 1 + static_cast<int64_t>(seed % 40),
                                   .stop_tokens = {3, 17}};
     const int64_t capacity = seed % 5 == 0 ? static_cast<int64_t>(prompt.size()) + 9 : 512;
-    const Run expected = run(plain, model, prompt, config, capacity);
+    const Outcome expected = run(plain, model, prompt, config, capacity);
     const TokenIds guess = seed % 2 ? TokenIds{1, 2, 3, 4} : TokenIds(60, 5);
-    const Run got = run(jacobi, model, prompt, config, capacity, guess);
+    const Outcome got = run(jacobi, model, prompt, config, capacity, guess);
     ASSERT_EQ(got.tokens, expected.tokens) << seed;
     EXPECT_EQ(got.result.stop_reason, expected.result.stop_reason) << seed;
     EXPECT_EQ(got.result.num_new_tokens, expected.result.num_new_tokens);
@@ -82,9 +82,9 @@ TEST(JacobiGenerator, CommitsARightGuessAtOnce) {
   const FakeLanguageModel model({});
   AutoregressiveGenerator plain(model);
   const GenerationConfig config{.max_new_tokens = 24, .stop_tokens = {}};
-  const Run expected = run(plain, model, {4, 5}, config);
+  const Outcome expected = run(plain, model, {4, 5}, config);
   JacobiGenerator jacobi(model, 8);
-  const Run got = run(jacobi, model, {4, 5}, config, 512, expected.tokens);
+  const Outcome got = run(jacobi, model, {4, 5}, config, 512, expected.tokens);
   EXPECT_EQ(got.tokens, expected.tokens);
   EXPECT_EQ(got.result.num_forward_passes, 3);  // 8 of 24 tokens a pass
 }
@@ -92,7 +92,7 @@ TEST(JacobiGenerator, CommitsARightGuessAtOnce) {
 TEST(JacobiGenerator, KeepsItsWidthAndTheLimit) {
   const FakeLanguageModel model({.surprise = 1});
   JacobiGenerator jacobi(model, 5);
-  const Run got = run(jacobi, model, {4, 5}, {.max_new_tokens = 30, .stop_tokens = {}});
+  const Outcome got = run(jacobi, model, {4, 5}, {.max_new_tokens = 30, .stop_tokens = {}});
   EXPECT_EQ(got.tokens.size(), 30u);
   EXPECT_EQ(model.pass_sizes.front(), 2 + 4);
   for (size_t i = 1; i + 5 < model.pass_sizes.size(); ++i) EXPECT_EQ(model.pass_sizes[i], 5);
@@ -102,7 +102,7 @@ TEST(Generators, StopBetweenPassesWhenCancelled) {
   const FakeLanguageModel model({});
   for (const std::string& name : generator_names()) {
     const auto generator = make_generator({.name = name}, model);
-    const Run got =
+    const Outcome got =
         run(*generator, model, {4, 5}, {.max_new_tokens = 30, .stop_tokens = {}}, 512, {}, 2);
     EXPECT_EQ(got.result.stop_reason, StopReason::kCancelled) << name;
     EXPECT_EQ(got.result.num_forward_passes, 2) << name;
