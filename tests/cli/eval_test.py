@@ -69,7 +69,7 @@ def main(scratch):
     check(json.loads(again.stdout) == results, "a cost table gives the same figures again; --json")
     check((output / "mine.txt").read_text() == "kept", "other files in the folder stay")
 
-    for overrides, part in ((["turns.cuont=3"], "turns.count"), (["methods=[best]"], "baseline"),
+    for overrides, part in ((["turns.cuont=3"], 'did you mean "count"'), (["methods=[best]"], "baseline"),
                             (["adapter="], "adapter"), (["turns.count=9"], "3 turns"),
                             ([f"turns.file={scratch}/none.jsonl"], "none.jsonl"),
                             (["clock.kind=real"], "virtual")):
