@@ -67,6 +67,7 @@ if [ $install = 1 ]; then
   rm -rf checkpoints/demo checkpoints/demo-cllm
   cp -r $runs/demo checkpoints/demo
   cp -r $runs/cllm/final checkpoints/demo-cllm
+  sed -i "s#\"$runs/demo\"#\"checkpoints/demo\"#" checkpoints/demo-cllm/adapter_config.json
   du -sh checkpoints/demo checkpoints/demo-cllm
 else
   echo "The result is in $runs/demo and $runs/cllm/final; --install puts it into checkpoints/."
