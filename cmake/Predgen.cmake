@@ -16,7 +16,7 @@ if(PREDGEN_SANITIZE)
 endif()
 
 # The header that costs most, compiled once for every target that uses LibTorch.
-file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch.cpp CONTENT "")  # untouched when it is there
 add_library(predgen_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
 target_link_libraries(predgen_pch PRIVATE predgen_flags predgen_torch)
 target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h>)

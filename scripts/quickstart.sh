@@ -44,7 +44,8 @@ step "A few LoRA steps towards a consistency model" \
   "$predgen" train --config configs/train/quickstart.yaml "${few_steps[@]}"
 step "The adapter and its model become one checkpoint, which answers" \
   "$predgen" export --model checkpoints/demo --adapter "$runs/adapter/final" --output "$runs/merged"
-"$predgen" generate --model "$runs/merged" --prompt "Hello" --max-new-tokens 8
+echo '[{"role": "user", "content": "Hi, can you help me find a restaurant?"}]' >"$runs/messages.json"
+"$predgen" generate --model "$runs/merged" --messages "$runs/messages.json" --max-new-tokens 24
 step "The shipped model and adapter answer while prompts still arrive, beside a plain cascade" \
   "$predgen" eval --config configs/eval/quickstart.yaml "${few_turns[@]}"
 
