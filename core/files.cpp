@@ -46,11 +46,17 @@ void publish_file(const fs::path& temporary, const fs::path& file) {
 }
 
 void write_file(const fs::path& file, std::string_view contents) {
+  write_file(file, [&](std::ostream& stream) {
+    stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  });
+}
+
+void write_file(const fs::path& file, const std::function<void(std::ostream&)>& write) {
   fs::path temporary = file;
   temporary += ".tmp";
   try {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    write(stream);
     stream.close();
     if (!stream) throw Error("cannot write {}: {}", file.string(), std::strerror(errno));
     publish_file(temporary, file);

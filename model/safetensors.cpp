@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <ostream>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -251,10 +251,7 @@ void write_safetensors(const fs::path& file, const std::map<std::string, at::Ten
   });
   const std::string header = make_header(order, metadata);
   const uint64_t header_size = header.size();
-  fs::path temporary = file;
-  temporary += ".tmp";
-  try {
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  write_file(file, [&](std::ostream& stream) {
     stream.write(reinterpret_cast<const char*>(&header_size), kLengthBytes);
     stream.write(header.data(), static_cast<std::streamsize>(header.size()));
     for (const auto& [name, tensor] : order) {
@@ -263,14 +260,7 @@ void write_safetensors(const fs::path& file, const std::map<std::string, at::Ten
                    static_cast<std::streamsize>(data.nbytes()));
       if (!stream) break;
     }
-    stream.close();
-    if (!stream) throw Error("cannot write {}: {}", file.string(), std::strerror(errno));
-    publish_file(temporary, file);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
+  });
 }
 
 }  // namespace predgen
