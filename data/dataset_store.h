@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "data/record.h"
@@ -52,5 +53,7 @@ std::unique_ptr<DatasetWriter> create_dataset(const std::filesystem::path& folde
 /// UserError if there is no manifest (the build did not finish), or a shard is missing, truncated
 /// or not what the manifest says.
 std::unique_ptr<DatasetReader> open_dataset(const std::filesystem::path& folder);
+/// One behind the other; manifest() is the list of theirs. `folders` is not empty.
+std::unique_ptr<DatasetReader> open_datasets(const std::vector<std::filesystem::path>& folders);
 
 }  // namespace predgen

@@ -20,4 +20,11 @@ int64_t count_targets(const Batch& batch);
 /// Sum of the cross-entropy over the targets; adds scale * gradient when gradients are enabled.
 LossTerm cross_entropy_term(const Transformer& model, const Batch& batch, double scale);
 
+/// Every token of the batch, prompts too.
+int64_t count_positions(const Batch& batch);
+
+/// Sum of KL(model without its adapter || model) over every position: it needs no labels, so
+/// prompts teach as well. Gradients as above.
+LossTerm base_divergence_term(Transformer& model, const Batch& batch, double scale);
+
 }  // namespace predgen

@@ -5,41 +5,40 @@
 #include "core/error.h"
 #include "train/autoregressive_objective.h"
 #include "train/chunked_loss.h"
-#include "train/noisy_rows.h"
+#include "train/packed_row.h"
 #include "train/precision.h"
 
 namespace predgen {
 namespace {
-
 constexpr uint64_t kEvaluationSeed = 0;  // held-out losses of all steps use the same states
-
-/// A noisy row and where its clean twin's hidden states begin in the teacher's output.
-struct Pair {
-  const NoisyRow* row;
-  int64_t teacher_begin;
-};
-
 }  // namespace
 
 ConsistencyObjective::ConsistencyObjective(ConsistencyOptions options)
     : options_(std::move(options)) {}
 
+const char* ConsistencyObjective::answer_term() const {
+  return options_.ar_target == ArTarget::kBase ? "base" : "ar";
+}
+
 LossTerms ConsistencyObjective::count(const Batch& batch, uint64_t step_seed) const {
-  int64_t positions = 0;
-  for (const Record& record : batch) {
-    positions += make_noisy_rows(record, options_, step_seed).num_positions();
-  }
-  return {{"ar", {0.0, static_cast<double>(count_targets(batch))}},
-          {"consistency", {0.0, static_cast<double>(positions)}}};
+  double positions = 0.0;
+  for (const Record& record : batch) positions += pack_row(record, options_, step_seed).count;
+  const int64_t num_taught = options_.ar_target == ArTarget::kBase ? count_positions(batch)
+                                                                  : count_targets(batch);
+  return {{answer_term(), {0.0, static_cast<double>(num_taught)}},
+          {"consistency", {0.0, positions}}};
 }
 
 LossTerms ConsistencyObjective::accumulate_gradients(
     Transformer& model, const Batch& batch, const std::map<std::string, double>& denominators,
     uint64_t step_seed) {
-  LossTerms terms{{"ar", {}}, {"consistency", {}}};
-  const double ar_denominator = denominators.at("ar");
+  LossTerms terms{{answer_term(), {}}, {"consistency", {}}};
+  const double ar_denominator = denominators.at(answer_term());
   if (ar_denominator > 0.0 && options_.ar_weight != 0.0) {
-    terms["ar"] = cross_entropy_term(model, batch, options_.ar_weight / ar_denominator);
+    const double scale = options_.ar_weight / ar_denominator;
+    terms[answer_term()] = options_.ar_target == ArTarget::kBase
+                               ? base_divergence_term(model, batch, scale)
+                               : cross_entropy_term(model, batch, scale);
   }
   const double denominator = denominators.at("consistency");
   if (denominator > 0.0 && options_.consistency_weight != 0.0) {
@@ -57,61 +56,32 @@ LossTerms ConsistencyObjective::evaluate(const Transformer& model, const Batch& 
 
 LossTerm ConsistencyObjective::consistency_term(const Transformer& model, const Batch& batch,
                                                 double scale, uint64_t step_seed) const {
-  std::vector<RecordRows> records;
-  for (const Record& record : batch) {
-    records.push_back(make_noisy_rows(record, options_, step_seed));
-  }
-
-  // The teacher sees every clean row once; its positions are those of all noisy rows of the record.
-  std::vector<TokenIds> clean;
-  std::vector<RowPosition> positions;
-  std::vector<Pair> pairs;
-  for (RecordRows& record : records) {
-    if (record.noisy.empty()) continue;
-    int64_t last_column = 0;
-    for (const NoisyRow& row : record.noisy) {
-      pairs.push_back({&row, static_cast<int64_t>(positions.size())});
-      for (const int64_t column : row.columns) {
-        positions.push_back({static_cast<int64_t>(clean.size()), column});
-      }
-      last_column = std::max(last_column, row.columns.back());
-    }
-    record.clean.resize(static_cast<size_t>(last_column) + 1);
-    clean.push_back(std::move(record.clean));
-  }
-  if (pairs.empty()) return {};
-  at::Tensor teacher_NE;
-  {
-    const NoGradScope no_grad;
-    teacher_NE = hidden_at(model, clean, positions);
-  }
-
-  // The student: at most as many rows at a time as the batch has records, similar lengths together.
-  std::ranges::stable_sort(
-      pairs, {}, [](const Pair& pair) { return pair.row->tokens.size(); });
+  std::vector<TokenIds> rows;
+  std::vector<std::vector<Segment>> segments;
+  std::vector<RowPosition> positions;  // the students', then the teachers'
+  std::vector<RowPosition> teachers;
+  std::vector<double> weights;
   LossTerm term;
-  for (size_t begin = 0; begin < pairs.size(); begin += batch.size()) {
-    const size_t end = std::min(begin + batch.size(), pairs.size());
-    std::vector<TokenIds> rows;
-    std::vector<RowPosition> student_positions;
-    std::vector<int64_t> teacher_indices;
-    std::vector<float> weights;
-    for (size_t i = begin; i < end; ++i) {
-      const NoisyRow& row = *pairs[i].row;
-      for (size_t k = 0; k < row.columns.size(); ++k) {
-        student_positions.push_back({static_cast<int64_t>(rows.size()), row.columns[k]});
-        teacher_indices.push_back(pairs[i].teacher_begin + static_cast<int64_t>(k));
-        weights.push_back(static_cast<float>(row.weight));
-      }
-      rows.push_back(row.tokens);
+  for (const Record& record : batch) {
+    PackedRow row = pack_row(record, options_, step_seed);
+    if (row.student.empty()) continue;
+    const auto index = static_cast<int64_t>(rows.size());
+    for (size_t i = 0; i < row.student.size(); ++i) {
+      positions.push_back({index, row.student[i]});
+      teachers.push_back({index, row.teacher[i]});
     }
-    const at::Device device = model.device();
-    term.sum += kl_divergence(
-        model, teacher_NE.index_select(0, at::tensor(teacher_indices, at::kLong).to(device)),
-        hidden_at(model, rows, student_positions), at::tensor(weights, at::kFloat).to(device),
-        scale);
-    term.count += static_cast<double>(student_positions.size());
+    weights.insert(weights.end(), row.weights.begin(), row.weights.end());
+    term.count += row.count;
+    rows.push_back(std::move(row.tokens));
+    segments.push_back(std::move(row.segments));
   }
+  if (positions.empty()) return {};
+  const auto count = static_cast<int64_t>(positions.size());
+  positions.insert(positions.end(), teachers.begin(), teachers.end());
+  const at::Tensor hidden_NE = hidden_at(model, rows, positions, segments);
+  const at::Tensor weights_N = at::tensor(weights, at::kFloat).to(model.device());
+  term.sum = kl_divergence(model, hidden_NE.narrow(0, count, count).detach(),
+                           hidden_NE.narrow(0, 0, count), weights_N, scale);
   return term;
 }
 

@@ -54,8 +54,7 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
 }
 
 // What a record costs, and whether the model can take it.
-std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_positions,
-                                    const std::string& name) {
+std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_positions) {
   std::vector<int64_t> lengths;
   int64_t num_targets = 0;
   Progress progress("lengths", "records", dataset.size());
@@ -70,15 +69,16 @@ std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_po
       length = std::max(length, record.prompt_length + answer);
     }
     if (length > max_positions) {
-      throw UserError("record {} of {} has {} tokens, the model has room for {}: build the dataset "
-                      "with a smaller maximum", i, name, length, max_positions);
+      throw UserError("conversation {}, round {} has {} tokens, the model has room for {}: build the "
+                      "dataset with a smaller maximum",
+                      record.conversation_id, record.round, length, max_positions);
     }
     for (const uint8_t mask : record.loss_mask) num_targets += mask != 0;
     lengths.push_back(length);
     progress.update(i + 1);
   }
-  if (lengths.empty()) throw UserError("{} has no records", name);
-  if (num_targets == 0) throw UserError("{} has no token to learn: all loss masks are 0", name);
+  if (lengths.empty()) throw UserError("the dataset has no records");
+  if (num_targets == 0) throw UserError("the dataset has no token to learn: all loss masks are 0");
   return lengths;
 }
 
@@ -111,7 +111,9 @@ void log_sizes(const Transformer& model, const AdamW& optimizer, int64_t num_rec
 void train(const TrainConfig& given, const std::string& resume, Communicator& communicator) {
   TrainConfig config = given;
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
-  const std::unique_ptr<DatasetReader> dataset = open_dataset(config.dataset);
+  std::vector<std::filesystem::path> folders{config.dataset};
+  folders.insert(folders.end(), config.replay.begin(), config.replay.end());
+  const std::unique_ptr<DatasetReader> dataset = open_datasets(folders);
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
   const std::unique_ptr<Transformer> model = make_model(config);
@@ -119,8 +121,8 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   if (config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty()) {
     stop_tokens = load_tokenizer(config.tokenizer)->stop_tokens();
   }
-  BatchSampler batches(record_lengths(*dataset, model->max_positions(), config.dataset.string()),
-                       config.batch_size, static_cast<uint64_t>(config.seed));
+  BatchSampler batches(record_lengths(*dataset, model->max_positions()), config.batch_size,
+                       static_cast<uint64_t>(config.seed));
 
   Json identity = config.identity();
   identity["dataset"] = Hasher().add(dataset->manifest().dump()).hex();

@@ -18,6 +18,8 @@ void read_objective(ConfigReader reader, ObjectiveConfig& config) {
   options = consistency_preset(config.kind);
   reader.optional("ar_weight", options.ar_weight, 0.0, 1e6);
   reader.optional("consistency_weight", options.consistency_weight, 0.0, 1e6);
+  reader.choice<ArTarget>("ar_target", options.ar_target,
+                          {{"labels", ArTarget::kLabels}, {"base", ArTarget::kBase}});
   reader.choice<StateChoice>(
       "states", options.states,
       {{"random", StateChoice::kRandom}, {"progressive", StateChoice::kProgressive}});
@@ -25,6 +27,8 @@ void read_objective(ConfigReader reader, ObjectiveConfig& config) {
     reader.choice<BlockChoice>("blocks", options.blocks,
                                {{"one", BlockChoice::kOne}, {"every", BlockChoice::kEvery}});
   }
+  reader.optional("states_per_block", options.states_per_block, int64_t{1}, kMany);
+  reader.optional("distance_decay", options.distance_decay, 0.0, 1.0);
   reader.optional("noise_window", options.noise_window, int64_t{1}, kMany);
   reader.optional("mean_over_blocks", options.mean_over_blocks);
   reader.optional("stop_tokens", options.stop_tokens);
@@ -85,8 +89,13 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
     }
   }
   read_objective(reader.section("objective"), config.objective);
+  if (config.mode == TrainMode::kFull &&
+      config.objective.consistency.ar_target == ArTarget::kBase) {
+    reader.problem("mode", "must be lora with `objective.ar_target: base`: full training keeps no base");
+  }
 
   reader.required("dataset", config.dataset);
+  reader.optional("replay", config.replay);
   reader.optional("held_out", config.held_out);
   reader.optional("held_out_records", config.held_out_records, int64_t{0}, kMany);
   reader.optional("batch_size", config.batch_size, int64_t{1}, kMany);
@@ -148,8 +157,11 @@ Json TrainConfig::identity() const {
   if (objective.kind != ObjectiveKind::kAutoregressive) {
     json["consistency"] = {{"ar_weight", options.ar_weight},
                            {"consistency_weight", options.consistency_weight},
+                           {"ar_target", static_cast<int>(options.ar_target)},
                            {"states", static_cast<int>(options.states)},
                            {"blocks", static_cast<int>(options.blocks)},
+                           {"states_per_block", options.states_per_block},
+                           {"distance_decay", options.distance_decay},
                            {"noise_window", options.noise_window},
                            {"mean_over_blocks", options.mean_over_blocks},
                            {"stop_tokens", options.stop_tokens}};

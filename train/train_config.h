@@ -25,6 +25,7 @@ struct TrainConfig {
   ObjectiveConfig objective;
 
   std::filesystem::path dataset, held_out;  // held_out may be empty
+  std::vector<std::filesystem::path> replay;  // datasets mixed in, so that nothing is forgotten
   int64_t held_out_records = 0;             // the first so many; 0: all
   int64_t batch_size = 8;                   // records per micro-batch
   int64_t gradient_accumulation = 1;        // micro-batches per step

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/error.h"
+#include "model/adapter.h"
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
 

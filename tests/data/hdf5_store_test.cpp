@@ -57,6 +57,16 @@ TEST(Hdf5Store, GivesBackWhatWasWritten) {
   EXPECT_FALSE(fs::exists(folder.path() / "recipe.json"));
 }
 
+TEST(Hdf5Store, SeveralDatasetsReadAsOne) {
+  const TemporaryFolder folder;
+  write(folder.path() / "a", 3);
+  write(folder.path() / "b", 5);
+  const auto reader = open_datasets({folder.path() / "a", folder.path() / "b"});
+  ASSERT_EQ(reader->size(), 8);
+  for (const int64_t i : {7, 0, 2, 3}) expect_equal(reader->read(i), record(i < 3 ? i : i - 3));
+  EXPECT_EQ(reader->manifest().size(), 2u);
+}
+
 TEST(Hdf5Store, SameRecordsSameBytes) {
   const TemporaryFolder folder;
   write(folder.path() / "a", 6);

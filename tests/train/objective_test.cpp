@@ -9,7 +9,7 @@
 #include "train/autoregressive_objective.h"
 #include "train/chunked_loss.h"
 #include "train/consistency_objective.h"
-#include "train/noisy_rows.h"
+#include "train/packed_row.h"
 #include "train/precision.h"
 
 namespace predgen {
@@ -52,19 +52,43 @@ LossTerm naive_cross_entropy(const Transformer& model, const Batch& batch) {
   return term;
 }
 
+/// The student's log-probabilities and the teacher's probabilities, from rows that are not packed.
+struct NaivePair {
+  at::Tensor log_q, p;
+  double weight;
+};
+
+std::vector<NaivePair> naive_pairs(const Transformer& model, const Transformer& teacher,
+                                   const Record& record, const ConsistencyOptions& options,
+                                   uint64_t seed) {
+  std::vector<NaivePair> pairs;
+  const PackedRow row = pack_row(record, options, seed);
+  if (row.segments.empty()) return pairs;
+  const auto begin = row.tokens.begin();
+  const TokenIds clean(begin, begin + row.segments.front().begin);
+  const at::Tensor p = at::softmax(naive_logits(teacher, clean), -1);
+  for (const Segment& segment : row.segments) {
+    TokenIds plain(begin, begin + segment.place);
+    plain.insert(plain.end(), begin + segment.begin, begin + segment.begin + segment.size);
+    const at::Tensor log_q = at::log_softmax(naive_logits(model, plain), -1);
+    for (size_t i = 0; i < row.student.size(); ++i) {
+      const int64_t offset = row.student[i] - segment.begin;
+      if (offset < 0 || offset >= segment.size) continue;
+      EXPECT_EQ(row.teacher[i], segment.place + offset);
+      pairs.push_back({log_q[segment.place + offset], p[row.teacher[i]], row.weights[i]});
+    }
+  }
+  return pairs;
+}
+
 LossTerm naive_consistency(const Transformer& model, const Batch& batch,
                            const ConsistencyOptions& options, uint64_t seed) {
   LossTerm term;
   for (const Record& record : batch) {
-    const RecordRows rows = make_noisy_rows(record, options, seed);
-    const at::Tensor p = at::softmax(naive_logits(model, rows.clean), -1);
-    for (const NoisyRow& row : rows.noisy) {
-      const at::Tensor q = at::softmax(naive_logits(model, row.tokens), -1);
-      for (const int64_t c : row.columns) {
-        term.sum += row.weight * (p[c] * (p[c].log() - q[c].log())).sum().item<double>();
-        ++term.count;
-      }
+    for (const NaivePair& pair : naive_pairs(model, model, record, options, seed)) {
+      term.sum += pair.weight * (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
     }
+    term.count += pack_row(record, options, seed).count;
   }
   return term;
 }
@@ -113,6 +137,7 @@ TEST(ConsistencyObjective, EqualsTheNaiveFormula) {
     for (const bool mean : {false, true}) {
       ConsistencyOptions chosen = options(context);
       chosen.mean_over_blocks = mean;
+      chosen.states_per_block = mean ? 1 : 2;
       ConsistencyObjective objective(chosen);
       make_trainable(*model);
       const auto denominators = counts(objective, batch_of_four());
@@ -144,13 +169,8 @@ TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
   const auto loss = [&] {
     double consistency = 0.0;
     for (const Record& record : batch) {
-      const RecordRows rows = make_noisy_rows(record, chosen, 1);
-      const at::Tensor p = at::softmax(naive_logits(*teacher, rows.clean), -1);
-      for (const NoisyRow& row : rows.noisy) {
-        const at::Tensor log_q = at::log_softmax(naive_logits(*model, row.tokens), -1);
-        for (const int64_t c : row.columns) {
-          consistency += (p[c] * (p[c].log() - log_q[c])).sum().item<double>();
-        }
+      for (const NaivePair& pair : naive_pairs(*model, *teacher, record, chosen, 1)) {
+        consistency += (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
       }
     }
     return 0.7 * naive_cross_entropy(*model, batch).sum / denominators.at("ar") +
@@ -172,6 +192,37 @@ TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
     EXPECT_GT(slope, 1e-3) << name;
     EXPECT_NEAR((above - below) / (2 * kStep), slope, 0.01 * slope + 1e-4) << name;
   }
+}
+
+TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
+  const auto model = tiny_model(), base = tiny_model();
+  attach_lora(*model, {.rank = 2, .alpha = 4.0, .dropout = 0.0, .target_modules = {"q_proj"}, .base_model = ""}, 1);
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    const at::NoGradGuard no_grad;
+    tensor.requires_grad_(true).normal_();
+    tensor.mutable_grad() = at::zeros_like(tensor);
+  }
+  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  chosen.ar_target = ArTarget::kBase;
+  ConsistencyObjective objective(chosen);
+  const Batch batch = batch_of_four();
+  const auto denominators = counts(objective, batch);
+  const LossTerms got = objective.accumulate_gradients(*model, batch, denominators, 1);
+  const at::NoGradGuard no_grad;
+  LossTerm expected;
+  for (const Record& record : batch) {
+    const at::Tensor log_p = at::log_softmax(naive_logits(*base, record.tokens), -1);
+    const at::Tensor log_q = at::log_softmax(naive_logits(*model, record.tokens), -1);
+    expected.sum += (log_p.exp() * (log_p - log_q)).sum().item<double>();
+    expected.count += static_cast<double>(record.tokens.size());
+  }
+  EXPECT_GT(expected.sum, 0.1);
+  EXPECT_NEAR(got.at("base").sum, expected.sum, 1e-4);
+  EXPECT_EQ(got.at("base").count, expected.count);
+  EXPECT_FALSE(got.contains("ar"));
+  // Held-out losses stay comparable with other runs.
+  EXPECT_NEAR(objective.evaluate(*model, batch).at("ar").sum,
+              naive_cross_entropy(*model, batch).sum, 1e-4);
 }
 
 TEST(Objectives, SplittingABatchChangesNothing) {
