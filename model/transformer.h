@@ -12,13 +12,16 @@ namespace predgen {
 
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
-/// The decoder-only transformer of the Qwen2/Llama kind: RMSNorm before attention and SwiGLU,
-/// rotary positions, grouped-query attention. Runs in the type of its weights on their device.
+/// The decoder-only transformer of the Llama kind: RMSNorm, rotary positions, grouped-query
+/// attention (over a sliding window where the configuration says so), SwiGLU; what the families
+/// add or move is in ModelConfig. Runs in the type of its weights on their device.
 class Transformer : public LanguageModel {
  public:
   struct Layer {
-    at::Tensor attention_norm, mlp_norm;  // [E]
+    at::Tensor attention_norm, mlp_norm;  // [E]; before or behind, as ModelConfig::norm_after says
+    at::Tensor q_norm, k_norm;            // undefined without ModelConfig::qk_norm
     Linear q, k, v, o, gate, up, down;
+    int64_t window = 0;  // positions that a query sees, its own included; 0: all
   };
 
   /// Random weights N(0, initializer_range), biases 0, from a seed.
@@ -30,14 +33,16 @@ class Transformer : public LanguageModel {
 
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const override { return config_.vocab_size; }
-  int64_t max_positions() const override { return config_.max_positions; }
+  int64_t max_positions() const override { return config_.context_length(); }
   std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override;
   at::Tensor forward(const ForwardInput& input, KvCache& cache) const override;
 
   /// Whole rows without a cache, causal, with gradients when enabled: the output of the last norm,
   /// [B,T,E]. Rows shorter than T are padded at the right; their padding attends to nothing that
-  /// matters.
-  at::Tensor hidden_states(const at::Tensor& tokens_BT) const;
+  /// matters. `positions_BT` and `seen_B1TT` (bool, query by key), both or neither, replace
+  /// consecutive positions and the causal order.
+  at::Tensor hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT = {},
+                           const at::Tensor& seen_B1TT = {}) const;
   /// Float32 logits [...,V] of hidden states [...,E]: pick the positions first, V is large.
   at::Tensor logits(const at::Tensor& hidden) const;
 
@@ -52,10 +57,23 @@ class Transformer : public LanguageModel {
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
   /// Dropout on or off.
   void set_training(bool training);
+  /// Replaces every linear layer's weight but the head's by a quantised one on the model's device;
+  /// for inference only. Returns the mean relative error of the weights.
+  double quantize(Quantization kind);
+  /// Off: the base model, whatever adapter is attached.
+  void set_adapter_enabled(bool enabled);
 
  private:
+  struct Rotation {
+    at::Tensor cos, sin;  // [B,1,T,D]
+  };
+  Rotation rotation(const at::Tensor& positions_BT, at::ScalarType type) const;
+  at::Tensor norm(const at::Tensor& input, const at::Tensor& weight) const;
+  at::Tensor attention(const Layer& layer, int64_t index, const at::Tensor& input_BTE,
+                       const Rotation& rotation, const at::Tensor& mask, KvCache* cache) const;
+  /// `mask`: what ForwardInput gave, or undefined.
   at::Tensor run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
-                 const at::Tensor& attention_mask, KvCache* cache) const;
+                 const at::Tensor& mask, KvCache* cache) const;
 
   ModelConfig config_;
   at::Tensor embedding_;   // [V,E]

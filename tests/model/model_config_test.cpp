@@ -39,7 +39,7 @@ void check_qwen_7b(const ModelConfig& config) {
   EXPECT_EQ(config.head_dim, 128);
   EXPECT_EQ(config.num_kv_heads, 4);
   EXPECT_EQ(config.max_positions, 32768);
-  EXPECT_EQ(config.rope_theta, 1e6);
+  EXPECT_EQ(config.rope.theta, 1e6);
   EXPECT_EQ(config.dtype, "bfloat16");
   EXPECT_TRUE(config.qkv_bias);
   EXPECT_FALSE(config.tie_word_embeddings);
@@ -57,6 +57,62 @@ TEST(ModelConfig, WritesWhatItReads) {
   EXPECT_EQ(config.to_json(), ModelConfig::from_json(config.to_json(), "test").to_json());
 }
 
+Json family(const char* architecture, const char* model_type, const Json& more) {
+  Json json = version_4();
+  for (const char* key : {"sliding_window", "use_sliding_window", "max_window_layers"}) {
+    json.erase(key);
+  }
+  json["architectures"] = {architecture};
+  json["model_type"] = model_type;
+  json.update(more);
+  return json;
+}
+
+TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
+  const Json yarn{{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 20.0}, {"truncate", false}};
+  const Json llama3{{"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0},
+                    {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 8192}};
+  const Json slides{{"use_sliding_window", true}, {"sliding_window", 99}, {"max_window_layers", 3}};
+  for (const Json& json :
+       {family("LlamaForCausalLM", "llama", {{"attention_bias", true}, {"mlp_bias", true}}),
+        family("LlamaForCausalLM", "llama", {{"rope_scaling", llama3}}),
+        family("MistralForCausalLM", "mistral", {{"sliding_window", 4096}, {"head_dim", 64}}),
+        family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}),
+        family("Olmo2ForCausalLM", "olmo2", Json::object()),
+        family("Qwen3ForCausalLM", "qwen3", slides),
+        family("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", yarn}})}) {
+    const ModelConfig config = ModelConfig::from_json(json, "test");
+    const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
+    EXPECT_EQ(again.to_json(), config.to_json());
+    EXPECT_EQ(again.windows, config.windows) << json.dump();
+    EXPECT_EQ(again.num_parameters(), config.num_parameters());
+    EXPECT_TRUE(at::equal(again.rope.inverse_frequencies(128), config.rope.inverse_frequencies(128)));
+    EXPECT_EQ(again.rope.attention_factor, config.rope.attention_factor);
+  }
+}
+
+TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
+  const auto read = [](const Json& json) { return ModelConfig::from_json(json, "test"); };
+  Json olmo2 = family("Olmo2ForCausalLM", "olmo2", Json::object());
+  olmo2.erase("rms_norm_eps");
+  EXPECT_EQ(read(olmo2).rms_norm_eps, 1e-5);
+  EXPECT_EQ(read(family("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
+  // An absent window means 4096 to the reference, null means none.
+  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", Json::object())).windows.at(0), 4096);
+  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}})).windows.at(0), 0);
+}
+
+TEST(ModelConfig, RopeScalingStretchesTheContext) {
+  const auto context = [](const Json& rope) {
+    Json json = version_4();
+    json["rope_scaling"] = rope;
+    return ModelConfig::from_json(json, "test").context_length();
+  };
+  EXPECT_EQ(context({{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}), 131072);
+  EXPECT_EQ(context({{"type", "linear"}, {"factor", 2.0}}), 65536);
+  EXPECT_EQ(context({{"type", "dynamic"}, {"factor", 2.0}}), 32768);
+}
+
 TEST(ModelConfig, CountsParameters) {
   int64_t count = 0;
   for (const auto& [name, tensor] : small_model()->named_weights()) count += tensor.numel();
@@ -66,9 +122,9 @@ TEST(ModelConfig, CountsParameters) {
 TEST(ModelConfig, FollowsTheReferenceWhereFieldsDisagree) {
   Json json = version_4();
   json["rope_parameters"] = {{"rope_theta", 5e5}, {"rope_type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").rope_theta, 5e5);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").rope.theta, 5e5);
   json["rope_scaling"] = {{"type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").rope_theta, 1e6);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").rope.theta, 1e6);
   json["num_key_value_heads"] = nullptr;
   EXPECT_EQ(ModelConfig::from_json(json, "test").num_kv_heads, 28);
   json["head_dim"] = 64;
@@ -82,12 +138,14 @@ TEST(ModelConfig, RefusesByName) {
     expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
                       {"config.json", key, part});
   };
-  refused("architectures", Json::array({"GPT2LMHeadModel"}), "known: Qwen2ForCausalLM");
+  refused("architectures", Json::array({"GPT2LMHeadModel"}), "known: Qwen2ForCausalLM, Qwen3ForCausalLM");
   refused("architectures", Json::array({"Qwen2Model"}), "Qwen2Model");
-  refused("use_sliding_window", true, "true");
-  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}, "yarn");
-  refused("rope_scaling", {{"type", "linear"}, {"factor", 4.0}}, "linear");
-  refused("rope_parameters", {{"rope_type", "llama3"}}, "llama3");
+  refused("architectures", Json::array({"MambaForCausalLM"}), "LlamaForCausalLM");
+  refused("rope_scaling", {{"rope_type", "longrope"}, {"factor", 4.0}}, "llama3");
+  refused("rope_scaling", {{"rope_type", "yarn"}}, "factor");
+  refused("rope_scaling", {{"type", "linear"}, {"factor", -4.0}}, "positive");
+  refused("rope_scaling", {{"type", "default"}, {"mrope_section", {1, 2}}}, "mrope_section");
+  refused("rope_parameters", {{"rope_type", "llama3"}, {"factor", 8.0}}, "low_freq_factor");
   refused("rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}, "full_attention");
   refused("partial_rotary_factor", 0.5, "0.5");
   refused("hidden_act", "gelu", "gelu");
@@ -105,6 +163,12 @@ TEST(ModelConfig, RefusesByName) {
   json["layer_types"][27] = "sliding_attention";
   expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
                     {"layer_types", "sliding_attention"});
+  json = version_4();
+  json["architectures"] = {"LlamaForCausalLM"};
+  expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"model_type", "qwen2"});
+  json["model_type"] = "llama";
+  json["rope_scaling"] = nullptr;
+  expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"sliding_window"});
   for (const char* key : {"vocab_size", "hidden_size", "num_key_value_heads"}) {
     json = version_4();
     json.erase(key);

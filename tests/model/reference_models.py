@@ -1,4 +1,4 @@
-"""Small random Qwen2 models made by `transformers`, and `predgen` run on them."""
+"""Small random models made by `transformers`, and `predgen` run on them."""
 
 import json
 import os
@@ -9,7 +9,8 @@ from pathlib import Path
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
+    from transformers import (AutoModelForCausalLM, LlamaConfig, MistralConfig, Olmo2Config,
+                              Qwen2Config, Qwen3Config)
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -18,31 +19,37 @@ torch.set_num_threads(2)
 REPOSITORY = Path(__file__).resolve().parents[2]
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 TOLERANCE = 1e-4  # of float32 logits
+FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
+            "mistral": MistralConfig, "olmo2": Olmo2Config}
 THREADS = ["--threads", "2"]
 
 
-def make_config(**changes):
+def make_config(family="qwen2", **changes):
     sizes = dict(vocab_size=199, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
                  num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
                  tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=None)
-    theta = changes.pop("rope_theta", 10000.0)
+    rope = {"rope_type": "default", "rope_theta": changes.pop("rope_theta", 10000.0)}
+    rope.update(changes.pop("rope", {}))
+    if family == "mistral":
+        sizes["sliding_window"] = None
     sizes.update(changes)
-    return Qwen2Config(rope_parameters={"rope_type": "default", "rope_theta": theta}, **sizes)
+    return FAMILIES[family](rope_parameters=rope, **sizes)
 
 
-def make_model(config, seed=0):
+def make_model(config, seed=0, scale=1.0):
     """Weights large enough that outputs vary; biases and norms are not left at 0 and 1, so that
     forgetting one of them shows."""
     torch.manual_seed(seed)
-    model = Qwen2ForCausalLM(config).eval()
+    model = AutoModelForCausalLM.from_config(config).float().eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if name.endswith("bias"):
-                weight.normal_(0, 0.5)
+                # A norm behind a large bias would leave nothing but the bias.
+                weight.normal_(0, 0.1 if config.model_type == "olmo2" else 0.5)
             elif "norm" in name:
                 weight.normal_(1, 0.2)
             else:
-                weight.normal_(0, 0.3 if "embed" in name or "lm_head" in name else 0.15)
+                weight.normal_(0, scale * (0.3 if "embed" in name or "lm_head" in name else 0.15))
     return model
 
 
@@ -50,11 +57,14 @@ def to_version_4(folder):
     """Rewrites config.json the way transformers 4 wrote it."""
     file = Path(folder) / "config.json"
     config = json.loads(file.read_text())
-    config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
+    rope = config.pop("rope_parameters")
+    config["rope_theta"] = rope.pop("rope_theta")
+    if rope["rope_type"] != "default":
+        config["rope_scaling"] = rope
     config["torch_dtype"] = config.pop("dtype")
-    config.pop("layer_types", None)
-    config["sliding_window"] = 4096
-    config["use_sliding_window"] = False
+    if config["model_type"] == "qwen2" and not config["use_sliding_window"]:
+        config.pop("layer_types", None)
+        config["sliding_window"] = 4096
     config["transformers_version"] = "4.43.1"
     file.write_text(json.dumps(config, indent=2))
 
@@ -66,8 +76,8 @@ def change_config(folder, **changes):
     file.write_text(json.dumps(config))
 
 
-def load_reference(folder):
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+def load_reference(folder, dtype=torch.float32):
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype,
                                                 attn_implementation="eager").eval()
 
 
@@ -82,12 +92,12 @@ def predgen(*arguments):
     return run.stdout
 
 
-def predgen_logits(folder, ids, scratch, adapter=None):
+def predgen_logits(folder, ids, scratch, adapter=None, dtype="fp32"):
     """Float32 logits [T,V] of one row, and the log-probabilities that --json reports."""
     file = Path(scratch) / "logits.safetensors"
     more = ["--adapter", adapter] if adapter else []
     out = predgen("score", "--model", folder, *more, "--token-ids", ",".join(map(str, ids.tolist())),
-                  "--device", "cpu", "--dtype", "fp32", "--json", "--logits", file, *THREADS)
+                  "--device", "cpu", "--dtype", dtype, "--json", "--logits", file, *THREADS)
     result = json.loads(out)["results"][0]
     assert result["token_ids"] == ids.tolist() and result["logprobs"][0] is None
     return load_file(file)["logits"], torch.tensor(result["logprobs"][1:])

@@ -39,8 +39,25 @@ ForwardInput input_of(const at::Tensor& tokens_BT) {
   return input;
 }
 
-TEST(Transformer, PiecesEqualOnePass) {
-  const auto model = small_model();
+/// What the families add, one by one.
+std::vector<ModelConfig> family_configs() {
+  std::vector<ModelConfig> configs(5, small_config());
+  configs[1].windows = {7, 0};
+  configs[2].windows = {1, 5};
+  configs[2].qk_norm = QkNorm::kHead;
+  configs[3].qk_norm = QkNorm::kWidth;
+  configs[3].norm_after = configs[3].norm_scales_wide = true;
+  configs[4].o_bias = configs[4].mlp_bias = true;
+  configs[4].rope = {.kind = RopeKind::kLinear, .factor = 3.0};
+  return configs;
+}
+
+class TransformerFamilies : public testing::TestWithParam<ModelConfig> {};
+INSTANTIATE_TEST_SUITE_P(Transformer, TransformerFamilies, testing::ValuesIn(family_configs()),
+                         [](const auto& test) { return fmt::format("config{}", test.index); });
+
+TEST_P(TransformerFamilies, PiecesEqualOnePass) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   const at::Tensor tokens = random_tokens(2, 24, 1);
   const at::Tensor expected = full_pass(*model, tokens);
   for (const std::vector<int64_t>& pieces : std::vector<std::vector<int64_t>>{
@@ -55,8 +72,8 @@ TEST(Transformer, PiecesEqualOnePass) {
 }
 
 /// What speculation does: append drafts, take some back, go on with other tokens.
-TEST(Transformer, EveryTruncationEqualsOnePass) {
-  const auto model = small_model();
+TEST_P(TransformerFamilies, EveryTruncationEqualsOnePass) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   const auto cache = model->make_cache(1, 40);
   at::Tensor tokens = at::empty({1, 0}, at::kLong);
   Random random(7, "pattern");
@@ -128,6 +145,34 @@ TEST(Transformer, ExplicitPositionsAndMaskEqualTheDefault) {
   EXPECT_EQ(expected.size(1), 4);
   EXPECT_EQ(expected.scalar_type(), at::kFloat);
   EXPECT_LE(max_difference(found, expected), kTolerance);
+}
+
+TEST(Transformer, AWindowHidesWhatIsBehindIt) {
+  ModelConfig config = small_config();
+  config.windows = {4, 4};
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  at::Tensor tokens = random_tokens(1, 16, 9);
+  const at::Tensor before = full_pass(*model, tokens);
+  tokens[0][2] = (tokens[0][2].item<int64_t>() + 1) % 61;
+  const at::Tensor change = (full_pass(*model, tokens) - before).abs().amax(-1)[0];
+  // Two layers of four positions: token 2 reaches 2 + 3 + 3, and no further.
+  EXPECT_GT(change[8].item<double>(), 1e-4);
+  EXPECT_EQ(change.narrow(0, 9, 7).max().item<double>(), 0.0);
+}
+
+/// Rows whose tokens stand at other positions than their places, as training packs them.
+TEST_P(TransformerFamilies, APackedSegmentEqualsTheRowItStandsFor) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
+  const at::Tensor clean = random_tokens(1, 12, 10), noise = random_tokens(1, 5, 11);
+  const at::Tensor expected = full_pass(*model, at::cat({clean.narrow(1, 0, 8), noise}, 1));
+  const at::NoGradGuard no_grad;
+  const at::Tensor positions = at::cat({at::arange(12), at::arange(8, 13)}).unsqueeze(0);
+  const at::Tensor seen = at::ones({1, 1, 17, 17}, at::kBool).tril();
+  seen.narrow(2, 12, 5).narrow(3, 8, 4).fill_(false);
+  const at::Tensor packed =
+      model->logits(model->hidden_states(at::cat({clean, noise}, 1), positions, seen));
+  EXPECT_LE(max_difference(packed.narrow(1, 12, 5), expected.narrow(1, 8, 5)), kTolerance);
+  EXPECT_LE(max_difference(packed.narrow(1, 0, 12), full_pass(*model, clean)), kTolerance);
 }
 
 TEST(Transformer, SeedDecidesTheWeights) {

@@ -1,5 +1,6 @@
 """Logits and greedy tokens of predgen against `transformers`, on small random models."""
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,19 +13,62 @@ from safetensors.torch import load_file, save_file
 
 NUM_PROMPTS, PROMPT_LENGTH, NUM_NEW = 64, 12, 24
 
-# name: (changes of the config, type that is stored, shard size, transformers 4 config.json)
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+
+# name: (family, changes of the config, type that is stored, shard size, transformers 4 config.json)
 CASES = {
-    "tied, 4:2 heads": ({}, torch.float32, None, False),
-    "untied, 6:1 heads, theta 1e6": (
-        dict(tie_word_embeddings=False, num_attention_heads=6, num_key_value_heads=1,
-             hidden_size=96, rope_theta=1e6), torch.float32, None, True),
-    "4:4 heads, sharded": (
-        dict(num_key_value_heads=4, tie_word_embeddings=False), torch.float32, "60KB", False),
-    "bfloat16 on disk, sharded, theta 1e6": (
-        dict(rope_theta=1e6), torch.bfloat16, "60KB", True),
-    "head size of its own": (
-        dict(head_dim=32, rms_norm_eps=1e-5), torch.float32, None, False),
+    "Qwen2, tied, 4:2 heads": ("qwen2", {}, torch.float32, None, False),
+    "Qwen2, untied, 6:1 heads, theta 1e6": (
+        "qwen2", dict(tie_word_embeddings=False, num_attention_heads=6, num_key_value_heads=1,
+                      hidden_size=96, rope_theta=1e6), torch.float32, None, True),
+    "Qwen2, 4:4 heads, sharded": (
+        "qwen2", dict(num_key_value_heads=4, tie_word_embeddings=False), torch.float32, "60KB",
+        False),
+    "Qwen2, bfloat16 on disk, sharded, theta 1e6": (
+        "qwen2", dict(rope_theta=1e6), torch.bfloat16, "60KB", True),
+    "Qwen2, head size of its own": (
+        "qwen2", dict(head_dim=32, rms_norm_eps=1e-5), torch.float32, None, False),
+    "Qwen2, yarn": ("qwen2", dict(rope=YARN), torch.float32, None, True),
+    "Qwen2, window from layer 1": (
+        "qwen2", dict(use_sliding_window=True, sliding_window=16, max_window_layers=1),
+        torch.float32, None, True),
+    "Qwen3": ("qwen3", dict(head_dim=24), torch.float32, None, False),
+    "Qwen3, biases, window, untied": (
+        "qwen3", dict(head_dim=16, attention_bias=True, use_sliding_window=True, sliding_window=7,
+                      layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                      tie_word_embeddings=False), torch.bfloat16, None, False),
+    "Llama 2": ("llama", dict(tie_word_embeddings=False, num_key_value_heads=4), torch.float32,
+                None, True),
+    "Llama 3.1": ("llama", dict(tie_word_embeddings=False, rope_theta=5e5, rope=LLAMA3),
+                  torch.bfloat16, None, True),
+    "Llama 3.2, tied, version 5": ("llama", dict(rope_theta=5e5, rope=LLAMA3), torch.float32, None,
+                                   False),
+    "Llama, biases everywhere": (
+        "llama", dict(attention_bias=True, mlp_bias=True, head_dim=32, tie_word_embeddings=False),
+        torch.float32, None, False),
+    "Llama, linear": ("llama", dict(rope={"rope_type": "linear", "factor": 2.5}), torch.float32,
+                      None, True),
+    "Llama, dynamic": ("llama", dict(rope={"rope_type": "dynamic", "factor": 2.0}), torch.float32,
+                       None, True),
+    "Llama, yarn with every field": (
+        "llama", dict(rope=dict(YARN, beta_fast=24.0, beta_slow=2.0, truncate=False, mscale=0.7,
+                                mscale_all_dim=0.4)), torch.float32, None, False),
+    "Llama, yarn, attention factor": (
+        "llama", dict(rope=dict(YARN, attention_factor=0.8)), torch.float32, None, False),
+    "Mistral v0.1, window": (
+        "mistral", dict(sliding_window=16, tie_word_embeddings=False), torch.float32, None, True),
+    "Mistral v0.3, head size of its own": (
+        "mistral", dict(head_dim=24, rope_theta=1e6), torch.bfloat16, None, True),
+    "OLMo 2": ("olmo2", dict(num_key_value_heads=4, tie_word_embeddings=False, rope_theta=5e5),
+               torch.float32, None, True),
+    "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
+                                  False),
 }
+# In bfloat16 on both sides: every family once.
+NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2"]
+NARROW_TOLERANCE = 2e-2  # of the logits' norm
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -35,10 +79,29 @@ def save(model, folder, dtype, shard_size, version_4):
         to_version_4(folder)
 
 
-def check_case(name, scratch):
-    changes, dtype, shard_size, version_4 = CASES[name]
+def check_narrow(name, scratch):
+    family, changes, _, _, _ = CASES[name]
     folder = scratch / "model"
-    save(make_model(make_config(**changes)), folder, dtype, shard_size, version_4)
+    config = make_config(family, **dict(changes, tie_word_embeddings=False))
+    save(make_model(config), folder, torch.bfloat16, None, False)
+    ids = random_rows(199, 1, 250, seed=1)[0]
+    wide = reference_logits(load_reference(folder), ids)
+    expected = reference_logits(load_reference(folder, torch.bfloat16), ids)
+    found, _ = predgen_logits(folder, ids, scratch, dtype="bf16")
+    num_distinct = len(set(expected.argmax(-1).tolist()))
+    check(num_distinct >= 20, f"{name}: {num_distinct} distinct tokens in bfloat16")
+    difference = ((found - expected).norm() / expected.norm()).item()
+    check(difference <= NARROW_TOLERANCE,
+          f"{name}: bfloat16 logits differ by {difference:.1e} of their norm")
+    ours, theirs = (found - wide).norm().item(), (expected - wide).norm().item()
+    check(ours <= 1.2 * theirs, f"{name}: rounding is {ours / theirs:.2f} of the reference's")
+    shutil.rmtree(folder)
+
+
+def check_case(name, scratch):
+    family, changes, dtype, shard_size, version_4 = CASES[name]
+    folder = scratch / "model"
+    save(make_model(make_config(family, **changes)), folder, dtype, shard_size, version_4)
     reference = load_reference(folder)
     ids = random_rows(199, 1, 200, seed=1)[0]
     expected = reference_logits(reference, ids)
@@ -113,12 +176,83 @@ def check_faults(scratch):
     check(found != expected_tokens, "planted fault changes greedy tokens: rope_theta")
 
 
+def check_family_fault(scratch, case, name, config_change=None, reference_change=None):
+    """Wrong in one place, in our config.json or in the reference: the comparison turns red."""
+    family, changes, _, _, _ = CASES[case]
+    folder = scratch / "model"
+    save(make_model(make_config(family, **changes)), folder, torch.float32, None, False)
+    reference = load_reference(folder)
+    ids = random_rows(199, 1, 100, seed=5)[0]
+    if reference_change:
+        reference_change(reference)
+    if config_change:
+        config_change(folder)
+    found, _ = predgen_logits(folder, ids, scratch)
+    difference = (found - reference_logits(reference, ids)).abs().max().item()
+    check(difference > 100 * TOLERANCE, f"{case}: planted fault is seen: {name} ({difference:.1e})")
+    shutil.rmtree(folder)
+
+
+def change_rope(**changes):
+    def apply(folder):
+        file = folder / "config.json"
+        config = json.loads(file.read_text())
+        config["rope_parameters"].update(changes)
+        file.write_text(json.dumps(config))
+    return apply
+
+
+class NormByHead(torch.nn.Module):
+    """What a norm over the full width is not."""
+
+    def __init__(self, norm, head_dim):
+        super().__init__()
+        self.norm, self.head_dim = norm, head_dim
+
+    def forward(self, x):
+        heads = x.unflatten(-1, (-1, self.head_dim))
+        heads = heads * torch.rsqrt(heads.square().mean(-1, True) + self.norm.variance_epsilon)
+        return heads.flatten(-2) * self.norm.weight
+
+
+def norm_by_head(model):
+    for layer in model.model.layers:
+        layer.self_attn.q_norm = NormByHead(layer.self_attn.q_norm, 16)
+
+
+def drop_biases(part):
+    def apply(model):
+        for name, weight in model.named_parameters():
+            if name.endswith(f"{part}.bias"):
+                weight.data.zero_()
+    return apply
+
+
+def check_family_faults(scratch):
+    plant = lambda *arguments: check_family_fault(scratch, *arguments)
+    plant("Llama 3.1", "llama3 factor", change_rope(factor=7.0))
+    plant("Llama 3.1", "llama3 read as default", change_rope(rope_type="default"))
+    plant("Llama, linear", "linear factor", change_rope(factor=2.4))
+    plant("Qwen2, yarn", "yarn factor", change_rope(factor=3.9))
+    plant("Llama, yarn, attention factor", "attention factor", change_rope(attention_factor=0.85))
+    for case in ("Mistral v0.1, window", "Qwen2, window from layer 1"):
+        for size in (15, 17):
+            plant(case, f"window {size} instead of 16",
+                  lambda f, size=size: change_config(f, sliding_window=size))
+    plant("Llama, biases everywhere", "output bias", None, drop_biases("o_proj"))
+    plant("Llama, biases everywhere", "MLP bias", None, drop_biases("down_proj"))
+    plant("OLMo 2", "norm of queries by head", None, norm_by_head)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         for case in CASES:
             check_case(case, scratch)
+        for case in NARROW_CASES:
+            check_narrow(case, scratch)
         check_faults(scratch)
+        check_family_faults(scratch)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+#include "model/families/families.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+
+namespace predgen {
+
+std::span<const Family> families() {
+  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2};
+  return kFamilies;
+}
+
+void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
+  const auto num_layers = static_cast<size_t>(config.num_layers);
+  // Like the reference: the window counts only with use_sliding_window.
+  const bool slides = fields.flag("use_sliding_window", false) && !fields.is_null("sliding_window");
+  const int64_t window = slides ? fields.size("sliding_window", 4096) : 0;
+  const int64_t first = slides ? fields.size("max_window_layers", 28) : config.num_layers;
+  config.windows.assign(num_layers, 0);
+  for (size_t i = 0; i < num_layers; ++i) {
+    if (static_cast<int64_t>(i) >= first) config.windows[i] = window;
+  }
+  if (!fields.has("layer_types")) return;
+  const Json& types = fields.at("layer_types");
+  if (!types.is_array() || types.size() != num_layers) {
+    fields.fail("layer_types", "must have one entry for each layer");
+  }
+  for (size_t i = 0; i < num_layers; ++i) {
+    if (types[i] != "full_attention" && !(types[i] == "sliding_attention" && slides)) {
+      throw UserError("{}: \"layer_types\": {} needs full attention, or use_sliding_window",
+                      fields.where(), types[i].dump());
+    }
+    config.windows[i] = types[i] == "full_attention" ? 0 : window;
+  }
+}
+
+void write_qwen_windows(const ModelConfig& config, Json& json) {
+  const int64_t window = config.windows.empty() ? 0 : std::ranges::max(config.windows);
+  json["use_sliding_window"] = window > 0;
+  if (window == 0) return;
+  json["sliding_window"] = window;
+  json["layer_types"] = Json::array();
+  for (const int64_t each : config.windows) {
+    json["layer_types"].push_back(each > 0 ? "sliding_attention" : "full_attention");
+  }
+}
+
+}  // namespace predgen

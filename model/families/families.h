@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+
+#include "model/config_fields.h"
+#include "model/model_config.h"
+
+namespace predgen {
+
+/// What sets one model family apart from the others.
+struct Family {
+  const char* architecture;  // "architectures" in config.json
+  const char* model_type;
+  /// Fills in what the fields that all families share leave open; UserError for a field that it
+  /// does not honour.
+  void (*read)(const ConfigFields& fields, ModelConfig& config);
+  /// Adds the same to a config.json.
+  void (*write)(const ModelConfig& config, Json& json);
+};
+
+/// Every supported family.
+std::span<const Family> families();
+
+extern const Family kLlama, kMistral, kOlmo2, kQwen2, kQwen3;
+
+/// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types", as Qwen2 and
+/// Qwen3 have them.
+void read_qwen_windows(const ConfigFields& fields, ModelConfig& config);
+void write_qwen_windows(const ModelConfig& config, Json& json);
+
+}  // namespace predgen

@@ -1,0 +1,19 @@
+#include "model/families/families.h"
+
+namespace predgen {
+
+/// OLMo 2: norms behind attention and MLP instead of before, queries and keys normed over their
+/// full width.
+const Family kOlmo2{
+    "Olmo2ForCausalLM", "olmo2",
+    [](const ConfigFields& fields, ModelConfig& config) {
+      config.qkv_bias = config.o_bias = fields.flag("attention_bias", false);
+      config.qk_norm = QkNorm::kWidth;
+      config.norm_after = true;
+      config.norm_scales_wide = true;
+      config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-5);
+      fields.absent("sliding_window");
+    },
+    [](const ModelConfig& config, Json& json) { json["attention_bias"] = config.qkv_bias; }};
+
+}  // namespace predgen

@@ -1,0 +1,167 @@
+#include "model/rope.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr std::array<std::pair<const char*, RopeKind>, 5> kKinds{{
+    {"default", RopeKind::kDefault},
+    {"linear", RopeKind::kLinear},
+    {"dynamic", RopeKind::kDynamic},
+    {"yarn", RopeKind::kYarn},
+    {"llama3", RopeKind::kLlama3},
+}};
+
+RopeKind read_kind(const ConfigFields& rope) {
+  const char* key = rope.has("rope_type") ? "rope_type" : "type";
+  const std::string name = rope.word(key, "default");
+  std::string known;
+  for (const auto& [kind_name, kind] : kKinds) {
+    if (name == kind_name) return kind;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", kind_name);
+  }
+  throw UserError("{}: \"{}\": \"{}\" is not supported ({})", rope.where(), key, name, known);
+}
+
+void refuse_unknown_fields(const ConfigFields& rope) {
+  static const std::set<std::string> kKnown{
+      "rope_type", "type",      "rope_theta",       "partial_rotary_factor",
+      "factor",    "beta_fast", "beta_slow",        "original_max_position_embeddings",
+      "truncate",  "mscale",    "attention_factor", "mscale_all_dim",
+      "low_freq_factor", "high_freq_factor"};
+  for (const auto& [name, value] : rope.json().items()) {
+    if (!kKnown.contains(name)) rope.absent(name.c_str());
+  }
+  rope.only("partial_rotary_factor", 1.0);
+}
+
+double yarn_attention_factor(const ConfigFields& rope, double factor) {
+  const auto scale = [&](double weight) {
+    return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
+  };
+  if (rope.has("attention_factor")) return rope.positive("attention_factor");
+  if (rope.has("mscale") && rope.has("mscale_all_dim")) {
+    return scale(rope.positive("mscale")) / scale(rope.positive("mscale_all_dim"));
+  }
+  return scale(1.0);
+}
+
+at::Tensor yarn_frequencies(const RopeConfig& rope, int64_t head_dim, const at::Tensor& plain) {
+  const auto dimension_of = [&](double num_rotations) {
+    return static_cast<double>(head_dim) *
+           std::log(static_cast<double>(rope.original_positions) /
+                    (num_rotations * 2 * std::numbers::pi)) /
+           (2 * std::log(rope.theta));
+  };
+  double low = dimension_of(rope.beta_fast), high = dimension_of(rope.beta_slow);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(head_dim - 1));
+  if (low == high) high += 0.001;
+  const at::Tensor ramp =
+      ((at::arange(head_dim / 2, at::kFloat) - low) / (high - low)).clamp(0, 1);
+  return plain / rope.factor * ramp + plain * (1 - ramp);
+}
+
+at::Tensor llama3_frequencies(const RopeConfig& rope, const at::Tensor& plain) {
+  const auto original = static_cast<double>(rope.original_positions);
+  const at::Tensor wavelengths = 2 * std::numbers::pi / plain;
+  const at::Tensor is_long = wavelengths > original / rope.low_frequency_factor;
+  const at::Tensor is_short = wavelengths < original / rope.high_frequency_factor;
+  const at::Tensor smooth = (original / wavelengths - rope.low_frequency_factor) /
+                            (rope.high_frequency_factor - rope.low_frequency_factor);
+  const at::Tensor between = (1 - smooth) * plain / rope.factor + smooth * plain;
+  return at::where(is_long, plain / rope.factor, at::where(is_short, plain, between));
+}
+
+}  // namespace
+
+RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
+  RopeConfig config;
+  config.theta = fields.positive("rope_theta", 10000.0);
+  // Where several give a value, the choice is that of transformers 5.
+  const char* key = fields.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (!fields.has(key)) return config;
+  if (!fields.at(key).is_object()) fields.fail(key, "must be an object");
+  const ConfigFields rope(fields.at(key), fmt::format("{}: \"{}\"", fields.where(), key));
+  refuse_unknown_fields(rope);
+  config.kind = read_kind(rope);
+  config.theta = rope.positive("rope_theta", config.theta);
+  if (config.kind == RopeKind::kDefault) return config;
+  config.factor = rope.positive("factor");
+  config.original_positions = fields.size(
+      "original_max_position_embeddings",
+      rope.size("original_max_position_embeddings", max_positions));
+  if (config.kind == RopeKind::kLlama3) {
+    config.low_frequency_factor = rope.positive("low_freq_factor");
+    config.high_frequency_factor = rope.positive("high_freq_factor");
+    if (config.high_frequency_factor <= config.low_frequency_factor) {
+      rope.fail("high_freq_factor", "must be above low_freq_factor");
+    }
+  }
+  if (config.kind == RopeKind::kYarn) {
+    config.beta_fast = rope.positive("beta_fast", config.beta_fast);
+    config.beta_slow = rope.positive("beta_slow", config.beta_slow);
+    config.truncate = rope.flag("truncate", true);
+    config.attention_factor = yarn_attention_factor(rope, config.factor);
+  }
+  return config;
+}
+
+void RopeConfig::write(Json& json) const {
+  json["rope_theta"] = theta;
+  if (kind == RopeKind::kDefault) return;
+  Json rope;
+  for (const auto& [name, known] : kKinds) {
+    if (known == kind) rope["rope_type"] = name;
+  }
+  rope["factor"] = factor;
+  if (kind == RopeKind::kLlama3) {
+    rope["low_freq_factor"] = low_frequency_factor;
+    rope["high_freq_factor"] = high_frequency_factor;
+  }
+  if (kind == RopeKind::kYarn) {
+    rope["attention_factor"] = attention_factor;
+    rope["beta_fast"] = beta_fast;
+    rope["beta_slow"] = beta_slow;
+    rope["truncate"] = truncate;
+  }
+  if (kind == RopeKind::kLlama3 || kind == RopeKind::kYarn) {
+    rope["original_max_position_embeddings"] = original_positions;
+  }
+  json["rope_scaling"] = std::move(rope);
+}
+
+int64_t RopeConfig::context_length(int64_t max_positions) const {
+  const auto stretched = [&](int64_t positions) {
+    return static_cast<int64_t>(static_cast<double>(positions) * std::max(factor, 1.0));
+  };
+  if (kind == RopeKind::kYarn) return std::max(max_positions, stretched(original_positions));
+  return kind == RopeKind::kLinear ? stretched(max_positions) : max_positions;
+}
+
+at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {
+  const at::Tensor exponents =
+      at::arange(0, head_dim, 2, at::kFloat) / static_cast<double>(head_dim);
+  const at::Tensor plain = at::pow(theta, exponents).reciprocal();
+  switch (kind) {
+    case RopeKind::kDefault:
+    case RopeKind::kDynamic: return plain;
+    case RopeKind::kLinear: return plain / factor;
+    case RopeKind::kYarn: return yarn_frequencies(*this, head_dim, plain);
+    case RopeKind::kLlama3: return llama3_frequencies(*this, plain);
+  }
+  throw Error("unknown rotary embedding");
+}
+
+}  // namespace predgen

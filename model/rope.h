@@ -1,0 +1,40 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+#include "core/json.h"
+#include "model/config_fields.h"
+
+namespace predgen {
+
+enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3 };
+
+/// Rotary position embeddings (Su et al. 2021) and how they are stretched to longer contexts, as
+/// transformers' modeling_rope_utils.py computes them.
+struct RopeConfig {
+  RopeKind kind = RopeKind::kDefault;
+  double theta = 10000.0;
+  double factor = 1.0;
+  int64_t original_positions = 0;         // yarn, llama3
+  double low_frequency_factor = 1.0;      // llama3
+  double high_frequency_factor = 4.0;     // llama3
+  double beta_fast = 32, beta_slow = 1;   // yarn (Peng et al. 2023)
+  bool truncate = true;                   // yarn
+  double attention_factor = 1.0;          // yarn: cos and sin are multiplied by it
+
+  /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
+  /// missing or impossible field, or one that is not honoured, by name.
+  static RopeConfig read(const ConfigFields& fields, int64_t max_positions);
+  /// Adds the fields to `json` in transformers 4 spelling.
+  void write(Json& json) const;
+
+  /// Positions that the model is right for, from max_position_embeddings. Dynamic scaling begins
+  /// behind it and turns keys that are cached already: such contexts are not offered.
+  int64_t context_length(int64_t max_positions) const;
+  /// Radians per position of each pair of a head, float32 [head_dim / 2].
+  at::Tensor inverse_frequencies(int64_t head_dim) const;
+};
+
+}  // namespace predgen

@@ -1,0 +1,55 @@
+"""One layer of each 7B model at its real widths against `transformers`, so that no size is wrong.
+Only the vocabulary is smaller: it is as large as the disk of a test may be."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from reference_models import (TOLERANCE, check, load_reference, make_config, predgen_logits,
+                              random_rows, reference_logits)
+from transformers import AutoModelForCausalLM
+
+LENGTH = 48
+SHAPES = {
+    "Qwen2.5-7B": ("qwen2", dict(hidden_size=3584, intermediate_size=18944, num_attention_heads=28,
+                                 num_key_value_heads=4, rope_theta=1e6)),
+    "Llama-3-8B": ("llama", dict(hidden_size=4096, intermediate_size=14336, num_attention_heads=32,
+                                 num_key_value_heads=8, rope_theta=5e5, rms_norm_eps=1e-5)),
+    "Mistral-7B": ("mistral", dict(hidden_size=4096, intermediate_size=14336,
+                                   num_attention_heads=32, num_key_value_heads=8,
+                                   sliding_window=32, rms_norm_eps=1e-5)),
+    "OLMo-2-7B": ("olmo2", dict(hidden_size=4096, intermediate_size=11008, num_attention_heads=32,
+                                num_key_value_heads=32, rope_theta=5e5)),
+}
+
+
+def main():
+    for name, (family, sizes) in SHAPES.items():
+        config = make_config(family, num_hidden_layers=1, vocab_size=1000,
+                             tie_word_embeddings=False, max_position_embeddings=4096, **sizes)
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        with torch.no_grad():
+            for parameter, weight in model.named_parameters():
+                if "norm" in parameter:
+                    weight.normal_(1, 0.2)
+                elif parameter.endswith("bias"):
+                    weight.normal_(0, 0.1)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "model"
+            model.save_pretrained(folder)
+            del model
+            ids = random_rows(1000, 1, LENGTH, seed=1)[0]
+            expected = reference_logits(load_reference(folder), ids)
+            found, _ = predgen_logits(folder, ids, scratch)
+            shutil.rmtree(folder)
+        difference = (found - expected).abs().max().item()
+        num_distinct = len(set(expected.argmax(-1).tolist()))
+        check(num_distinct >= 20, f"{name}: {num_distinct} distinct tokens")
+        check(difference <= TOLERANCE,
+              f"{name}: logits up to {expected.abs().max():.1f} differ by {difference:.1e}")
+
+
+if __name__ == "__main__":
+    main()
