@@ -3,9 +3,15 @@
 namespace predgen {
 
 at::Tensor Linear::operator()(const at::Tensor& input) const {
-  const at::Tensor output =
-      at::linear(input, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt);
-  if (!lora_A.defined()) return output;
+  at::Tensor output;
+  if (quantized) {
+    output = (*quantized)(input);
+    if (bias.defined()) output = output + bias;
+  } else {
+    output =
+        at::linear(input, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt);
+  }
+  if (!lora_A.defined() || !adapter_enabled) return output;
   // Adapters stay in float32 beside bfloat16 weights, as in PEFT: small updates would be lost.
   at::Tensor adapted = input.to(lora_A.scalar_type());
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <memory>
 #include <string>
+
+#include "model/quantized_weight.h"
 
 namespace predgen {
 
@@ -10,12 +13,14 @@ namespace predgen {
 /// (Hu et al. 2022). W [out,in], A [r,in], B [out,r].
 struct Linear {
   std::string name;  // Hugging Face module path, "model.layers.0.self_attn.q_proj"
-  at::Tensor weight;
+  at::Tensor weight;            // undefined when `quantized` stands in for it
+  std::shared_ptr<const QuantizedWeight> quantized;
   at::Tensor bias;              // undefined: none
   at::Tensor lora_A, lora_B;    // undefined: no adapter
   double lora_scaling = 0.0;
   double lora_dropout = 0.0;    // used only while `training`
   bool training = false;
+  bool adapter_enabled = true;
 
   at::Tensor operator()(const at::Tensor& input) const;
 };

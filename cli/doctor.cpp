@@ -1,0 +1,184 @@
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "model/memory_estimate.h"
+#include "model/model_config.h"
+#include "model/tokenizer.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+// Zonos-v0.1's transformer in bfloat16 (1,624 M parameters) and its DAC decoder in float32 (77 M).
+constexpr double kZonosBytes = 1624.4e6 * 2 + 76.6e6 * 4;
+constexpr double kWorkspaceBytes = 1.0 * kGiB;  // CUDA context, activations, fragmentation
+
+struct DoctorOptions {
+  std::string model;
+  double memory_gib = 24.0;
+  int64_t context = 8192;  // at most the model's own
+};
+
+void print_machine() {
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
+  std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
+              std::thread::hardware_concurrency(), memory);
+  const int num_gpus =
+      at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  if (num_gpus == 0) {
+    std::printf("  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
+                "to keep up with speech\n");
+  } else {
+    std::printf("  GPU     %d\n", num_gpus);
+  }
+}
+
+/// Prints one line for each file; counts those that nothing works without.
+class FileReport {
+ public:
+  explicit FileReport(fs::path folder) : folder_(std::move(folder)) {}
+
+  bool line(const std::string& name, const char* if_missing, bool needed) {
+    const bool there = fs::exists(folder_ / name);
+    std::printf("  %-32s %s\n", name.c_str(), there ? "ok" : if_missing);
+    if (!there && needed) ++num_missing_;
+    return there;
+  }
+  void problem(const std::string& text) {
+    std::printf("  %s\n", text.c_str());
+    ++num_missing_;
+  }
+  int num_missing() const { return num_missing_; }
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+  int num_missing_ = 0;
+};
+
+void report_weights(FileReport& report) {
+  const fs::path index = report.folder() / "model.safetensors.index.json";
+  if (!fs::exists(index)) {
+    const bool pickled = fs::exists(report.folder() / "pytorch_model.bin") ||
+                         fs::exists(report.folder() / "pytorch_model.bin.index.json");
+    report.line("model.safetensors",
+                pickled ? "MISSING: scripts/convert_pickled.py makes it from pytorch_model.bin"
+                        : "MISSING, and no index of shards",
+                true);
+    return;
+  }
+  std::set<std::string> shards;
+  const auto map =
+      json_get<std::map<std::string, std::string>>(read_json(index), "weight_map", index.string());
+  for (const auto& [tensor, shard] : map) shards.insert(shard);
+  std::printf("  %-32s ok, %zu shards\n", "model.safetensors.index.json", shards.size());
+  for (const std::string& shard : shards) {
+    if (!fs::exists(report.folder() / shard)) {
+      report.problem(fmt::format("{:<32} MISSING: download it again", shard));
+    }
+  }
+}
+
+void report_tokenizer(FileReport& report) {
+  if (!fs::exists(report.folder() / "tokenizer.json") &&
+      !fs::exists(report.folder() / "tokenizer.model")) {
+    report.problem("tokenizer.json                   MISSING, and no tokenizer.model");
+    return;
+  }
+  report.line("tokenizer_config.json", "missing: no chat template, no named special tokens", false);
+  report.line("generation_config.json", "missing: config.json says what ends an answer", false);
+  try {
+    const auto tokenizer = load_tokenizer(report.folder());
+    std::printf("  %-32s ok, %lld ids\n", "tokenizer",
+                static_cast<long long>(tokenizer->vocab_size()));
+    tokenizer->render_chat({{"user", "hello"}}, true);
+    std::printf("  %-32s ok\n", "chat template");
+  } catch (const UserError& error) {
+    report.problem(error.what());
+  }
+}
+
+void print_memory(const ModelConfig& config, const DoctorOptions& options) {
+  const double kv = static_cast<double>(kv_bytes_per_token(config));
+  std::printf("Memory, GiB (bfloat16 activations)\n");
+  std::printf("  %-44s %8s %8s %8s\n", "", "bf16", "int8", "int4");
+  std::vector<double> weights;
+  for (const Quantization kind : {Quantization::kNone, Quantization::kInt8, Quantization::kInt4}) {
+    weights.push_back(static_cast<double>(weight_bytes(config, kind)));
+  }
+  const auto row = [&](const std::string& title, double constant, bool with_weights) {
+    std::printf("  %-44s", title.c_str());
+    for (const double bytes : weights) {
+      std::printf(" %8.2f", (constant + (with_weights ? bytes : 0.0)) / kGiB);
+    }
+    std::printf("\n");
+  };
+  const int64_t context = std::min(options.context, config.context_length());
+  const double used = kv * static_cast<double>(context);
+  row("weights", 0.0, true);
+  row("keys and values of 1,000 tokens", 1000 * kv, false);
+  row(fmt::format("with {} tokens", context), used, true);
+  const double beside = used + kZonosBytes + kWorkspaceBytes;
+  row("beside Zonos and 1 GiB of workspace", beside, true);
+  std::printf("  %-44s", fmt::format("fits into {:g} GiB", options.memory_gib).c_str());
+  for (const double bytes : weights) {
+    std::printf(" %8s", beside + bytes <= options.memory_gib * kGiB ? "yes" : "no");
+  }
+  std::printf("\n");
+}
+
+void run_doctor(const DoctorOptions& options) {
+  print_machine();
+  if (options.model.empty()) return;
+  const ModelConfig config = ModelConfig::load(options.model);
+  std::printf("Model %s\n", options.model.c_str());
+  std::printf("  %s: %lld layers, hidden size %lld, %lld:%lld heads of %lld, vocabulary %lld\n",
+              config.architecture.c_str(), static_cast<long long>(config.num_layers),
+              static_cast<long long>(config.hidden_size), static_cast<long long>(config.num_heads),
+              static_cast<long long>(config.num_kv_heads), static_cast<long long>(config.head_dim),
+              static_cast<long long>(config.vocab_size));
+  std::printf("  %.1f M parameters, context of %lld tokens\n",
+              static_cast<double>(config.num_parameters()) / 1e6,
+              static_cast<long long>(config.context_length()));
+  std::printf("Files\n");
+  FileReport report(options.model);
+  report_weights(report);
+  report_tokenizer(report);
+  print_memory(config, options);
+  if (report.num_missing() > 0) {
+    throw UserError("{}: {} of the things above are missing or unusable", options.model,
+                    report.num_missing());
+  }
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "What this machine has; whether a model is whole and fits");
+  command->add_option("--model", options->model, "Hugging Face model folder");
+  command->add_option("--memory", options->memory_gib, "GiB of the GPU to fit into")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--context", options->context, "tokens of conversation to keep")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->footer("Example:\n  predgen doctor --model checkpoints/demo");
+  command->callback([options] { run_doctor(*options); });
+}
+
+}  // namespace predgen

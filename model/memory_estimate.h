@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/model_config.h"
+#include "model/quantized_weight.h"
+
+namespace predgen {
+
+/// Bytes of a model's weights in memory, from its configuration alone: linear layers in 16, 8 or 4
+/// bits, everything else (embeddings, head, norms) with `bytes_per_value`.
+int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
+                     int64_t bytes_per_value = 2);
+
+/// Bytes of keys and values of one position in all layers.
+int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);
+
+}  // namespace predgen

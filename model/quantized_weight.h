@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+namespace predgen {
+
+enum class Quantization { kNone, kInt8, kInt4 };
+
+/// "none", "int8" or "int4"; UserError otherwise.
+Quantization parse_quantization(const std::string& name);
+
+/// A weight matrix [out,in] in 8 bits (one scale per output) or 4 bits (a scale and an offset per
+/// group of 128 inputs, or 64 or 32 where 128 does not divide them; centred on zero or on the
+/// group's range, whichever is nearer to the matrix). Activations stay bfloat16. Immutable.
+class QuantizedWeight {
+ public:
+  /// `weight`: any floating type and device; what is kept lies on `device`. UserError naming
+  /// `name` if its shape cannot be packed.
+  QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
+                  const std::string& name);
+
+  /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
+  /// bytes of the weights. Many rows of 8-bit weights go through bfloat16.
+  at::Tensor operator()(const at::Tensor& input) const;
+
+  int64_t num_bytes() const;
+  /// ||W - quantised W|| / ||W||.
+  double relative_error() const { return relative_error_; }
+
+ private:
+  void make_int8(const at::Tensor& wide);
+  void make_int4(const at::Tensor& wide, const std::string& name);
+
+  Quantization kind_;
+  at::Tensor values_;  // int8 [out,in], or packed as the kernel wants it
+  at::Tensor scales_;  // bfloat16 [out], or [in/group,out,2]: scale and offset
+  int64_t group_ = 0;
+  double relative_error_ = 0.0;
+};
+
+}  // namespace predgen

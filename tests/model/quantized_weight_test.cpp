@@ -1,0 +1,98 @@
+#include "model/quantized_weight.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "model/memory_estimate.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/small_models.h"
+
+namespace predgen {
+namespace {
+
+at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  return at::empty(sizes, at::kFloat).normal_(0.0, 1.0, generator);
+}
+
+double relative(const at::Tensor& found, const at::Tensor& expected) {
+  return ((found.to(at::kFloat) - expected).norm() / expected.norm()).item<double>();
+}
+
+class QuantizedWeights : public testing::TestWithParam<Quantization> {};
+INSTANTIATE_TEST_SUITE_P(, QuantizedWeights,
+                         testing::Values(Quantization::kInt8, Quantization::kInt4));
+
+TEST_P(QuantizedWeights, MultiplyNearTheFullMatrix) {
+  const double bound = GetParam() == Quantization::kInt8 ? 0.015 : 0.13;
+  for (const auto& [out, in] : {std::pair{48, 256}, {64, 96}, {16, 704}}) {
+    const at::Tensor weight = random({out, in}, 1);
+    const QuantizedWeight quantized(weight, GetParam(), at::kCPU, "w");
+    EXPECT_LT(quantized.relative_error(), bound);
+    EXPECT_GT(quantized.relative_error(), bound / 10);
+    // A few rows and many take different paths.
+    for (const int64_t rows : {1, 3, 40}) {
+      const at::Tensor input = random({2, rows, in}, 2).to(at::kBFloat16);
+      const at::Tensor found = quantized(input);
+      EXPECT_EQ(found.sizes(), (at::IntArrayRef{2, rows, out}));
+      const double error = relative(found, at::linear(input.to(at::kFloat), weight));
+      EXPECT_LT(error, bound) << rows << " rows, " << out << " x " << in;
+    }
+  }
+}
+
+TEST_P(QuantizedWeights, ZeroStaysZero) {
+  const QuantizedWeight quantized(at::zeros({32, 64}), GetParam(), at::kCPU, "w");
+  EXPECT_LT(quantized(at::ones({1, 64}, at::kBFloat16)).abs().max().item<double>(), 1e-5);
+}
+
+TEST_P(QuantizedWeights, TheEstimateIsWhatIsKept) {
+  ModelConfig config = small_config();
+  config.hidden_size = 64;
+  config.intermediate_size = 128;
+  config.head_dim = 16;
+  const auto model = Transformer::initialize(config, 1, at::kBFloat16);
+  const int64_t full = weight_bytes(config, Quantization::kNone);
+  EXPECT_EQ(full, 2 * config.num_parameters());
+  int64_t linears = 0, kept = 0;
+  for (const Linear* linear : model->linears()) {
+    linears += static_cast<int64_t>(linear->weight.nbytes());
+  }
+  model->quantize(GetParam());
+  for (const Linear* linear : model->linears()) kept += linear->quantized->num_bytes();
+  EXPECT_EQ(weight_bytes(config, GetParam()), full - linears + kept);
+  EXPECT_LT(kept, linears * (GetParam() == Quantization::kInt8 ? 0.6 : 0.4));
+}
+
+TEST_P(QuantizedWeights, AModelStaysClose) {
+  ModelConfig config = small_config();
+  config.hidden_size = 64;
+  config.intermediate_size = 128;
+  config.head_dim = 16;
+  const auto full = Transformer::initialize(config, 1, at::kBFloat16);
+  const auto quantized = Transformer::initialize(config, 1, at::kBFloat16);
+  quantized->quantize(GetParam());
+  const at::NoGradGuard no_grad;
+  const at::Tensor tokens = at::arange(24).unsqueeze(0);
+  const at::Tensor expected = full->logits(full->hidden_states(tokens));
+  const double error = relative(quantized->logits(quantized->hidden_states(tokens)), expected);
+  EXPECT_GT(error, 1e-4);
+  EXPECT_LT(error, GetParam() == Quantization::kInt8 ? 0.1 : 0.5);
+}
+
+TEST(QuantizedWeight, OffsetsServeAMatrixThatIsNotCentred) {
+  const at::Tensor shifted = random({32, 128}, 3) * 0.1 + 5;
+  // Sixteen levels around zero would be 0.6 apart.
+  EXPECT_LT(QuantizedWeight(shifted, Quantization::kInt4, at::kCPU, "w").relative_error(), 0.01);
+}
+
+TEST(QuantizedWeight, RefusesWhatCannotBePacked) {
+  expect_user_error(
+      [] { QuantizedWeight(at::ones({32, 40}), Quantization::kInt4, at::kCPU, "model.q_proj"); },
+      {"model.q_proj", "32 x 40", "int8"});
+  expect_user_error([] { parse_quantization("int3"); }, {"int3", "none, int8 or int4"});
+}
+
+}  // namespace
+}  // namespace predgen
