@@ -28,13 +28,14 @@ constexpr const char* kExamples =
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt, messages, token_ids, input;
+  std::string prompt, messages, token_ids, input, chat_template;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
-  std::optional<double> temperature, top_p;
+  std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<int64_t> top_k;
   uint64_t seed = 0;
   SpecialText special = SpecialText::kText;
+  PromptFrame frame = PromptFrame::kNone;
   bool json = false;
 };
 
@@ -55,9 +56,20 @@ std::vector<InputRow> read_rows(const GenerateOptions& options, bool has_prompt)
 /// Greedy unless a sampling option was given; then the model's folder fills in the others.
 std::optional<SamplingConfig> sampling(const GenerateOptions& options,
                                        const GenerationDefaults& defaults) {
-  if (!options.temperature && !options.top_k && !options.top_p) return std::nullopt;
-  if (options.temperature == 0.0) return std::nullopt;
+  const bool samples = options.temperature || options.top_k || options.top_p;
+  if (!samples || options.temperature == 0.0) {
+    if (options.repetition_penalty) {
+      throw UserError("--repetition-penalty: belongs to sampling; give --temperature too");
+    }
+    return std::nullopt;
+  }
+  if (!defaults.not_honoured.empty()) {
+    throw UserError("{}/generation_config.json: \"{}\" is not supported in sampling: remove it",
+                    options.model.model, defaults.not_honoured);
+  }
   SamplingConfig config;
+  config.repetition_penalty = options.repetition_penalty.value_or(
+      defaults.repetition_penalty.value_or(config.repetition_penalty));
   config.temperature =
       options.temperature.value_or(defaults.temperature.value_or(config.temperature));
   config.top_k = options.top_k.value_or(defaults.top_k.value_or(config.top_k));
@@ -68,12 +80,13 @@ std::optional<SamplingConfig> sampling(const GenerateOptions& options,
 }
 
 /// Ids only need no tokenizer, but have text if there is one.
-std::unique_ptr<Tokenizer> find_tokenizer(const std::filesystem::path& folder,
+std::unique_ptr<Tokenizer> find_tokenizer(const GenerateOptions& options,
                                           const std::vector<InputRow>& rows) {
+  const std::filesystem::path folder = options.model.model;
   const bool needed = std::ranges::any_of(rows, [](const auto& row) { return !row.token_ids; });
   const bool present = std::filesystem::exists(folder / "tokenizer.json") ||
                        std::filesystem::exists(folder / "tokenizer.model");
-  return needed || present ? load_tokenizer(folder) : nullptr;
+  return needed || present ? load_tokenizer(folder, options.chat_template) : nullptr;
 }
 
 /// The model's vocabulary may be padded beyond the tokenizer's.
@@ -123,7 +136,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
   const std::vector<InputRow> rows = read_rows(options, has_prompt);
   const std::unique_ptr<Transformer> model = set_up_model(options.model);
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
-  const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options.model.model, rows);
+  const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options, rows);
   GeneratorConfig decoder = options.decoder;
   decoder.seed = options.seed;
   decoder.sampling = sampling(options, defaults);
@@ -131,7 +144,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
 
   std::vector<TokenIds> prompts;
   for (const InputRow& row : rows) {
-    prompts.push_back(input_ids(row, tokenizer.get(), options.special));
+    prompts.push_back(input_ids(row, tokenizer.get(), options.special, options.frame));
     check_token_ids(prompts.back(), *model, fmt::format("row {}", row.number));
   }
   const auto show = [&](const std::string& text) {
@@ -178,6 +191,7 @@ void add_generate(CLI::App& app) {
   command->add_option("--token-ids", options->token_ids, "ids like 1,2,3");
   command->add_option("--input", options->input,
                       "JSON lines with \"prompt\", \"messages\" or \"token_ids\"");
+  add_chat_template(*command, options->chat_template);
   command->add_option("--max-new-tokens", options->max_new_tokens)->capture_default_str();
   command->add_option("--decoder", options->decoder.name, "ar, or jacobi for CLLM weights")
       ->capture_default_str();
@@ -188,11 +202,16 @@ void add_generate(CLI::App& app) {
   command->add_option("--top-k", options->top_k, "draw among the k likeliest tokens; 0: all");
   command->add_option("--top-p", options->top_p,
                       "draw among the likeliest tokens that together have probability p");
+  command->add_option("--repetition-penalty", options->repetition_penalty,
+                      "in sampling: above 1, tokens that stood before become less likely");
   command->add_option("--seed", options->seed, "of the draws")->capture_default_str();
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->add_flag_callback(
       "--parse-special", [options] { options->special = SpecialText::kTokens; },
       "special tokens named in a prompt become their ids");
+  command->add_flag_callback(
+      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
+      "puts the tokenizer's own special tokens around a raw prompt, such as <s> in front");
   command->footer(kExamples);
   command->callback([options, prompt] { run_generate(*options, prompt->count() > 0); });
 }

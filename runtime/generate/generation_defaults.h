@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "model/token_ids.h"
 
@@ -10,8 +11,9 @@ namespace predgen {
 /// What a Hugging Face folder says about generation.
 struct GenerationDefaults {
   TokenIds stop_tokens;  // eos_token_id of generation_config.json, else of config.json
-  std::optional<double> temperature, top_p;
+  std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<int64_t> top_k;
+  std::string not_honoured;  // the first field that would change sampling in another way, or empty
 };
 
 /// Needs no tokenizer files. UserError for a field of the wrong type.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/error.h"
 
@@ -19,6 +20,9 @@ void SamplingConfig::validate() const {
     throw UserError("temperature is {}, but must be above 0 (leave it out for greedy decoding)",
                     temperature);
   }
+  if (!(repetition_penalty > 0) || !std::isfinite(repetition_penalty)) {
+    throw UserError("repetition penalty is {}, but must be above 0 (1: none)", repetition_penalty);
+  }
   if (top_k < 0) throw UserError("top-k is {}, but must be 0 (all) or more", top_k);
   if (!(top_p > 0 && top_p <= 1)) throw UserError("top-p is {}, but must be in (0, 1]", top_p);
 }
@@ -27,8 +31,17 @@ Sampler::Sampler(const SamplingConfig& config) : config_(config), random_(config
   config.validate();
 }
 
-TokenId Sampler::sample(const at::Tensor& logits_V) {
-  const at::Tensor scaled_V = logits_V.to(at::kCPU, at::kDouble) / config_.temperature;
+TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan sequence) {
+  at::Tensor scaled_V = logits_V.to(at::kCPU, at::kDouble).contiguous();
+  if (config_.repetition_penalty != 1.0) {
+    scaled_V = scaled_V.clone();
+    double* logits = scaled_V.mutable_data_ptr<double>();
+    for (const TokenId token : std::set<TokenId>(sequence.begin(), sequence.end())) {
+      logits[token] *= logits[token] > 0 ? 1 / config_.repetition_penalty
+                                         : config_.repetition_penalty;
+    }
+  }
+  scaled_V = scaled_V / config_.temperature;
   // Stable: equals stay in the order of their ids.
   const auto [sorted_V, ids_V] = scaled_V.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
   const at::Tensor sorted = sorted_V.contiguous(), ids = ids_V.contiguous();

@@ -78,6 +78,22 @@ def without_tokenizer(scratch):
     check(once != generate(folder, *sampling, "--seed", "2"), "another seed draws otherwise")
     cold = generate(folder, "--token-ids", start, "--top-k", "1", "--max-new-tokens", "3")
     check(cold[0]["token_ids"] == first[:3], f"top-k 1 is greedy: {cold[0]}, {first[:3]}")
+
+    # What Qwen2.5 ships: nothing to greedy decoding, the defaults of sampling.
+    (folder / "generation_config.json").write_text(json.dumps(
+        {"do_sample": True, "repetition_penalty": 1e9, "temperature": 0.01, "top_k": 20}))
+    check(generate(folder, "--token-ids", start)[0]["token_ids"] == first, "greedy has no penalty")
+    drawn = generate(folder, "--token-ids", start, "--top-k", "1", "--max-new-tokens", "20")[0]
+    ids = [int(id) for id in start.split(",")] + drawn["token_ids"]
+    check(len(set(ids)) == len(ids), f"a penalty without end lets nothing repeat: {ids}")
+    kept = generate(folder, "--token-ids", start, "--top-k", "1", "--repetition-penalty", "1",
+                    "--max-new-tokens", "3")[0]
+    check(kept["token_ids"] == first[:3], "the flag is stronger than the file")
+    (folder / "generation_config.json").write_text(json.dumps({"min_p": 0.1}))
+    check(generate(folder, "--token-ids", start)[0]["token_ids"] == first, "greedy needs no min_p")
+    refused = run("generate", "--model", folder, "--token-ids", "1", "--temperature", "1")
+    check(refused.returncode == 2 and "min_p" in refused.stderr, refused.stderr)
+    (folder / "generation_config.json").unlink()
     return folder
 
 
@@ -104,6 +120,7 @@ def bad_options(folder):
             (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
             (["--token-ids", "1", "--decoder", "jacobi", "--temperature", "1"], "greedy"),
             (["--token-ids", "1", "--top-p", "2"], "top-p"),
+            (["--token-ids", "1", "--repetition-penalty", "1.1"], "--temperature"),
             (["--token-ids", "1", "--max-new-tokens", "0"], "max-new-tokens"),
             (["--token-ids", ",".join(["1"] * 300)], "256"),
             (["--prompt", "hello"], "tokenizer")):

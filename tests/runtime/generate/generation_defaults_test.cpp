@@ -22,6 +22,11 @@ TEST(GenerationDefaults, GenerationConfigComesBeforeConfig) {
   EXPECT_EQ(defaults.temperature, 0.7);
   EXPECT_EQ(defaults.top_p, 0.8);
   EXPECT_EQ(defaults.top_k, std::nullopt);
+  EXPECT_EQ(defaults.not_honoured, "");
+  write_file(folder / "generation_config.json",
+             R"({"repetition_penalty": 1.05, "min_p": 0, "typical_p": 0.9})");
+  EXPECT_EQ(read_generation_defaults(folder.path()).repetition_penalty, 1.05);
+  EXPECT_EQ(read_generation_defaults(folder.path()).not_honoured, "typical_p");
   write_file(folder / "generation_config.json", R"({"eos_token_id": "end"})");
   expect_user_error([&] { read_generation_defaults(folder.path()); },
                     {"generation_config.json", "eos_token_id"});

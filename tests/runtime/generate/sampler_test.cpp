@@ -17,7 +17,7 @@ TEST(ArgmaxRows, TakesTheLowestIdAmongEquals) {
 std::map<TokenId, int> draw(const SamplingConfig& config, const at::Tensor& logits_V) {
   Sampler sampler(config);
   std::map<TokenId, int> counts;
-  for (int i = 0; i < 4000; ++i) ++counts[sampler.sample(logits_V)];
+  for (int i = 0; i < 4000; ++i) ++counts[sampler.sample(logits_V, {})];
   return counts;
 }
 
@@ -44,11 +44,25 @@ TEST(Sampler, TopKAndTopPCutTheTail) {
   EXPECT_EQ(counts.size(), 1u);
 }
 
+TEST(Sampler, RepetitionPenaltyActsOnWhatStoodBefore) {
+  // 2 -> 1 by division, -1 -> -2 by multiplication, once however often a token stood there.
+  const at::Tensor logits_V = at::tensor({2.0, -1.0, 0.5, 1.0});
+  Sampler sampler({.repetition_penalty = 2});
+  std::map<TokenId, int> counts;
+  for (int i = 0; i < 4000; ++i) ++counts[sampler.sample(logits_V, TokenIds{0, 1, 0})];
+  const at::Tensor expected = at::softmax(at::tensor({1.0, -2.0, 0.5, 1.0}), -1) * 4000;
+  for (const TokenId id : {0, 1, 2, 3}) {
+    EXPECT_NEAR(counts[id], expected[id].item<double>(), 130) << id;
+  }
+}
+
 TEST(Sampler, SeedDecides) {
   const at::Tensor logits_V = at::zeros({1000});
   const auto run = [&](uint64_t seed) {
     Sampler sampler({.seed = seed});
-    return TokenIds{sampler.sample(logits_V), sampler.sample(logits_V), sampler.sample(logits_V)};
+    TokenIds drawn;
+    for (int i = 0; i < 3; ++i) drawn.push_back(sampler.sample(logits_V, {}));
+    return drawn;
   };
   EXPECT_EQ(run(1), run(1));
   EXPECT_NE(run(1), run(2));
@@ -56,6 +70,7 @@ TEST(Sampler, SeedDecides) {
 
 TEST(Sampler, RejectsImpossibleOptions) {
   expect_user_error([] { Sampler({.temperature = 0}); }, {"temperature"});
+  expect_user_error([] { Sampler({.repetition_penalty = 0}); }, {"repetition penalty"});
   expect_user_error([] { Sampler({.top_k = -1}); }, {"top-k"});
   expect_user_error([] { Sampler({.top_p = 1.5}); }, {"top-p"});
 }
