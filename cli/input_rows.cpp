@@ -86,13 +86,20 @@ TokenIds parse_token_ids(const std::string& text) {
   }
 }
 
-TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special) {
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special,
+                   PromptFrame frame) {
   if (row.token_ids) return *row.token_ids;
   PREDGEN_CHECK(tokenizer, "text rows need a tokenizer");
   if (row.messages) return tokenizer->render_chat(*row.messages);
   PREDGEN_CHECK(row.prompt, "an empty input row");
-  return special == SpecialText::kTokens ? tokenizer->encode_special(*row.prompt)
-                                         : tokenizer->encode(*row.prompt);
+  TokenIds ids = special == SpecialText::kTokens ? tokenizer->encode_special(*row.prompt)
+                                                 : tokenizer->encode(*row.prompt);
+  if (frame == PromptFrame::kAsTokenizerAsks) {
+    const auto& [before, after] = tokenizer->text_frame();
+    ids.insert(ids.begin(), before.begin(), before.end());
+    ids.insert(ids.end(), after.begin(), after.end());
+  }
+  return ids;
 }
 
 }  // namespace predgen

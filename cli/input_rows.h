@@ -20,6 +20,10 @@ struct InputRow {
 /// What special tokens named in a raw prompt become.
 enum class SpecialText { kText, kTokens };
 
+/// Whether a raw prompt gets the special tokens that the tokenizer puts around plain text, such as
+/// <s> in front.
+enum class PromptFrame { kNone, kAsTokenizerAsks };
+
 /// JSONL, blank lines left out. UserError with the row number for malformed rows, and for a file
 /// without rows.
 std::vector<InputRow> read_input_rows(const std::filesystem::path& file);
@@ -32,6 +36,7 @@ TokenIds parse_token_ids(const std::string& text);
 
 /// The ids that the model reads: messages end with the generation prompt. `tokenizer` may be null
 /// for rows of token ids.
-TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special);
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special,
+                   PromptFrame frame);
 
 }  // namespace predgen

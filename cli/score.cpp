@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/input_rows.h"
@@ -17,8 +18,9 @@ namespace {
 
 struct ScoreOptions {
   ModelOptions model;
-  std::string token_ids, input, logits_file;
+  std::string token_ids, input, chat_template, logits_file;
   SpecialText special = SpecialText::kText;
+  PromptFrame frame = PromptFrame::kNone;
   bool json = false;
 };
 
@@ -36,10 +38,13 @@ std::vector<Row> read_rows(const ScoreOptions& options) {
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<Row> rows;
   for (const InputRow& row : read_input_rows(options.input)) {
-    if (!row.token_ids && !tokenizer) tokenizer = load_tokenizer(options.model.model);
+    if (!row.token_ids && !tokenizer) {
+      tokenizer = load_tokenizer(options.model.model, options.chat_template);
+    }
     // Unlike a prompt, a conversation that is scored does not end with the generation prompt.
     rows.push_back({row.number, row.messages ? tokenizer->render_chat(*row.messages, false)
-                                             : input_ids(row, tokenizer.get(), options.special)});
+                                             : input_ids(row, tokenizer.get(), options.special,
+                                                         options.frame)});
   }
   return rows;
 }
@@ -99,26 +104,58 @@ void print_row(const Row& row, const Score& score) {
   std::printf("\n");
 }
 
+/// Over all rows; NaN if no row has two tokens.
+double perplexity(const std::vector<Score>& scores) {
+  double total = 0.0, count = 0.0;
+  for (const Score& score : scores) {
+    for (const double logprob : score.logprobs) total += logprob;
+    count += static_cast<double>(score.logprobs.size());
+  }
+  return std::exp(-total / count);
+}
+
+/// What quantisation costs: the same rows by the same weights in bfloat16.
+void print_quantization_cost(ModelOptions options, const std::vector<Row>& rows,
+                             double quantized_perplexity) {
+  const std::string kind = std::exchange(options.quantize, "none");
+  options.dtype = "bf16";
+  const std::unique_ptr<Transformer> model = set_up_model(options);
+  std::vector<Score> scores;
+  for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo));
+  const double full = perplexity(scores);
+  std::printf("all rows: perplexity %.4f in %s, %.4f in bf16: %+.2f %%\n", quantized_perplexity,
+              kind.c_str(), full, 100 * (quantized_perplexity / full - 1));
+}
+
 void run_score(const ScoreOptions& options) {
   const c10::InferenceMode inference;
   const std::vector<Row> rows = read_rows(options);
   if (!options.logits_file.empty() && rows.size() != 1) {
     throw UserError("--logits: needs exactly one row, not {}", rows.size());
   }
-  const std::unique_ptr<Transformer> model = set_up_model(options.model);
+  std::unique_ptr<Transformer> model = set_up_model(options.model);
   for (const Row& row : rows) check_token_ids(row.ids, *model, fmt::format("row {}", row.number));
   Json results = Json::array();
+  std::vector<Score> scores;
   for (const Row& row : rows) {
     const bool keep = !options.logits_file.empty();
-    const Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo);
+    Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo);
     if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
     if (options.json) {
       results.push_back(to_json(row.ids, score));
     } else {
       print_row(row, score);
     }
+    scores.push_back({std::move(score.logprobs), {}});
   }
-  if (options.json) std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
+  if (options.json) {
+    std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
+  } else if (options.model.quantize != "none") {
+    model.reset();  // one model at a time
+    print_quantization_cost(options.model, rows, perplexity(scores));
+  } else if (rows.size() > 1) {
+    std::printf("all rows: perplexity %.4f\n", perplexity(scores));
+  }
 }
 
 }  // namespace
@@ -134,7 +171,11 @@ void add_score(CLI::App& app) {
   command->add_flag_callback(
       "--parse-special", [options] { options->special = SpecialText::kTokens; },
       "special tokens named in a prompt become their ids");
+  command->add_flag_callback(
+      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
+      "puts the tokenizer's own special tokens around a raw prompt, such as <s> in front");
   // For comparisons with other implementations.
+  add_chat_template(*command, options->chat_template);
   command->add_option("--logits", options->logits_file)->group("");
   command->footer("Example:\n  predgen score --model checkpoints/demo --token-ids 1,2,3 --json");
   command->callback([options] { run_score(*options); });

@@ -13,8 +13,9 @@ namespace predgen {
 namespace {
 
 struct TokenizeOptions {
-  std::string model, text, input, messages;
+  std::string model, text, input, messages, chat_template;
   bool json = false, parse_special = false;
+  PromptFrame frame = PromptFrame::kNone;
 };
 
 std::vector<InputRow> read_rows(const TokenizeOptions& options, const CLI::App& command) {
@@ -34,11 +35,11 @@ struct Result {
 };
 
 std::vector<Result> tokenize_rows(const std::vector<InputRow>& rows, const Tokenizer& tokenizer,
-                                  SpecialText special) {
+                                  SpecialText special, PromptFrame frame) {
   std::vector<Result> results;
   for (const InputRow& row : rows) {
     try {
-      Result result{.ids = input_ids(row, &tokenizer, special), .text = {}};
+      Result result{.ids = input_ids(row, &tokenizer, special, frame), .text = {}};
       result.text = replace_ill_formed_utf8(tokenizer.decode(result.ids));
       results.push_back(std::move(result));
     } catch (const UserError& error) {
@@ -61,7 +62,7 @@ void print_json(const std::vector<Result>& results) {
 void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer) {
   for (const Result& result : results) {
     for (const TokenId id : result.ids) {
-      const std::string piece = tokenizer.decode(TokenSpan(&id, 1), true);
+      const std::string piece = tokenizer.decode_next(TokenSpan(&id, 1), true);
       fmt::print("{:>8}  {}\n", id, Json(replace_ill_formed_utf8(piece)).dump());
     }
     fmt::print("{} tokens\n", result.ids.size());
@@ -70,9 +71,9 @@ void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer)
 
 void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
   const std::vector<InputRow> rows = read_rows(options, command);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
-  const std::vector<Result> results = tokenize_rows(
-      rows, *tokenizer, options.parse_special ? SpecialText::kTokens : SpecialText::kText);
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model, options.chat_template);
+  const SpecialText special = options.parse_special ? SpecialText::kTokens : SpecialText::kText;
+  const std::vector<Result> results = tokenize_rows(rows, *tokenizer, special, options.frame);
   if (options.json) {
     print_json(results);
   } else {
@@ -85,16 +86,21 @@ void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
 void add_tokenize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tokenize", "Text or a conversation to token ids");
   const auto options = std::make_shared<TokenizeOptions>();
-  command->add_option("--model", options->model, "Folder with tokenizer.json")->required();
+  command->add_option("--model", options->model, "Folder with tokenizer.json or tokenizer.model")
+      ->required();
   auto* input = command->add_option_group("input", "One of these")->require_option(1);
   input->add_option("--text", options->text, "Text; no special tokens are added");
   input->add_option("--input", options->input,
                     "JSONL file; each row has one of \"prompt\", \"messages\", \"token_ids\"");
   input->add_option("--messages", options->messages,
                     "JSON list of {role, content}; the generation prompt is included");
+  add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "Print one JSON document");
   command->add_flag("--parse-special", options->parse_special,
                     "Special tokens named in raw text become their ids");
+  command->add_flag_callback(
+      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
+      "Puts the tokenizer's own special tokens around raw text, such as <s> in front");
   command->footer(
       "Examples:\n"
       "  predgen tokenize --model checkpoints/demo --text \"Find me a table for two.\"\n"

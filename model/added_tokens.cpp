@@ -4,6 +4,8 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "model/regex.h"
+#include "model/utf8.h"
 
 namespace predgen {
 namespace {
@@ -18,27 +20,48 @@ AddedToken read_added_token(const Json& token, TokenId id, const std::string& wh
   };
   result.special = flag("special");
   result.normalized = flag("normalized");
-  for (const char* key : {"single_word", "lstrip", "rstrip"}) {
-    if (flag(key)) {
-      throw UserError("{}: added token \"{}\" has \"{}\", which is not supported", where,
-                      result.content, key);
-    }
-  }
+  result.single_word = flag("single_word");
+  result.lstrip = flag("lstrip");
+  result.rstrip = flag("rstrip");
   return result;
 }
 
-void add_or_check(std::vector<AddedToken>& tokens, AddedToken token, const std::string& where) {
-  const auto found = std::find_if(tokens.begin(), tokens.end(), [&](const AddedToken& other) {
-    return other.content == token.content;
-  });
-  if (found == tokens.end()) {
-    tokens.push_back(std::move(token));
-  } else if (found->id != token.id) {
-    throw UserError("{}: \"{}\" has id {} in tokenizer.json and id {} in tokenizer_config.json",
-                    where, token.content, found->id, token.id);
-  } else {
-    found->special = found->special || token.special;
+/// Unicode's word characters that are neither letters, marks nor digits.
+constexpr std::string_view kOtherWordCharacters =
+    R"(\p{Nl}\p{Pc}\x{200c}\x{200d}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+
+bool is_word_character(std::string_view character) {
+  static const Regex word(fmt::format(R"([\p{{L}}\p{{M}}\p{{Nd}}{}])", kOtherWordCharacters),
+                          Regex::Syntax::kPattern, "single_word");
+  Regex::Match match;
+  return word.find(character, 0, match);
+}
+
+bool stands_alone(std::string_view before, std::string_view after) {
+  size_t end = 0;
+  if (!after.empty()) next_character(after, end);
+  return (before.empty() || !is_word_character(before.substr(last_character(before)))) &&
+         (after.empty() || !is_word_character(after.substr(0, end)));
+}
+
+/// Where the white space at the end of `text` begins.
+size_t trailing_space(std::string_view text) {
+  while (!text.empty()) {
+    const size_t last = last_character(text);
+    size_t at = last;
+    if (!is_white_space(next_character(text, at))) break;
+    text = text.substr(0, last);
   }
+  return text.size();
+}
+
+/// Where the white space at the beginning of `text` ends.
+size_t leading_space(std::string_view text) {
+  size_t end = 0;
+  for (size_t at = 0; at < text.size(); end = at) {
+    if (!is_white_space(next_character(text, at))) break;
+  }
+  return end;
 }
 
 }  // namespace
@@ -47,12 +70,31 @@ bool AddedToken::is_control() const {
   return special || (content.size() > 2 && content.front() == '<' && content.back() == '>');
 }
 
+void add_token(std::vector<AddedToken>& tokens, AddedToken token, const std::string& where) {
+  if (token.id < 0 || token.id > INT32_MAX) {
+    throw UserError("{}: added token \"{}\" has the id {}", where, token.content, token.id);
+  }
+  const auto found = std::find_if(tokens.begin(), tokens.end(), [&](const AddedToken& other) {
+    return other.content == token.content;
+  });
+  if (found == tokens.end()) {
+    tokens.push_back(std::move(token));
+  } else if (found->id != token.id) {
+    throw UserError("{}: the added token \"{}\" has both the id {} and the id {}", where,
+                    token.content, found->id, token.id);
+  } else {
+    token.special = token.special || found->special;
+    *found = std::move(token);
+  }
+}
+
 std::vector<AddedToken> read_added_tokens(const Json& tokenizer, const Json& tokenizer_config,
                                           const std::string& where) {
   std::vector<AddedToken> tokens;
   if (tokenizer.contains("added_tokens") && !tokenizer["added_tokens"].is_null()) {
     for (const Json& token : json_get<Json>(tokenizer, "added_tokens", where)) {
-      tokens.push_back(read_added_token(token, json_get<TokenId>(token, "id", where), where));
+      add_token(tokens, read_added_token(token, json_get<TokenId>(token, "id", where), where),
+                where);
     }
   }
   if (tokenizer_config.contains("added_tokens_decoder")) {
@@ -62,12 +104,7 @@ std::vector<AddedToken> read_added_tokens(const Json& tokenizer, const Json& tok
       if (parsed.ec != std::errc() || parsed.ptr != key.data() + key.size()) {
         throw UserError("{}: added_tokens_decoder: \"{}\" is not an id", where, key);
       }
-      add_or_check(tokens, read_added_token(token, id, where), where);
-    }
-  }
-  for (const AddedToken& token : tokens) {
-    if (token.id < 0 || token.id > INT32_MAX) {
-      throw UserError("{}: added token \"{}\" has the id {}", where, token.content, token.id);
+      add_token(tokens, read_added_token(token, id, where), where);
     }
   }
   return tokens;
@@ -84,26 +121,34 @@ AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens) {
   }
 }
 
-void AddedTokenFinder::split(std::string_view text,
-                             const std::function<void(std::string_view)>& on_text,
-                             const std::function<void(TokenId)>& on_token) const {
-  size_t begin = 0, index = 0;
+const AddedToken* AddedTokenFinder::match(std::string_view text) const {
+  for (const AddedToken& token : by_first_byte_[static_cast<uint8_t>(text[0])]) {
+    if (text.starts_with(token.content)) return &token;
+  }
+  return nullptr;
+}
+
+void AddedTokenFinder::split(std::string_view text, const OnText& on_text, const OnToken& on_token,
+                             Control control, Flags flags) const {
+  const bool honours = flags == Flags::kHonour;
+  size_t begin = 0, index = 0;  // of what is not given out yet; of the search
   while (index < text.size()) {
-    const AddedToken* match = nullptr;
-    for (const AddedToken& token : by_first_byte_[static_cast<uint8_t>(text[index])]) {
-      if (text.substr(index).starts_with(token.content)) {
-        match = &token;
-        break;
-      }
-    }
-    if (!match) {
+    const AddedToken* token = match(text.substr(index));
+    if (!token) {
       ++index;
       continue;
     }
-    if (index > begin) on_text(text.substr(begin, index - begin));
-    on_token(match->id);
-    index += match->content.size();
-    begin = index;
+    size_t first = index, end = index + token->content.size();
+    index = end;  // a token that is passed over may not overlap with another one either
+    if (control == Control::kPassOver && token->is_control()) continue;
+    if (honours && token->single_word && !stands_alone(text.substr(0, first), text.substr(end))) {
+      continue;
+    }
+    if (honours && token->lstrip) first = std::max(trailing_space(text.substr(0, first)), begin);
+    if (honours && token->rstrip) end += leading_space(text.substr(end));
+    if (first > begin) on_text(text.substr(begin, first - begin));
+    on_token(token->id);
+    begin = end;
   }
   if (begin < text.size()) on_text(text.substr(begin));
 }

@@ -4,12 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace predgen {
 
-/// A compiled PCRE2 pattern over UTF-8 with Unicode character classes: those of the installed
-/// PCRE2, so letters newer than its Unicode (14 in version 10.42) count as symbols. Thread-safe.
+/// A compiled pattern over UTF-8, in the syntax of tokenizer.json (regex_syntax.h), or a literal.
+/// Thread-safe.
 class Regex {
  public:
   enum class Syntax { kPattern, kLiteral };
@@ -17,14 +16,17 @@ class Regex {
     size_t begin, end;  // bytes
   };
 
-  /// UserError naming `where` if the pattern cannot be compiled.
+  /// UserError naming `where` if the pattern cannot be compiled or matches the empty text.
   Regex(const std::string& pattern, Syntax syntax, const std::string& where);
   ~Regex();
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Every match from left to right, empty ones left out. `text` is well-formed UTF-8.
-  std::vector<Match> find_all(std::string_view text) const;
+  /// Finds the first match that begins at `start` or later. `text` is well-formed UTF-8.
+  bool find(std::string_view text, size_t start, Match& match) const;
+
+  /// `text` with every match replaced by `content`.
+  std::string replace_all(std::string_view text, std::string_view content) const;
 
  private:
   struct Code;

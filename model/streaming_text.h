@@ -21,6 +21,8 @@ class StreamingText {
 
  private:
   const Tokenizer* tokenizer_;
+  bool begun_ = false;
+  TokenIds first_;       // tokens so far, until they have text
   std::string pending_;  // fewer than four bytes of an unfinished character
   std::string text_;
 };

@@ -2,106 +2,56 @@
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 #include <variant>
 
 #include "core/error.h"
-#include "core/files.h"
-#include "core/hash.h"
 #include "core/json.h"
 #include "model/added_tokens.h"
-#include "model/byte_alphabet.h"
-#include "model/byte_level_bpe.h"
 #include "model/chat_template.h"
-#include "model/pretokenizer.h"
-#include "model/text_normalizer.h"
-#include "model/tokenizer_json.h"
+#include "model/json_text_model.h"
+#include "model/sentencepiece_model.h"
+#include "model/text_model.h"
+#include "model/tokenizer_files.h"
 #include "model/utf8.h"
 
 namespace predgen {
-namespace fs = std::filesystem;
-
 namespace {
-
-/// The files of the folder; absent ones are null.
-struct TokenizerFiles {
-  fs::path folder;
-  TokenizerJson tokenizer;
-  Json tokenizer_config, generation_config, config;
-  std::optional<std::string> chat_template;
-  std::string hash;
-};
-
-Json read_object_if_there(const fs::path& file) {
-  if (!fs::exists(file)) return {};
-  Json json = read_json(file);
-  if (!json.is_object()) throw UserError("{}: must hold a JSON object", file.string());
-  return json;
-}
-
-/// "chat_template" is the template, or a list of {name, template} of which "default" counts.
-std::optional<std::string> configured_template(const Json& config, const std::string& where) {
-  if (!config.contains("chat_template") || config["chat_template"].is_null()) return std::nullopt;
-  const Json& value = config["chat_template"];
-  if (!value.is_array()) return json_get<std::string>(config, "chat_template", where);
-  for (const Json& entry : value) {
-    if (json_get<std::string>(entry, "name", where) == "default") {
-      return json_get<std::string>(entry, "template", where);
-    }
-  }
-  fail_json_key("chat_template", where, "has no template named \"default\"");
-}
-
-TokenizerFiles read_files(const fs::path& folder) {
-  TokenizerFiles files;
-  files.folder = folder;
-  if (!fs::is_directory(folder)) throw UserError("{}: no such model folder", folder.string());
-  files.tokenizer = read_tokenizer_json(folder / "tokenizer.json");
-  files.tokenizer_config = read_object_if_there(folder / "tokenizer_config.json");
-  files.generation_config = read_object_if_there(folder / "generation_config.json");
-  files.config = read_object_if_there(folder / "config.json");
-  files.chat_template =
-      configured_template(files.tokenizer_config, (folder / "tokenizer_config.json").string());
-  const fs::path jinja = folder / "chat_template.jinja";
-  if (fs::exists(jinja)) files.chat_template = read_file(jinja);  // stronger, as in transformers
-  Hasher hasher;
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}) {
-    hasher.add(name);
-    if (fs::exists(folder / name)) hasher.add_file(folder / name);
-  }
-  files.hash = hasher.hex();
-  return files;
-}
-
-/// The text of a token that tokenizer_config.json names: "x" or {"content": "x"}.
-std::optional<std::string> named_token(const Json& config, const char* key,
-                                       const std::string& where) {
-  if (!config.contains(key) || config[key].is_null()) return std::nullopt;
-  if (config[key].is_object()) return json_get<std::string>(config[key], "content", where);
-  return json_get<std::string>(config, key, where);
-}
 
 class HuggingFaceTokenizer : public Tokenizer {
  public:
   explicit HuggingFaceTokenizer(const TokenizerFiles& files)
-      : where_((files.folder / "tokenizer.json").string()),
-        hash_(files.hash),
-        bpe_(files.tokenizer, where_),
-        normalizer_(files.tokenizer.fields.value("normalizer", Json()), where_),
-        pretokenizer_(files.tokenizer.fields.value("pre_tokenizer", Json()), where_) {
-    check_decoder(files.tokenizer.fields);
-    read_tokens(read_added_tokens(files.tokenizer.fields, files.tokenizer_config, where_));
-    read_chat_template(files);
+      : where_(files.path_of(files.tokenizer ? "tokenizer.json" : "tokenizer.model")),
+        hash_(files.hash) {
+    const std::vector<AddedToken> added = make_model(files);
+    read_tokens(added);
+    read_chat_template(files, added);
     read_stop_tokens(files);
+    read_text_frame(files);
   }
 
-  TokenIds encode(std::string_view text) const override { return encode_with(text_finders_, text); }
+  TokenIds encode(std::string_view text) const override {
+    TokenIds ids;
+    encode_text(text, TextPlace::kStart, Control::kPassOver, ids);
+    return ids;
+  }
 
   TokenIds encode_special(std::string_view text) const override {
-    return encode_with(special_finders_, text);
+    TokenIds ids;
+    encode_text(text, TextPlace::kStart, Control::kFind, ids);
+    return ids;
   }
 
+  const TextFrame& text_frame() const override { return text_frame_; }
+
   std::string decode(TokenSpan tokens, bool keep_special) const override {
+    std::string text = decode_next(tokens, keep_special);
+    size_t spaces = 0;
+    const size_t most = std::min(model_->num_dropped_spaces(), text.size());
+    while (spaces < most && text[spaces] == ' ') ++spaces;
+    return text.erase(0, spaces);
+  }
+
+  std::string decode_next(TokenSpan tokens, bool keep_special) const override {
     std::string text;
     for (const TokenId id : tokens) {
       if (id < 0 || id >= vocab_size() || !pieces_[static_cast<size_t>(id)].known) {
@@ -125,89 +75,130 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   const TokenIds& stop_tokens() const override { return stop_tokens_; }
+
+  std::optional<TokenId> answer_end() const override {
+    const bool has_end = chat_template_ && chat_template_->answers_follow_prompt();
+    return has_end ? chat_template_->end_token() : std::nullopt;
+  }
+
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   std::string content_hash() const override { return hash_; }
 
  private:
+  using Control = AddedTokenFinder::Control;
   struct Piece {
     std::string bytes;
     bool known = false, special = false;
   };
-  /// Added tokens are looked for twice: in the raw text, and in what normalisation made of it.
-  struct Finders {
-    AddedTokenFinder raw, normalized;
-  };
 
-  void check_decoder(const Json& tokenizer) const {
-    const Json decoder = json_get<Json>(tokenizer, "decoder", where_);
-    const std::string type =
-        decoder.is_null() ? "null" : json_get<std::string>(decoder, "type", where_);
-    if (type != "ByteLevel") {
-      throw UserError("{}: decoder type \"{}\" is not supported (ByteLevel)", where_, type);
+  /// Makes model_; returns the added tokens.
+  std::vector<AddedToken> make_model(const TokenizerFiles& files) {
+    std::vector<AddedToken> added;
+    if (files.tokenizer) {
+      added = read_added_tokens(files.tokenizer->fields, files.tokenizer_config, where_);
+      add_named_tokens(files, files.tokenizer->vocabulary, added);
+      std::vector<std::string> control;
+      for (const AddedToken& token : added) {
+        if (token.is_control()) control.push_back(token.content);
+      }
+      model_ = std::make_unique<JsonTextModel>(*files.tokenizer, control, where_);
+    } else {
+      auto model =
+          std::make_unique<SentencepieceModel>(*files.sentencepiece, files.tokenizer_config);
+      added = model->control_tokens();
+      for (AddedToken& token : read_added_tokens(Json(), files.tokenizer_config, where_)) {
+        add_token(added, std::move(token), where_);
+      }
+      add_named_tokens(files, model->vocabulary(), added);
+      model_ = std::move(model);
     }
+    return added;
   }
 
-  Finders make_finders(const std::vector<AddedToken>& tokens) const {
-    std::vector<AddedToken> raw, normalized;
-    for (AddedToken token : tokens) {
-      if (token.normalized) token.content = normalizer_.normalize(token.content);
-      (token.normalized ? normalized : raw).push_back(token);
+  /// Tokens of added_tokens.json, and those that tokenizer_config.json names: as in transformers
+  /// these are special wherever they come from.
+  void add_named_tokens(const TokenizerFiles& files, const StringMap<TokenId>& vocabulary,
+                        std::vector<AddedToken>& added) const {
+    const std::vector<std::string> names = files.special_tokens();
+    for (const auto& [content, id] : files.added_tokens.items()) {
+      const bool special = std::find(names.begin(), names.end(), content) != names.end();
+      add_token(added,
+                {.id = json_get<TokenId>(files.added_tokens, content.c_str(),
+                                         files.path_of("added_tokens.json")),
+                 .content = content,
+                 .special = special,
+                 .normalized = !special},
+                where_);
     }
-    return {AddedTokenFinder(raw), AddedTokenFinder(normalized)};
+    for (const std::string& name : names) {
+      const auto known = std::find_if(added.begin(), added.end(),
+                                      [&](const auto& token) { return token.content == name; });
+      if (known != added.end()) {
+        known->special = true;
+      } else if (const auto found = vocabulary.find(name); found != vocabulary.end()) {
+        add_token(added, {.id = found->second, .content = name, .special = true}, where_);
+      }  // A token without an id, like a pad_token that was never trained, occurs nowhere.
+    }
   }
 
   void set_piece(TokenId id, const std::string& token) {
     if (id >= vocab_size()) pieces_.resize(static_cast<size_t>(id) + 1);
     Piece& piece = pieces_[static_cast<size_t>(id)];
-    piece.bytes = bytes_of_letters(token).value_or(token);
+    piece.bytes = model_->text_of(token);
     piece.known = true;
   }
 
   void read_tokens(const std::vector<AddedToken>& added) {
-    pieces_.reserve(bpe_.vocabulary().size() + added.size());
-    for (const auto& [token, id] : bpe_.vocabulary()) set_piece(id, token);
-    std::vector<AddedToken> harmless;
-    for (const AddedToken& token : added) {
-      const auto spelled = bpe_.vocabulary().find(token.content);
-      if (spelled != bpe_.vocabulary().end() && spelled->second != token.id) {
+    pieces_.reserve(model_->vocabulary().size() + added.size());
+    for (const auto& [token, id] : model_->vocabulary()) set_piece(id, token);
+    std::vector<AddedToken> raw, normalized;
+    for (AddedToken token : added) {
+      const auto spelled = model_->vocabulary().find(token.content);
+      if (spelled != model_->vocabulary().end() && spelled->second != token.id) {
         throw UserError("{}: added token \"{}\" has id {}, but id {} in vocab", where_,
                         token.content, token.id, spelled->second);
       }
+      added_ids_.emplace(token.content, token.id);
+      if (token.normalized) token.content = model_->normalize(token.content);
       set_piece(token.id, token.content);
       pieces_[static_cast<size_t>(token.id)].special = token.special;
-      added_ids_.emplace(token.content, token.id);
-      if (!token.is_control()) harmless.push_back(token);
+      (token.normalized ? normalized : raw).push_back(token);
     }
-    text_finders_ = make_finders(harmless);
-    special_finders_ = make_finders(added);
+    raw_finder_ = AddedTokenFinder(raw);
+    normalized_finder_ = AddedTokenFinder(normalized);
   }
 
   TokenId token_id(const std::string& token, const std::string& where) const {
     if (const auto found = added_ids_.find(token); found != added_ids_.end()) return found->second;
-    const auto found = bpe_.vocabulary().find(token);
-    if (found == bpe_.vocabulary().end()) {
+    const auto found = model_->vocabulary().find(token);
+    if (found == model_->vocabulary().end()) {
       throw UserError("{}: the token \"{}\" is not in {}", where, token, where_);
     }
     return found->second;
   }
 
-  void read_chat_template(const TokenizerFiles& files) {
+  void read_chat_template(const TokenizerFiles& files, const std::vector<AddedToken>& added) {
     const std::string folder = files.folder.string();
     if (!files.chat_template) {
       chat_template_problem_ = fmt::format(
-          "{}: no chat_template in tokenizer_config.json and no chat_template.jinja", folder);
+          "{}: no chat_template in tokenizer_config.json and no chat_template.jinja; give one with "
+          "--chat-template FILE",
+          folder);
       return;
     }
-    try {  // an unknown template matters only to those who render chats
-      chat_template_ = ChatTemplate::recognise(*files.chat_template, folder);
+    ChatTemplate::Source source{.jinja = *files.chat_template,
+                                .where = fmt::format("{}: chat_template", files.chat_template_file),
+                                .today = ChatTemplate::today()};
+    for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                            "cls_token", "mask_token"}) {
+      if (const auto token = files.named_token(key)) {
+        source.special_tokens[key] = *token;
+      }
+    }
+    try {  // a template that cannot be run matters only to those who render chats
+      chat_template_.emplace(std::move(source), added);
     } catch (const UserError& error) {
       chat_template_problem_ = error.what();
-      return;
-    }
-    for (const ChatTemplate::Segment& segment : chat_template_->render({{"user", ""}}, true)) {
-      if (const auto* control = std::get_if<ChatTemplate::Control>(&segment)) {
-        token_id(control->token, folder + ": chat_template");
-      }
     }
   }
 
@@ -221,7 +212,7 @@ class HuggingFaceTokenizer : public Tokenizer {
     const auto add_ids = [&](const Json& config, const char* file) {
       const char* key = "eos_token_id";
       if (!config.contains(key) || config[key].is_null()) return;
-      const std::string where = (files.folder / file).string();
+      const std::string where = files.path_of(file);
       if (config[key].is_array()) {
         for (const TokenId id : json_get<TokenIds>(config, key, where)) add_stop_token(id);
       } else {
@@ -230,39 +221,57 @@ class HuggingFaceTokenizer : public Tokenizer {
     };
     add_ids(files.generation_config, "generation_config.json");
     add_ids(files.config, "config.json");
-    const std::string where = (files.folder / "tokenizer_config.json").string();
-    if (const auto token = named_token(files.tokenizer_config, "eos_token", where)) {
-      add_stop_token(token_id(*token, where));
+    if (const auto token = files.named_token("eos_token")) {
+      add_stop_token(token_id(*token, files.path_of("tokenizer_config.json")));
     }
-    if (chat_template_) add_stop_token(token_id(chat_template_->end_token(), where));
+    if (chat_template_ && chat_template_->end_token()) {
+      add_stop_token(*chat_template_->end_token());
+    }
   }
 
-  void encode_words(std::string_view text, TokenIds& ids) const {
-    const Pretokenizer::Words words = pretokenizer_.split(text);
-    for (const std::string_view word : words.pieces) bpe_.encode(word, ids);
+  void read_text_frame(const TokenizerFiles& files) {
+    if (files.tokenizer) {
+      text_frame_ =
+          read_post_processor(files.tokenizer->fields.value("post_processor", Json()), where_);
+      return;
+    }
+    const std::string where = files.path_of("tokenizer_config.json");
+    text_frame_ = read_added_ends(files.tokenizer_config, where, [&](const char* key) {
+      const auto token = files.named_token(key);
+      if (!token) fail_json_key(key, where, "is missing, but asked for");
+      return token_id(*token, where);
+    });
   }
 
-  TokenIds encode_with(const Finders& finders, std::string_view text) const {
+  /// Appends the ids. Added tokens are looked for twice: in the raw text, and in what normalisation
+  /// made of it.
+  void encode_text(std::string_view text, TextPlace place, Control control, TokenIds& ids) const {
     require_utf8(text, "text");
-    TokenIds ids;
     const auto add_id = [&](TokenId id) { ids.push_back(id); };
-    finders.raw.split(
+    const auto place_in = [](std::string_view part, std::string_view whole, TextPlace of_whole) {
+      return part.data() == whole.data() ? of_whole : TextPlace::kAfterToken;
+    };
+    raw_finder_.split(
         text,
         [&](std::string_view raw) {
-          finders.normalized.split(
-              normalizer_.normalize(raw),
-              [&](std::string_view normalized) { encode_words(normalized, ids); }, add_id);
+          const TextPlace raw_place = place_in(raw, text, place);
+          const std::string whole = model_->normalize(raw);
+          normalized_finder_.split(
+              whole,
+              [&](std::string_view part) {
+                model_->encode(part, place_in(part, whole, raw_place), ids);
+              },
+              add_id, control);
         },
-        add_id);
-    return ids;
+        add_id, control);
   }
 
   void append_segment(const ChatTemplate::Segment& segment, TokenIds& ids) const {
     if (const auto* control = std::get_if<ChatTemplate::Control>(&segment)) {
-      ids.push_back(token_id(control->token, where_));
+      ids.push_back(control->id);
     } else if (const auto* text = std::get_if<ChatTemplate::Text>(&segment)) {
-      const TokenIds encoded = encode(text->text);
-      ids.insert(ids.end(), encoded.begin(), encoded.end());
+      encode_text(text->text, ids.empty() ? TextPlace::kStart : TextPlace::kAfterToken,
+                  Control::kPassOver, ids);
     } else {
       // A generated answer may hold the token that stopped it; the template adds its own.
       TokenSpan answer = std::get<TokenIds>(segment);
@@ -274,12 +283,11 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   const std::string where_, hash_;
-  const ByteLevelBpe bpe_;
-  const TextNormalizer normalizer_;
-  const Pretokenizer pretokenizer_;
+  std::unique_ptr<const TextModel> model_;
   std::vector<Piece> pieces_;  // by id
   StringMap<TokenId> added_ids_;
-  Finders text_finders_, special_finders_;
+  AddedTokenFinder raw_finder_, normalized_finder_;
+  TextFrame text_frame_;
   std::optional<ChatTemplate> chat_template_;
   std::string chat_template_problem_;
   TokenIds stop_tokens_;
@@ -287,10 +295,10 @@ class HuggingFaceTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder) {
-  // Truncation, padding and the post-processor's special tokens are left out on purpose, as in
-  // transformers' add_special_tokens=False.
-  return std::make_unique<HuggingFaceTokenizer>(read_files(folder));
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder,
+                                          const std::filesystem::path& chat_template) {
+  // Truncation and padding are left out on purpose, as in transformers without these options.
+  return std::make_unique<HuggingFaceTokenizer>(TokenizerFiles::read(folder, chat_template));
 }
 
 }  // namespace predgen

@@ -48,4 +48,11 @@ TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
   return result;
 }
 
+Regex read_pattern(const Json& step, const std::string& where) {
+  const Json pattern = json_get<Json>(step, "pattern", where);
+  const bool is_regex = pattern.is_object() && pattern.contains("Regex");
+  return Regex(json_get<std::string>(pattern, is_regex ? "Regex" : "String", where),
+               is_regex ? Regex::Syntax::kPattern : Regex::Syntax::kLiteral, where);
+}
+
 }  // namespace predgen

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/json.h"
+#include "model/regex.h"
 #include "model/string_map.h"
 #include "model/token_ids.h"
 
@@ -16,5 +17,8 @@ struct TokenizerJson {
 
 /// UserError for a missing or malformed file, and for a "model" without usable "vocab".
 TokenizerJson read_tokenizer_json(const std::filesystem::path& file);
+
+/// The "pattern" of a step: {"Regex": ..} or {"String": ..}.
+Regex read_pattern(const Json& step, const std::string& where);
 
 }  // namespace predgen

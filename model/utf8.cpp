@@ -47,6 +47,31 @@ void require_utf8(std::string_view text, std::string_view what) {
   }
 }
 
+char32_t next_character(std::string_view text, size_t& at) {
+  const auto byte = [&](size_t index) { return static_cast<uint8_t>(text[at + index]); };
+  const uint8_t lead = byte(0);
+  const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  char32_t character = length == 1 ? lead : lead & (0xFFu >> (length + 1));
+  for (size_t index = 1; index < length; ++index) {
+    character = character << 6 | (byte(index) & 0x3Fu);
+  }
+  at += length;
+  return character;
+}
+
+size_t last_character(std::string_view text) {
+  size_t at = text.size() - 1;
+  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
+bool is_white_space(char32_t character) {
+  return (character >= 0x9 && character <= 0xD) || character == 0x20 || character == 0x85 ||
+         character == 0xA0 || character == 0x1680 || (character >= 0x2000 && character <= 0x200A) ||
+         character == 0x2028 || character == 0x2029 || character == 0x202F || character == 0x205F ||
+         character == 0x3000;
+}
+
 size_t complete_utf8_length(std::string_view text) {
   // A character that has only begun is at most three bytes long.
   for (size_t length = 1; length <= 3 && length <= text.size(); ++length) {

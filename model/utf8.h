@@ -9,6 +9,15 @@ namespace predgen {
 /// UserError with `what` and the first bad byte's offset if `text` is not well-formed UTF-8.
 void require_utf8(std::string_view text, std::string_view what);
 
+/// The character that begins at byte `at` of a well-formed `text`; moves `at` behind it.
+char32_t next_character(std::string_view text, size_t& at);
+
+/// Where the last character of a well-formed `text` begins; `text` is not empty.
+size_t last_character(std::string_view text);
+
+/// Unicode's White_Space.
+bool is_white_space(char32_t character);
+
 /// The length of `text` without the bytes of a last character that has only begun.
 size_t complete_utf8_length(std::string_view text);
 

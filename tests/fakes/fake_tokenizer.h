@@ -37,6 +37,11 @@ class FakeTokenizer : public Tokenizer {
     return text;
   }
 
+  std::string decode_next(TokenSpan tokens, bool keep_special = false) const override {
+    return decode(tokens, keep_special);
+  }
+  const TextFrame& text_frame() const override { return text_frame_; }
+
   TokenIds render_chat(const std::vector<Message>& messages,
                        bool add_generation_prompt = true) const override {
     if (messages.empty()) throw UserError("no messages");
@@ -52,6 +57,7 @@ class FakeTokenizer : public Tokenizer {
   }
 
   const TokenIds& stop_tokens() const override { return stop_tokens_; }
+  std::optional<TokenId> answer_end() const override { return kEnd; }
   int64_t vocab_size() const override { return kFirstWord + static_cast<int64_t>(words_.size()); }
   std::string content_hash() const override { return "fake"; }
 
@@ -94,6 +100,7 @@ class FakeTokenizer : public Tokenizer {
 
   std::vector<std::string> words_;
   TokenIds stop_tokens_{kEnd};
+  TextFrame text_frame_;
 };
 
 }  // namespace predgen

@@ -1,6 +1,6 @@
-"""Compares `predgen tokenize` with PyPI `tokenizers` and `transformers`, live.
+"""Compares `predgen tokenize` with PyPI `tokenizers` and `transformers`, live, on real texts.
 
-Real texts and the Qwen2 vocabulary come from the shared data folder (PREDGEN_SHARED). Every
+They and the Qwen2 vocabulary come from the shared data folder (PREDGEN_SHARED). Every
 comparison is also run against a tokenizer with one planted fault, which must be noticed.
 """
 
@@ -10,7 +10,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import unicodedata
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -18,7 +17,7 @@ SHARED = Path(os.environ.get("PREDGEN_SHARED", REPOSITORY.parent / "shared"))
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 DATA = SHARED / "data"
 QWEN2 = DATA / "tokenizers" / "qwen2"
-NUM_TEXTS, NUM_UNICODE, NUM_ID_ROWS = 2000, 500, 200
+NUM_TEXTS, NUM_ID_ROWS = 2000, 200
 
 CHAT_ML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
@@ -113,21 +112,6 @@ def draw_texts(generator):
     return texts + generator.sample(rest, NUM_TEXTS - len(texts))
 
 
-def random_unicode(generator):
-    """Strings that mix scripts, marks, white space and control characters."""
-    # Characters of Unicode 3.2 (and emoji): `tokenizers` normalises by a table of about Unicode 9,
-    # PCRE2 10.42 knows the letters of Unicode 14, so newer characters may differ.
-    old = unicodedata.ucd_3_2_0
-    assigned = [c for c in map(chr, range(1, 0x30000)) if old.category(c) not in ("Cn", "Cs")]
-    assigned += map(chr, range(0x1F300, 0x1F600))
-    tricky = "\r\n\t \u0085\u00a0\u180e\u200b\u2028\u3000\u0301\u0327\ufb01\u212b\u1100\u1161'\u017fstdmrevl<|>½²٣aZé中🙂\u200d\ufe0f"
-    strings = []
-    for _ in range(NUM_UNICODE):
-        pool = generator.choice([assigned, tricky, tricky + "abc 123"])
-        strings.append("".join(generator.choices(pool, k=generator.randint(1, 60))))
-    return strings
-
-
 def predgen_tokenize(folder, rows, *flags):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         for row in rows:
@@ -157,12 +141,6 @@ def compare_texts(folder, reference, texts, name):
     encoded = compare(f"{name}, encoded", texts, [row["token_ids"] for row in ours], ids)
     decoded = compare(f"{name}, decoded", texts, [row["text"] for row in ours], reference.decode_batch(ids))
     return encoded + decoded
-
-
-def check_texts(reference, texts, unicode_texts):
-    return compare_texts(QWEN2, reference, texts, "shared texts") + compare_texts(
-        QWEN2, reference, unicode_texts, "random Unicode"
-    )
 
 
 def check_vectors():
@@ -259,7 +237,7 @@ def main():
     texts = draw_texts(generator)
     with tempfile.TemporaryDirectory() as work:
         errors = check_vectors()
-        errors += check_texts(reference, texts, random_unicode(generator))
+        errors += compare_texts(QWEN2, reference, texts, "shared texts")
         errors += check_decoding(reference, generator)
         errors += check_special(reference, texts)
         errors += check_chats(generator, texts, Path(work))

@@ -1,11 +1,7 @@
-#include "model/byte_level_bpe.h"
+#include "model/tokenizer.h"
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
-#include "core/random.h"
-#include "model/tokenizer.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/tokenizer_folder.h"
 
@@ -13,118 +9,6 @@ namespace predgen {
 namespace {
 
 using Folder = TokenizerFolder;
-
-TokenIds encode(const Folder& folder, std::string_view text) {
-  return load_tokenizer(folder.write())->encode(text);
-}
-
-TEST(ByteLevelBpe, MergesTheLowestRankFirst) {
-  Folder folder;
-  EXPECT_EQ(encode(folder, "hello"), (TokenIds{Folder::kHell, 'o'}));
-  EXPECT_EQ(encode(folder, "abc"), (TokenIds{Folder::kAb, 'c'}));
-  EXPECT_EQ(encode(folder, " he"), (TokenIds{Folder::kSpaceHe}));
-  EXPECT_EQ(encode(folder, " hello"), (TokenIds{' ', Folder::kHell, 'o'}));
-  EXPECT_TRUE(encode(folder, "").empty());
-  Json& merges = folder.tokenizer["model"]["merges"];
-  std::swap(merges[3], merges[4]);
-  EXPECT_EQ(encode(folder, "abc"), (TokenIds{'a', Folder::kBc}));
-}
-
-TEST(ByteLevelBpe, ReadsMergesWrittenAsStrings) {
-  Folder folder;
-  folder.tokenizer["model"]["merges"] = {"l l", "h e"};
-  EXPECT_EQ(encode(folder, "hello"), (TokenIds{Folder::kHe, Folder::kLl, 'o'}));
-}
-
-TEST(ByteLevelBpe, NormalisesBeforeMerging) {
-  Folder folder;
-  EXPECT_EQ(encode(folder, "e\u0301"), (TokenIds{Folder::kEAcute}));
-  folder.tokenizer["normalizer"] = nullptr;
-  EXPECT_EQ(encode(folder, "e\u0301"), (TokenIds{'e', 0xCC, 0x81}));
-}
-
-TEST(ByteLevelBpe, IgnoreMergesTakesWholeWords) {
-  Folder folder;
-  folder.tokenizer["model"]["vocab"]["Ġhello"] = 300;
-  EXPECT_EQ(encode(folder, " hello"), (TokenIds{' ', Folder::kHell, 'o'}));
-  folder.tokenizer["model"]["ignore_merges"] = true;
-  EXPECT_EQ(encode(folder, " hello"), (TokenIds{300}));
-}
-
-using MergeIds = std::array<TokenId, 3>;  // left, right, merged; in the order of rank
-
-/// Merges the leftmost pair of the lowest rank; false if there is none.
-bool merge_once(TokenIds& ids, const std::vector<MergeIds>& merges) {
-  for (const auto& [left, right, merged] : merges) {
-    for (size_t index = 0; index + 1 < ids.size(); ++index) {
-      if (ids[index] != left || ids[index + 1] != right) continue;
-      ids[index] = merged;
-      ids.erase(ids.begin() + static_cast<int64_t>(index) + 1);
-      return true;
-    }
-  }
-  return false;
-}
-
-TEST(ByteLevelBpe, EqualsTheDefinitionOnRandomMergesAndWords) {
-  Random random(5, "bpe");
-  for (int round = 0; round < 20; ++round) {
-    Folder folder;
-    Json& model = folder.tokenizer["model"];
-    model["merges"] = Json::array();
-    std::vector<std::string> tokens{"a", "b", "c"};
-    std::vector<MergeIds> merges;
-    while (merges.size() < 25) {
-      const std::string left = tokens[random.below(tokens.size())];
-      const std::string right = tokens[random.below(tokens.size())];
-      if (model["vocab"].contains(left + right)) continue;
-      const auto id = static_cast<TokenId>(300 + merges.size());
-      merges.push_back(
-          {model["vocab"][left].get<TokenId>(), model["vocab"][right].get<TokenId>(), id});
-      model["vocab"][left + right] = id;
-      model["merges"].push_back(Json::array({left, right}));
-      tokens.push_back(left + right);
-    }
-    const auto tokenizer = load_tokenizer(folder.write());
-    for (int word = 0; word < 50; ++word) {
-      std::string text;
-      TokenIds bytes;
-      for (uint64_t length = 1 + random.below(100); length > 0; --length) {
-        text += static_cast<char>('a' + random.below(3));
-        bytes.push_back(text.back());
-      }
-      while (merge_once(bytes, merges)) {
-      }
-      EXPECT_EQ(tokenizer->encode(text), bytes) << text;
-    }
-  }
-}
-
-TEST(ByteLevelBpe, MergesAVeryLongWord) {
-  const Folder folder;
-  const TokenIds ids = encode(folder, std::string(400001, 'l'));
-  ASSERT_EQ(ids.size(), 200001u);
-  EXPECT_EQ(ids.front(), Folder::kLl);
-  EXPECT_EQ(ids.back(), 'l');
-}
-
-TEST(ByteLevelBpe, ThreadsShareATokenizer) {
-  const Folder folder;
-  const auto tokenizer = load_tokenizer(folder.write());
-  std::vector<TokenIds> results(4);
-  {
-    std::vector<std::jthread> threads;
-    for (TokenIds& result : results) {
-      threads.emplace_back([&result, &tokenizer] {
-        for (int word = 0; word < 2000; ++word) {
-          const TokenIds ids = tokenizer->encode("hell" + std::to_string(word % 97));
-          result.insert(result.end(), ids.begin(), ids.end());
-        }
-      });
-    }
-  }
-  for (const TokenIds& result : results) EXPECT_EQ(result, results[0]);
-}
 
 TEST(Tokenizer, SpecialTokensInTextAreText) {
   const Folder folder;
@@ -150,6 +34,108 @@ TEST(Tokenizer, AddedTokensThatArePlainTextAreFound) {
   EXPECT_EQ(tokenizer->encode("\u00C5"), (TokenIds{303}));
   EXPECT_EQ(tokenizer->encode("<tool_call>").size(), 10u);  // a control token in all but name
   EXPECT_EQ(tokenizer->encode_special("<tool_call>"), (TokenIds{300}));
+}
+
+TEST(Tokenizer, AddedTokensTakeSpacesOrStandAlone) {
+  Folder folder;
+  Json& added = folder.tokenizer["added_tokens"];
+  added.push_back({{"id", 300}, {"content", "[L]"}, {"lstrip", true}});
+  added.push_back({{"id", 301}, {"content", "[R]"}, {"rstrip", true}});
+  added.push_back({{"id", 302}, {"content", "bb"}, {"single_word", true}});
+  const auto tokenizer = load_tokenizer(folder.write());
+  EXPECT_EQ(tokenizer->encode("b \u3000[L] b"), (TokenIds{'b', 300, ' ', 'b'}));
+  EXPECT_EQ(tokenizer->encode("b [R] \n b"), (TokenIds{'b', ' ', 301, 'b'}));
+  EXPECT_EQ(tokenizer->encode("[R] [L]"), (TokenIds{301, 300}));
+  EXPECT_EQ(tokenizer->encode("bb,bb"), (TokenIds{302, ',', 302}));
+  EXPECT_EQ(tokenizer->encode("abb"), (TokenIds{Folder::kAb, 'b'}));
+  EXPECT_EQ(tokenizer->encode("1bb").back(), 'b');
+  EXPECT_EQ(tokenizer->encode("bb\u0301").front(), 'b');  // a mark is part of the word
+  // What is passed over may not give part of itself to another token.
+  added.push_back({{"id", 303}, {"content", "start|>x"}});
+  const TokenIds typed = load_tokenizer(folder.write())->encode("<|im_start|>x");
+  EXPECT_EQ(std::count(typed.begin(), typed.end(), 303), 0);
+}
+
+TEST(Tokenizer, FlagsOfTheConfigAreStronger) {
+  Folder folder;
+  folder.tokenizer["added_tokens"].push_back({{"id", 300}, {"content", "[X]"}, {"special", true}});
+  folder.config["added_tokens_decoder"]["300"] = {{"content", "[X]"}, {"rstrip", true}};
+  const auto tokenizer = load_tokenizer(folder.write());
+  EXPECT_EQ(tokenizer->encode_special("[X] a"), (TokenIds{300, 'a'}));
+  EXPECT_EQ(tokenizer->decode(TokenIds{300, 'a'}), "a");  // special in either file
+}
+
+TEST(Tokenizer, FramesTextAsThePostProcessorAsks) {
+  Folder folder;
+  EXPECT_TRUE(load_tokenizer(folder.write())->text_frame().before.empty());
+  folder.config["add_bos_token"] = true;  // counts for sentencepiece files only
+  folder.tokenizer["post_processor"] = Json::parse(R"({"type": "Sequence", "processors": [
+      {"type": "ByteLevel", "trim_offsets": false},
+      {"type": "TemplateProcessing",
+       "single": [{"SpecialToken": {"id": "<b>", "type_id": 0}}, {"Sequence": {"id": "A"}},
+                  {"SpecialToken": {"id": "<e>", "type_id": 0}}],
+       "special_tokens": {"<b>": {"id": "<b>", "ids": [264, 263]}, "<e>": {"ids": [265]}}}]})");
+  const TextFrame frame = load_tokenizer(folder.write())->text_frame();
+  EXPECT_EQ(frame.before, (TokenIds{264, 263}));
+  EXPECT_EQ(frame.after, (TokenIds{265}));
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("he"), (TokenIds{Folder::kHe}));
+}
+
+/// Characters, byte tokens and "▁" for a space, as sentencepiece vocabularies are written.
+struct LlamaFolder : Folder {
+  LlamaFolder() {
+    Json vocab = {{"<unk>", 0}, {"<s>", 1}, {"▁", 2}, {"h", 3}, {"i", 4}, {"▁h", 5}, {"▁hi", 6}};
+    for (int byte = 0; byte < 256; ++byte) vocab[fmt::format("<0x{:02X}>", byte)] = 10 + byte;
+    tokenizer["model"] = {{"type", "BPE"},
+                          {"vocab", vocab},
+                          {"merges", Json::parse(R"([["▁", "h"], ["▁h", "i"]])")},
+                          {"unk_token", "<unk>"},
+                          {"fuse_unk", true},
+                          {"byte_fallback", true}};
+    tokenizer["added_tokens"] = {{{"id", 1}, {"content", "<s>"}, {"special", true}}};
+    tokenizer["pre_tokenizer"] = {
+        {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}, {"split", false}};
+    tokenizer["decoder"] = Json::parse(R"({"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+      {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})");
+    tokenizer["normalizer"] = nullptr;
+    config = Json::object();
+  }
+};
+
+TEST(Tokenizer, FallsBackToBytes) {
+  const LlamaFolder folder;
+  const auto tokenizer = load_tokenizer(folder.write());
+  EXPECT_EQ(tokenizer->encode("hi hi"), (TokenIds{6, 6}));
+  EXPECT_EQ(tokenizer->encode("é"), (TokenIds{2, 10 + 0xC3, 10 + 0xA9}));
+  EXPECT_EQ(tokenizer->encode_special("hi<s>hi"), (TokenIds{6, 1, 3, 4}));
+  EXPECT_EQ(tokenizer->decode(TokenIds{6, 6, 10 + 0xC3, 10 + 0xA9}), "hi hié");
+}
+
+TEST(Tokenizer, TakesUnknownCharactersTogetherOrNot) {
+  LlamaFolder folder;
+  folder.tokenizer["model"]["byte_fallback"] = false;
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("hxyi"), (TokenIds{5, 0, 4}));
+  folder.tokenizer["model"]["fuse_unk"] = false;
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("hxyi"), (TokenIds{5, 0, 0, 4}));
+  folder.tokenizer["model"].erase("unk_token");
+  const auto tokenizer = load_tokenizer(folder.write());
+  expect_user_error([&] { tokenizer->encode("hxyi"); }, {"\"x\"", "unk_token"});
+}
+
+TEST(Tokenizer, TextGivesNoControlTokenByMerging) {
+  Folder folder;
+  folder.tokenizer["model"]["vocab"]["<s"] = 300;
+  folder.tokenizer["model"]["vocab"]["<s>"] = 301;
+  folder.tokenizer["model"]["merges"].push_back({"<", "s"});
+  folder.tokenizer["model"]["merges"].push_back({"<s", ">"});
+  folder.tokenizer["pre_tokenizer"]["pretokenizers"].erase(0);
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{301}));
+  folder.config["bos_token"] = "<s>";
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{300, '>'}));
+  folder.tokenizer["model"]["ignore_merges"] = true;
+  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{300, '>'}));
+  EXPECT_EQ(load_tokenizer(folder.write())->encode_special("<s>"), (TokenIds{301}));
 }
 
 TEST(Tokenizer, DecodesBytesAndSkipsSpecialTokens) {
@@ -228,7 +214,7 @@ const std::vector<Spoiled> kSpoiled = {
     {"NoVocab", [](Json& json) { json["model"].erase("vocab"); }, {"\"vocab\""}},
     {"NoMerges", [](Json& json) { json["model"].erase("merges"); }, {"\"merges\""}},
     {"NoDecoder", [](Json& json) { json.erase("decoder"); }, {"\"decoder\""}},
-    {"NoPreTokenizer", [](Json& json) { json.erase("pre_tokenizer"); }, {"pre_tokenizer"}},
+    {"NoPreTokenizer", [](Json& json) { json.erase("pre_tokenizer"); }, {"ByteLevel"}},
     {"OtherModel", [](Json& json) { json["model"]["type"] = "WordPiece"; }, {"WordPiece"}},
     {"OtherDecoder", [](Json& json) { json["decoder"]["type"] = "Metaspace"; }, {"Metaspace"}},
     {"OtherNormalizer",
@@ -236,15 +222,21 @@ const std::vector<Spoiled> kSpoiled = {
      {"normalizer", "Lowercase"}},
     {"OtherPreTokenizer",
      [](Json& json) {
-       json["pre_tokenizer"] = {{"type", "Digits"}};
+       json["pre_tokenizer"] = {{"type", "Punctuation"}};
      },
-     {"pre_tokenizer", "Digits"}},
+     {"pre_tokenizer", "Punctuation"}},
     {"NotByteLevel",
      [](Json& json) { json["pre_tokenizer"] = split("a", "Isolated"); },
      {"ByteLevel"}},
     {"OtherBehavior",
-     [](Json& json) { json["pre_tokenizer"] = split("a", "MergedWithNext"); },
-     {"MergedWithNext"}},
+     [](Json& json) { json["pre_tokenizer"] = split("a", "Sideways"); },
+     {"Sideways"}},
+    {"EmptyMatch",
+     [](Json& json) { json["pre_tokenizer"] = split("a*", "Isolated"); },
+     {"a*", "empty text"}},
+    {"ForeignPattern",
+     [](Json& json) { json["pre_tokenizer"] = split("a{1,3}+", "Isolated"); },
+     {"}+"}},
     {"BadPattern",
      [](Json& json) { json["pre_tokenizer"] = split("(", "Isolated"); },
      {"bad pattern"}},
@@ -260,9 +252,19 @@ const std::vector<Spoiled> kSpoiled = {
      },
      {"merges", "\"qq\""}},
     {"MergeOfOne", [](Json& json) { json["model"]["merges"][1] = {"q"}; }, {"merges", "[1]"}},
-    {"Lstrip",
-     [](Json& json) { json["added_tokens"][0]["lstrip"] = true; },
-     {"lstrip", "<|endoftext|>"}},
+    {"UnknownToken",
+     [](Json& json) { json["model"]["unk_token"] = "<unk>"; },
+     {"unk_token", "<unk>"}},
+    {"PostProcessor",
+     [](Json& json) {
+       json["post_processor"] = {{"type", "Other"}};
+     },
+     {"post_processor", "Other"}},
+    {"DecoderStep",
+     [](Json& json) {
+       json["decoder"] = {{"type", "Sequence"}, {"decoders", {{{"type", "WordPiece"}}}}};
+     },
+     {"decoder", "WordPiece"}},
     {"AddedWithOtherId",
      [](Json& json) { json["added_tokens"][0]["content"] = "he"; },
      {"added token \"he\"", "263", "256"}},
@@ -283,7 +285,8 @@ TEST(Tokenizer, RefusesBrokenFiles) {
   folder.write_file("tokenizer.json", "[]");
   expect_user_error([&] { load_tokenizer(path); }, {"tokenizer.json", "object"});
   std::filesystem::remove(path / "tokenizer.json");
-  expect_user_error([&] { load_tokenizer(path); }, {"tokenizer.json", "no such file"});
+  expect_user_error([&] { load_tokenizer(path); },
+                    {"tokenizer.json", "no such file", "tokenizer.model"});
   expect_user_error([&] { load_tokenizer(path / "absent"); }, {"absent", "no such model folder"});
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// What a sentencepiece model file says beyond its pieces; the library does not tell.
+struct SentencepieceSpec {
+  bool adds_space_in_front = true;  // normalizer_spec.add_dummy_prefix
+
+  /// UserError naming `where` for a damaged file, and for options that change how text comes back
+  /// and that no model of the known families has.
+  static SentencepieceSpec read(std::string_view model, const std::string& where);
+};
+
+/// `model` with normalizer_spec.add_dummy_prefix off.
+std::string without_space_in_front(std::string_view model);
+
+}  // namespace predgen
