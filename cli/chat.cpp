@@ -43,7 +43,7 @@ struct ChatOptions {
   ModelOptions model;
   std::string verifier = "greedy", decoder = "ar", system_prompt = "none";
   int64_t top_k = 3, max_new_tokens = 256, max_context = 8192;
-  std::string tts = "none", voice = "en-us", audio_out = "play", transcripts;
+  std::string tts = "none", voice = "en-us", audio_out = "play", transcripts, chat_template;
   bool json = false;
 };
 
@@ -89,7 +89,8 @@ void chat(const ChatOptions& options) {
   const bool speculates = options.verifier != "off";
   const auto verifier =
       make_verifier({.name = speculates ? options.verifier : "greedy", .top_k = options.top_k});
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model.model);
+  const std::unique_ptr<Tokenizer> tokenizer =
+      load_tokenizer(options.model.model, options.chat_template);
   const std::unique_ptr<Transformer> model = set_up_model(options.model);
   const auto generator = make_generator({.name = options.decoder}, *model);
 
@@ -157,6 +158,7 @@ void add_chat(CLI::App& app) {
       ->add_option("--system-prompt", options->system_prompt,
                    "none, table3 (the paper's) or a text")
       ->capture_default_str();
+  add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "One JSON document on stdout, at the end");
   command->callback([options] { chat(*options); });
 }

@@ -13,6 +13,7 @@ using AddCommand = void (*)(CLI::App& app);
 
 void add_chat(CLI::App& app);
 void add_data(CLI::App& app);  // build, trajectories, show
+void add_doctor(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
@@ -21,12 +22,15 @@ void add_tokenize(CLI::App& app);
 void add_train(CLI::App& app);
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
-/// --threads.
+/// --quantize, --threads.
 struct ModelOptions {
-  std::string model, adapter, device = "auto", dtype = "auto";
+  std::string model, adapter, device = "auto", dtype = "auto", quantize = "none";
   int threads = 0;  // 0: LibTorch's own choice
   void add_to(CLI::App& command);
 };
+
+/// --chat-template FILE of every command that renders conversations.
+void add_chat_template(CLI::App& command, std::string& file);
 
 /// --config FILE and key.sub=value overrides.
 struct ConfigOptions {

@@ -18,7 +18,7 @@ void run_build(const BuildOptions& options) {
   BuildConfig config = BuildConfig::read(reader);
   reader.finish();
   config.skip_bad_rows |= options.skip_bad_rows;
-  const auto tokenizer = load_tokenizer(config.tokenizer);
+  const auto tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
   const BuildResult result = build_dataset(config, *tokenizer);
   const Json& manifest = result.manifest;
   if (options.json) {

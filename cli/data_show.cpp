@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command.h"
 #include "cli/data_command.h"
 #include "core/error.h"
 #include "data/dataset_store.h"
@@ -12,7 +13,7 @@ namespace predgen {
 namespace {
 
 struct ShowOptions {
-  std::string store, tokenizer;
+  std::string store, tokenizer, chat_template;
   int64_t num_rows = 5;
   bool json = false;
 };
@@ -65,7 +66,7 @@ Json summary(const DatasetReader& dataset) {
 /// One token as readable text; parts of UTF-8 characters and control characters as escapes.
 std::string piece(const Tokenizer* tokenizer, TokenId token) {
   if (tokenizer == nullptr) return std::to_string(token);
-  const std::string text = tokenizer->decode(TokenSpan(&token, 1), /*keep_special=*/true);
+  const std::string text = tokenizer->decode_next(TokenSpan(&token, 1), /*keep_special=*/true);
   const std::string quoted =
       Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
@@ -113,7 +114,7 @@ void print_row(const Tokenizer* tokenizer, const Record& record, int64_t index) 
 
 void run_show(const ShowOptions& options) {
   const auto dataset = open_dataset(options.store);
-  const auto tokenizer = options.tokenizer.empty() ? nullptr : load_tokenizer(options.tokenizer);
+  const auto tokenizer = options.tokenizer.empty() ? nullptr : load_tokenizer(options.tokenizer, options.chat_template);
   if (tokenizer) {
     const Json& recipe = dataset->manifest().at("recipe");
     if (recipe.contains("tokenizer") && recipe.at("tokenizer") != tokenizer->content_hash()) {
@@ -144,6 +145,7 @@ void add_data_show(CLI::App& data) {
   CLI::App* command = data.add_subcommand("show", "What a dataset holds");
   command->add_option("store", options->store, "dataset folder")->required();
   command->add_option("--tokenizer", options->tokenizer, "model folder: shows text beside ids");
+  add_chat_template(*command, options->chat_template);
   command->add_option("-n,--n", options->num_rows, "rows to show")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

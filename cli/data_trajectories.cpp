@@ -21,7 +21,7 @@ void run_trajectories(const TrajectoryOptions& options) {
   const TrajectoryConfig config = TrajectoryConfig::read(reader);
   reader.finish();
   const c10::InferenceMode inference;
-  const auto tokenizer = load_tokenizer(config.model);
+  const auto tokenizer = load_tokenizer(config.model, config.chat_template);
   ModelOptions model_options;
   model_options.model = config.model.string();
   model_options.adapter = config.adapter.string();

@@ -49,8 +49,10 @@ Json evaluate(const EvalConfig& config, const std::string& resolved) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
   const TurnSet turns = load_turns(config.turns);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model);
-  const LoadOptions load{.device = config.device, .dtype = config.dtype};
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
+  const LoadOptions load{.device = config.device,
+                         .dtype = config.dtype,
+                         .quantization = parse_quantization(config.quantize)};
   const std::unique_ptr<Transformer> base = load_model(config.model, {}, load);
   const std::unique_ptr<Transformer> adapted =
       wants_adapter(config) ? load_model(config.model, config.adapter, load) : nullptr;

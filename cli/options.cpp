@@ -7,7 +7,13 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--adapter", adapter, "PEFT adapter folder");
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();
+  command.add_option("--quantize", quantize, "linear layers in 8 or 4 bits: none, int8 or int4")
+      ->capture_default_str();
   command.add_option("--threads", threads, "CPU threads; 0: all cores")->capture_default_str();
+}
+
+void add_chat_template(CLI::App& command, std::string& file) {
+  command.add_option("--chat-template", file, "Jinja file to use instead of the model's template");
 }
 
 void ConfigOptions::add_to(CLI::App& command) {

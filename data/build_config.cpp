@@ -34,6 +34,7 @@ BuildConfig BuildConfig::read(ConfigReader& reader) {
   BuildConfig config;
   reader.required("sources", config.sources);
   reader.required("tokenizer", config.tokenizer);
+  reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);
   reader.optional("seed", config.seed, int64_t{0}, kMany);
   reader.choice("law", config.law, kLaws);

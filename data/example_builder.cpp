@@ -77,28 +77,32 @@ std::vector<Message> ExampleBuilder::first_messages(const CorpusConversation& co
   return messages;
 }
 
-/// `messages` ends in an answer with its ids: adds what the template puts before it, the answer
-/// and its stop token behind record.tokens, and the mask of the last two.
+/// `messages` ends in an answer with its ids: makes record.tokens what the template puts before it,
+/// the answer and its stop token, and lengthens the mask by the prompt and the last two. The whole
+/// is not rendered: some templates say something else before an answer that is there already.
 void ExampleBuilder::append_target(const std::vector<Message>& messages, Record& record) const {
   const TokenIds& answer = messages.back().ids;
-  const TokenIds prompt = tokenizer_.render_chat({messages.begin(), messages.end() - 1},
-                                                 /*add_generation_prompt=*/true);
-  const TokenIds all = tokenizer_.render_chat(messages, /*add_generation_prompt=*/false);
-  const size_t end = prompt.size() + answer.size();
-  const TokenIds& stops = tokenizer_.stop_tokens();
-  if (all.size() <= end || !std::equal(prompt.begin(), prompt.end(), all.begin()) ||
-      !std::equal(answer.begin(), answer.end(),
-                  all.begin() + static_cast<int64_t>(prompt.size())) ||
-      std::find(stops.begin(), stops.end(), all[end]) == stops.end()) {
-    throw UserError("the tokenizer's chat template does not end an answer with a stop token");
+  const std::optional<TokenId> end = tokenizer_.answer_end();
+  if (!end) {
+    throw UserError(
+        "the chat template does not have one token behind an answer, or its answers do "
+        "not stand behind its generation prompt");
   }
-  PREDGEN_CHECK(record.tokens.size() <= prompt.size() &&
-                    std::equal(record.tokens.begin(), record.tokens.end(), prompt.begin()),
-                "the chat template changed its history");
-  record.tokens.assign(all.begin(), all.begin() + static_cast<int64_t>(end) + 1);
-  record.loss_mask.resize(prompt.size(), 0);
-  record.loss_mask.resize(record.tokens.size(), 1);
+  TokenIds prompt = tokenizer_.render_chat({messages.begin(), messages.end() - 1},
+                                           /*add_generation_prompt=*/true);
+  if (record.tokens.size() > prompt.size() ||
+      !std::equal(record.tokens.begin(), record.tokens.end(), prompt.begin())) {
+    throw UserError(
+        "the chat template changes earlier turns (some move the system message to the "
+        "last question), so not every answer can be a target; use the law \"truncated\""
+        ", or no system message");
+  }
   record.prompt_length = static_cast<int64_t>(prompt.size());
+  record.loss_mask.resize(prompt.size(), 0);
+  record.tokens = std::move(prompt);
+  record.tokens.insert(record.tokens.end(), answer.begin(), answer.end());
+  record.tokens.push_back(*end);
+  record.loss_mask.resize(record.tokens.size(), 1);
 }
 
 Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random random) const {

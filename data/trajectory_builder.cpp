@@ -183,6 +183,7 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   reader.required("dataset", config.dataset);
   reader.required("model", config.model);
   reader.optional("adapter", config.adapter);
+  reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);

@@ -18,6 +18,7 @@ enum class ArLabels { kDataset, kFixedPoint };
 /// configs/data/*_trajectories.yaml.
 struct TrajectoryConfig {
   std::filesystem::path dataset, model, adapter, output;
+  std::filesystem::path chat_template;  // what the dataset was built with, if not the model's
   std::string device = "auto", dtype = "auto";
   int64_t seed = 0;
   int64_t block_size = 16;

@@ -10,6 +10,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   EvalConfig config;
   reader.required("model", config.model);
   reader.optional("adapter", config.adapter);
+  reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);
   reader.optional("methods", config.methods);
   reader.optional("system_prompt", config.system_prompt);
@@ -49,6 +50,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
 
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);
+  reader.optional("quantize", config.quantize);
   reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
 
   if (config.methods.empty()) reader.problem("methods", "name at least one");

@@ -17,6 +17,7 @@ enum class EvalVoice { kNone, kEspeak };
 /// Everything that configs/eval/*.yaml may say.
 struct EvalConfig {
   std::filesystem::path model, adapter;  // adapter: only for the methods that use it
+  std::filesystem::path chat_template;   // instead of the model's
   std::filesystem::path output;          // only the files that eval writes are replaced
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
@@ -33,7 +34,7 @@ struct EvalConfig {
   TurnConfig turn;  // `work` is the method's
   int64_t jacobi_block_size = 16;
 
-  std::string device = "auto", dtype = "auto";
+  std::string device = "auto", dtype = "auto", quantize = "none";
   int64_t threads = 0;
 };
 

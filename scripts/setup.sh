@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what predgen needs: Debian packages and a Python environment whose wheels carry LibTorch
-# and Arrow. Does nothing when that is done. Prints the environment's python as its only line on
-# stdout; everything else goes to stderr.
+# Installs what predgen needs: Debian packages, and a Python environment whose wheels carry LibTorch
+# and Arrow, with the source of a Jinja engine in it. Does nothing when that is done. Prints the
+# environment's python as its only line on stdout; everything else goes to stderr.
 #
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
@@ -53,7 +53,7 @@ fi
 packages=(
   build-essential cmake ninja-build ccache git ca-certificates pkg-config python3 python3-venv
   libhdf5-dev libyaml-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev
-  libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
+  libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libsentencepiece-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
   libespeak-ng-dev espeak-ng-data libsndfile1-dev portaudio19-dev
 )
 if command -v dpkg-query >/dev/null; then
@@ -100,6 +100,7 @@ key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; unam
   sha256sum | cut -c1-12)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
+jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
 
 install() {  # install FILE..: requirement files into the environment
   local file arguments=()
@@ -109,7 +110,7 @@ install() {  # install FILE..: requirement files into the environment
 }
 have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 
-if ! have DONE || { [ $with_tests = 1 ] && ! have DONE-tests; }; then
+if ! have DONE || ! have $jinja || { [ $with_tests = 1 ] && ! have DONE-tests; }; then
   mkdir -p "$cache" || die "cannot write to $cache; set XDG_CACHE_HOME to a folder of yours"
   exec 9>"$env.lock"
   flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
@@ -121,6 +122,11 @@ if ! have DONE || { [ $with_tests = 1 ] && ! have DONE-tests; }; then
     "$python" -m venv "$env" >&2
     install "$effective"
     touch "$env/DONE"
+  fi
+  if ! have $jinja; then
+    say "adding the Jinja engine (downloads 77 MB, keeps 1 MB)"
+    "$env/bin/python" "$root/scripts/fetch_jinja.py" "$env/$jinja" >&2 ||
+      die "no Jinja engine (is there a network?). Run this script again when there is"
   fi
   if [ $with_tests = 1 ] && ! have DONE-tests; then
     say "adding the Python packages of the tests"

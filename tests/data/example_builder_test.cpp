@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tokenizer.h"
 
 namespace predgen {
@@ -111,6 +112,36 @@ TEST(ExampleBuilder, SystemPrompts) {
   EXPECT_EQ(first("Be brief.").find("<system>Be brief.<end><user>"), 0u);
   EXPECT_EQ(first("table3").find("<system>The instruction provided by the user may be truncated."),
             0u);
+}
+
+/// As Mistral's templates: the system message goes to the last user message, and nowhere if an
+/// answer follows.
+class MovingTokenizer : public FakeTokenizer {
+ public:
+  TokenIds render_chat(const std::vector<Message>& messages, bool prompt) const override {
+    std::vector<Message> moved(messages.begin() + 1, messages.end());
+    if (moved.back().role == "user") moved.back().content.insert(0, messages.front().content);
+    return FakeTokenizer::render_chat(moved, prompt);
+  }
+};
+
+class EndlessTokenizer : public FakeTokenizer {
+ public:
+  std::optional<TokenId> answer_end() const override { return std::nullopt; }
+};
+
+TEST(ExampleBuilder, TemplatesThatChangeTheirHistory) {
+  const MovingTokenizer moving;
+  const ExampleBuilder builder(moving, "S");
+  const CorpusConversation one = conversation({"ab", "cd"});
+  EXPECT_EQ(builder.whole(one).tokens, (TokenIds{kU, 'S', 'a', 'b', kE, kA, 'c', 'd', kE}));
+  expect_user_error(
+      [&] {
+        builder.whole(conversation({"ab", "cd", "ef", "gh"}));
+      },
+      {"chat template", "truncated"});
+  const EndlessTokenizer endless;
+  expect_user_error([&] { ExampleBuilder(endless, "none").whole(one); }, {"chat template"});
 }
 
 TEST(CheckConversation, NamesTheRule) {

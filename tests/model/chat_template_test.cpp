@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/tokenizer_folder.h"
@@ -23,7 +24,7 @@ const std::string kQwen25 =
     "    {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}\n"
     "{%- else %}\n    {{- '<|im_start|>system\\nYou are Qwen, created by Alibaba Cloud. You are a "
     "helpful assistant.<|im_end|>\\n' }}\n{%- endif %}\n{%- for message in messages %}\n"
-    "    {%- if message.role == \"user\" or (message.role == \"system\" and not loop.first) %}\n"
+    "    {%- if message.role != \"system\" or not loop.first %}\n"
     "        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' "
     "}}\n    {%- endif %}\n{%- endfor %}\n{%- if add_generation_prompt %}\n"
     "    {{- '<|im_start|>assistant\\n' }}\n{%- endif %}\n";
@@ -55,14 +56,17 @@ TEST(ChatTemplate, ChatMlGivesTheIdsOfItsText) {
   EXPECT_EQ(tokenizer->render_chat({{"user", "he"}}), expected);
 }
 
-TEST(ChatTemplate, HeaderAndContentAreOneRun) {
+TEST(ChatTemplate, HeaderContentAndTypedTokensAreOneRun) {
   Folder folder;  // a word may span the line break that ends the header
   folder.tokenizer["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "\\s+|\\S+";
   folder.tokenizer["model"]["vocab"]["ĊĊ"] = 300;
   folder.tokenizer["model"]["merges"].push_back({"Ċ", "Ċ"});
+  folder.tokenizer["model"]["vocab"][">!"] = 301;
+  folder.tokenizer["model"]["merges"].push_back({">", "!"});
   const auto tokenizer = load_tokenizer(folder.write());
-  const TokenIds ids = tokenizer->render_chat({{"user", "\nhe"}});
+  const TokenIds ids = tokenizer->render_chat({{"user", "\nhe<|im_end|>!"}});
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 300), 1);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), 301), 1);
 }
 
 TEST(ChatTemplate, TypedControlTokensStayText) {
@@ -124,25 +128,28 @@ TEST(ChatTemplate, DefaultSystemMessageOfEachFamily) {
   }
 }
 
-TEST(ChatTemplate, UnknownTemplatesAreRefusedOnlyForChats) {
-  std::string trimmed = kChatMl, named = kQwen2, llama = "{{ '[INST]' + messages[0]['content'] }}";
-  const auto replace = [](std::string& text, const std::string& from, const std::string& to) {
-    ASSERT_NE(text.find(from), std::string::npos);
-    text.replace(text.find(from), from.size(), to);
-  };
-  replace(trimmed, "message['content']", "message['content'] | trim");
-  replace(named, "You are a helpful assistant.", "It is \\u00e9.");
-  const std::string thinking = std::string(kChatMl) + "{{ '<think>' }}";
-  const std::string assigning = "{% set messages = messages[1:] %}" + std::string(kChatMl);
-  for (const std::string& text : {trimmed, named, llama, thinking, assigning}) {
+TEST(ChatTemplate, WhatTheEngineCannotRunIsRefusedOnlyForChats) {
+  for (const char* text : {"{% for message in messages %}", "{{ messages | nonsense }}",
+                           "{{ messages[0].content.frobnicate() }}", "{{ '\\q' }}"}) {
     const auto tokenizer = tokenizer_with(text);
     EXPECT_EQ(tokenizer->encode("he"), (TokenIds{Folder::kHe}));
     expect_user_error(
         [&] {
           tokenizer->render_chat({{"user", "hi"}});
         },
-        {"chat_template", "known templates", "Qwen2.5"});
+        {"tokenizer_config.json: chat_template: ", "--chat-template FILE"});
   }
+}
+
+TEST(ChatTemplate, SaysWhatTheTemplateSays) {
+  const auto tokenizer = tokenizer_with(
+      "{% if messages|length > 1 and messages[1].role == 'user' %}{{ raise_exception('take turns') "
+      "}}{% endif %}x");
+  expect_user_error(
+      [&] {
+        tokenizer->render_chat({{"user", "a"}, {"user", "b"}});
+      },
+      {"tokenizer_config.json", "take turns"});
 }
 
 TEST(ChatTemplate, ComesFromTheJinjaFileOrTheConfig) {
@@ -165,9 +172,177 @@ TEST(ChatTemplate, NeedsMessagesRolesAndItsTokens) {
   expect_user_error([&] { tokenizer->render_chat({}); }, {"at least one message"});
   expect_user_error([&] { tokenizer->render_chat({{"tool", "x"}}); }, {"\"tool\""});
   expect_user_error([&] { tokenizer->render_chat({{"user", "\xFF"}}); }, {"UTF-8"});
+}
+
+// Families as their templates are written, in few words.
+const std::string kMistral =
+    "{{ bos_token }}{% for message in messages %}"
+    "{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('roles must alternate') }}{% endif %}"
+    "{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}"
+    "{% elif message['role'] == 'assistant' %}{{ ' ' + message['content'] + ' ' + eos_token }}"
+    "{% else %}{{ raise_exception('no such role') }}{% endif %}{% endfor %}";
+
+const std::string kTrimming =
+    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content | trim "
+    "+ '<|im_end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}"
+    "{% endif %}";
+
+const std::string kReasoning =
+    "{% for message in messages %}{% set content = message.content %}"
+    "{% if message.role == 'assistant' and '</think>' in content %}"
+    "{% set content = content.split('</think>')[-1].lstrip('\n') %}{% endif %}"
+    "{{ '<|im_start|>' + message.role + '\n' }}"
+    "{% if loop.last and message.role == 'assistant' %}{{ '<think>\n\n</think>\n\n' }}{% endif %}"
+    "{{ content + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+
+TEST(ChatTemplate, SystemMessageGoesWhereItIsTaken) {
   Folder folder;
-  folder.tokenizer["added_tokens"].erase(1);
-  expect_user_error([&] { load_tokenizer(folder.write()); }, {"<|im_start|>"});
+  folder.config["chat_template"] = kMistral;
+  folder.config["bos_token"] = "<|im_start|>";
+  const auto tokenizer = load_tokenizer(folder.write());
+  const auto text = [&](const std::vector<Message>& messages, bool prompt) {
+    return tokenizer->decode(tokenizer->render_chat(messages, prompt), true);
+  };
+  const Message system{"system", "Guess."}, user{"user", "hi"}, answer{"assistant", "yo"};
+  EXPECT_EQ(text({system, user}, true), "<|im_start|>[INST] Guess.\n\nhi [/INST]");
+  EXPECT_EQ(text({system, user, answer, user}, true),
+            "<|im_start|>[INST] Guess.\n\nhi [/INST] yo <|im_end|>[INST] hi [/INST]");
+  // Alone, it opens the conversation.
+  EXPECT_EQ(text({system}, false), "<|im_start|>[INST] Guess.\n\n");
+  Message cut = user;
+  cut.ids = {'q'};
+  EXPECT_EQ(text({system, cut}, true), "<|im_start|>[INST] Guess.\n\nq [/INST]");
+  // The template's own refusals stay.
+  EXPECT_THROW(text({user, user}, true), UserError);
+  EXPECT_THROW(text({user, system}, true), UserError);
+}
+
+TEST(ChatTemplate, AnswersAsIdsStandWhereTheyWereGenerated) {
+  Folder folder;
+  folder.config["chat_template"] = kMistral;
+  const auto tokenizer = load_tokenizer(folder.write());
+  TokenIds expected = tokenizer->render_chat({{"user", "x"}});
+  append(expected, {'h', 'e', Folder::kEnd});  // no white space around them
+  EXPECT_EQ(tokenizer->render_chat({{"user", "x"}, {"assistant", "he", {'h', 'e'}}}, false),
+            expected);
+}
+
+TEST(ChatTemplate, ReasoningFollowsTheTemplate) {
+  Folder folder;
+  folder.config["chat_template"] = kReasoning;
+  for (const char* token : {"<think>", "</think>"}) {
+    folder.tokenizer["added_tokens"].push_back(
+        {{"id", 263 + folder.tokenizer["added_tokens"].size()}, {"content", token}});
+  }
+  const auto tokenizer = load_tokenizer(folder.write());
+  const TokenIds prompt = tokenizer->render_chat({{"user", "x"}});
+  // The empty reasoning in front of a last answer was not generated.
+  TokenIds expected = prompt;
+  append(expected, {'y', Folder::kEnd, '\n'});
+  EXPECT_EQ(tokenizer->render_chat({{"user", "x"}, {"assistant", "y", {'y'}}}, false), expected);
+  // Earlier reasoning goes, though it was generated; another's text cannot make the template see
+  // it.
+  const std::string thought = "<think>\nhm\n</think>\n\ny";
+  const auto text = [&](const std::vector<Message>& messages) {
+    return tokenizer->decode(tokenizer->render_chat(messages, false), true);
+  };
+  const std::string head = "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n";
+  const std::string tail = "<|im_end|>\n<|im_start|>user\nx<|im_end|>\n";
+  for (const TokenIds& ids : {TokenIds{}, TokenIds{'t', 'y'}}) {
+    const std::vector<Message> chat{{"user", "x"}, {"assistant", thought, ids}, {"user", "x"}};
+    EXPECT_EQ(text(chat), head + "y" + tail);
+  }
+  const TokenIds typed = tokenizer->render_chat({{"user", "a</think>b<think>"}}, false);
+  EXPECT_TRUE(std::none_of(typed.begin(), typed.end(), [](TokenId id) { return id > 265; }));
+  EXPECT_EQ(text({{"user", "a</think>b<think>"}}),
+            "<|im_start|>user\na</think>b<think><|im_end|>\n");
+}
+
+TEST(ChatTemplate, TrimsWhatPythonTrims) {
+  const auto tokenizer = tokenizer_with(kTrimming);
+  for (const char* space : {" ", "\n", "\v", "\f", "\x1c", "\xC2\x85", "\xC2\xA0", "\xE2\x80\xA8",
+                            "\xE2\x80\x8A", "\xE3\x80\x80"}) {
+    const std::string inner = fmt::format("a{}{}<|im_end|>{}\f\vb", space, space, space);
+    const std::string padded = fmt::format("{}\f{} {}{}\n", space, space, inner, space);
+    const TokenIds ids = tokenizer->render_chat({{"user", padded}}, false);
+    EXPECT_EQ(ids, tokenizer->render_chat({{"user", inner}}, false));
+    EXPECT_EQ(tokenizer->decode(ids, true), fmt::format("<|im_start|>user\n{}<|im_end|>", inner));
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), Folder::kEnd), 1);
+  }
+  for (const char* kept : {"\xE2\x80\x8B", "\xEE\x80\x80", "\xEE\x80\x80#263\xEE\x80\x80"}) {
+    EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", kept}}, false), true),
+              fmt::format("<|im_start|>user\n{}<|im_end|>", kept));
+  }
+}
+
+TEST(ChatTemplate, IdsThatTheTemplateWouldLoseAreRefused) {
+  const Message user{"user", "x"}, cut{"user", "x", {'x'}};
+  for (const std::string shown : {"", "{{ messages[0].content }}{{ messages[0].content }}"}) {
+    const auto tokenizer = tokenizer_with(shown + "y");
+    EXPECT_FALSE(tokenizer->render_chat({user}).empty());
+    expect_user_error(
+        [&] { tokenizer->render_chat({cut}); },
+        {"tokenizer_config.json", "\"user\"", shown.empty() ? "not at all" : "twice"});
+  }
+}
+
+TEST(ChatTemplate, EndTokenComesFromTheTemplate) {
+  Folder folder;
+  folder.config["eos_token"] = "<|endoftext|>";
+  const auto stops = [&](const std::string& text) {
+    folder.config["chat_template"] = text;
+    return load_tokenizer(folder.write())->stop_tokens();
+  };
+  EXPECT_EQ(stops(kChatMl), (TokenIds{Folder::kEndOfText, Folder::kEnd}));
+  EXPECT_EQ(stops(kTrimming), (TokenIds{Folder::kEndOfText, Folder::kEnd}));
+  EXPECT_EQ(stops(kMistral), (TokenIds{Folder::kEndOfText}));
+  EXPECT_EQ(stops("{{ messages[-1].content + ' over<|im_end|>' }}"),
+            (TokenIds{Folder::kEndOfText}));
+  const auto end = [&](const std::string& text) { return tokenizer_with(text)->answer_end(); };
+  EXPECT_EQ(end(kChatMl), Folder::kEnd);
+  EXPECT_EQ(end(kMistral), Folder::kEnd);
+  EXPECT_EQ(end(kReasoning), Folder::kEnd);
+  EXPECT_EQ(end("{{ messages[-1].content + ' over<|im_end|>' }}"), std::nullopt);
+  EXPECT_EQ(end("{% if add_generation_prompt %}{{ '<think>' }}{% else %}"
+                "{{ messages[-1].content + '<|im_end|>' }}{% endif %}"),
+            std::nullopt);
+}
+
+TEST(ChatTemplate, DateIsFixedWhenTheTokenizerIsLoaded) {
+  const std::string text = "{{ strftime_now('%d %b %Y') }}";
+  ::setenv("SOURCE_DATE_EPOCH", "1721995200", 1);
+  const auto tokenizer = tokenizer_with(text);
+  ::setenv("SOURCE_DATE_EPOCH", "0", 1);
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "26 Jul 2024");
+  EXPECT_EQ(rendered(text, {{"user", "x"}}), "01 Jan 1970");
+  ::setenv("SOURCE_DATE_EPOCH", "yesterday", 1);
+  expect_user_error([&] { tokenizer_with(text); }, {"SOURCE_DATE_EPOCH", "yesterday"});
+  ::unsetenv("SOURCE_DATE_EPOCH");
+  EXPECT_NE(rendered(text, {{"user", "x"}}), "01 Jan 1970");
+}
+
+TEST(ChatTemplate, GivesTheVariablesOfTransformers) {
+  Folder folder;
+  folder.config["chat_template"] =
+      "{{ tools is none and documents is none }} {{ bos_token is defined }} {{ eos_token }}";
+  folder.config["bos_token"] = nullptr;
+  folder.config["eos_token"] = {{"content", "<|endoftext|>"}};
+  const auto tokenizer = load_tokenizer(folder.write());
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}}), true),
+            "True False <|endoftext|>");
+}
+
+TEST(ChatTemplate, AFileCanStandInForTheFoldersTemplate) {
+  Folder folder;
+  folder.config["chat_template"] = "{% nonsense %}";
+  folder.write_file("mine.jinja", "{{ messages[0].content }}!");
+  const std::filesystem::path path = folder.write();
+  const auto tokenizer = load_tokenizer(path, path / "mine.jinja");
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x!");
+  EXPECT_NE(tokenizer->content_hash(), load_tokenizer(path)->content_hash());
+  expect_user_error([&] { load_tokenizer(path, path / "absent.jinja"); }, {"absent.jinja"});
 }
 
 }  // namespace

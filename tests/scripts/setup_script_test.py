@@ -2,6 +2,7 @@
 for the programs that it calls. No network is used."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,7 +19,8 @@ class SetupScript(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.clone = self.root / "clone"
         (self.clone / "scripts").mkdir(parents=True)
-        shutil.copy(ROOT / "scripts/setup.sh", self.clone / "scripts")
+        for name in ["setup.sh", "fetch_jinja.py"]:
+            shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-test.txt"]:
             shutil.copy(ROOT / name, self.clone)
         self.cache = self.root / "cache"
@@ -44,6 +46,12 @@ class SetupScript(unittest.TestCase):
         for marker in markers:
             (folder / marker).touch()
         return folder
+
+    def finish_jinja(self, folder):
+        """The same for the engine; returns its folder."""
+        (name,) = re.findall(r"^jinja=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
+        (folder / name).mkdir(parents=True)
+        return folder / name
 
     def test_names_missing_packages_without_root(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
@@ -74,6 +82,10 @@ class SetupScript(unittest.TestCase):
 
         folder = self.finish_environment("DONE")
         done = self.setup()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no Jinja engine", done.stderr)
+        self.finish_jinja(folder)
+        done = self.setup()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{folder}/bin/python\n", ""))
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the tests' packages are not there yet")
         self.assertTrue((folder / "DONE").exists(), "a failed addition must keep the rest")
@@ -99,7 +111,7 @@ class SetupScript(unittest.TestCase):
         (wanted,) = (self.cache / "predgen").glob("requirements-*.txt")
         self.assertNotIn("torch", wanted.read_text())
         self.assertIn("pyarrow", wanted.read_text())
-        self.finish_environment("DONE")
+        self.finish_jinja(self.finish_environment("DONE"))
         self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
         shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],
                                capture_output=True, text=True)
