@@ -1,6 +1,7 @@
 #include <c10/core/InferenceMode.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -11,8 +12,8 @@
 #include "core/interrupt.h"
 #include "core/json.h"
 #include "model/checkpoint.h"
-#include "model/lora.h"
-#include "model/safetensors.h"
+#include "model/merged_weights.h"
+#include "model/sharded_weights.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -21,9 +22,13 @@ namespace {
 
 struct ExportOptions {
   ModelOptions model;
-  std::string output;
+  std::string output, check = "auto";
+  double max_logit_difference = 0.0;  // 0: a share of the largest logit
   bool json = false;
 };
+
+constexpr uint64_t kSmallModelBytes = 2'000'000'000;
+constexpr double kFloat32Bound = 1e-3, kBfloat16Bound = 0.1;
 
 /// How far two models' logits are apart.
 struct LogitDifference {
@@ -67,7 +72,7 @@ class StagingFolder {
 
 /// Logits [B,T,V] of a few fixed rows, on the CPU.
 at::Tensor probe(const Transformer& model) {
-  constexpr int64_t kRows = 4, kTokens = 16;
+  constexpr int64_t kRows = 4, kTokens = 64;
   const int64_t num_tokens = std::min(kTokens, model.max_positions());
   const at::Tensor tokens_BT =
       (at::arange(kRows * num_tokens, at::kLong) * 7919 + 11).remainder(model.vocab_size());
@@ -93,62 +98,135 @@ std::string choose_dtype(const ModelOptions& options) {
   return ModelConfig::load(options.model).dtype == "float32" ? "fp32" : "bf16";
 }
 
-void check_merge(const at::Tensor& expected, const at::Tensor& merged) {
-  const double tolerance = 1e-3 * std::max(1.0, expected.abs().max().item<double>());
-  const LogitDifference difference = compare(expected, merged);
-  if (!(difference.max <= tolerance)) {
-    throw Error("merging changed the logits by {}, more than {}: nothing was written",
-                difference.max, tolerance);
+/// Whether the logits are compared too: asked for, or the float32 model is small.
+bool compares_logits(const ExportOptions& options, uint64_t float32_bytes) {
+  if (options.check == "auto") return float32_bytes <= kSmallModelBytes;
+  if (options.check != "weights" && options.check != "logits") {
+    throw UserError("--check {}: must be auto, weights or logits", options.check);
+  }
+  return options.check == "logits";
+}
+
+uint64_t total_bytes(const ModelConfig& config, at::ScalarType dtype) {
+  return static_cast<uint64_t>(config.num_parameters()) * at::elementSize(dtype);
+}
+
+void check_free_space(const fs::path& folder, uint64_t num_bytes) {
+  const fs::space_info space = fs::space(folder);
+  if (space.available < num_bytes) {
+    throw UserError("--output {}: needs {:.1f} GB, the disk has {:.1f} GB left", folder.string(),
+                    static_cast<double>(num_bytes) / 1e9,
+                    static_cast<double>(space.available) / 1e9);
   }
 }
 
-void check_stored_weights(const Transformer& model, const fs::path& folder, at::ScalarType dtype) {
-  const SafetensorsFolder stored(folder);
-  for (const auto& [name, weight] : model.named_weights()) {
-    if (!at::equal(stored.tensor(name), weight.to(at::kCPU, dtype))) {
-      throw Error("{}: tensor {} reads back differently from what was written", folder.string(),
-                  name);
-    }
+void write_weights(const MergedWeights& merged, const fs::path& folder, at::ScalarType dtype) {
+  write_sharded_weights(folder, weight_layout(merged.config()), dtype,
+                        [&](const std::string& name, int64_t begin, int64_t end) {
+                          throw_if_interrupted();
+                          return merged.rows(name, begin, end).to(dtype);
+                        });
+}
+
+/// The written folder against base and adapter, one model in memory at a time.
+LogitDifference check_logits(const fs::path& folder, const ExportOptions& options,
+                             at::ScalarType dtype) {
+  const LoadOptions load{.device = options.model.device, .dtype = "fp32"};
+  const auto logits = [&](const fs::path& model, const fs::path& adapter) {
+    throw_if_interrupted();
+    return probe(*load_model(model, adapter, load));
+  };
+  const at::Tensor expected = logits(options.model.model, options.model.adapter);
+  const LogitDifference difference = compare(expected, logits(folder, {}));
+  const double share = dtype == at::kFloat ? kFloat32Bound : kBfloat16Bound;
+  const double bound = options.max_logit_difference > 0
+                           ? options.max_logit_difference
+                           : share * std::max(1.0, expected.abs().max().item<double>());
+  if (!(difference.max <= bound)) {
+    throw UserError(
+        "the merged model's logits differ by {:.3g} from those of base and adapter, more than "
+        "{:.3g} (--max-logit-difference): nothing was written",
+        difference.max, bound);
   }
+  return difference;
+}
+
+Json describe(const LogitDifference& logits) {
+  return {{"max_logit_difference", logits.max},
+          {"mean_logit_difference", logits.mean},
+          {"num_positions", logits.num_positions},
+          {"num_same_top_token", logits.num_same_top}};
+}
+
+void print_report(const Json& report) {
+  const Json& weights = report["weights"];
+  std::printf("wrote %s (%s)\n", report["output"].get<std::string>().c_str(),
+              report["dtype"].get<std::string>().c_str());
+  if (report["resized_vocabulary"].is_number()) {
+    std::printf("vocabulary: the adapter's %ld tokens, with the tokenizer of the %s\n",
+                report["resized_vocabulary"].get<long>(),
+                report["tokenizer_from"].get<std::string>().c_str());
+  }
+  std::printf(
+      "weights: %ld tensors read back, %ld of them merged; largest difference from "
+      "W + scaling B A %.3g, at most %.2f of what rounding allows\n",
+      weights["num_tensors"].get<long>(), weights["num_merged"].get<long>(),
+      weights["max_difference"].get<double>(), weights["worst_rounding"].get<double>());
+  const Json& logits = report["logits"];
+  if (logits.is_null()) {
+    std::printf("logits: not compared, the model takes %.1f GB in float32; --check logits does\n",
+                report["float32_bytes"].get<double>() / 1e9);
+    return;
+  }
+  std::printf(
+      "logits: in float32 against base and adapter: max difference %.3g, mean %.3g, same top token "
+      "at %ld of %ld positions\n",
+      logits["max_logit_difference"].get<double>(), logits["mean_logit_difference"].get<double>(),
+      logits["num_same_top_token"].get<long>(), logits["num_positions"].get<long>());
 }
 
 void run_export(const ExportOptions& options) {
   const c10::InferenceMode inference;
+  set_num_threads(options.model.threads);
   const fs::path output = check_output(options.output);
   const std::string dtype = choose_dtype(options.model);
-  ModelOptions source = options.model;
-  source.dtype = "fp32";  // the merge is rounded once, and the comparison is exact
-  std::unique_ptr<Transformer> model = set_up_model(source);
-  const at::Tensor expected = probe(*model);
-  merge_lora(*model);
-  check_merge(expected, probe(*model));
-  throw_if_interrupted();
+  const at::ScalarType type = parse_dtype(dtype);
+  const fs::path adapter = options.model.adapter;
+  const MergedWeights merged(options.model.model, adapter);
+  const uint64_t float32_bytes = total_bytes(merged.config(), at::kFloat);
+  const bool with_logits = compares_logits(options, float32_bytes);
 
   StagingFolder staging(output);
-  save_model(*model, staging.path(), source.model, dtype);
-  check_stored_weights(*model, staging.path(), parse_dtype(dtype));
-  model.reset();
+  check_free_space(staging.path(), total_bytes(merged.config(), type));
+  // Tokens that were added to the vocabulary are in the tokenizer beside the adapter.
+  const bool adapters_tokenizer = merged.replaces_embeddings() && has_tokenizer(adapter);
+  save_model_files(staging.path(), merged.config(), options.model.model, dtype,
+                   adapters_tokenizer ? adapter : fs::path());
+  write_weights(merged, staging.path(), type);
   throw_if_interrupted();
-  model = load_model(staging.path(), {}, {.device = source.device, .dtype = "fp32"});
-  const LogitDifference difference = compare(expected, probe(*model));
+  const MergedWeights::Comparison weights = merged.compare(ModelWeights(staging.path()), type);
+  throw_if_interrupted();
+  Json logits;
+  if (with_logits) logits = describe(check_logits(staging.path(), options, type));
   staging.publish();
 
+  const Json report{{"output", output.string()},
+                    {"dtype", dtype},
+                    {"resized_vocabulary",
+                     merged.replaces_embeddings() ? Json(merged.config().vocab_size) : Json()},
+                    {"tokenizer_from", adapters_tokenizer ? "adapter" : "model"},
+                    {"float32_bytes", float32_bytes},
+                    {"weights",
+                     {{"num_tensors", weights.num_tensors},
+                      {"num_merged", weights.num_merged},
+                      {"max_difference", weights.max_difference},
+                      {"worst_rounding", weights.worst_rounding}}},
+                    {"logits", logits}};
   if (options.json) {
-    const Json report{{"output", output.string()},
-                      {"dtype", dtype},
-                      {"max_logit_difference", difference.max},
-                      {"mean_logit_difference", difference.mean},
-                      {"num_positions", difference.num_positions},
-                      {"num_same_top_token", difference.num_same_top}};
     std::printf("%s\n", report.dump(2).c_str());
-    return;
+  } else {
+    print_report(report);
   }
-  std::printf("wrote %s (%s)\n", output.c_str(), dtype.c_str());
-  std::printf(
-      "verified: read back bit for bit; logits in float32 against %s: "
-      "max difference %.3g, mean %.3g, same top token at %ld of %ld positions\n",
-      source.adapter.empty() ? "the source" : "base and adapter", difference.max, difference.mean,
-      static_cast<long>(difference.num_same_top), static_cast<long>(difference.num_positions));
 }
 
 }  // namespace
@@ -162,12 +240,27 @@ void add_export(CLI::App& app) {
   command->add_option("--output", options->output, "new folder")->required();
   command->add_option("--dtype", model.dtype, "fp32 or bf16; auto: as the source")
       ->capture_default_str();
-  command->add_option("--device", model.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command
+      ->add_option(
+          "--check", options->check,
+          "weights: every tensor against base and adapter; logits: those of some 250 "
+          "tokens too, which needs memory for the model in float32; auto: logits up to 2 GB")
+      ->capture_default_str();
+  command
+      ->add_option("--max-logit-difference", options->max_logit_difference,
+                   "fail above it; 0: 0.001 of the largest logit for fp32, 0.1 for bf16")
+      ->capture_default_str();
+  command
+      ->add_option("--device", model.device, "where logits are computed: auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
   command->add_option("--threads", model.threads, "CPU threads; 0: all cores")
       ->capture_default_str();
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
-      "Example:\n  predgen export --model checkpoints/demo --adapter "
+      "Merges tensor by tensor: memory does not grow with the model. The output is checked before "
+      "it "
+      "gets its name; a failed check leaves nothing (exit code 2).\n\nExample:\n  predgen export "
+      "--model checkpoints/demo --adapter "
       "checkpoints/demo-cllm --output merged --dtype fp32");
   command->callback([options] { run_export(*options); });
 }

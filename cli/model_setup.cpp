@@ -15,7 +15,9 @@ void set_num_threads(int num_threads) {
 std::unique_ptr<Transformer> set_up_model(const ModelOptions& options) {
   set_num_threads(options.threads);
   return load_model(options.model, options.adapter,
-                    {.device = options.device, .dtype = options.dtype});
+                    {.device = options.device,
+                     .dtype = options.dtype,
+                     .quantization = parse_quantization(options.quantize)});
 }
 
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,

@@ -1,30 +1,57 @@
 #include "model/adapter_config.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <set>
 
 #include "core/error.h"
+#include "model/name_pattern.h"
 
 namespace predgen {
 namespace {
 
 /// Read here, or without influence on a forward pass.
-const std::set<std::string> kHarmless{"peft_type",         "peft_version",
-                                      "task_type",         "base_model_name_or_path",
-                                      "revision",          "r",
-                                      "lora_alpha",        "lora_dropout",
-                                      "target_modules",    "use_rslora",
-                                      "auto_mapping",      "inference_mode",
-                                      "init_lora_weights", "bias",
-                                      "megatron_core",     "qalora_group_size",
-                                      "runtime_config",    "ensure_weight_tying",
-                                      "loftq_config",      "corda_config",
-                                      "eva_config",        "lora_ga_config"};
+const std::set<std::string> kHarmless{"peft_type",
+                                      "peft_version",
+                                      "task_type",
+                                      "base_model_name_or_path",
+                                      "revision",
+                                      "r",
+                                      "lora_alpha",
+                                      "lora_dropout",
+                                      "target_modules",
+                                      "use_rslora",
+                                      "rank_pattern",
+                                      "alpha_pattern",
+                                      "exclude_modules",
+                                      "layers_to_transform",
+                                      "layers_pattern",
+                                      "auto_mapping",
+                                      "inference_mode",
+                                      "init_lora_weights",
+                                      "bias",
+                                      "megatron_core",
+                                      "qalora_group_size",
+                                      "runtime_config",
+                                      "loftq_config",
+                                      "ensure_weight_tying",
+                                      "eva_config",
+                                      "corda_config",
+                                      "lora_ga_config"};
+
+/// Kept as they were read, because their exact form (a list, a pattern, the order of keys) counts.
+constexpr const char* kKept[] = {"alpha_pattern",       "exclude_modules", "layers_pattern",
+                                 "layers_to_transform", "rank_pattern",    "target_modules",
+                                 "use_rslora"};
 
 bool is_empty(const Json& value) {
-  return value.is_null() || value == Json(false) || (value.is_structured() && value.empty());
+  return value.is_null() || value == Json(false) || value == Json("") ||
+         (value.is_structured() && value.empty());
 }
+
+bool has(const Json& json, const char* key) { return json.contains(key) && !is_empty(json[key]); }
 
 /// Initialisations that leave the base weights alone; pissa, olora, corda, loftq and lora_ga change
 /// them, so that such an adapter is wrong on the original base.
@@ -43,23 +70,35 @@ void refuse_what_is_not_honoured(const Json& json, const std::string& where) {
     if (!kHarmless.contains(key) && is_switch && !is_empty(value)) refuse(key, value);
   }
   // Not structured, but decisive.
-  for (const char* key : {"layers_to_transform", "layers_pattern", "exclude_modules"}) {
-    if (json.contains(key) && !is_empty(json[key])) refuse(key, json[key]);
-  }
   if (json.contains("bias") && json["bias"] != "none") refuse("bias", json["bias"]);
   if (json.contains("init_lora_weights") && !keeps_base_weights(json["init_lora_weights"])) {
     refuse("init_lora_weights", json["init_lora_weights"]);
   }
 }
 
+bool is_or_ends_in(const std::string& module, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return module == name || module.ends_with("." + name);
+  });
+}
+
+std::optional<int64_t> parse_index(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
+
+AdapterConfig::AdapterConfig(LoraConfig config) : lora(std::move(config)) {}
 
 AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& where) {
   if (const auto type = json_get<std::string>(json, "peft_type", where); type != "LORA") {
     throw UserError("{}: \"peft_type\": \"{}\" is not supported, only \"LORA\"", where, type);
   }
   refuse_what_is_not_honoured(json, where);
-  AdapterConfig config;
+  AdapterConfig config{LoraConfig{}};
   LoraConfig& lora = config.lora;
   // PEFT leaves out nothing, but its own defaults count when a hand-written file does.
   lora.rank = json.contains("r") ? json_get<int64_t>(json, "r", where) : 8;
@@ -72,70 +111,184 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   if (!(lora.dropout >= 0.0 && lora.dropout < 1.0)) {
     fail_json_key("lora_dropout", where, "must be in [0, 1)");
   }
-  if (json.contains("use_rslora") && json_get<bool>(json, "use_rslora", where)) {
-    lora.alpha *= std::sqrt(static_cast<double>(lora.rank));  // alpha / sqrt(r) = this / r
-  }
   if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string()) {
     lora.base_model = json["base_model_name_or_path"].get<std::string>();
   }
-  const Json targets = json.contains("target_modules") ? json["target_modules"] : Json();
-  if (targets == "all-linear") {
-    config.all_linear = true;
-  } else if (targets.is_string()) {
-    config.target_pattern = targets.get<std::string>();
-    config.compiled_pattern_ =
-        std::make_shared<Regex>("\\A(?:" + config.target_pattern + ")\\z", Regex::Syntax::kPattern,
-                                where + ": \"target_modules\"");
-    lora.target_modules.clear();
-  } else {
-    lora.target_modules = json_get<std::vector<std::string>>(json, "target_modules", where);
-    if (lora.target_modules.empty()) fail_json_key("target_modules", where, "is empty");
+  for (const char* key : kKept) {
+    if (has(json, key)) config.fields_[key] = json[key];
+  }
+  config.use_rslora_ = has(json, "use_rslora") && json_get<bool>(json, "use_rslora", where);
+  config.read_targets(where);
+  config.read_layers(where);
+  config.ranks_ = config.read_pattern("rank_pattern", where);
+  config.alphas_ = config.read_pattern("alpha_pattern", where);
+  for (const auto& [pattern, rank] : config.ranks_) {
+    if (rank < 1 || rank != std::floor(rank)) {
+      fail_json_key("rank_pattern", where, "its ranks must be positive integers");
+    }
   }
   return config;
 }
 
-bool AdapterConfig::matches(const std::string& module) const {
-  if (all_linear) return true;
-  if (compiled_pattern_) return !compiled_pattern_->find_all(module).empty();
-  return std::any_of(lora.target_modules.begin(), lora.target_modules.end(),
-                     [&](const std::string& target) {
-                       return module == target || module.ends_with("." + target);
-                     });
+void AdapterConfig::read_targets(const std::string& where) {
+  const Json targets = fields_.value("target_modules", Json());
+  lora.target_modules.clear();
+  if (targets.is_string()) {
+    std::string lower = targets.get<std::string>();
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    all_linear_ = lower == "all-linear";
+    if (!all_linear_) {
+      target_pattern_ =
+          std::make_shared<NamePattern>(targets.get<std::string>(), "target_modules", where);
+    }
+  } else {
+    if (targets.is_null()) fail_json_key("target_modules", where, "is missing or empty");
+    lora.target_modules = json_get<std::vector<std::string>>(fields_, "target_modules", where);
+  }
+  const Json excluded = fields_.value("exclude_modules", Json());
+  if (excluded.is_string()) {
+    exclude_pattern_ =
+        std::make_shared<NamePattern>(excluded.get<std::string>(), "exclude_modules", where);
+  } else if (!excluded.is_null()) {
+    exclude_modules_ = json_get<std::vector<std::string>>(fields_, "exclude_modules", where);
+  }
 }
 
-nlohmann::json adapter_config_to_json(const LoraConfig& config) {
+void AdapterConfig::read_layers(const std::string& where) {
+  const Json layers = fields_.value("layers_to_transform", Json());
+  const Json patterns = fields_.value("layers_pattern", Json());
+  if (layers.is_null() && patterns.is_null()) return;
+  if (layers.is_null()) {
+    fail_json_key("layers_pattern", where, "needs \"layers_to_transform\"");
+  }
+  if (fields_["target_modules"].is_string()) {
+    fail_json_key("layers_to_transform", where, "needs a list in \"target_modules\"");
+  }
+  if (layers.is_array()) {
+    layers_ = json_get<std::vector<int64_t>>(fields_, "layers_to_transform", where);
+  } else {
+    layers_ = std::vector{json_get<int64_t>(fields_, "layers_to_transform", where)};
+  }
+  if (patterns.is_string()) {
+    layers_patterns_ = {patterns.get<std::string>()};
+  } else if (!patterns.is_null()) {
+    layers_patterns_ = json_get<std::vector<std::string>>(fields_, "layers_pattern", where);
+  }
+  for (const std::string& pattern : layers_patterns_) {
+    const bool is_name =
+        std::ranges::all_of(pattern, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+    if (!is_name || pattern.empty()) {
+      throw UserError("{}: \"layers_pattern\": {} is not supported, only the name of a module",
+                      where, Json(pattern).dump());
+    }
+  }
+}
+
+/// Python's re.match(rf"(.*\.)?({key})$", module), first match first.
+AdapterConfig::PatternMap AdapterConfig::read_pattern(const char* key,
+                                                      const std::string& where) const {
+  PatternMap patterns;
+  const Json field = fields_.value(key, Json::object());
+  if (!field.is_object()) fail_json_key(key, where, "must map names to numbers");
+  for (const auto& [name, value] : field.items()) {
+    if (!value.is_number()) {
+      fail_json_key(key, where, fmt::format("\"{}\" must be a number", name));
+    }
+    patterns.emplace_back(std::make_shared<NamePattern>("(.*\\.)?(" + name + ")", key, where),
+                          value.get<double>());
+  }
+  return patterns;
+}
+
+/// PEFT reads the index behind the first of the names that occurs with one, or without names the
+/// first number with at least two names before it.
+bool AdapterConfig::is_in_chosen_layer(const std::string& module) const {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= module.size();) {
+    const size_t end = std::min(module.find('.', begin), module.size());
+    parts.push_back(std::string_view(module).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto chosen = [&](int64_t index) {
+    return std::find(layers_->begin(), layers_->end(), index) != layers_->end();
+  };
+  for (const std::string& name : layers_patterns_) {
+    for (size_t i = 1; i + 1 < parts.size(); ++i) {
+      const std::optional<int64_t> index = parse_index(parts[i]);
+      if (index && parts[i - 1] == name) return chosen(*index);
+    }
+  }
+  for (size_t i = 2; layers_patterns_.empty() && i + 1 < parts.size(); ++i) {
+    if (const std::optional<int64_t> index = parse_index(parts[i])) return chosen(*index);
+  }
+  return false;
+}
+
+bool AdapterConfig::matches(const std::string& module) const {
+  if (exclude_pattern_ && exclude_pattern_->matches(module)) return false;
+  if (is_or_ends_in(module, exclude_modules_)) return false;
+  if (target_pattern_) return target_pattern_->matches(module);
+  if (all_linear_) return true;
+  const std::vector<std::string>& targets = lora.target_modules;
+  if (std::find(targets.begin(), targets.end(), module) != targets.end()) return true;
+  return is_or_ends_in(module, targets) && (!layers_ || is_in_chosen_layer(module));
+}
+
+int64_t AdapterConfig::rank(const std::string& module) const {
+  for (const auto& [pattern, rank] : ranks_) {
+    if (pattern->matches(module)) return static_cast<int64_t>(rank);
+  }
+  return lora.rank;
+}
+
+double AdapterConfig::scaling(const std::string& module) const {
+  double alpha = lora.alpha;
+  for (const auto& [pattern, value] : alphas_) {
+    if (!pattern->matches(module)) continue;
+    alpha = value;
+    break;
+  }
+  const auto r = static_cast<double>(rank(module));
+  return alpha / (use_rslora_ ? std::sqrt(r) : r);
+}
+
+Json AdapterConfig::to_json() const {
   const auto number = [](double value) {
     const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-    return whole ? nlohmann::json(static_cast<int64_t>(value)) : nlohmann::json(value);
+    return whole ? Json(static_cast<int64_t>(value)) : Json(value);
   };
-  std::vector<std::string> targets = config.target_modules;
+  std::vector<std::string> targets = lora.target_modules;
   std::sort(targets.begin(), targets.end());
-  const nlohmann::json null, nothing = nlohmann::json::object();
-  return {{"alpha_pattern", nothing},
-          {"auto_mapping", null},
-          {"base_model_name_or_path",
-           config.base_model.empty() ? null : nlohmann::json(config.base_model)},
-          {"bias", "none"},
-          {"fan_in_fan_out", false},
-          {"inference_mode", true},
-          {"init_lora_weights", true},
-          {"layer_replication", null},
-          {"layers_pattern", null},
-          {"layers_to_transform", null},
-          {"loftq_config", nothing},
-          {"lora_alpha", number(config.alpha)},
-          {"lora_dropout", config.dropout},
-          {"megatron_config", null},
-          {"megatron_core", "megatron.core"},
-          {"modules_to_save", null},
-          {"peft_type", "LORA"},
-          {"r", config.rank},
-          {"rank_pattern", nothing},
-          {"revision", null},
-          {"target_modules", targets},
-          {"task_type", "CAUSAL_LM"},
-          {"use_dora", false},
-          {"use_rslora", false}};
+  const Json null, nothing = Json::object();
+  Json json{{"alpha_pattern", nothing},
+            {"auto_mapping", null},
+            {"base_model_name_or_path", lora.base_model.empty() ? null : Json(lora.base_model)},
+            {"bias", "none"},
+            {"exclude_modules", null},
+            {"fan_in_fan_out", false},
+            {"inference_mode", true},
+            {"init_lora_weights", true},
+            {"layer_replication", null},
+            {"layers_pattern", null},
+            {"layers_to_transform", null},
+            {"loftq_config", nothing},
+            {"lora_alpha", number(lora.alpha)},
+            {"lora_dropout", lora.dropout},
+            {"megatron_config", null},
+            {"megatron_core", "megatron.core"},
+            {"modules_to_save", null},
+            {"peft_type", "LORA"},
+            {"r", lora.rank},
+            {"rank_pattern", nothing},
+            {"revision", null},
+            {"target_modules", targets},
+            {"task_type", "CAUSAL_LM"},
+            {"use_dora", false},
+            {"use_rslora", false}};
+  json.update(fields_);
+  // A field that came later than the others; older versions would not know it.
+  if (!fields_.contains("exclude_modules")) json.erase("exclude_modules");
+  return json;
 }
 
 }  // namespace predgen

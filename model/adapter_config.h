@@ -1,30 +1,54 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/json.h"
 #include "model/lora.h"
-#include "model/regex.h"
 
 namespace predgen {
 
-/// adapter_config.json of a PEFT folder.
-struct AdapterConfig {
-  LoraConfig lora;             // alpha such that the scaling is alpha / rank, for rsLoRA too
-  std::string target_pattern;  // a regular expression over whole module names, or empty
-  bool all_linear = false;     // every linear layer but the output head
+class NamePattern;
 
+/// adapter_config.json of a PEFT folder: which layers carry an adapter, of which rank and scaling.
+class AdapterConfig {
+ public:
+  /// An adapter that training made.
+  AdapterConfig(LoraConfig lora);  // NOLINT(google-explicit-constructor): it is one
   /// UserError names the field that this program does not honour.
   static AdapterConfig from_json(const Json& json, const std::string& where);
+  /// The fields that every PEFT since 0.8 reads, sorted, and of the later ones those that were
+  /// read.
+  Json to_json() const;
+
   /// Whether the layer named `module` carries an adapter, by PEFT's rules.
   bool matches(const std::string& module) const;
+  int64_t rank(const std::string& module) const;
+  double scaling(const std::string& module) const;
+
+  /// `r`, `lora_alpha`, `target_modules` (empty for a pattern or "all-linear") and so on.
+  LoraConfig lora;
+  /// Of the stored weights: float32, bfloat16 or float16.
+  at::ScalarType dtype = at::kFloat;
 
  private:
-  std::shared_ptr<const Regex> compiled_pattern_;
-};
+  using SharedPattern = std::shared_ptr<const NamePattern>;
+  using PatternMap = std::vector<std::pair<SharedPattern, double>>;
 
-/// The fields that every PEFT since 0.8 reads, sorted.
-nlohmann::json adapter_config_to_json(const LoraConfig& config);
+  void read_targets(const std::string& where);
+  void read_layers(const std::string& where);
+  PatternMap read_pattern(const char* key, const std::string& where) const;
+  bool is_in_chosen_layer(const std::string& module) const;
+
+  Json fields_ = Json::object();  // as they were read; written again as they are
+  bool all_linear_ = false, use_rslora_ = false;
+  SharedPattern target_pattern_, exclude_pattern_;
+  std::vector<std::string> exclude_modules_, layers_patterns_;
+  std::optional<std::vector<int64_t>> layers_;
+  PatternMap ranks_, alphas_;
+};
 
 }  // namespace predgen

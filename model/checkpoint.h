@@ -11,6 +11,7 @@ namespace predgen {
 struct LoadOptions {
   std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
   std::string dtype = "auto";   // "auto": float32 on a CPU, bfloat16 on CUDA; "fp32", "bf16"
+  Quantization quantization = Quantization::kNone;  // then "auto" is bfloat16 everywhere
 };
 
 /// Loads a Hugging Face folder (config.json, safetensors single or sharded) by memory mapping,
@@ -25,6 +26,12 @@ std::unique_ptr<Transformer> load_model(const std::filesystem::path& folder,
 /// `source_folder` unless that is empty. `dtype`: "fp32" or "bf16".
 void save_model(const Transformer& model, const std::filesystem::path& folder,
                 const std::filesystem::path& source_folder, const std::string& dtype);
+/// All of that but the weights. The tokenizer's files come from `tokenizer_folder` instead unless
+/// that is empty.
+void save_model_files(const std::filesystem::path& folder, const ModelConfig& config,
+                      const std::filesystem::path& source_folder, const std::string& dtype,
+                      const std::filesystem::path& tokenizer_folder);
+bool has_tokenizer(const std::filesystem::path& folder);
 
 /// "fp32" or "bf16" to the tensor type; UserError otherwise.
 at::ScalarType parse_dtype(const std::string& name);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,17 +22,7 @@ struct LoraConfig {
 /// whose name is or ends in ".<target>". UserError for a target that matches nothing.
 void attach_lora(Transformer& model, const LoraConfig& config, uint64_t seed);
 
-/// PEFT folder: adapter_config.json and adapter_model.safetensors, both directions.
-/// Loading refuses by name what this program does not honour (DoRA, modules_to_save, bias, ...),
-/// adapters that match no module, left-over tensors and wrong shapes.
-void save_adapter(const Transformer& model, const LoraConfig& config,
-                  const std::filesystem::path& folder);
-LoraConfig load_adapter(Transformer& model, const std::filesystem::path& folder);
-
 /// A and B by PEFT tensor name, "base_model.model.<module>.lora_A.weight"; shared storage.
 std::map<std::string, at::Tensor> named_adapter_weights(const Transformer& model);
-
-/// W += scaling * B A, computed in float32 and rounded once; the adapters are removed.
-void merge_lora(Transformer& model);
 
 }  // namespace predgen

@@ -8,41 +8,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ostream>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
+#include "model/safetensors_types.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the official library's limit
-constexpr size_t kLengthBytes = 8;                 // the header's length, little endian
-
-struct TypeName {
-  const char* name;
-  at::ScalarType type;
-};
-
-/// In the order in which the official library writes them.
-constexpr TypeName kTypes[] = {
+constexpr SafetensorsType kTypes[] = {
     {"I64", at::kLong},      {"F64", at::kDouble}, {"F32", at::kFloat}, {"I32", at::kInt},
     {"BF16", at::kBFloat16}, {"F16", at::kHalf},   {"I16", at::kShort}, {"I8", at::kChar},
     {"U8", at::kByte},       {"BOOL", at::kBool},
 };
 
-size_t type_rank(at::ScalarType type, const std::string& tensor) {
-  for (size_t i = 0; i < std::size(kTypes); ++i) {
-    if (kTypes[i].type == type) return i;
-  }
-  throw Error("tensor {}: safetensors files cannot hold {} here", tensor, at::toString(type));
-}
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the official library's limit
 
 /// Parses the header and refuses duplicate keys, which nlohmann::json keeps silent about.
 Json parse_header(std::string_view text, const std::string& where) {
@@ -65,7 +50,7 @@ Json parse_header(std::string_view text, const std::string& where) {
 
 at::ScalarType entry_type(const Json& json, const std::string& where) {
   const auto name = json_get<std::string>(json, "dtype", where);
-  for (const TypeName& known : kTypes) {
+  for (const SafetensorsType& known : safetensors_types()) {
     if (name == known.name) return known.type;
   }
   throw UserError(
@@ -136,44 +121,27 @@ void check_layout(const std::map<std::string, SafetensorsFile::Entry>& entries,
   }
 }
 
-std::string make_header(const std::vector<std::pair<std::string, at::Tensor>>& tensors,
-                        const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const uint64_t end = offset + tensor.nbytes();
-    header[name] = {{"dtype", kTypes[type_rank(tensor.scalar_type(), name)].name},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
-  return text;
-}
-
 }  // namespace
+
+std::span<const SafetensorsType> safetensors_types() { return kTypes; }
 
 /// MAP_PRIVATE and writable: a tensor changed in place (training, merging) gets its own pages, and
 /// the file stays as it is.
 class SafetensorsFile::Mapping {
  public:
-  explicit Mapping(const fs::path& file) {
-    const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
+  explicit Mapping(const fs::path& file) : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_.value < 0) {
       throw UserError("{}: cannot be opened: {}", file.string(), std::strerror(errno));
     }
     struct stat status {};
-    const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    const bool regular = fstat(descriptor_.value, &status) == 0 && S_ISREG(status.st_mode);
     size_ = regular ? static_cast<size_t>(status.st_size) : 0;
     void* address = MAP_FAILED;
     if (size_ > 0) {
-      address =
-          mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+      address = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                     descriptor_.value, 0);
     }
     const int reason = errno;
-    close(descriptor);
     if (!regular) throw UserError("{}: is not a file", file.string());
     if (size_ == 0) throw UserError("{}: is empty", file.string());
     if (address == MAP_FAILED) {
@@ -188,7 +156,31 @@ class SafetensorsFile::Mapping {
   char* data() const { return data_; }
   size_t size() const { return size_; }
 
+  void read(char* target, size_t num_bytes, size_t offset, const std::string& where) const {
+    while (num_bytes > 0) {
+      const ssize_t count =
+          pread(descriptor_.value, target, num_bytes, static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw Error("{}: cannot be read: {}", where, std::strerror(errno));
+      if (count == 0) throw Error("{}: has become shorter while it was read", where);
+      target += count;
+      num_bytes -= static_cast<size_t>(count);
+      offset += static_cast<size_t>(count);
+    }
+  }
+
  private:
+  struct Descriptor {
+    explicit Descriptor(int opened) : value(opened) {}
+    ~Descriptor() {
+      if (value >= 0) close(value);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    const int value;
+  };
+
+  const Descriptor descriptor_;
   char* data_ = nullptr;
   size_t size_ = 0;
 };
@@ -197,20 +189,20 @@ SafetensorsFile::SafetensorsFile(const fs::path& file)
     : file_(file), mapping_(std::make_shared<Mapping>(file)) {
   const std::string where = file.string();
   const size_t file_size = mapping_->size();
-  if (file_size < kLengthBytes) throw UserError("{}: is too short to be a safetensors file", where);
+  if (file_size < kSafetensorsLengthBytes) throw UserError("{}: is too short to be a safetensors file", where);
   uint64_t header_size = 0;
-  std::memcpy(&header_size, mapping_->data(), kLengthBytes);
+  std::memcpy(&header_size, mapping_->data(), kSafetensorsLengthBytes);
   if (header_size > kMaxHeaderBytes) {
     throw UserError("{}: header of {} bytes, at most {} are allowed; is it a safetensors file?",
                     where, header_size, kMaxHeaderBytes);
   }
-  if (header_size > file_size - kLengthBytes) {
+  if (header_size > file_size - kSafetensorsLengthBytes) {
     throw UserError("{}: header of {} bytes in a file of {}: it is truncated", where, header_size,
                     file_size);
   }
-  const std::string_view text(mapping_->data() + kLengthBytes, header_size);
+  const std::string_view text(mapping_->data() + kSafetensorsLengthBytes, header_size);
   if (!text.starts_with('{')) throw UserError("{}: the header does not start with {{", where);
-  const size_t data_begin = kLengthBytes + header_size;
+  const size_t data_begin = kSafetensorsLengthBytes + header_size;
   const Json header = parse_header(text, where);
   for (const auto& [name, json] : header.items()) {
     if (name == "__metadata__") {
@@ -226,41 +218,39 @@ SafetensorsFile::SafetensorsFile(const fs::path& file)
   check_layout(entries_, where, data_begin, file_size);
 }
 
-at::Tensor SafetensorsFile::tensor(const std::string& name) const {
+const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) throw UserError("{}: has no tensor {}", file_.string(), name);
-  const Entry& entry = found->second;
-  char* data = mapping_->data() + entry.begin;
-  const at::TensorOptions options = at::TensorOptions().dtype(entry.dtype);
-  if (reinterpret_cast<uintptr_t>(data) % at::elementSize(entry.dtype) != 0) {
+  return found->second;
+}
+
+at::Tensor SafetensorsFile::tensor(const std::string& name) const {
+  const Entry& stored = entry(name);
+  char* data = mapping_->data() + stored.begin;
+  const at::TensorOptions options = at::TensorOptions().dtype(stored.dtype);
+  if (reinterpret_cast<uintptr_t>(data) % at::elementSize(stored.dtype) != 0) {
     // Old writers did not pad the header; such a tensor cannot be used in place.
-    at::Tensor copy = at::empty(entry.shape, options);
-    std::memcpy(copy.data_ptr(), data, entry.end - entry.begin);
+    at::Tensor copy = at::empty(stored.shape, options);
+    std::memcpy(copy.data_ptr(), data, stored.end - stored.begin);
     return copy;
   }
   return at::from_blob(
-      data, entry.shape, [keep_alive = mapping_](void*) {}, options);
+      data, stored.shape, [keep_alive = mapping_](void*) {}, options);
 }
 
-void write_safetensors(const fs::path& file, const std::map<std::string, at::Tensor>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  std::vector<std::pair<std::string, at::Tensor>> order(tensors.begin(), tensors.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& left, const auto& right) {
-    return type_rank(left.second.scalar_type(), left.first) <
-           type_rank(right.second.scalar_type(), right.first);
-  });
-  const std::string header = make_header(order, metadata);
-  const uint64_t header_size = header.size();
-  write_file(file, [&](std::ostream& stream) {
-    stream.write(reinterpret_cast<const char*>(&header_size), kLengthBytes);
-    stream.write(header.data(), static_cast<std::streamsize>(header.size()));
-    for (const auto& [name, tensor] : order) {
-      const at::Tensor data = tensor.detach().cpu().contiguous();
-      stream.write(static_cast<const char*>(data.const_data_ptr()),
-                   static_cast<std::streamsize>(data.nbytes()));
-      if (!stream) break;
-    }
-  });
+at::Tensor SafetensorsFile::read_rows(const std::string& name, int64_t begin, int64_t end) const {
+  const Entry& stored = entry(name);
+  std::vector<int64_t> shape = stored.shape;
+  const int64_t num_rows = shape.empty() ? 1 : shape[0];
+  PREDGEN_CHECK(0 <= begin && begin <= end && end <= num_rows, "rows {} to {} of {}", begin, end,
+                name);
+  if (!shape.empty()) shape[0] = end - begin;
+  at::Tensor rows = at::empty(shape, stored.dtype);
+  const size_t row_bytes =
+      num_rows == 0 ? 0 : (stored.end - stored.begin) / static_cast<size_t>(num_rows);
+  mapping_->read(static_cast<char*>(rows.data_ptr()), rows.nbytes(),
+                 stored.begin + static_cast<size_t>(begin) * row_bytes, file_.string());
+  return rows;
 }
 
 }  // namespace predgen

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,9 +28,13 @@ class SafetensorsFile {
 
   /// Zero-copy view; do not write to it. UserError if there is no such tensor.
   at::Tensor tensor(const std::string& name) const;
+  /// A copy of rows [begin, end) of the first dimension; a scalar has one row. Read from the file,
+  /// not through the mapping: only the copy takes memory. Error if the file cannot be read.
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
 
  private:
   class Mapping;
+  const Entry& entry(const std::string& name) const;
   std::filesystem::path file_;
   std::shared_ptr<Mapping> mapping_;
   std::map<std::string, Entry> entries_;
@@ -44,17 +49,37 @@ class SafetensorsFolder {
   bool contains(const std::string& name) const { return where_.contains(name); }
   std::vector<std::string> names() const;
   at::Tensor tensor(const std::string& name) const;
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
 
  private:
+  const SafetensorsFile& file_of(const std::string& name) const;
+
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t> where_;  // name -> index in files_
   std::filesystem::path folder_;
 };
 
+struct TensorShape {
+  at::ScalarType dtype;
+  std::vector<int64_t> shape;
+};
+
+/// Gives rows [begin, end) of the first dimension of a tensor; a scalar has one row.
+using TensorRows = std::function<at::Tensor(const std::string& name, int64_t begin, int64_t end)>;
+
+/// Calls `visit(begin, end)` for consecutive rows of a tensor of this shape, about a million elements
+/// at a time: few enough to stay in a cache while they are worked on.
+void for_each_block(const std::vector<int64_t>& shape,
+                    const std::function<void(int64_t begin, int64_t end)>& visit);
+
 /// Writes like the official library: tensors by falling alignment then name, header padded to 8,
 /// metadata {"format":"pt"}. Atomic; Error if the disk is full.
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, at::Tensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+/// The same for tensors too large to hold: asks `rows` for one block after the other.
+void write_safetensors(const std::filesystem::path& file,
+                       const std::map<std::string, TensorShape>& tensors, const TensorRows& rows,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
 }  // namespace predgen

@@ -60,10 +60,18 @@ std::vector<std::string> SafetensorsFolder::names() const {
   return names;
 }
 
-at::Tensor SafetensorsFolder::tensor(const std::string& name) const {
+const SafetensorsFile& SafetensorsFolder::file_of(const std::string& name) const {
   const auto found = where_.find(name);
   if (found == where_.end()) throw UserError("{}: has no tensor {}", folder_.string(), name);
-  return files_[found->second].tensor(name);
+  return files_[found->second];
+}
+
+at::Tensor SafetensorsFolder::tensor(const std::string& name) const {
+  return file_of(name).tensor(name);
+}
+
+at::Tensor SafetensorsFolder::read_rows(const std::string& name, int64_t begin, int64_t end) const {
+  return file_of(name).read_rows(name, begin, end);
 }
 
 }  // namespace predgen

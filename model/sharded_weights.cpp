@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "model/safetensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -57,23 +56,21 @@ Json ShardPlan::index() const {
   return {{"metadata", {{"total_size", total_bytes}}}, {"weight_map", std::move(weight_map)}};
 }
 
-void write_sharded_weights(const fs::path& folder,
-                           const std::vector<std::pair<std::string, at::Tensor>>& tensors,
-                           at::ScalarType dtype, uint64_t max_shard_bytes) {
+void write_sharded_weights(const fs::path& folder, const std::vector<WeightSpec>& layout,
+                           at::ScalarType dtype, const TensorRows& rows, uint64_t max_shard_bytes) {
   std::vector<std::pair<std::string, uint64_t>> sizes;
-  std::map<std::string, at::Tensor> by_name;
-  for (const auto& [name, tensor] : tensors) {
-    sizes.emplace_back(name, static_cast<uint64_t>(tensor.numel()) * at::elementSize(dtype));
-    by_name[name] = tensor;
+  std::map<std::string, TensorShape> shapes;
+  for (const WeightSpec& weight : layout) {
+    sizes.emplace_back(weight.name, static_cast<uint64_t>(c10::multiply_integers(weight.shape)) *
+                                        at::elementSize(dtype));
+    shapes[weight.name] = {dtype, weight.shape};
   }
   const ShardPlan plan = plan_shards(sizes, max_shard_bytes);
   std::set<std::string> written;
   for (const ShardPlan::Shard& shard : plan.shards) {
-    std::map<std::string, at::Tensor> converted;
-    for (const std::string& name : shard.tensors) {
-      converted[name] = by_name[name].detach().to(at::kCPU, dtype);
-    }
-    write_safetensors(folder / shard.file, converted);
+    std::map<std::string, TensorShape> tensors;
+    for (const std::string& name : shard.tensors) tensors[name] = shapes.at(name);
+    write_safetensors(folder / shard.file, tensors, rows);
     written.insert(shard.file);
   }
   if (plan.shards.size() > 1) {
@@ -84,6 +81,22 @@ void write_sharded_weights(const fs::path& folder,
     const std::string name = entry.path().filename().string();
     if (is_model_weights(name) && !written.contains(name)) fs::remove(entry.path());
   }
+}
+
+void write_sharded_weights(const fs::path& folder,
+                           const std::vector<std::pair<std::string, at::Tensor>>& tensors,
+                           at::ScalarType dtype, uint64_t max_shard_bytes) {
+  std::vector<WeightSpec> layout;
+  std::map<std::string, at::Tensor> by_name;
+  for (const auto& [name, tensor] : tensors) {
+    layout.push_back({name, tensor.sizes().vec()});
+    by_name[name] = tensor.detach();
+  }
+  const auto rows = [&](const std::string& name, int64_t begin, int64_t end) {
+    const at::Tensor& tensor = by_name.at(name);
+    return (tensor.dim() == 0 ? tensor : tensor.narrow(0, begin, end - begin)).to(at::kCPU, dtype);
+  };
+  write_sharded_weights(folder, layout, dtype, rows, max_shard_bytes);
 }
 
 }  // namespace predgen

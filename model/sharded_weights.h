@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/json.h"
+#include "model/model_config.h"
+#include "model/safetensors.h"
 
 namespace predgen {
 
@@ -30,8 +32,13 @@ constexpr uint64_t kMaxShardBytes = 5'000'000'000;
 ShardPlan plan_shards(const std::vector<std::pair<std::string, uint64_t>>& tensor_bytes,
                       uint64_t max_shard_bytes = kMaxShardBytes);
 
-/// Writes model.safetensors, or shards and their index, into `folder`, converting to `dtype` one
-/// shard at a time; then removes weight files of an earlier save. Error if the disk is full.
+/// Writes model.safetensors, or shards and their index, into `folder`, as type `dtype`, which is
+/// that of the blocks that `rows` gives; then removes weight files of an earlier save. `layout`: in
+/// the order that decides the shards. Error if the disk is full.
+void write_sharded_weights(const std::filesystem::path& folder,
+                           const std::vector<WeightSpec>& layout, at::ScalarType dtype,
+                           const TensorRows& rows, uint64_t max_shard_bytes = kMaxShardBytes);
+/// The same for tensors in memory, converted to `dtype` block by block.
 void write_sharded_weights(const std::filesystem::path& folder,
                            const std::vector<std::pair<std::string, at::Tensor>>& tensors,
                            at::ScalarType dtype, uint64_t max_shard_bytes = kMaxShardBytes);

@@ -101,10 +101,12 @@ def check_models(workshop):
     refused("wrong shape", set_weights(narrow_norm), "model.norm.weight", "[31]", "[32]")
     refused("unknown architecture", lambda f: change_config(f, architectures=["MambaForCausalLM"]),
             "MambaForCausalLM", "Qwen2ForCausalLM")
-    refused("sliding window", lambda f: change_config(f, use_sliding_window=True),
-            "use_sliding_window")
-    refused("scaled positions", lambda f: change_config(
-        f, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e4}), "yarn")
+    refused("unknown window", lambda f: change_config(f, layer_types=["chunked_attention"]),
+            "layer_types", "chunked_attention")
+    refused("unknown scaling of positions", lambda f: change_config(
+        f, rope_parameters={"rope_type": "longrope", "factor": 4.0, "rope_theta": 1e4}), "longrope")
+    refused("scaling without its factor", lambda f: change_config(
+        f, rope_parameters={"rope_type": "yarn", "rope_theta": 1e4}), "factor")
     refused("no config", lambda f: (f / "config.json").unlink(), "config.json")
     refused("config is not JSON", lambda f: (f / "config.json").write_text("{"), "config.json")
     empty = workshop.scratch / "empty"

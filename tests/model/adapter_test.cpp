@@ -1,14 +1,16 @@
+#include "model/adapter.h"
+
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "model/lora.h"
 #include "model/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace predgen {
+namespace fs = std::filesystem;
 namespace {
 
 at::Tensor probe(const Transformer& model) {
@@ -63,12 +65,12 @@ class AdapterTest : public testing::Test {
 TEST_F(AdapterTest, RoundTripKeepsEveryBit) {
   const auto model = small_model();
   ASSERT_FALSE(at::allclose(probe(*model), probe(*adapted_), 0, 1e-2)) << "the adapter must matter";
-  const LoraConfig config = load_adapter(*model, folder_.path());
+  const AdapterConfig config = load_adapter(*model, folder_.path());
   EXPECT_TRUE(at::equal(probe(*model), probe(*adapted_)));
-  EXPECT_EQ(config.rank, 3);
-  EXPECT_EQ(config.alpha, 7);
-  EXPECT_EQ(config.base_model, "base");
-  EXPECT_EQ(config.target_modules, (std::vector<std::string>{"down_proj", "q_proj"}));
+  EXPECT_EQ(config.lora.rank, 3);
+  EXPECT_EQ(config.lora.alpha, 7);
+  EXPECT_EQ(config.lora.base_model, "base");
+  EXPECT_EQ(config.lora.target_modules, (std::vector<std::string>{"down_proj", "q_proj"}));
 }
 
 TEST_F(AdapterTest, FilesHavePeftsLayout) {
@@ -81,13 +83,6 @@ TEST_F(AdapterTest, FilesHavePeftsLayout) {
       file.entries().at("base_model.model.model.layers.1.mlp.down_proj.lora_A.weight");
   EXPECT_EQ(entry.shape, (std::vector<int64_t>{3, 48}));
   EXPECT_EQ(entry.dtype, at::kFloat);
-}
-
-TEST_F(AdapterTest, MergingKeepsTheFunction) {
-  const at::Tensor before = probe(*adapted_);
-  merge_lora(*adapted_);
-  EXPECT_TRUE(named_adapter_weights(*adapted_).empty());
-  EXPECT_LE((probe(*adapted_) - before).abs().max().item<double>(), 1e-4);
 }
 
 TEST_F(AdapterTest, ScalingCounts) {
@@ -111,6 +106,86 @@ TEST_F(AdapterTest, TargetsMayBeAPattern) {
   expect_refused({"has no tensor"});
 }
 
+TEST_F(AdapterTest, PatternsGiveEachLayerItsRankAndScaling) {
+  const auto config = [](const Json& fields) {
+    Json json{{"peft_type", "LORA"}, {"r", 4}, {"lora_alpha", 8}, {"target_modules", {"q_proj"}}};
+    json.update(fields);
+    return AdapterConfig::from_json(json, "test");
+  };
+  const std::string q0 = "model.layers.0.self_attn.q_proj", q1 = "model.layers.1.self_attn.q_proj";
+  const AdapterConfig plain = config(Json::object());
+  EXPECT_EQ(plain.rank(q0), 4);
+  EXPECT_EQ(plain.scaling(q0), 2.0);
+  const AdapterConfig ranks =
+      config({{"rank_pattern", {{"0.self_attn.q_proj", 2}, {"q_pro", 16}}}});
+  EXPECT_EQ(ranks.rank(q0), 2);
+  EXPECT_EQ(ranks.scaling(q0), 4.0);
+  EXPECT_EQ(ranks.rank(q1), 4) << "q_pro is not the end of a name";
+  const AdapterConfig first =
+      config({{"alpha_pattern", {{"q_proj", 1}, {"layers.*", 2}}}, {"use_rslora", true}});
+  EXPECT_EQ(first.scaling(q0), 0.5) << "the first key that fits, over sqrt(r)";
+  EXPECT_EQ(first.scaling("model.layers.0.mlp.up_proj"), 1.0);
+  // Written again, they say the same, in the same order.
+  const AdapterConfig again = AdapterConfig::from_json(first.to_json(), "again");
+  EXPECT_EQ(again.scaling(q0), 0.5);
+  EXPECT_EQ(first.to_json()["alpha_pattern"].dump(), R"({"q_proj":1,"layers.*":2})");
+}
+
+TEST_F(AdapterTest, LayersAndExceptionsLimitTheTargets) {
+  const auto matches = [](const Json& fields, const std::string& module) {
+    Json json{{"peft_type", "LORA"}, {"target_modules", {"q_proj", "model.layers.0.mlp.up_proj"}}};
+    json.update(fields);
+    return AdapterConfig::from_json(json, "test").matches(module);
+  };
+  const std::string q1 = "model.layers.1.self_attn.q_proj";
+  EXPECT_TRUE(matches(Json::object(), q1));
+  EXPECT_TRUE(matches({{"layers_to_transform", 1}}, q1));
+  EXPECT_TRUE(matches({{"layers_to_transform", {0, 1}}, {"layers_pattern", "layers"}}, q1));
+  EXPECT_TRUE(matches({{"layers_to_transform", Json::array()}}, q1))
+      << "an empty list limits nothing";
+  EXPECT_FALSE(matches({{"layers_to_transform", {0}}}, q1));
+  EXPECT_FALSE(matches({{"layers_to_transform", 1}, {"layers_pattern", {"h", "blocks"}}}, q1));
+  EXPECT_TRUE(matches({{"layers_to_transform", 1}}, "model.layers.0.mlp.up_proj")) << "a full name";
+  EXPECT_FALSE(matches({{"exclude_modules", {"q_proj"}}}, q1));
+  EXPECT_FALSE(matches({{"exclude_modules", R"(.*\.1\..*)"}}, q1));
+  EXPECT_TRUE(matches({{"exclude_modules", "q_proj"}}, q1)) << "a pattern is of the whole name";
+  EXPECT_TRUE(matches({{"target_modules", "All-Linear"}}, q1));
+  for (const Json& pattern : {Json("lay(ers)?"), Json::array({""})}) {
+    expect_user_error(
+        [&] {
+          matches({{"layers_to_transform", 1}, {"layers_pattern", pattern}}, q1);
+        },
+        {"layers_pattern", "not supported"});
+  }
+  expect_user_error(
+      [&] {
+        matches({{"layers_to_transform", 1}, {"target_modules", ".*q_proj"}}, q1);
+      },
+      {"layers_to_transform", "needs a list"});
+}
+
+TEST_F(AdapterTest, StoredTypeIsKept) {
+  AdapterConfig config = small_lora();
+  config.dtype = at::kBFloat16;
+  save_adapter(*adapted_, config, folder_.path());
+  const auto model = small_model();
+  EXPECT_EQ(load_adapter(*model, folder_.path()).dtype, at::kBFloat16);
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    EXPECT_EQ(tensor.scalar_type(), at::kFloat) << "adapters compute in float32";
+    EXPECT_TRUE(
+        at::equal(tensor, named_adapter_weights(*adapted_)[name].to(at::kBFloat16).to(at::kFloat)));
+  }
+}
+
+TEST_F(AdapterTest, WholeEmbeddingsNeedAMerge) {
+  const fs::path file = folder_ / "adapter_model.safetensors";
+  std::map<std::string, at::Tensor> weights = named_adapter_weights(*adapted_);
+  weights["base_model.model.model.embed_tokens.weight"] = at::ones({64, 32});
+  write_safetensors(file, weights);
+  expect_refused({"model.embed_tokens.weight", "vocabulary was resized", "predgen export"});
+  EXPECT_EQ(AdapterFolder(folder_.path()).embeddings().size(), 1u);
+}
+
 TEST_F(AdapterTest, RefusesByName) {
   const auto refused = [&](const char* key, const Json& value) {
     const std::string before = read_file(folder_ / "adapter_config.json");
@@ -123,14 +198,20 @@ TEST_F(AdapterTest, RefusesByName) {
   refused("lora_bias", true);
   refused("bias", "all");
   refused("modules_to_save", Json::array({"lm_head"}));
-  refused("rank_pattern", {{"q_proj", 4}});
-  refused("alpha_pattern", {{"q_proj", 4}});
+  refused("rank_pattern", {{"q_proj", 0}});
+  refused("rank_pattern", {{"q_proj", 2.5}});
+  refused("rank_pattern", {{"q_proj", "4"}});
+  refused("rank_pattern", Json::array({"q_proj"}));
+  refused("rank_pattern", {{"(", 4}});
+  refused("rank_pattern", {{"(?P<name>q_proj)", 4}});
+  refused("alpha_pattern", {{"q_proj", nullptr}});
   refused("init_lora_weights", "pissa");
   refused("init_lora_weights", "pissa_niter_16");
   refused("init_lora_weights", "olora");
-  refused("layers_to_transform", 1);
-  refused("layers_to_transform", Json::array({0}));
-  refused("exclude_modules", "q_proj");
+  refused("layers_to_transform", "all");
+  refused("layers_pattern", "layers");
+  refused("exclude_modules", 7);
+  refused("exclude_modules", "(");
   refused("fan_in_fan_out", true);
   refused("trainable_token_indices", Json::array({1}));
   refused("a_switch_of_the_future", true);
@@ -158,7 +239,8 @@ TEST_F(AdapterTest, NamesMissingFiles) {
   std::filesystem::remove(folder_ / "adapter_model.safetensors");
   expect_refused({"adapter_model.safetensors"});
   write_file(folder_ / "adapter_model.bin", "x");
-  expect_refused({"adapter_model.safetensors", "convert adapter_model.bin"});
+  expect_refused(
+      {"adapter_model.safetensors", "adapter_model.bin is pickled", "convert_pickled.py"});
   std::filesystem::remove(folder_ / "adapter_config.json");
   expect_refused({"adapter_config.json", "no such file"});
 }

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "model/adapter.h"
 #include "model/checkpoint.h"
-#include "model/lora.h"
 #include "model/safetensors.h"
 #include "model/sharded_weights.h"
 
