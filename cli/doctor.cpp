@@ -141,6 +141,8 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
 }
 
 void run_doctor(const DoctorOptions& options) {
+  if (!(options.memory_gib > 0)) throw UserError("--memory {}: must be above 0", options.memory_gib);
+  if (options.context < 1) throw UserError("--context {}: must be above 0", options.context);
   print_machine();
   if (options.model.empty()) return;
   const ModelConfig config = ModelConfig::load(options.model);
@@ -158,6 +160,7 @@ void run_doctor(const DoctorOptions& options) {
   report_weights(report);
   report_tokenizer(report);
   print_memory(config, options);
+  std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {
     throw UserError("{}: {} of the things above are missing or unusable", options.model,
                     report.num_missing());
@@ -172,11 +175,9 @@ void add_doctor(CLI::App& app) {
       app.add_subcommand("doctor", "What this machine has; whether a model is whole and fits");
   command->add_option("--model", options->model, "Hugging Face model folder");
   command->add_option("--memory", options->memory_gib, "GiB of the GPU to fit into")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->capture_default_str();
   command->add_option("--context", options->context, "tokens of conversation to keep")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->capture_default_str();
   command->footer("Example:\n  predgen doctor --model checkpoints/demo");
   command->callback([options] { run_doctor(*options); });
 }

@@ -25,6 +25,8 @@ def main():
         check(part in whole.stdout, f"it says {part}")
     small = doctor("--model", DEMO, "--memory", "4")
     check("no" in small.stdout.split("fits into 4 GiB")[1], "it does not fit beside Zonos")
+    for arguments in (["--memory", "0"], ["--context", "-1"]):
+        check(doctor("--model", DEMO, *arguments).returncode == 2, f"{arguments} are refused")
     with tempfile.TemporaryDirectory() as scratch:
         broken = Path(scratch) / "model"
         for name, part in (("model.safetensors", "MISSING"), ("tokenizer.json", "MISSING"),
