@@ -35,7 +35,8 @@ def index_url():
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode == 0:
             return result.stdout.strip()
-    return "https://pypi.org/simple"
+    from pip._internal.models.index import PyPI  # pip tells its default in no other way
+    return PyPI.simple_url
 
 
 def open_url(url, **headers):
