@@ -1,5 +1,4 @@
 #include <c10/core/InferenceMode.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,10 +7,11 @@
 #include "cli/command.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/json.h"
+#include "core/staged_folder.h"
 #include "model/checkpoint.h"
+#include "model/logit_check.h"
 #include "model/merged_weights.h"
 #include "model/sharded_weights.h"
 
@@ -22,62 +22,12 @@ namespace {
 
 struct ExportOptions {
   ModelOptions model;
-  std::string output, check = "auto";
+  std::string output, check = "logits";
   double max_logit_difference = 0.0;  // 0: a share of the largest logit
   bool json = false;
 };
 
-constexpr uint64_t kSmallModelBytes = 2'000'000'000;
 constexpr double kFloat32Bound = 1e-3, kBfloat16Bound = 0.1;
-
-/// How far two models' logits are apart.
-struct LogitDifference {
-  double max = 0.0, mean = 0.0;
-  int64_t num_positions = 0, num_same_top = 0;
-};
-
-LogitDifference compare(const at::Tensor& expected, const at::Tensor& found) {
-  const at::Tensor difference = (expected - found).abs();
-  const at::Tensor same = expected.argmax(-1).eq(found.argmax(-1));
-  return {difference.max().item<double>(), difference.mean().item<double>(), same.numel(),
-          same.sum().item<int64_t>()};
-}
-
-/// A folder that becomes `final_name` in one rename, or disappears.
-class StagingFolder {
- public:
-  explicit StagingFolder(const fs::path& final_name)
-      : final_name_(final_name),
-        folder_(final_name.parent_path() /
-                fmt::format(".{}.partial-{}", final_name.filename().string(), getpid())) {
-    make_folder(final_name.parent_path());
-    make_folder(folder_);
-  }
-  ~StagingFolder() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  StagingFolder(const StagingFolder&) = delete;
-  StagingFolder& operator=(const StagingFolder&) = delete;
-
-  const fs::path& path() const { return folder_; }
-  void publish() {
-    publish_file(folder_, final_name_);
-    folder_.clear();
-  }
-
- private:
-  fs::path final_name_, folder_;
-};
-
-/// Logits [B,T,V] of a few fixed rows, on the CPU.
-at::Tensor probe(const Transformer& model) {
-  constexpr int64_t kRows = 4, kTokens = 64;
-  const int64_t num_tokens = std::min(kTokens, model.max_positions());
-  const at::Tensor tokens_BT =
-      (at::arange(kRows * num_tokens, at::kLong) * 7919 + 11).remainder(model.vocab_size());
-  return model.logits(model.hidden_states(tokens_BT.view({kRows, num_tokens}))).cpu();
-}
 
 fs::path check_output(const std::string& output) {
   const fs::path folder = fs::weakly_canonical(fs::absolute(output));
@@ -98,23 +48,21 @@ std::string choose_dtype(const ModelOptions& options) {
   return ModelConfig::load(options.model).dtype == "float32" ? "fp32" : "bf16";
 }
 
-/// Whether the logits are compared too: asked for, or the float32 model is small.
-bool compares_logits(const ExportOptions& options, uint64_t float32_bytes) {
-  if (options.check == "auto") return float32_bytes <= kSmallModelBytes;
-  if (options.check != "weights" && options.check != "logits") {
-    throw UserError("--check {}: must be auto, weights or logits", options.check);
+bool compares_logits(const std::string& check) {
+  if (check != "weights" && check != "logits") {
+    throw UserError("--check {}: must be weights or logits", check);
   }
-  return options.check == "logits";
+  return check == "logits";
 }
 
 uint64_t total_bytes(const ModelConfig& config, at::ScalarType dtype) {
   return static_cast<uint64_t>(config.num_parameters()) * at::elementSize(dtype);
 }
 
-void check_free_space(const fs::path& folder, uint64_t num_bytes) {
-  const fs::space_info space = fs::space(folder);
+void check_free_space(const fs::path& output, uint64_t num_bytes) {
+  const fs::space_info space = fs::space(output.parent_path());
   if (space.available < num_bytes) {
-    throw UserError("--output {}: needs {:.1f} GB, the disk has {:.1f} GB left", folder.string(),
+    throw UserError("--output {}: needs {:.3f} GB, the disk has {:.3f} GB left", output.string(),
                     static_cast<double>(num_bytes) / 1e9,
                     static_cast<double>(space.available) / 1e9);
   }
@@ -128,20 +76,15 @@ void write_weights(const MergedWeights& merged, const fs::path& folder, at::Scal
                         });
 }
 
-/// The written folder against base and adapter, one model in memory at a time.
-LogitDifference check_logits(const fs::path& folder, const ExportOptions& options,
-                             at::ScalarType dtype) {
-  const LoadOptions load{.device = options.model.device, .dtype = "fp32"};
-  const auto logits = [&](const fs::path& model, const fs::path& adapter) {
-    throw_if_interrupted();
-    return probe(*load_model(model, adapter, load));
-  };
-  const at::Tensor expected = logits(options.model.model, options.model.adapter);
-  const LogitDifference difference = compare(expected, logits(folder, {}));
+/// The written folder against base and adapter, one layer in memory at a time.
+LogitDifference check_logits(const MergedWeights& merged, const ModelWeights& stored,
+                             const ExportOptions& options, at::ScalarType dtype) {
+  const LogitDifference difference = compare_logits(
+      merged, stored, parse_device(options.model.device), [] { throw_if_interrupted(); });
   const double share = dtype == at::kFloat ? kFloat32Bound : kBfloat16Bound;
   const double bound = options.max_logit_difference > 0
                            ? options.max_logit_difference
-                           : share * std::max(1.0, expected.abs().max().item<double>());
+                           : share * std::max(1.0, difference.largest_logit);
   if (!(difference.max <= bound)) {
     throw UserError(
         "the merged model's logits differ by {:.3g} from those of base and adapter, more than "
@@ -174,8 +117,7 @@ void print_report(const Json& report) {
       weights["max_difference"].get<double>(), weights["worst_rounding"].get<double>());
   const Json& logits = report["logits"];
   if (logits.is_null()) {
-    std::printf("logits: not compared, the model takes %.1f GB in float32; --check logits does\n",
-                report["float32_bytes"].get<double>() / 1e9);
+    std::printf("logits: not compared; --check logits does\n");
     return;
   }
   std::printf(
@@ -193,21 +135,21 @@ void run_export(const ExportOptions& options) {
   const at::ScalarType type = parse_dtype(dtype);
   const fs::path adapter = options.model.adapter;
   const MergedWeights merged(options.model.model, adapter);
-  const uint64_t float32_bytes = total_bytes(merged.config(), at::kFloat);
-  const bool with_logits = compares_logits(options, float32_bytes);
+  const bool with_logits = compares_logits(options.check);
 
-  StagingFolder staging(output);
-  check_free_space(staging.path(), total_bytes(merged.config(), type));
+  StagedFolder staging(output);
+  check_free_space(output, total_bytes(merged.config(), type));
   // Tokens that were added to the vocabulary are in the tokenizer beside the adapter.
   const bool adapters_tokenizer = merged.replaces_embeddings() && has_tokenizer(adapter);
   save_model_files(staging.path(), merged.config(), options.model.model, dtype,
                    adapters_tokenizer ? adapter : fs::path());
   write_weights(merged, staging.path(), type);
   throw_if_interrupted();
-  const MergedWeights::Comparison weights = merged.compare(ModelWeights(staging.path()), type);
+  const ModelWeights stored(staging.path());
+  const MergedWeights::Comparison weights = merged.compare(stored, type);
   throw_if_interrupted();
   Json logits;
-  if (with_logits) logits = describe(check_logits(staging.path(), options, type));
+  if (with_logits) logits = describe(check_logits(merged, stored, options, type));
   staging.publish();
 
   const Json report{{"output", output.string()},
@@ -215,7 +157,6 @@ void run_export(const ExportOptions& options) {
                     {"resized_vocabulary",
                      merged.replaces_embeddings() ? Json(merged.config().vocab_size) : Json()},
                     {"tokenizer_from", adapters_tokenizer ? "adapter" : "model"},
-                    {"float32_bytes", float32_bytes},
                     {"weights",
                      {{"num_tensors", weights.num_tensors},
                       {"num_merged", weights.num_merged},
@@ -243,8 +184,8 @@ void add_export(CLI::App& app) {
   command
       ->add_option(
           "--check", options->check,
-          "weights: every tensor against base and adapter; logits: those of some 250 "
-          "tokens too, which needs memory for the model in float32; auto: logits up to 2 GB")
+          "weights: every tensor against base and adapter; logits: those of some 250 tokens too, "
+          "one layer in memory at a time")
       ->capture_default_str();
   command
       ->add_option("--max-logit-difference", options->max_logit_difference,

@@ -5,7 +5,29 @@
 
 namespace predgen {
 
+void check_json_depth(std::string_view text, const std::string& where) {
+  constexpr int kMaxDepth = 200;
+  int depth = 0;
+  bool in_string = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) {
+        throw UserError("{}: JSON nested more than {} deep at byte {}", where, kMaxDepth, at);
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
+
 Json parse_json(std::string_view text, const std::string& where) {
+  check_json_depth(text, where);
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {

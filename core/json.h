@@ -12,6 +12,9 @@ using Json = nlohmann::ordered_json;
 
 /// `where` names the text in the UserError of a syntax error.
 Json parse_json(std::string_view text, const std::string& where);
+/// UserError for lists and objects nested so deep that a copy could exhaust the stack; parse_json
+/// asks it, other ways to parse should.
+void check_json_depth(std::string_view text, const std::string& where);
 Json read_json(const std::filesystem::path& file);
 
 /// The value of `key`, or UserError naming `where`, the key and the wanted type.

@@ -1,9 +1,8 @@
-#include <algorithm>
-
 #include "core/error.h"
 #include "data/dataset_store.h"
 #include "data/hdf5_file.h"
 #include "data/hdf5_store.h"
+#include "data/part_index.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -93,15 +92,13 @@ class Hdf5DatasetReader : public DatasetReader {
     shards_.clear();
   }
 
-  int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  int64_t size() const override { return index_.size(); }
   const Json& manifest() const override { return manifest_; }
 
   Record read(int64_t index) const override {
-    PREDGEN_CHECK(index >= 0 && index < size(), "record {} of {}", index, size());
-    const auto shard =
-        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    const auto [shard, place] = index_.find(index);
     const std::lock_guard lock(hdf5_mutex());
-    return shards_[shard].read(static_cast<size_t>(index - (shard == 0 ? 0 : ends_[shard - 1])));
+    return shards_[shard].read(static_cast<size_t>(place));
   }
 
  private:
@@ -130,12 +127,12 @@ class Hdf5DatasetReader : public DatasetReader {
       throw UserError("{}: holds {} records, its manifest says otherwise; build the dataset again",
                       file.string(), shards_.back().size());
     }
-    ends_.push_back(size() + shards_.back().size());
+    index_.add(shards_.back().size());
   }
 
   Json manifest_;
   std::vector<Shard> shards_;
-  std::vector<int64_t> ends_;
+  PartIndex index_;
 };
 
 }  // namespace

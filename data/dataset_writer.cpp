@@ -16,6 +16,7 @@ std::string shard_name(size_t index) { return fmt::format("shard-{:05}.h5", inde
 
 /// Refuses a folder that holds anything but an unfinished dataset of this recipe.
 void check_folder(const fs::path& folder, const Json& recipe, bool resume) {
+  fs::remove(folder / "recipe.json.tmp");  // all that a build killed at its start leaves
   for (const char* name : {"manifest.json", "recipe.json"}) {
     if (!fs::exists(folder / name)) continue;
     Json there = read_json(folder / name);
@@ -119,8 +120,18 @@ class Hdf5DatasetWriter : public DatasetWriter {
   void publish(const Json& state) {
     const fs::path file = folder_ / shard_name(shards_.size());
     const fs::path temporary = file.string() + ".tmp";
-    pending_.write(temporary, hash_, state.dump());
-    publish_file(temporary, file);
+    try {
+      pending_.write(temporary, hash_, state.dump());
+      publish_file(temporary, file);
+    } catch (const Error& error) {
+      std::error_code ignored;
+      const uintmax_t num_free = fs::space(folder_, ignored).available;
+      fs::remove(temporary, ignored);  // it may be what fills the disk
+      throw Error(
+          "{}: cannot be written ({}; {} kB were left on the disk); the {} shards before it are "
+          "kept: run it again to go on",
+          file.string(), error.what(), num_free / 1024, shards_.size());
+    }
     add_shard(file, pending_.num_records(), static_cast<int64_t>(pending_.tokens.size()));
     state_ = state;
     pending_ = {};

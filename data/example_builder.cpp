@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "runtime/converse/system_prompt.h"
 
 namespace predgen {
 namespace {
-
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
-}
 
 bool has_system(const CorpusConversation& conversation) {
   return !conversation.messages.empty() && conversation.messages.front().role == "system";

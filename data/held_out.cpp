@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "data/jsonl_reader.h"
 
 namespace predgen {
@@ -98,7 +99,7 @@ void HeldOutPrompts::add_file(const std::filesystem::path& file) {
     if (!stream) throw UserError("{}: cannot be read", file.string());
     std::string line;
     for (int64_t row = 1; std::getline(stream, line); ++row) {
-      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      if (is_blank(line)) continue;
       const std::string where = fmt::format("{}:{}", file.string(), row);
       const Json json = parse_json(line, where);
       if (json.is_object() && json.contains("conversation")) {

@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "core/error.h"
 #include "data/dataset_store.h"
+#include "data/part_index.h"
 
 namespace predgen {
 namespace {
@@ -13,24 +12,22 @@ class JoinedDataset : public DatasetReader {
     manifest_ = Json::array();
     for (const std::filesystem::path& folder : folders) {
       parts_.push_back(open_dataset(folder));
-      ends_.push_back(size() + parts_.back()->size());
+      index_.add(parts_.back()->size());
       manifest_.push_back(parts_.back()->manifest());
     }
   }
 
-  int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  int64_t size() const override { return index_.size(); }
   const Json& manifest() const override { return manifest_; }
 
   Record read(int64_t index) const override {
-    PREDGEN_CHECK(index >= 0 && index < size(), "record {} of {}", index, size());
-    const auto part =
-        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
-    return parts_[part]->read(index - (part == 0 ? 0 : ends_[part - 1]));
+    const auto [part, place] = index_.find(index);
+    return parts_[part]->read(place);
   }
 
  private:
   std::vector<std::unique_ptr<DatasetReader>> parts_;
-  std::vector<int64_t> ends_;
+  PartIndex index_;
   Json manifest_;
 };
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -39,7 +40,7 @@ class JsonlReader : public ConversationReader {
     std::string line;
     while (std::getline(stream_, line)) {
       ++row_;
-      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      if (is_blank(line)) continue;
       try {
         conversation = parse_conversation(parse(line));
         conversation.row = row_;

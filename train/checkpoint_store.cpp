@@ -27,6 +27,12 @@ std::string differences(const Json& saved, const Json& current) {
   return text;
 }
 
+/// DONE goes first: a kill in between leaves no folder that seems finished.
+void remove_checkpoint(const std::filesystem::path& folder) {
+  std::filesystem::remove(folder / "DONE");
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(std::filesystem::path folder, Json identity, int64_t keep_last)
@@ -54,23 +60,30 @@ std::optional<std::filesystem::path> CheckpointStore::newest() const {
 void CheckpointStore::save(const TrainState& state, const TrainedWeights& weights,
                            const AdamW& optimizer) const {
   const std::filesystem::path folder = folder_ / fmt::format("step-{:08}", state.step);
-  std::filesystem::remove_all(folder);  // left by a run that was killed, or to be made again
+  remove_checkpoint(folder);  // left by a run that was killed, or to be made again
+  try {
+    write(folder, state, weights, optimizer);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);  // it may be what fills the disk
+    throw;
+  }
+  const std::vector<std::filesystem::path> all = finished();
+  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
+    if (all[i] != folder) remove_checkpoint(all[i]);
+  }
+}
+
+void CheckpointStore::write(const std::filesystem::path& folder, const TrainState& state,
+                            const TrainedWeights& weights, const AdamW& optimizer) const {
   make_folder(folder);
   weights.save(folder, "fp32");
   write_safetensors(folder / "optimizer.safetensors", optimizer.state());
-  const Json json{{"format", kFormat},
-                  {"step", state.step},
-                  {"samples", state.samples},
-                  {"skipped_steps", state.skipped_steps},
-                  {"seconds", state.seconds},
-                  {"run", identity_}};
+  const Json json{{"format", kFormat},        {"step", state.step},
+                  {"samples", state.samples}, {"skipped_steps", state.skipped_steps},
+                  {"seconds", state.seconds}, {"run", identity_}};
   write_file(folder / "state.json", json.dump(2) + "\n");
   write_file(folder / "DONE", "");
-
-  const std::vector<std::filesystem::path> all = finished();
-  for (size_t i = 0; i + static_cast<size_t>(keep_last_) < all.size(); ++i) {
-    if (all[i] != folder) std::filesystem::remove_all(all[i]);
-  }
 }
 
 TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, TrainedWeights& weights,

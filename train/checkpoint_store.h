@@ -34,6 +34,8 @@ class CheckpointStore {
 
  private:
   std::vector<std::filesystem::path> finished() const;  // oldest first
+  void write(const std::filesystem::path& folder, const TrainState& state,
+             const TrainedWeights& weights, const AdamW& optimizer) const;
 
   const std::filesystem::path folder_;
   const Json identity_;

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "core/staged_folder.h"
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
 #include "model/tokenizer.h"
@@ -28,7 +29,8 @@ at::Device choose_device(const std::string& name) {
   if (name != "cpu" && name != "cuda" && !name.starts_with("cuda:")) {
     throw UserError("device \"{}\" must be auto, cpu, cuda or cuda:N", name);
   }
-  if (name != "cpu" && !at::hasCUDA()) throw UserError("device {}: there is no CUDA GPU here", name);
+  if (name != "cpu" && !at::hasCUDA())
+    throw UserError("device {}: there is no CUDA GPU here", name);
   return at::Device(name);
 }
 
@@ -69,9 +71,10 @@ std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_po
       length = std::max(length, record.prompt_length + answer);
     }
     if (length > max_positions) {
-      throw UserError("conversation {}, round {} has {} tokens, the model has room for {}: build the "
-                      "dataset with a smaller maximum",
-                      record.conversation_id, record.round, length, max_positions);
+      throw UserError(
+          "conversation {}, round {} has {} tokens, the model has room for {}: build the "
+          "dataset with a smaller maximum",
+          record.conversation_id, record.round, length, max_positions);
     }
     for (const uint8_t mask : record.loss_mask) num_targets += mask != 0;
     lengths.push_back(length);
@@ -158,9 +161,12 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
                   state, report);
   trainer.run();
   if (communicator.is_main()) {
-    weights.save(config.output / "final", config.save_dtype);
-    spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(),
-                 (config.output / "final").string());
+    const std::filesystem::path result = config.output / "final";
+    StagedFolder staged(result);
+    weights.save(staged.path(), config.save_dtype);
+    std::filesystem::remove_all(result);  // of an earlier, shorter run
+    staged.publish();
+    spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(), result.string());
   }
 }
 

@@ -53,10 +53,9 @@ Trainer::Trainer(const TrainConfig& config, const Parts& parts, const TrainState
 
 int64_t Trainer::total_steps() const {
   if (config_.max_steps > 0) return config_.max_steps;
-  const double batches_per_step = static_cast<double>(
-      config_.gradient_accumulation * parts_.communicator.world_size());
-  const double batches =
-      config_.epochs * static_cast<double>(parts_.batches.batches_per_epoch());
+  const double batches_per_step =
+      static_cast<double>(config_.gradient_accumulation * parts_.communicator.world_size());
+  const double batches = config_.epochs * static_cast<double>(parts_.batches.batches_per_epoch());
   return std::max<int64_t>(1, static_cast<int64_t>(batches / batches_per_step));
 }
 
@@ -83,8 +82,8 @@ void Trainer::run() {
           {"train/learning_rate", result.learning_rate},
           {"train/gradient_norm", result.gradient_norm},
           {"train/tokens_per_second", tokens_per_second},
-          {"train/epoch", static_cast<double>(state_.samples) /
-                              static_cast<double>(parts_.dataset.size())},
+          {"train/epoch",
+           static_cast<double>(state_.samples) / static_cast<double>(parts_.dataset.size())},
           {"train/skipped_steps", static_cast<double>(state_.skipped_steps)},
           {"train/seconds", state_.seconds}};
       for (const auto& [name, loss] : result.losses) scalars["train/" + name] = loss;
@@ -99,7 +98,11 @@ void Trainer::run() {
       report_held_out();
     }
     if (stop || last || state_.step % config_.save_every == 0) save();
-    if (stop && !last) throw Interrupted();
+    if (stop && !last) {
+      spdlog::info("stopped behind step {}; --resume auto goes on from its checkpoint",
+                   state_.step);
+      throw Interrupted();
+    }
   }
   progress.finish();
 }
@@ -130,8 +133,9 @@ Trainer::StepResult Trainer::step() {
   for (size_t i = 0; i < batches.size(); ++i) {
     const ComputeScope scope(config_.compute, parts_.model.device());
     // Dropout draws from LibTorch's own generator: keyed by step, micro-batch and rank.
-    at::manual_seed(Random(step_seed, "dropout", i * 4096 + static_cast<uint64_t>(
-                                                     parts_.communicator.rank())).next());
+    at::manual_seed(
+        Random(step_seed, "dropout", i * 4096 + static_cast<uint64_t>(parts_.communicator.rank()))
+            .next());
     add(parts_.objective.accumulate_gradients(parts_.model, batches[i], denominators, step_seed),
         sums);
   }
@@ -157,16 +161,18 @@ Trainer::StepResult Trainer::step() {
     ++state_.skipped_steps;
     spdlog::warn("step {}: the gradient is not finite; weights unchanged", state_.step);
     if (++num_bad_in_a_row_ == kMostBadStepsInARow) {
-      throw Error("{} steps in a row with a gradient that is not finite; the last good weights are "
-                  "in the checkpoints: lower learning_rate or use compute: fp32",
-                  num_bad_in_a_row_);
+      throw Error(
+          "{} steps in a row with a gradient that is not finite; the last good weights are "
+          "in the checkpoints: lower learning_rate or use compute: fp32",
+          num_bad_in_a_row_);
     }
   }
   return result;
 }
 
 std::vector<Batch> Trainer::next_batches() {
-  // Micro-batches are dealt out in turn, so the data of a step does not depend on the ranks' number.
+  // Micro-batches are dealt out in turn, so the data of a step does not depend on the ranks'
+  // number.
   const int64_t size = parts_.batches.batch_size();
   const int64_t world = parts_.communicator.world_size();
   const int64_t first = state_.samples / size;
@@ -214,8 +220,8 @@ void Trainer::try_longest_batch() {
                longest);
   {
     const ComputeScope scope(config_.compute, parts_.model.device());
-    parts_.objective.accumulate_gradients(
-        parts_.model, batch, counts_of(parts_.objective.count(batch, 0)), 0);
+    parts_.objective.accumulate_gradients(parts_.model, batch,
+                                          counts_of(parts_.objective.count(batch, 0)), 0);
   }
   parts_.optimizer.zero_gradients();
 }

@@ -115,14 +115,14 @@ def check_memory(scratch):
     peaks, sizes = [], []
     for num_layers in (2, 10):
         config = make_config(hidden_size=768, intermediate_size=3072, num_hidden_layers=num_layers)
-        model = make_model(config).bfloat16()
+        model = make_model(config, scale=0.3).bfloat16()  # rounding shall not amplify
         base, adapter, output = (scratch / f"{name}{num_layers}" for name in ("big", "lora", "out"))
         model.save_pretrained(base)
         make_adapter(model, adapter)
         del model
         sizes.append((base / "model.safetensors").stat().st_size / 2**20)
         peaks.append(peak_megabytes("export", "--model", base, "--adapter", adapter, "--output", output,
-                                    "--check", "weights", *CPU))
+                                    *CPU))
         for folder in (base, adapter, output):
             shutil.rmtree(folder)
     print(f"sizes {sizes} MB, peaks {peaks} MB")

@@ -42,6 +42,18 @@ TEST(Json, ReadsFiles) {
   EXPECT_THROW(read_json(file + ".absent"), UserError);
 }
 
+TEST(Json, RefusesDeepNesting) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_NO_THROW(parse_json(nested(200), "x.json"));
+  EXPECT_THAT(error_of([&] { parse_json(nested(201), "x.json"); }),
+              HasSubstr("x.json: JSON nested"));
+  EXPECT_THROW(parse_json(std::string(1'000'000, '['), "x.json"), UserError);
+  const std::string in_text = "\"\\\"" + std::string(500, '[') + "\"";  // brackets of a string
+  EXPECT_NO_THROW(parse_json(in_text, "x.json"));
+}
+
 TEST(Json, GetNamesTheKey) {
   const Json object = parse_json(R"({"n": 3, "text": "x"})", "x");
   EXPECT_EQ(json_get<int>(object, "n", "config.json"), 3);

@@ -28,4 +28,20 @@ inline std::unique_ptr<Transformer> small_model(uint64_t seed = 1) {
   return Transformer::initialize(small_config(), seed, at::kFloat);
 }
 
+/// Smaller still, to be trained.
+inline ModelConfig tiny_config() {
+  ModelConfig config = small_config();
+  config.vocab_size = 40;
+  config.hidden_size = 16;
+  config.intermediate_size = 24;
+  config.num_heads = 2;
+  config.num_kv_heads = 1;
+  config.max_positions = 64;
+  return config;
+}
+
+inline std::unique_ptr<Transformer> tiny_model(at::ScalarType type = at::kFloat) {
+  return Transformer::initialize(tiny_config(), 3, at::TensorOptions(type));
+}
+
 }  // namespace predgen

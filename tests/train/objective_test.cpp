@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/lora.h"
-#include "tests/train/tiny_model.h"
+#include "tests/fakes/small_models.h"
 #include "train/adamw.h"
 #include "train/autoregressive_objective.h"
 #include "train/chunked_loss.h"
@@ -178,9 +178,9 @@ TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
   };
   // Logits are float32, so the step is large and the tolerance loose.
   constexpr double kStep = 1e-2;
-  for (const char* name : {"model.layers.0.self_attn.q_proj.weight",
-                           "model.layers.1.mlp.down_proj.weight", "model.embed_tokens.weight",
-                           "model.layers.1.input_layernorm.weight"}) {
+  for (const char* name :
+       {"model.layers.0.self_attn.q_proj.weight", "model.layers.1.mlp.down_proj.weight",
+        "model.embed_tokens.weight", "model.layers.1.input_layernorm.weight"}) {
     const at::Tensor weight = model->named_weights().at(name);
     const at::Tensor direction = weight.grad() / weight.grad().norm();
     weight.add_(direction, kStep);
@@ -196,7 +196,9 @@ TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
 
 TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
   const auto model = tiny_model(), base = tiny_model();
-  attach_lora(*model, {.rank = 2, .alpha = 4.0, .dropout = 0.0, .target_modules = {"q_proj"}, .base_model = ""}, 1);
+  attach_lora(
+      *model,
+      {.rank = 2, .alpha = 4.0, .dropout = 0.0, .target_modules = {"q_proj"}, .base_model = ""}, 1);
   for (const auto& [name, tensor] : named_adapter_weights(*model)) {
     const at::NoGradGuard no_grad;
     tensor.requires_grad_(true).normal_();
@@ -261,7 +263,13 @@ TEST(Objectives, EmptyTermsAreSkipped) {
 
 TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
   const auto model = tiny_model();
-  attach_lora(*model, {.rank = 2, .alpha = 4.0, .dropout = 0.0, .target_modules = {"q_proj", "down_proj"}, .base_model = ""}, 1);
+  attach_lora(*model,
+              {.rank = 2,
+               .alpha = 4.0,
+               .dropout = 0.0,
+               .target_modules = {"q_proj", "down_proj"},
+               .base_model = ""},
+              1);
   for (const auto& [name, tensor] : named_adapter_weights(*model)) {
     const at::NoGradGuard no_grad;
     tensor.requires_grad_(true).normal_();

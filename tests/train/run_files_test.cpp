@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/files.h"
-#include "tests/train/tiny_model.h"
+#include "tests/fakes/temporary_folder.h"
 #include "train/metrics_log.h"
 #include "train/tensorboard_writer.h"
 
@@ -11,7 +11,8 @@ namespace predgen {
 namespace {
 
 TEST(MetricsLog, ForgetsWhatCameAfterTheResumedStep) {
-  const std::filesystem::path file = test_folder() / "metrics.jsonl";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "metrics.jsonl";
   {
     MetricsLog log(file, 0);
     for (int64_t step = 1; step <= 4; ++step) log.write({{"step", step}, {"x", 0.5}});
@@ -30,7 +31,8 @@ TEST(TensorboardWriter, ComputesCastagnoliChecksums) {
 }
 
 TEST(TensorboardWriter, WritesFramedEvents) {
-  TensorboardWriter writer(test_folder(), 1, 1000.0);
+  const TemporaryFolder folder;
+  TensorboardWriter writer(folder.path(), 1, 1000.0);
   writer.scalar("train/ar", 300, 0.25, 1001.0);
   const std::string bytes = read_file(writer.file());
   std::vector<std::string> events;

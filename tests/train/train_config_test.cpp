@@ -4,13 +4,14 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "tests/train/tiny_model.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace predgen {
 namespace {
 
 std::string problems(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
-  const std::filesystem::path file = test_folder() / "train.yaml";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "train.yaml";
   write_file(file, yaml);
   try {
     TrainConfig::load(file, overrides);
@@ -24,7 +25,8 @@ const char* const kGood =
     "model: base\ndataset: data\noutput: out\nmax_steps: 5\nobjective:\n  kind: cllm\n";
 
 TEST(TrainConfig, PresetsCanBeOverridden) {
-  const std::filesystem::path file = test_folder() / "train.yaml";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "train.yaml";
   write_file(file, kGood);
   EXPECT_EQ(TrainConfig::load(file, {}).objective.consistency.ar_weight, 10.0);
   const TrainConfig config = TrainConfig::load(

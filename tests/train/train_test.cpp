@@ -15,7 +15,8 @@
 #include "core/interrupt.h"
 #include "data/dataset_store.h"
 #include "model/safetensors.h"
-#include "tests/train/tiny_model.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace predgen {
@@ -37,7 +38,6 @@ class Training : public testing::Test {
  protected:
   void SetUp() override {
     at::set_num_threads(1);
-    folder_ = test_folder();
     write_data(folder_ / "data", 0);
     write_file(folder_ / "model.json", tiny_config().to_json().dump());
   }
@@ -97,7 +97,7 @@ class Training : public testing::Test {
     return "";
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(Training, ResumesBitForBit) {
@@ -278,7 +278,6 @@ using TrainingDeathTest = Training;
 
 TEST_F(TrainingDeathTest, CtrlCFinishesTheStepAndSaves) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const std::filesystem::path output = folder_ / "out";
   EXPECT_EXIT(
       {
         install_interrupt_handler();
@@ -290,13 +289,14 @@ TEST_F(TrainingDeathTest, CtrlCFinishesTheStepAndSaves) {
         Loop loop(plain, objective);
         try {
           loop.trainer.run();
-        } catch (const Interrupted&) {
-          std::_Exit(130);
+        } catch (const Interrupted&) {  // this process has a folder of its own
+          const bool saved = loop.checkpoints.newest() == folder_ / "out" / "step-00000003";
+          std::filesystem::remove_all(folder_.path());
+          std::_Exit(saved ? 130 : 1);
         }
         std::_Exit(0);
       },
       testing::ExitedWithCode(130), "");
-  EXPECT_EQ(CheckpointStore(output, {}, 2).newest(), output / "step-00000003");
 }
 
 }  // namespace
