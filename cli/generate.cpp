@@ -34,8 +34,7 @@ struct GenerateOptions {
   std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<int64_t> top_k;
   uint64_t seed = 0;
-  SpecialText special = SpecialText::kText;
-  PromptFrame frame = PromptFrame::kNone;
+  RawPromptOptions raw_prompt;
   bool json = false;
 };
 
@@ -144,7 +143,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
 
   std::vector<TokenIds> prompts;
   for (const InputRow& row : rows) {
-    prompts.push_back(input_ids(row, tokenizer.get(), options.special, options.frame));
+    prompts.push_back(input_ids(row, tokenizer.get(), options.raw_prompt));
     check_token_ids(prompts.back(), *model, fmt::format("row {}", row.number));
   }
   const auto show = [&](const std::string& text) {
@@ -206,12 +205,7 @@ void add_generate(CLI::App& app) {
                       "in sampling: above 1, tokens that stood before become less likely");
   command->add_option("--seed", options->seed, "of the draws")->capture_default_str();
   command->add_flag("--json", options->json, "one JSON document on stdout");
-  command->add_flag_callback(
-      "--parse-special", [options] { options->special = SpecialText::kTokens; },
-      "special tokens named in a prompt become their ids");
-  command->add_flag_callback(
-      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
-      "puts the tokenizer's own special tokens around a raw prompt, such as <s> in front");
+  options->raw_prompt.add_to(*command);
   command->footer(kExamples);
   command->callback([options, prompt] { run_generate(*options, prompt->count() > 0); });
 }

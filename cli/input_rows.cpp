@@ -1,11 +1,13 @@
 #include "cli/input_rows.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace {
@@ -49,12 +51,19 @@ InputRow parse_row(const std::string& line, const std::string& where) {
 
 }  // namespace
 
+void RawPromptOptions::add_to(CLI::App& command) {
+  command.add_flag("--parse-special", parse_special,
+                   "special tokens named in raw text become their ids");
+  command.add_flag("--add-special", add_special,
+                   "puts the tokenizer's own special tokens around raw text, such as <s> in front");
+}
+
 std::vector<InputRow> read_input_rows(const std::filesystem::path& file) {
   std::istringstream lines(read_file(file));
   std::vector<InputRow> rows;
   std::string line;
   for (int64_t number = 1; std::getline(lines, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (is_blank(line)) continue;
     rows.push_back(parse_row(line, fmt::format("{}: row {}", file.string(), number)));
     rows.back().number = number;
   }
@@ -86,15 +95,15 @@ TokenIds parse_token_ids(const std::string& text) {
   }
 }
 
-TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special,
-                   PromptFrame frame) {
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer,
+                   const RawPromptOptions& options) {
   if (row.token_ids) return *row.token_ids;
   PREDGEN_CHECK(tokenizer, "text rows need a tokenizer");
   if (row.messages) return tokenizer->render_chat(*row.messages);
   PREDGEN_CHECK(row.prompt, "an empty input row");
-  TokenIds ids = special == SpecialText::kTokens ? tokenizer->encode_special(*row.prompt)
-                                                 : tokenizer->encode(*row.prompt);
-  if (frame == PromptFrame::kAsTokenizerAsks) {
+  TokenIds ids = options.parse_special ? tokenizer->encode_special(*row.prompt)
+                                       : tokenizer->encode(*row.prompt);
+  if (options.add_special) {
     const auto& [before, after] = tokenizer->text_frame();
     ids.insert(ids.begin(), before.begin(), before.end());
     ids.insert(ids.end(), after.begin(), after.end());

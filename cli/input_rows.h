@@ -7,6 +7,10 @@
 
 #include "model/tokenizer.h"
 
+namespace CLI {
+class App;
+}
+
 namespace predgen {
 
 /// One row of `--input FILE.jsonl`; exactly one of the optional members is set.
@@ -17,12 +21,13 @@ struct InputRow {
   std::optional<TokenIds> token_ids;
 };
 
-/// What special tokens named in a raw prompt become.
-enum class SpecialText { kText, kTokens };
-
-/// Whether a raw prompt gets the special tokens that the tokenizer puts around plain text, such as
-/// <s> in front.
-enum class PromptFrame { kNone, kAsTokenizerAsks };
+/// What every command that reads raw prompts lets its user choose.
+struct RawPromptOptions {
+  bool parse_special = false;  // special tokens named in the text become their ids
+  bool add_special = false;    // those that the tokenizer puts around plain text, such as <s>
+  /// --parse-special and --add-special.
+  void add_to(CLI::App& command);
+};
 
 /// JSONL, blank lines left out. UserError with the row number for malformed rows, and for a file
 /// without rows.
@@ -36,7 +41,7 @@ TokenIds parse_token_ids(const std::string& text);
 
 /// The ids that the model reads: messages end with the generation prompt. `tokenizer` may be null
 /// for rows of token ids.
-TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer, SpecialText special,
-                   PromptFrame frame);
+TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer,
+                   const RawPromptOptions& options);
 
 }  // namespace predgen

@@ -19,8 +19,7 @@ namespace {
 struct ScoreOptions {
   ModelOptions model;
   std::string token_ids, input, chat_template, logits_file;
-  SpecialText special = SpecialText::kText;
-  PromptFrame frame = PromptFrame::kNone;
+  RawPromptOptions raw_prompt;
   bool json = false;
 };
 
@@ -42,9 +41,9 @@ std::vector<Row> read_rows(const ScoreOptions& options) {
       tokenizer = load_tokenizer(options.model.model, options.chat_template);
     }
     // Unlike a prompt, a conversation that is scored does not end with the generation prompt.
-    rows.push_back({row.number, row.messages ? tokenizer->render_chat(*row.messages, false)
-                                             : input_ids(row, tokenizer.get(), options.special,
-                                                         options.frame)});
+    rows.push_back({row.number, row.messages
+                                    ? tokenizer->render_chat(*row.messages, false)
+                                    : input_ids(row, tokenizer.get(), options.raw_prompt)});
   }
   return rows;
 }
@@ -168,12 +167,7 @@ void add_score(CLI::App& app) {
   command->add_option("--input", options->input,
                       "JSON lines with \"prompt\", \"messages\" or \"token_ids\"");
   command->add_flag("--json", options->json, "one JSON document on stdout");
-  command->add_flag_callback(
-      "--parse-special", [options] { options->special = SpecialText::kTokens; },
-      "special tokens named in a prompt become their ids");
-  command->add_flag_callback(
-      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
-      "puts the tokenizer's own special tokens around a raw prompt, such as <s> in front");
+  options->raw_prompt.add_to(*command);
   // For comparisons with other implementations.
   add_chat_template(*command, options->chat_template);
   command->add_option("--logits", options->logits_file)->group("");

@@ -14,8 +14,8 @@ namespace {
 
 struct TokenizeOptions {
   std::string model, text, input, messages, chat_template;
-  bool json = false, parse_special = false;
-  PromptFrame frame = PromptFrame::kNone;
+  RawPromptOptions raw_prompt;
+  bool json = false;
 };
 
 std::vector<InputRow> read_rows(const TokenizeOptions& options, const CLI::App& command) {
@@ -35,11 +35,11 @@ struct Result {
 };
 
 std::vector<Result> tokenize_rows(const std::vector<InputRow>& rows, const Tokenizer& tokenizer,
-                                  SpecialText special, PromptFrame frame) {
+                                  const RawPromptOptions& options) {
   std::vector<Result> results;
   for (const InputRow& row : rows) {
     try {
-      Result result{.ids = input_ids(row, &tokenizer, special, frame), .text = {}};
+      Result result{.ids = input_ids(row, &tokenizer, options), .text = {}};
       result.text = replace_ill_formed_utf8(tokenizer.decode(result.ids));
       results.push_back(std::move(result));
     } catch (const UserError& error) {
@@ -72,8 +72,7 @@ void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer)
 void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
   const std::vector<InputRow> rows = read_rows(options, command);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model, options.chat_template);
-  const SpecialText special = options.parse_special ? SpecialText::kTokens : SpecialText::kText;
-  const std::vector<Result> results = tokenize_rows(rows, *tokenizer, special, options.frame);
+  const std::vector<Result> results = tokenize_rows(rows, *tokenizer, options.raw_prompt);
   if (options.json) {
     print_json(results);
   } else {
@@ -96,11 +95,7 @@ void add_tokenize(CLI::App& app) {
                     "JSON list of {role, content}; the generation prompt is included");
   add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "Print one JSON document");
-  command->add_flag("--parse-special", options->parse_special,
-                    "Special tokens named in raw text become their ids");
-  command->add_flag_callback(
-      "--add-special", [options] { options->frame = PromptFrame::kAsTokenizerAsks; },
-      "Puts the tokenizer's own special tokens around raw text, such as <s> in front");
+  options->raw_prompt.add_to(*command);
   command->footer(
       "Examples:\n"
       "  predgen tokenize --model checkpoints/demo --text \"Find me a table for two.\"\n"
