@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "core/log.h"
+
 namespace predgen {
 namespace {
 
@@ -15,6 +17,7 @@ Json to_json(const TurnResult& result) {
   const TurnMetrics& metrics = result.metrics;
   return {{"prompt", result.prompt_text},
           {"text", result.text},
+          {"dropped_rounds", result.dropped_rounds},
           {"first_sentence", result.first_sentence},
           {"token_ids", result.answer},
           {"ttfs", to_json(metrics.ttfs)},
@@ -57,10 +60,11 @@ std::string last_line(std::string text) {
 
 }  // namespace
 
-ChatView::ChatView(Format format, bool typed)
+ChatView::ChatView(Format format, bool typed, std::FILE* text_output)
     : format_(format),
       prompt_mark_(typed && format == Format::kText && isatty(STDIN_FILENO)),
-      draft_pane_(format == Format::kText && isatty(STDERR_FILENO)) {}
+      draft_pane_(format == Format::kText && isatty(STDERR_FILENO)),
+      text_output_(text_output) {}
 
 TurnObserver ChatView::observer() {
   TurnObserver observer;
@@ -68,8 +72,14 @@ TurnObserver ChatView::observer() {
   observer.on_text = [this](const std::string& text) {
     clear_draft();
     if (format_ == Format::kJson) return;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    std::fwrite(text.data(), 1, text.size(), text_output_);
+    std::fflush(text_output_);
+  };
+  observer.on_rounds_dropped = [this](int64_t num_rounds) {
+    clear_draft();
+    spdlog::warn("the context is full: the oldest {} of this conversation {} forgotten",
+                 num_rounds == 1 ? "round" : fmt::format("{} rounds", num_rounds),
+                 num_rounds == 1 ? "is" : "are");
   };
   return observer;
 }
@@ -86,8 +96,8 @@ void ChatView::end_turn(const TurnResult& result) {
     turns_.push_back(to_json(result));
     return;
   }
-  std::fputs("\n", stdout);
-  std::fflush(stdout);
+  std::fputs("\n", text_output_);
+  std::fflush(text_output_);
   std::fprintf(stderr, "[%s]\n", describe(result.metrics).c_str());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "core/json.h"
@@ -7,14 +8,15 @@
 
 namespace predgen {
 
-/// What a chat shows: committed text on stdout as it comes, a draft pane and a prompt mark on a
+/// What a chat shows: committed text as it comes, a draft pane and a prompt mark on a
 /// terminal's stderr, a line of metrics after each turn. Used by one thread.
 class ChatView {
  public:
   /// kJson: stdout gets one document in finish(), nothing else.
   enum class Format { kText, kJson };
-  /// `typed`: a person may be typing, so a terminal gets a prompt mark.
-  ChatView(Format format, bool typed);
+  /// `typed`: a person may be typing, so a terminal gets a prompt mark. `text_output`: where
+  /// committed text goes; stdout, unless that carries sound.
+  ChatView(Format format, bool typed, std::FILE* text_output = stdout);
 
   TurnObserver observer();
   void begin_turn();
@@ -27,6 +29,7 @@ class ChatView {
 
   const Format format_;
   const bool prompt_mark_, draft_pane_;
+  std::FILE* const text_output_;
   bool draft_shown_ = false;
   Json turns_ = Json::array();
 };

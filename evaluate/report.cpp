@@ -76,6 +76,7 @@ const std::vector<Metric>& metrics() {
        [](Row row) { return as_double(row.result.first_sentence_tokens); }},
       {"answer_tokens",
        [](Row row) { return std::optional(static_cast<double>(row.result.answer.size())); }},
+      {"dropped_rounds", [](Row row) { return as_double(row.result.dropped_rounds); }},
       {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
       {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
   };

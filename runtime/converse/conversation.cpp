@@ -1,15 +1,17 @@
 #include <algorithm>
+#include <limits>
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/turn.h"
 
 namespace predgen {
 namespace {
 
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+void check_at_least(int64_t minimum, int64_t value, const char* name) {
+  if (value < minimum) throw UserError("{} is {}, but must be at least {}", name, value, minimum);
 }
 
 }  // namespace
@@ -22,30 +24,24 @@ Conversation::Conversation(const TurnConfig& config, const Tokenizer& tokenizer,
       speculator_(speculator),
       speaker_(speaker),
       clock_(clock),
-      system_prompt_(system_prompt) {
-  if (config.max_draft_tokens < 1) {
-    throw UserError("max_draft_tokens is {}, but must be at least 1", config.max_draft_tokens);
-  }
-  if (config.max_new_tokens < 1) {
-    throw UserError("max_new_tokens is {}, but must be at least 1", config.max_new_tokens);
-  }
-  if (!system_prompt_.empty()) history_.push_back({.role = "system", .content = system_prompt_});
+      history_(tokenizer, system_prompt) {
+  check_at_least(1, config.max_draft_tokens, "max_draft_tokens");
+  check_at_least(0, config.first_round_tokens, "first_round_tokens");
+  check_at_least(0, config.later_round_tokens, "later_round_tokens");
+  check_at_least(1, config.max_new_tokens, "max_new_tokens");
 }
 
 void Conversation::set_history(const std::vector<Message>& history) {
-  history_.clear();
-  if (!system_prompt_.empty()) history_.push_back({.role = "system", .content = system_prompt_});
-  history_.insert(history_.end(), history.begin(), history.end());
+  history_.replace(history);
   speculator_.reset_answer();
-  if (!history_.empty()) {
-    speculator_.prefill(tokenizer_.render_chat(history_, /*add_generation_prompt=*/false));
-  }
+  const TokenIds tokens = history_.tokens(room());
+  if (!tokens.empty()) speculator_.prefill(tokens);
 }
 
-TokenIds Conversation::render(const std::string& user_text) const {
-  std::vector<Message> messages = history_;
-  messages.push_back({.role = "user", .content = user_text});
-  return tokenizer_.render_chat(messages);
+History::Room Conversation::room() const {
+  const int64_t context_length = speculator_.context_length();
+  // A small context is not left to answers that are seldom that long.
+  return {context_length, std::min(config_.max_new_tokens, context_length / 8)};
 }
 
 std::optional<TurnResult> Conversation::run_turn(TranscriptSource& source,
@@ -76,20 +72,18 @@ std::optional<TurnResult> Conversation::run_turn(TranscriptSource& source,
 
 void Conversation::work_ahead(const Transcript& heard, TranscriptSource& source,
                               const TurnObserver& observer, TurnResult& result) {
-  if (is_blank(heard.text)) return;
-  switch (config_.work) {
-    case InputTimeWork::kCascade:
-      return;
-    case InputTimeWork::kPrefill:
-      speculator_.prefill(render(heard.text));
-      return;
-    case InputTimeWork::kSpeculate:
-      draft_answer(heard, source, observer, result);
-      return;
+  if (config_.work == InputTimeWork::kCascade || is_blank(heard.text)) return;
+  const TokenIds prompt = history_.prompt(heard.text, room()).ids;
+  // The final transcript may be shorter; if not, it is the one that is refused, in every method.
+  if (static_cast<int64_t>(prompt.size()) > speculator_.context_length()) return;
+  if (config_.work == InputTimeWork::kPrefill) {
+    speculator_.prefill(prompt);
+  } else {
+    draft_answer(heard, prompt, source, observer, result);
   }
 }
 
-void Conversation::draft_answer(const Transcript& heard, TranscriptSource& source,
+void Conversation::draft_answer(const Transcript& heard, TokenSpan prompt, TranscriptSource& source,
                                 const TurnObserver& observer, TurnResult& result) {
   AnswerReader reader(tokenizer_, config_.split_mode);
   bool has_sentence = false;
@@ -101,14 +95,20 @@ void Conversation::draft_answer(const Transcript& heard, TranscriptSource& sourc
   const GenerationConfig generation{
       .max_new_tokens = std::min(config_.max_draft_tokens, config_.max_new_tokens),
       .stop_tokens = tokenizer_.stop_tokens()};
-  const SpeculationStep step =
-      speculator_.update(render(heard.text), heard.text, generation, [&](TokenSpan tokens) {
+  const int64_t limit =
+      speculator_.answer().empty() ? config_.first_round_tokens : config_.later_round_tokens;
+  speaker_.give_way(true);  // until the first pass, the verification, is through
+  const SpeculationStep step = speculator_.update(
+      prompt, heard.text, generation,
+      [&](TokenSpan tokens) {
+        speaker_.give_way(false);
         throw_if_interrupted();
         take(reader.push(tokens));
         observer.on_draft(reader.text());
         const std::optional<Transcript> newest = source.latest(clock_.now());
         return !has_sentence && !(newest && newest->revision > heard.revision);
-      });
+      },
+      limit > 0 ? limit : std::numeric_limits<int64_t>::max());
   // An answer without a full stop is a sentence when it ends, not when the draft is cut.
   if (step.generation.stop_reason == StopReason::kStopToken) take(reader.finish());
   result.metrics.spec_tokens_drafted +=
@@ -139,11 +139,19 @@ void Conversation::answer(const Transcript& heard, const TurnObserver& observer,
     }
   };
   result.prompt_text = heard.text;
-  result.prompt = render(heard.text);
+  History::Prompt prompt = history_.prompt(heard.text, room());
+  result.prompt = std::move(prompt.ids);
+  if (result.dropped_rounds = prompt.dropped_rounds; result.dropped_rounds > 0) {
+    result.events.push_back(
+        {clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds)});
+    observer.on_rounds_dropped(result.dropped_rounds);
+  }
   const GenerationConfig generation{.max_new_tokens = config_.max_new_tokens,
                                     .stop_tokens = tokenizer_.stop_tokens()};
+  speaker_.give_way(true);  // until the first pass, the verification, is through
   const SpeculationStep step =
       speculator_.update(result.prompt, heard.text, generation, [&](TokenSpan tokens) {
+        speaker_.give_way(false);
         throw_if_interrupted();
         take(reader.push(tokens));
         return true;
@@ -169,8 +177,9 @@ void Conversation::remember(const TurnResult& result) {
   const TokenIds& stops = tokenizer_.stop_tokens();
   TokenIds ids = result.answer;
   if (!ids.empty() && std::ranges::find(stops, ids.back()) != stops.end()) ids.pop_back();
-  history_.push_back({.role = "user", .content = result.prompt_text});
-  history_.push_back({.role = "assistant", .content = result.text, .ids = std::move(ids)});
+  history_.drop(result.dropped_rounds);
+  history_.add({.role = "user", .content = result.prompt_text});
+  history_.add({.role = "assistant", .content = result.text, .ids = std::move(ids)});
 }
 
 }  // namespace predgen

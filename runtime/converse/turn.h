@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "model/tokenizer.h"
+#include "runtime/converse/history.h"
 #include "runtime/input/transcript_source.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "runtime/speech/sentence_splitter.h"
@@ -22,8 +23,12 @@ enum class InputTimeWork { kCascade, kPrefill, kSpeculate };
 struct TurnConfig {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kNatural;
-  int64_t max_draft_tokens = 64;  // then idle until the next event
-  int64_t max_new_tokens = 256;   // of the whole answer
+  // A draft is as long as its first sentence, but grows no further than this; then idle until the
+  // next event.
+  int64_t max_draft_tokens = 64;   // the whole draft
+  int64_t first_round_tokens = 0;  // new ones on a turn's first transcript; 0: any number
+  int64_t later_round_tokens = 0;  // new ones on each later transcript; 0: any number
+  int64_t max_new_tokens = 256;    // of the whole answer
 };
 
 /// The metrics of DESIGN section 2; times in seconds, null when the answer is empty.
@@ -39,14 +44,17 @@ struct TurnMetrics {
 /// One thing that happened, for traces and the no-look-ahead test.
 struct TurnEvent {
   Seconds time{0};
-  std::string kind;  // "transcript", "draft", "final", "first_sentence", "sentence", "done"
+  // "transcript", "draft", "final", "rounds_dropped" (text: how many), "first_sentence",
+  // "sentence", "done"
+  std::string kind;
   std::string text;
 };
 
 struct TurnResult {
-  std::string prompt_text;  // the final transcript
-  TokenIds prompt;          // ids of the whole rendered prompt
-  TokenIds answer;          // stop token included
+  std::string prompt_text;     // the final transcript
+  TokenIds prompt;             // ids of the whole rendered prompt
+  int64_t dropped_rounds = 0;  // oldest rounds forgotten, from this turn on: no room in the context
+  TokenIds answer;             // stop token included
   std::string text;
   std::string first_sentence;
   int64_t first_sentence_tokens = 0;
@@ -59,10 +67,16 @@ struct TurnObserver {
   std::function<void(const Transcript&)> on_transcript = [](const Transcript&) {};
   std::function<void(const std::string& draft)> on_draft = [](const std::string&) {};
   std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed
+  std::function<void(int64_t dropped_rounds)> on_rounds_dropped = [](int64_t) {};
 };
 
 /// A conversation: its history, and turns one after the other. Nothing is spoken, stored or shown
 /// before the final transcript has confirmed it. Used by one thread; borrows everything.
+///
+/// When the context has no room left for history, prompt and answer, the oldest rounds are dropped,
+/// the system prompt is kept; the result and the observer say so. How many depends on the history
+/// and the transcript alone, so it is the same in every method. UserError if a prompt does not fit
+/// even without history.
 class Conversation {
  public:
   /// `system_prompt` empty: none. The model is wrapped by the caller if passes shall be priced
@@ -81,12 +95,12 @@ class Conversation {
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {});
 
  private:
-  TokenIds render(const std::string& user_text) const;
+  History::Room room() const;
   /// Work on a transcript that is not final; returns as soon as a newer one is there.
   void work_ahead(const Transcript& heard, TranscriptSource& source, const TurnObserver& observer,
                   TurnResult& result);
-  void draft_answer(const Transcript& heard, TranscriptSource& source, const TurnObserver& observer,
-                    TurnResult& result);
+  void draft_answer(const Transcript& heard, TokenSpan prompt, TranscriptSource& source,
+                    const TurnObserver& observer, TurnResult& result);
   /// Verifies the draft against the final transcript, says and shows the whole answer.
   void answer(const Transcript& heard, const TurnObserver& observer, TurnResult& result);
   void remember(const TurnResult& result);
@@ -96,8 +110,7 @@ class Conversation {
   InputTimeSpeculator& speculator_;
   Speaker& speaker_;
   Clock& clock_;
-  std::string system_prompt_;
-  std::vector<Message> history_;  // the system prompt first, if there is one
+  History history_;
 };
 
 }  // namespace predgen

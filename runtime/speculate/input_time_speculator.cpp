@@ -48,8 +48,9 @@ int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
 
 SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view prompt_text,
                                             const GenerationConfig& config,
-                                            const TokenCallback& on_tokens) {
+                                            const TokenCallback& on_tokens, int64_t max_added) {
   PREDGEN_CHECK(config.max_new_tokens >= 1, "an answer of {} tokens", config.max_new_tokens);
+  PREDGEN_CHECK(max_added >= 1, "an answer that grows by {} tokens", max_added);
   SpeculationStep step;
   TokenIds guess;
   if (is_current(prompt) && (!answer().empty() || saved_next_)) {
@@ -68,7 +69,9 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
     return step;
   }
   GenerationConfig rest = config;
-  rest.max_new_tokens -= static_cast<int64_t>(answer().size());
+  const auto length = static_cast<int64_t>(answer().size());
+  rest.max_new_tokens =
+      std::min(config.max_new_tokens - length, max_added - (length - step.num_accepted));
   step.generation = generator_.generate(sequence_, guess, rest, [&](TokenSpan tokens) {
     ++num_forward_passes_;
     return !on_tokens || on_tokens(tokens);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -33,9 +34,11 @@ class InputTimeSpeculator {
   /// prompt's new tokens, then extends the answer. The same prompt ids again cost no pass.
   /// `on_tokens` first gets the accepted tokens with the token that the same pass adds, then the
   /// new ones; returning false stops between two passes and keeps what is there.
-  /// UserError if the prompt does not fit into the model.
+  /// `max_added`: how many tokens the answer may grow beyond the accepted ones, at least 1.
+  /// UserError if the prompt is longer than context_length().
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text,
-                         const GenerationConfig& config, const TokenCallback& on_tokens);
+                         const GenerationConfig& config, const TokenCallback& on_tokens,
+                         int64_t max_added = std::numeric_limits<int64_t>::max());
 
   /// Runs the prompt without answering it (`prefill` method, history before a turn).
   int64_t prefill(TokenSpan prompt);
@@ -46,6 +49,9 @@ class InputTimeSpeculator {
   /// Forgets the answer, keeps what is cached: the next turn starts. The answer's own tokens stay
   /// cached too, as a history that holds them will want.
   void reset_answer();
+
+  /// Tokens that prompt and answer may have together.
+  int64_t context_length() const { return sequence_.cache->capacity(); }
 
   /// Passes run so far; inside `on_tokens` it counts the pass that gave the tokens.
   int64_t num_forward_passes() const { return num_forward_passes_; }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/converse/turn.h"
@@ -29,7 +30,7 @@ std::pair<std::string, size_t> read_history(const FakeTokenizer& tokenizer, Toke
   return {tokenizer.decode(history.subspan(user, assistant - user)), history.size() - assistant};
 }
 
-struct Setup {
+struct TalkSetup {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kPaper;
   std::string decoder = "ar", verifier = "greedy", system_prompt = "";
@@ -37,13 +38,14 @@ struct Setup {
     return "Yes I can. Go on!";
   };
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
-  int64_t max_draft_tokens = 64;
+  int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
+  int64_t context_length = 2048;
   double speech_delay = 0.2;
 };
 
 // A conversation with fakes on a virtual clock: 27 ms a pass, nothing else costs time.
 struct Stage {
-  explicit Stage(const Setup& setup)
+  explicit Stage(const TalkSetup& setup)
       : inner({.vocab_size = tokenizer.vocab_size(),
                .next = setup.next ? setup.next : script(setup)}),
         model(inner, &clock, {.per_pass = Seconds(kPass)}),
@@ -54,15 +56,17 @@ struct Stage {
             [this, mode = setup.split_mode](TokenSpan answer) {
               return first_sentence_length(tokenizer, mode, answer);
             },
-            2048),
+            setup.context_length),
         speaker(clock, Seconds(setup.speech_delay)),
         conversation({.work = setup.work,
                       .split_mode = setup.split_mode,
                       .max_draft_tokens = setup.max_draft_tokens,
+                      .first_round_tokens = setup.first_round_tokens,
+                      .later_round_tokens = setup.later_round_tokens,
                       .max_new_tokens = 40},
                      tokenizer, speculator, speaker, clock, setup.system_prompt) {}
 
-  std::function<TokenId(TokenSpan)> script(const Setup& setup) {
+  std::function<TokenId(TokenSpan)> script(const TalkSetup& setup) {
     return [this, answer = setup.answer](TokenSpan history) -> TokenId {
       const auto [user, place] = read_history(tokenizer, history);
       const TokenIds ids = tokenizer.encode(answer(user));
@@ -190,6 +194,38 @@ TEST(Conversation, DraftStopsAtItsLimit) {
   EXPECT_TRUE(stage.speaker.all_prepared[0].empty());  // half a sentence is none
 }
 
+TEST(Conversation, DraftsGrowByRoundsLikeThePapers) {
+  const auto drafts = [](const TalkSetup& setup) {
+    Stage stage(setup);
+    std::vector<std::string> texts;
+    const TurnResult result = stage.run(
+        {partial("a", 1), partial("a b", 2), partial("a b c", 3), final_one("a b c d", 4)});
+    for (const TurnEvent& event : result.events) {
+      if (event.kind == "draft") texts.push_back(event.text);
+    }
+    EXPECT_EQ(result.text, "Yes I can well Go on!");
+    return texts;
+  };
+  const auto answer = [](const std::string&) { return "Yes I can well Go on!"; };
+  using Texts = std::vector<std::string>;
+  for (const char* decoder : {"ar", "jacobi"}) {
+    EXPECT_EQ(drafts({.decoder = decoder,
+                      .answer = answer,
+                      .first_round_tokens = 3,
+                      .later_round_tokens = 1}),
+              (Texts{"Yes I can", "Yes I can well", "Yes I can well Go"}));
+    EXPECT_EQ(drafts({.decoder = decoder,
+                      .answer = answer,
+                      .max_draft_tokens = 4,
+                      .first_round_tokens = 2,
+                      .later_round_tokens = 4}),
+              (Texts{"Yes I", "Yes I can well", "Yes I can well"}));
+    EXPECT_EQ(drafts({.decoder = decoder, .answer = answer, .first_round_tokens = 2}),
+              (Texts{"Yes I", "Yes I can well Go on!", "Yes I can well Go on!"}));
+  }
+  EXPECT_THROW(drafts({.later_round_tokens = -1}), UserError);
+}
+
 TEST(Conversation, PrefillReusesThePromptOnly) {
   Stage stage({.work = InputTimeWork::kPrefill});
   const TurnResult result = stage.run(type_text("hello my friend", 600));
@@ -250,12 +286,6 @@ TEST(Conversation, SystemPromptAndHistoryArePrefilled) {
   EXPECT_EQ(system_prompt_text("Be brief."), "Be brief.");
 }
 
-TEST(Conversation, EndedSourceGivesNoTurn) {
-  Stage stage({});
-  ScheduledSource source({});
-  EXPECT_FALSE(stage.conversation.run_turn(source));
-}
-
 // ---- random input on a model whose every word depends on everything before it, now and then.
 
 std::vector<Transcript> random_transcripts(uint64_t seed, double change_from, uint64_t variant) {
@@ -294,6 +324,113 @@ TokenId hashed_word(TokenSpan history) {
   const uint64_t hash = whole % 4 == 0 ? whole / 4 : hash_of(history.last(2));
   if (hash % 23 == 0) return FakeTokenizer::kEnd;
   return FakeTokenizer::kFirstWord + static_cast<TokenId>(hash % kWords.size());
+}
+
+// ---- a context that is too short for the history. The system prompt has 8 ids, a round 16: <user>
+// 5 characters <end> <assistant> 7 words or marks <end>; the last question 8.
+
+std::string question(int64_t round) { return fmt::format("turn{}", round); }
+
+TEST(Conversation, DropsTheOldestRoundsWhenTheContextIsFull) {
+  for (const auto work :
+       {InputTimeWork::kCascade, InputTimeWork::kPrefill, InputTimeWork::kSpeculate}) {
+    Stage stage({.work = work, .system_prompt = "System", .context_length = 80});
+    std::vector<int64_t> dropped;
+    for (int64_t round = 0; round < 8; ++round) {
+      const std::string text = question(round);
+      int64_t warned = 0;
+      TurnObserver observer;
+      observer.on_rounds_dropped = [&](int64_t rounds) { warned = rounds; };
+      const double time = 10.0 * static_cast<double>(round + 1);
+      const TurnResult result =
+          stage.run({partial(text.substr(0, 4), time), final_one(text, time + 1)}, observer);
+      EXPECT_EQ(result.text, "Yes I can. Go on!") << round;
+      EXPECT_LE(result.prompt.size(), 70u);
+      EXPECT_EQ(result.prompt.front(), FakeTokenizer::kSystem);
+      EXPECT_EQ(warned, result.dropped_rounds);
+      const bool told = std::ranges::any_of(result.events, [&](const TurnEvent& event) {
+        return event.kind == "rounds_dropped" &&
+               event.text == std::to_string(result.dropped_rounds);
+      });
+      EXPECT_EQ(told, result.dropped_rounds > 0);
+      // The rounds that are left are the last ones, in their order.
+      int64_t first = 0;
+      for (const int64_t count : dropped) first += count;
+      first += result.dropped_rounds;
+      dropped.push_back(result.dropped_rounds);
+      std::vector<Message> kept{{.role = "system", .content = "System"}};
+      for (int64_t i = first; i < round; ++i) {
+        kept.push_back({.role = "user", .content = question(i)});
+        kept.push_back({.role = "assistant", .content = "Yes I can. Go on!"});
+      }
+      kept.push_back({.role = "user", .content = text});
+      EXPECT_EQ(result.prompt, stage.tokenizer.render_chat(kept)) << round;
+    }
+    // Half of the context is freed at once: not every turn pays for another prefix.
+    EXPECT_EQ(dropped, (std::vector<int64_t>{0, 0, 0, 0, 2, 0, 2, 0}));
+  }
+}
+
+TEST(Conversation, AFullContextDropsTheSameInEveryMethod) {
+  int64_t num_dropped = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    std::vector<std::vector<TurnResult>> results;
+    for (const auto work :
+         {InputTimeWork::kCascade, InputTimeWork::kPrefill, InputTimeWork::kSpeculate}) {
+      Stage stage({.work = work, .next = hashed_word, .context_length = 120});
+      auto& turns = results.emplace_back();
+      for (uint64_t turn = 0; turn < 6; ++turn) {
+        std::vector<Transcript> heard = random_transcripts(seed * 10 + turn, 1e9, 0);
+        // Longer than the final one now and then: what is dropped for it is back in the end.
+        if (turn % 2) heard.front().text = std::string(70, 'x');
+        for (Transcript& transcript : heard) transcript.time += stage.clock.now();
+        turns.push_back(stage.run(heard));
+      }
+    }
+    for (size_t turn = 0; turn < results[0].size(); ++turn) {
+      for (size_t method = 1; method < results.size(); ++method) {
+        EXPECT_EQ(results[method][turn].prompt, results[0][turn].prompt) << seed << " " << turn;
+        EXPECT_EQ(results[method][turn].answer, results[0][turn].answer) << seed << " " << turn;
+        EXPECT_EQ(results[method][turn].dropped_rounds, results[0][turn].dropped_rounds);
+      }
+      num_dropped += results[0][turn].dropped_rounds;
+    }
+  }
+  EXPECT_GT(num_dropped, 20);
+}
+
+TEST(Conversation, APromptThatDoesNotFitAloneIsRefused) {
+  const std::string text(60, 'x');
+  for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+    Stage stage({.work = work, .context_length = 50});
+    stage.run({final_one("one", 1)});
+    // A transcript that is taken back harms nobody, ..
+    const TurnResult result = stage.run({partial(text, 5), final_one("two", 6)});
+    EXPECT_EQ(result.text, "Yes I can. Go on!");
+    EXPECT_EQ(result.dropped_rounds, 0);
+    EXPECT_THROW(stage.run({final_one(text, 9)}), UserError);  // .. a final one stays
+  }
+}
+
+TEST(Conversation, AGivenHistoryIsShortenedToo) {
+  Stage stage({.context_length = 80});
+  std::vector<Message> history;
+  for (int64_t i = 0; i < 9; ++i) {
+    history.push_back({.role = "user", .content = question(i)});
+    history.push_back({.role = "assistant", .content = "No."});
+  }
+  stage.conversation.set_history(history);
+  const TurnResult result = stage.run({final_one("one", 1)});
+  EXPECT_GT(result.dropped_rounds, 0);
+  // What was prefilled is what the prompt begins with.
+  EXPECT_EQ(stage.inner.pass_sizes[0] + stage.inner.pass_sizes[1],
+            static_cast<int64_t>(result.prompt.size()));
+}
+
+TEST(Conversation, EndedSourceGivesNoTurn) {
+  Stage stage({});
+  ScheduledSource source({});
+  EXPECT_FALSE(stage.conversation.run_turn(source));
 }
 
 TEST(Conversation, GreedySpeculationNeverChangesTheAnswer) {

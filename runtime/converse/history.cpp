@@ -1,0 +1,91 @@
+#include "runtime/converse/history.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace predgen {
+namespace {
+
+bool is_role(const Message& message, const char* role) { return message.role == role; }
+
+/// The first of [begin, end) that fits, else `end`; behind one that fits, all do.
+int64_t first_that_fits(int64_t begin, int64_t end, const std::function<bool(int64_t)>& fits) {
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (fits(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
+int64_t size_of(const TokenIds& ids) { return static_cast<int64_t>(ids.size()); }
+
+}  // namespace
+
+History::History(const Tokenizer& tokenizer, const std::string& system_prompt)
+    : tokenizer_(tokenizer) {
+  if (!system_prompt.empty()) messages_.push_back({.role = "system", .content = system_prompt});
+}
+
+void History::replace(const std::vector<Message>& messages) {
+  messages_.erase(std::ranges::find_if_not(
+                      messages_, [](const Message& message) { return is_role(message, "system"); }),
+                  messages_.end());
+  messages_.insert(messages_.end(), messages.begin(), messages.end());
+}
+
+void History::drop(int64_t num_rounds) { messages_ = from_round(num_rounds); }
+
+int64_t History::num_rounds() const {
+  return std::ranges::count_if(messages_,
+                               [](const Message& message) { return is_role(message, "user"); });
+}
+
+std::vector<Message> History::from_round(int64_t first) const {
+  if (first == 0) return messages_;
+  std::vector<Message> kept;
+  int64_t round = -1;
+  for (const Message& message : messages_) {
+    round += is_role(message, "user");
+    if (round >= first || is_role(message, "system")) kept.push_back(message);
+  }
+  return kept;
+}
+
+TokenIds History::render(int64_t first) const {
+  const std::vector<Message> messages = from_round(first);
+  if (messages.empty()) return {};
+  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/false);
+}
+
+TokenIds History::render(int64_t first, const std::string& user_text) const {
+  std::vector<Message> messages = from_round(first);
+  messages.push_back({.role = "user", .content = user_text});
+  return tokenizer_.render_chat(messages);
+}
+
+int64_t History::rounds_to_drop(int64_t context_length) const {
+  return first_that_fits(
+      1, num_rounds(), [&](int64_t first) { return size_of(render(first)) <= context_length / 2; });
+}
+
+History::Prompt History::prompt(const std::string& user_text, const Room& room) const {
+  const int64_t limit = room.context_length - room.answer_length;
+  TokenIds whole = render(0, user_text);
+  if (size_of(whole) <= limit || num_rounds() == 0) return {std::move(whole), 0};
+  const int64_t first = first_that_fits(
+      rounds_to_drop(room.context_length), num_rounds(),
+      [&](int64_t candidate) { return size_of(render(candidate, user_text)) <= limit; });
+  return {render(first, user_text), first};
+}
+
+TokenIds History::tokens(const Room& room) const {
+  TokenIds whole = render(0);
+  if (size_of(whole) <= room.context_length - room.answer_length || num_rounds() == 0) return whole;
+  return render(rounds_to_drop(room.context_length));
+}
+
+}  // namespace predgen

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/tokenizer.h"
+
+namespace predgen {
+
+/// What was said so far, and prompts made of as much of it as the context holds. A round is a
+/// user's message and what follows it; the oldest rounds go first, system messages stay. Used by
+/// one thread; borrows the tokenizer.
+class History {
+ public:
+  /// Tokens of the whole context, and how many of them a prompt with history leaves to its answer.
+  struct Room {
+    int64_t context_length = 0, answer_length = 0;
+  };
+
+  /// `system_prompt` empty: none.
+  History(const Tokenizer& tokenizer, const std::string& system_prompt);
+
+  /// Other rounds; the system prompt stays.
+  void replace(const std::vector<Message>& messages);
+  void add(const Message& message) { messages_.push_back(message); }
+  /// Forgets the oldest rounds.
+  void drop(int64_t num_rounds);
+
+  struct Prompt {
+    TokenIds ids;
+    int64_t dropped_rounds = 0;
+  };
+  /// History, `user_text` and the generation prompt. If that leaves too little room, the history is
+  /// shortened to half of the context, so that the next turns find their prefix cached again; to
+  /// less if need be. A prompt that is too long without any history is returned all the same.
+  Prompt prompt(const std::string& user_text, const Room& room) const;
+
+  /// The history's own tokens, which the next prompt most likely begins with; may be empty.
+  TokenIds tokens(const Room& room) const;
+
+ private:
+  int64_t num_rounds() const;
+  /// The messages from round `first` on, behind the system messages.
+  std::vector<Message> from_round(int64_t first) const;
+  TokenIds render(int64_t first) const;
+  TokenIds render(int64_t first, const std::string& user_text) const;
+  /// The fewest rounds to drop, at least one, to have at most half of the context taken.
+  int64_t rounds_to_drop(int64_t context_length) const;
+
+  const Tokenizer& tokenizer_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,63 @@
+#include "evaluate/eval_config.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+EvalConfig load(const std::filesystem::path& file, const std::vector<std::string>& overrides = {}) {
+  ConfigReader reader = ConfigReader::load(file, overrides);
+  const EvalConfig config = read_eval_config(reader);
+  reader.finish();
+  return config;
+}
+
+TEST(EvalConfig, ShippedFilesAreValid) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("configs/eval")) {
+    EXPECT_NO_THROW(load(entry.path())) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 5);
+}
+
+TEST(EvalConfig, ThePaperPresetIsThePapers) {
+  const EvalConfig paper = load("configs/eval/paper.yaml");
+  EXPECT_EQ(paper.turn.first_round_tokens, 30);
+  EXPECT_EQ(paper.turn.later_round_tokens, 10);
+  EXPECT_EQ(paper.turn.max_draft_tokens, paper.turn.max_new_tokens);  // the rounds alone limit it
+  EXPECT_EQ(paper.turn.split_mode, SplitMode::kPaper);
+  EXPECT_EQ(paper.characters_per_minute, 600);
+  EXPECT_EQ(paper.system_prompt, "table3");
+  const EvalConfig other = load("configs/eval/sgd_dev.yaml");
+  EXPECT_EQ(other.turn.first_round_tokens, 0);  // up to the first sentence
+  EXPECT_EQ(other.turn.later_round_tokens, 0);
+  EXPECT_EQ(other.turn.max_draft_tokens, 64);
+}
+
+TEST(EvalConfig, NamesWhatIsWrong) {
+  const TemporaryFolder folder;
+  write_file(folder / "eval.yaml", "model: m\noutput: o\nturns: {kind: prompts, file: p}\n");
+  EXPECT_NO_THROW(load(folder / "eval.yaml"));
+  const auto problem = [&](const std::string& override_text) -> std::string {
+    try {
+      load(folder / "eval.yaml", {override_text});
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(problem("generation.first_round_tokens=-1"),
+              testing::HasSubstr("first_round_tokens"));
+  EXPECT_THAT(problem("generation.later_round_token=1"), testing::HasSubstr("later_round_tokens"));
+  EXPECT_THAT(problem("methods=[cllm]"), testing::HasSubstr("adapter"));
+}
+
+}  // namespace
+}  // namespace predgen
