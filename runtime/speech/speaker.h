@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -7,12 +9,22 @@
 
 namespace predgen {
 
+/// How much of a sentence is synthesised before it is said: whichever is reached first.
+struct AheadBuffer {
+  Seconds audio{3};
+  int64_t steps = std::numeric_limits<int64_t>::max();  // of Synthesis::advance()
+
+  bool is_full(int64_t num_steps, size_t num_samples, int sample_rate) const {
+    return num_steps >= steps || static_cast<double>(num_samples) >= audio.count() * sample_rate;
+  }
+};
+
 /// What happened to the sound of one turn.
 struct SpeechReport {
   std::optional<Seconds> first_audio;  // when the first samples could be played
   std::optional<Seconds> ready_ahead;  // when the kept sentence's buffer was ready, if prepared
   int64_t sentences = 0;
-  int64_t prepared = 0;                // sentences synthesised ahead, kept or not
+  int64_t prepared = 0;  // sentences synthesised ahead, kept or not
 };
 
 /// The mouth of a conversation: synthesises the first sentence ahead of the user's last word,
@@ -28,6 +40,10 @@ class Speaker {
   /// The answer is final from here on: speak this sentence after those said before. One that was
   /// prepared is played from its buffer at once.
   virtual void say(const std::string& sentence) = 0;
+
+  /// While `urgent`, the language model has a verification to run and synthesis waits after the
+  /// step that is under way.
+  virtual void give_way(bool /*urgent*/) {}
 
   /// Drops what was prepared and not said, waits until everything said is in the sink, and starts
   /// afresh for the next turn.

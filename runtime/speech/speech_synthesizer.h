@@ -1,24 +1,33 @@
 #pragma once
 
-#include <functional>
-#include <span>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace predgen {
 
-/// Mono float samples in [-1,1], valid during the call only. Returns false to cancel.
-using AudioCallback = std::function<bool(std::span<const float> samples)>;
+/// One sentence on its way to sound. It holds all of its state: left alone it waits without cost,
+/// destroyed it is cancelled.
+class Synthesis {
+ public:
+  virtual ~Synthesis() = default;
 
-/// Text to speech, one sentence at a time. Called from one thread.
+  /// One short step of work. Appends what samples it gave, perhaps none: mono, in [-1,1]. Returns
+  /// false once the sentence is complete; then there is nothing more to call for.
+  virtual bool advance(std::vector<float>& samples) = 0;
+};
+
+/// Text to speech, sentence by sentence. The synthesizer and what it begins are used by one thread
+/// at a time.
 class SpeechSynthesizer {
  public:
   virtual ~SpeechSynthesizer() = default;
 
   virtual int sample_rate() const = 0;  // Hz
 
-  /// Calls `on_audio` with consecutive chunks, in order. Returns false if it was cancelled.
-  /// A sentence without anything speakable gives no audio and returns true.
-  virtual bool synthesize(const std::string& sentence, const AudioCallback& on_audio) = 0;
+  /// Starts a sentence; one without anything speakable is complete at its first step. Syntheses may
+  /// be advanced in turn, and must not outlive the synthesizer.
+  virtual std::unique_ptr<Synthesis> begin(const std::string& sentence) = 0;
 };
 
 }  // namespace predgen

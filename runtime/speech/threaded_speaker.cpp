@@ -9,11 +9,11 @@
 namespace predgen {
 
 ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink,
-                                 const Clock& clock, Options options)
+                                 const Clock& clock, const AheadBuffer& ahead)
     : synthesizer_(synthesizer),
       sink_(sink),
       clock_(clock),
-      max_ahead_(static_cast<size_t>(options.ahead.count() * synthesizer.sample_rate())),
+      ahead_(ahead),
       synthesis_([this] { run_synthesis(); }),
       playback_([this] { run_playback(); }) {}
 
@@ -49,8 +49,15 @@ void ThreadedSpeaker::say(const std::string& sentence) {
   changed_.notify_all();
 }
 
+void ThreadedSpeaker::give_way(bool urgent) {
+  const Lock lock(mutex_);
+  gives_way_ = urgent;
+  changed_.notify_all();
+}
+
 SpeechReport ThreadedSpeaker::finish_turn() {
   Lock lock(mutex_);
+  gives_way_ = false;
   cancel_prepared();
   changed_.wait(lock, [&] { return queue_.empty(); });
   failed_ = false;
@@ -61,7 +68,7 @@ void ThreadedSpeaker::cancel_prepared() {
   if (!prepared_) return;
   prepared_->cancelled = true;
   std::erase(queue_, prepared_);
-  prepared_ = nullptr;
+  cancelled_.push_back(std::exchange(prepared_, nullptr));
   changed_.notify_all();
 }
 
@@ -72,45 +79,56 @@ void ThreadedSpeaker::report_failure(const char* what, const std::exception& err
   }
 }
 
+bool ThreadedSpeaker::wants_step(const Utterance& utterance) const {
+  if (utterance.finished || gives_way_) return false;
+  return utterance.said ||
+         !ahead_.is_full(utterance.num_steps, utterance.samples.size(), synthesizer_.sample_rate());
+}
+
 void ThreadedSpeaker::run_synthesis() {
   Lock lock(mutex_);
   while (true) {
     auto next = queue_.end();
     changed_.wait(lock, [&] {
-      next = std::ranges::find(queue_, false, [](const auto& u) { return u->started; });
-      return stop_ || next != queue_.end();
+      next = std::ranges::find_if(queue_, [this](const auto& u) { return wants_step(*u); });
+      return stop_ || !cancelled_.empty() || next != queue_.end();
     });
     if (stop_) return;
-    const std::shared_ptr<Utterance> utterance = *next;
-    utterance->started = true;
-    if (!failed_) {
-      if (!utterance->said) ++report_.prepared;
+    if (!cancelled_.empty()) {
+      std::vector<std::shared_ptr<Utterance>> cancelled = std::exchange(cancelled_, {});
       lock.unlock();
-      try {
-        synthesizer_.synthesize(utterance->text, [&](std::span<const float> samples) {
-          return take_samples(*utterance, samples);
-        });
-        lock.lock();
-      } catch (const std::exception& error) {
-        lock.lock();
-        if (!utterance->cancelled) report_failure("speech synthesis", error);
-      }
+      cancelled.clear();
+      lock.lock();
+      continue;
     }
-    utterance->finished = true;
+    const std::shared_ptr<Utterance> utterance = *next;
+    if (failed_) {
+      utterance->finished = true;
+    } else {
+      advance(*utterance, lock);
+    }
     changed_.notify_all();
   }
 }
 
-bool ThreadedSpeaker::take_samples(Utterance& utterance, std::span<const float> samples) {
-  Lock lock(mutex_);
-  if (utterance.cancelled || stop_) return false;
-  if (!utterance.ready) utterance.ready = clock_.now();
+void ThreadedSpeaker::advance(Utterance& utterance, Lock& lock) {
+  if (utterance.num_steps++ == 0 && !utterance.said) ++report_.prepared;
+  std::vector<float> samples;
+  lock.unlock();
+  try {
+    if (!utterance.synthesis) utterance.synthesis = synthesizer_.begin(utterance.text);
+    const bool more = utterance.synthesis->advance(samples);
+    if (!more) utterance.synthesis.reset();
+    lock.lock();
+    utterance.finished = !more;
+  } catch (const std::exception& error) {
+    utterance.synthesis.reset();
+    lock.lock();
+    utterance.finished = true;
+    if (!utterance.cancelled) report_failure("speech synthesis", error);
+  }
+  if (!utterance.ready && !samples.empty()) utterance.ready = clock_.now();
   utterance.samples.insert(utterance.samples.end(), samples.begin(), samples.end());
-  changed_.notify_all();
-  changed_.wait(lock, [&] {
-    return utterance.said || utterance.cancelled || stop_ || utterance.samples.size() < max_ahead_;
-  });
-  return !utterance.cancelled && !stop_;
 }
 
 void ThreadedSpeaker::run_playback() {

@@ -13,22 +13,19 @@
 
 namespace predgen {
 
-/// Speaks in real time: one thread synthesises, one feeds the sink, so a prepared buffer is heard
-/// at once even while its sentence is still being synthesised. A voice or sink that fails is logged
-/// once; the rest of that turn is silent. Borrows everything; the clock must be thread-safe.
+/// Speaks in real time: one thread synthesises, step by step, one feeds the sink, so a prepared
+/// buffer is heard at once while its sentence is synthesised on from where it stopped. A changed
+/// sentence is cancelled within one step. A voice or sink that fails is logged once; the rest of
+/// that turn is silent. Borrows everything; the clock must be thread-safe.
 class ThreadedSpeaker : public Speaker {
  public:
-  struct Options {
-    Seconds ahead{3};  // audio synthesised for a sentence that is not yet said
-  };
   ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock,
-                  Options options);
-  ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock)
-      : ThreadedSpeaker(synthesizer, sink, clock, Options{}) {}
+                  const AheadBuffer& ahead = {});
   ~ThreadedSpeaker() override;  // drops what is not in the sink: finish_turn() first
 
   void prepare(const std::string& sentence) override;
   void say(const std::string& sentence) override;
+  void give_way(bool urgent) override;
   SpeechReport finish_turn() override;
 
  private:
@@ -36,28 +33,34 @@ class ThreadedSpeaker : public Speaker {
     std::string text;
     bool prepared = false;  // synthesis was asked for before it was said
     bool said = false, cancelled = false;
-    bool started = false, finished = false;  // synthesis
+    int64_t num_steps = 0;                   // of its synthesis
+    bool finished = false;                   // its synthesis
     std::vector<float> samples{};            // synthesised and not yet in the sink
     std::optional<Seconds> ready{};          // when the first samples were there
+    std::unique_ptr<Synthesis> synthesis{};  // the synthesis thread's alone
   };
   using Lock = std::unique_lock<std::mutex>;
 
   void run_synthesis();
   void run_playback();
-  bool take_samples(Utterance& utterance, std::span<const float> samples);
+  bool wants_step(const Utterance& utterance) const;  // with mutex_ held
+  /// One step with mutex_ released; takes its samples.
+  void advance(Utterance& utterance, Lock& lock);
   void cancel_prepared();                                              // with mutex_ held
   void report_failure(const char* what, const std::exception& error);  // with mutex_ held
 
   SpeechSynthesizer& synthesizer_;
   AudioSink& sink_;
   const Clock& clock_;
-  const size_t max_ahead_;  // samples
+  const AheadBuffer ahead_;
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Utterance>> queue_;  // those said in order, then the prepared one
-  std::shared_ptr<Utterance> prepared_;           // in queue_, too; null: none
+  std::deque<std::shared_ptr<Utterance>> queue_;       // those said in order, then the prepared one
+  std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none
+  std::vector<std::shared_ptr<Utterance>> cancelled_;  // for the synthesis thread to destroy
   SpeechReport report_;
+  bool gives_way_ = false;
   bool failed_ = false;  // this turn goes on without sound
   bool failure_logged_ = false;
   bool stop_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "runtime/speech/speech_text.h"
 
 namespace predgen {
@@ -24,7 +25,7 @@ void VirtualSpeaker::prepare(const std::string& sentence) {
   if (prepared_ && prepared_->text == sentence) return;
   cancel_prepared();
   if (speakable_text(sentence).empty()) return;
-  prepared_ = synthesise(sentence);
+  prepared_ = synthesise(sentence, /*ahead=*/true);
   ++report_.prepared;
 }
 
@@ -32,15 +33,19 @@ void VirtualSpeaker::say(const std::string& sentence) {
   ++report_.sentences;
   const bool kept = prepared_ && prepared_->text == sentence;
   if (!kept) cancel_prepared();
-  Utterance utterance = kept ? std::move(*prepared_) : synthesise(sentence);
+  Utterance utterance = kept ? std::move(*prepared_) : synthesise(sentence, /*ahead=*/false);
   prepared_.reset();
+  if (utterance.synthesis) {  // it stopped when enough was there
+    utterance.end = std::max(clock_.now(), utterance.end);
+    run_voice(utterance, /*ahead=*/false);
+  }
   said_end_ = utterance.end;
-  if (utterance.chunks.empty()) return;
-  const Seconds ready = utterance.chunks.front();
+  if (!utterance.first_audio) return;
+  const Seconds ready = *utterance.first_audio;
   if (kept && !report_.ready_ahead) report_.ready_ahead = ready;
   if (!report_.first_audio) report_.first_audio = std::max(clock_.now(), ready);
   if (options_.sink == nullptr) return;
-  if (options_.cost && options_.synthesizer != nullptr) run_voice(utterance);
+  if (options_.cost && options_.synthesizer != nullptr) run_voice(utterance, /*ahead=*/false);
   const Seconds before = options_.stopwatch();
   options_.sink->write(utterance.samples);
   clock_.exclude(options_.stopwatch() - before);
@@ -63,39 +68,47 @@ void VirtualSpeaker::cancel_prepared() {
   } else if (options_.cost) {
     free_ = std::min(now, cancelled.end);
   } else {
-    const auto chunk = std::ranges::lower_bound(cancelled.chunks, now);
-    free_ = chunk == cancelled.chunks.end() ? std::min(now, cancelled.end) : *chunk;
+    const auto step = std::ranges::lower_bound(cancelled.steps, now);
+    free_ = step == cancelled.steps.end() ? cancelled.end : *step;
   }
 }
 
-VirtualSpeaker::Utterance VirtualSpeaker::synthesise(const std::string& sentence) {
+VirtualSpeaker::Utterance VirtualSpeaker::synthesise(const std::string& sentence, bool ahead) {
   Utterance utterance{.text = sentence, .free_before = free_};
   utterance.start = std::max(clock_.now(), free_);
   utterance.end = utterance.start;
   const std::string spoken = speakable_text(sentence);
   if (spoken.empty()) return utterance;
   if (options_.cost) {
-    utterance.chunks = {utterance.start + options_.cost->to_first_audio};
-    utterance.end = utterance.chunks.front() +
+    utterance.first_audio = utterance.start + options_.cost->to_first_audio;
+    utterance.end = *utterance.first_audio +
                     options_.cost->per_character * static_cast<double>(count_characters(spoken));
+    free_ = utterance.end;
   } else {
-    run_voice(utterance);
+    run_voice(utterance, ahead);
   }
-  free_ = utterance.end;
   return utterance;
 }
 
-void VirtualSpeaker::run_voice(Utterance& utterance) {
-  const Seconds before = options_.stopwatch();
+void VirtualSpeaker::run_voice(Utterance& utterance, bool ahead) {
+  const Seconds before = options_.stopwatch(), from = utterance.end;
   const auto elapsed = [&] { return options_.stopwatch() - before; };
-  options_.synthesizer->synthesize(utterance.text, [&](std::span<const float> samples) {
-    if (!options_.cost) utterance.chunks.push_back(utterance.start + elapsed());
-    utterance.samples.insert(utterance.samples.end(), samples.begin(), samples.end());
-    return true;
-  });
-  const Seconds total = elapsed();
-  if (!options_.cost) utterance.end = utterance.start + total;
-  clock_.exclude(total);
+  if (!utterance.synthesis) utterance.synthesis = options_.synthesizer->begin(utterance.text);
+  const auto is_enough = [&] {
+    return ahead &&
+           options_.ahead.is_full(static_cast<int64_t>(utterance.steps.size()),
+                                  utterance.samples.size(), options_.synthesizer->sample_rate());
+  };
+  while (utterance.synthesis && !is_enough()) {
+    throw_if_interrupted();
+    if (!utterance.synthesis->advance(utterance.samples)) utterance.synthesis.reset();
+    if (options_.cost) continue;
+    utterance.end = from + elapsed();
+    utterance.steps.push_back(utterance.end);
+    if (!utterance.first_audio && !utterance.samples.empty()) utterance.first_audio = utterance.end;
+  }
+  clock_.exclude(elapsed());
+  if (!options_.cost) free_ = utterance.end;
 }
 
 }  // namespace predgen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,16 +20,18 @@ struct SpeechCost {
 
 /// A Speaker on a virtual clock: no threads, and synthesis has a timeline of its own beside the
 /// language model's. A sentence asked for at t starts at max(t, end of the one before); its first
-/// audio is there `time to first chunk` later. With a cost table these times are priced and a
+/// audio is there `time to first audio` later. With a cost table these times are priced and a
 /// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
-/// is taken out of the clock, and a cancelled sentence still finishes the chunk under way. A voice
-/// that fails throws: measurements must not go on without it.
+/// is taken out of the clock, a sentence not yet said is synthesised only as far as `ahead`, and a
+/// cancelled one still finishes the step under way. A voice that fails throws: measurements must
+/// not go on without it.
 class VirtualSpeaker : public Speaker {
  public:
   struct Options {
     std::optional<SpeechCost> cost{};          // empty: measured
     SpeechSynthesizer* synthesizer = nullptr;  // borrowed; may be null if priced
     AudioSink* sink = nullptr;  // borrowed; gets the audio of what was said, if there is a voice
+    AheadBuffer ahead{};
     std::function<Seconds()> stopwatch{};  // wall time; empty: the steady clock
   };
   /// UserError if there is neither a cost table nor a voice.
@@ -42,13 +45,16 @@ class VirtualSpeaker : public Speaker {
  private:
   struct Utterance {
     std::string text;
-    Seconds free_before{0};         // the timeline's end without this sentence
-    Seconds start{0}, end{0};       // of its synthesis
-    std::vector<Seconds> chunks{};  // when each was ready; the first one is what can be heard
-    std::vector<float> samples{};   // measured runs with a sink
+    Seconds free_before{0};    // the timeline's end without this sentence
+    Seconds start{0}, end{0};  // of its synthesis, as far as it went
+    std::optional<Seconds> first_audio{};
+    std::vector<Seconds> steps{};  // when each ended; measured runs
+    std::vector<float> samples{};
+    std::unique_ptr<Synthesis> synthesis{};  // null: not begun, or complete
   };
-  Utterance synthesise(const std::string& sentence);
-  void run_voice(Utterance& utterance);
+  Utterance synthesise(const std::string& sentence, bool ahead);
+  /// Goes on with the synthesis from utterance.end: to the sentence's end, or only `ahead`.
+  void run_voice(Utterance& utterance, bool ahead);
   void cancel_prepared();
 
   VirtualClock& clock_;

@@ -3,9 +3,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/speech/speech_synthesizer.h"
@@ -33,22 +35,10 @@ class FakeSynthesizer : public SpeechSynthesizer {
 
   int sample_rate() const override { return kRate; }
 
-  bool synthesize(const std::string& sentence, const AudioCallback& on_audio) override {
+  std::unique_ptr<Synthesis> begin(const std::string& sentence) override {
     log(started_, sentence);
     if (sentence == fail_on) throw std::runtime_error("the voice is broken");
-    for (int c = 0; c < num_chunks_; ++c) {
-      before_chunk(sentence, c);
-      take_permit();
-      const std::vector<float> samples(kChunk, pitch_of(sentence, c));
-      log(offered_, sentence);
-      if (!on_audio(samples)) {
-        log(cancelled_, sentence);
-        return false;
-      }
-      log(delivered_, sentence);
-    }
-    log(finished_, sentence);
-    return true;
+    return std::make_unique<Sentence>(*this, sentence);
   }
 
   void release(int chunks) {
@@ -61,8 +51,7 @@ class FakeSynthesizer : public SpeechSynthesizer {
   using Names = std::vector<std::string>;
   // Each returns the names so far once there are `count`; throws if they never come.
   Names started(size_t count) { return wait(started_, count); }
-  Names offered(size_t count) { return wait(offered_, count); }      // chunks, before the callback
-  Names delivered(size_t count) { return wait(delivered_, count); }  // chunks, after it
+  Names delivered(size_t count) { return wait(delivered_, count); }  // chunks
   Names cancelled(size_t count) { return wait(cancelled_, count); }
   Names finished(size_t count) { return wait(finished_, count); }
 
@@ -70,6 +59,28 @@ class FakeSynthesizer : public SpeechSynthesizer {
   std::function<void(const std::string&, int)> before_chunk = [](const std::string&, int) {};
 
  private:
+  class Sentence : public Synthesis {
+   public:
+    Sentence(FakeSynthesizer& voice, std::string text) : voice_(voice), text_(std::move(text)) {}
+    ~Sentence() override {
+      if (chunk_ < voice_.num_chunks_) voice_.log(voice_.cancelled_, text_);
+    }
+    bool advance(std::vector<float>& samples) override {
+      voice_.before_chunk(text_, chunk_);
+      voice_.take_permit();
+      samples.insert(samples.end(), kChunk, pitch_of(text_, chunk_));
+      voice_.log(voice_.delivered_, text_);
+      if (++chunk_ < voice_.num_chunks_) return true;
+      voice_.log(voice_.finished_, text_);
+      return false;
+    }
+
+   private:
+    FakeSynthesizer& voice_;
+    std::string text_;
+    int chunk_ = 0;
+  };
+
   void log(Names& names, const std::string& name) {
     const std::lock_guard lock(mutex_);
     names.push_back(name);
@@ -95,7 +106,7 @@ class FakeSynthesizer : public SpeechSynthesizer {
   std::mutex mutex_;
   std::condition_variable changed_;
   int permits_ = 0;
-  Names started_, offered_, delivered_, cancelled_, finished_;
+  Names started_, delivered_, cancelled_, finished_;
 };
 
 }  // namespace predgen

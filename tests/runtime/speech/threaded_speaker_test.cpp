@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <mutex>
+
 #include "tests/fakes/buffer_sink.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
@@ -63,22 +65,6 @@ TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
   EXPECT_THAT(voice.started(1), ElementsAre("A one."));
 }
 
-TEST_F(ThreadedSpeakerTest, ChangedSentenceIsCancelledWithinOneChunk) {
-  ThreadedSpeaker speaker(voice, sink, clock);
-  speaker.prepare("A one.");
-  voice.release(1);
-  voice.delivered(1);
-  speaker.prepare("B two.");
-  voice.release(1);  // the chunk under way
-  EXPECT_THAT(voice.cancelled(1), ElementsAre("A one."));
-  EXPECT_THAT(voice.started(2), ElementsAre("A one.", "B two."));
-  voice.release(2);
-  speaker.say("B two.");
-  const SpeechReport report = speaker.finish_turn();
-  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
-  EXPECT_EQ(report.prepared, 2);
-}
-
 TEST_F(ThreadedSpeakerTest, SentencesAreSpokenInOrder) {
   ThreadedSpeaker speaker(voice, sink, clock);
   speaker.prepare("A one.");
@@ -107,17 +93,68 @@ struct LongSentence : ThreadedSpeakerTest {
   LongSentence() : ThreadedSpeakerTest(6) {}
 };
 
+TEST_F(LongSentence, ChangedIsCancelledWithinOneStep) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("A one.");
+  voice.release(1);
+  voice.delivered(1);
+  speaker.prepare("B two.");
+  voice.release(1);  // the step under way
+  EXPECT_THAT(voice.cancelled(1), ElementsAre("A one."));
+  EXPECT_THAT(voice.started(2), ElementsAre("A one.", "B two."));
+  voice.release_all();
+  speaker.say("B two.");
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+  EXPECT_EQ(report.prepared, 2);
+}
+
 TEST_F(LongSentence, IsSynthesisedAheadOnlySoFar) {
-  ThreadedSpeaker speaker(voice, sink, clock, {.ahead = Seconds(1)});  // two chunks
+  ThreadedSpeaker speaker(voice, sink, clock, {.audio = Seconds(1)});  // two chunks
   voice.release_all();
   speaker.prepare("A one.");
-  voice.offered(2);
-  speaker.prepare("B two.");  // cancels within the second chunk's callback, not later
+  voice.delivered(2);
+  speaker.prepare("B two.");
   EXPECT_THAT(voice.cancelled(1), ElementsAre("A one."));
-  EXPECT_THAT(voice.offered(4), ElementsAre("A one.", "A one.", "B two.", "B two."));
-  speaker.say("B two.");
+  EXPECT_THAT(voice.delivered(4), ElementsAre("A one.", "A one.", "B two.", "B two."));
+  speaker.say("B two.");  // goes on where it stopped
   speaker.finish_turn();
+  EXPECT_THAT(voice.started(2), ElementsAre("A one.", "B two."));
+  EXPECT_EQ(voice.delivered(8).size(), 8u);
   EXPECT_EQ(sink.samples(), audio_of({"B two."}));
+}
+
+TEST_F(LongSentence, IsSynthesisedAheadOnlySoManySteps) {
+  ThreadedSpeaker speaker(voice, sink, clock, {.steps = 3});
+  voice.release_all();
+  speaker.prepare("A one.");
+  voice.delivered(3);
+  speaker.prepare("B two.");
+  EXPECT_EQ(voice.delivered(6).size(), 6u);
+  speaker.prepare("C three.");
+  EXPECT_THAT(voice.cancelled(2), ElementsAre("A one.", "B two."));
+  speaker.finish_turn();
+  EXPECT_THAT(sink.samples(), IsEmpty());
+}
+
+TEST_F(ThreadedSpeakerTest, SynthesisGivesWayToTheModelBetweenSteps) {
+  std::mutex mutex;
+  std::vector<std::string> log;
+  const auto note = [&](const std::string& what) {
+    const std::lock_guard lock(mutex);
+    log.push_back(what);
+  };
+  voice.before_chunk = [&](const std::string&, int) { note("step"); };
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.say("A one.");
+  voice.started(1);
+  speaker.give_way(true);
+  voice.release_all();
+  voice.delivered(1);  // was under way
+  note("free");
+  speaker.give_way(false);
+  speaker.finish_turn();
+  EXPECT_THAT(log, ElementsAre("step", "free", "step"));
 }
 
 TEST_F(ThreadedSpeakerTest, FinishDropsWhatWasNotSaidAndStartsAfresh) {

@@ -147,6 +147,24 @@ TEST_F(MeasuredSpeaker, CancelledSentenceFinishesTheChunkUnderWay) {
   EXPECT_EQ(sink.samples(), voice.audio_of("B two."));
 }
 
+TEST_F(MeasuredSpeaker, SentenceIsSynthesisedAheadOnlySoFar) {
+  VirtualSpeaker careful{
+      clock, {.synthesizer = &voice, .sink = &sink, .ahead = {.steps = 1}, .stopwatch = [this] {
+                return wall;
+              }}};
+  at(1);
+  careful.prepare("A one.");  // its first chunk, until 1.3
+  EXPECT_EQ(voice.delivered(1).size(), 1u);
+  at(4);
+  careful.say("A one.");  // heard at once; the second chunk is there at 4.3
+  careful.say("B two.");  // 4.3 to 4.9
+  const SpeechReport report = careful.finish_turn();
+  expect_time(report.ready_ahead, 1.3);
+  expect_time(report.first_audio, 4);
+  EXPECT_NEAR(clock.now().count(), 4.9, 1e-9);
+  EXPECT_EQ(voice.started(2).size(), 2u);
+}
+
 TEST_F(MeasuredSpeaker, SentenceCancelledBeforeItsStartCostsNothing) {
   at(1);
   speaker.say("A one.");     // 1 to 1.6
