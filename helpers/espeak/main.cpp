@@ -1,32 +1,22 @@
-// predgen-espeak: text in, audio out, by espeak-ng. README.md has the protocol.
+// predgen-espeak: text in, audio or phonemes out, by espeak-ng. README.md has the protocol.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <espeak-ng/speak_lib.h>
-#include <unistd.h>
 
 #include <bit>
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
-#include <string_view>
+#include <vector>
+
+#include "frames.h"
+#include "voices.h"
 
 namespace {
 
-/// Writes a whole frame; the client is gone if that fails, and so is our purpose.
-void write_frame(char type, std::string_view payload) {
-  const auto length = static_cast<uint32_t>(payload.size());
-  std::string frame(1, type);
-  for (int shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<char>(length >> shift));
-  frame.append(payload);
-  for (size_t written = 0; written < frame.size();) {
-    const ssize_t n = write(STDOUT_FILENO, frame.data() + written, frame.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) std::exit(1);
-    written += static_cast<size_t>(n);
-  }
-}
+using Json = nlohmann::json;
 
 int on_samples(short* samples, int num_samples, espeak_EVENT*) {
   if (samples != nullptr && num_samples > 0) {  // int16 of this machine: little-endian
@@ -36,19 +26,13 @@ int on_samples(short* samples, int num_samples, espeak_EVENT*) {
   return 0;
 }
 
-void answer(const nlohmann::json& request) {
-  static std::string current_voice;
+void speak(const Json& request) {
   const auto voice = request.at("voice").get<std::string>();
-  if (voice != current_voice) {
-    if (espeak_SetVoiceByName(voice.c_str()) != EE_OK) {
-      current_voice.clear();
-      return write_frame('V', "espeak-ng has no voice '" + voice + "'");
-    }
-    current_voice = voice;
-  }
-  espeak_SetParameter(espeakRATE, request.at("rate").get<int>(), 0);
-  espeak_SetParameter(espeakPITCH, request.at("pitch").get<int>(), 0);
   const auto text = request.at("text").get<std::string>();
+  const int rate = request.at("rate").get<int>(), pitch = request.at("pitch").get<int>();
+  if (!set_voice(voice)) return write_frame('V', "espeak-ng has no voice '" + voice + "'");
+  espeak_SetParameter(espeakRATE, rate, 0);
+  espeak_SetParameter(espeakPITCH, pitch, 0);
   if (!text.empty()) {
     const auto result = espeak_Synth(text.c_str(), text.size() + 1, 0, POS_CHARACTER, 0,
                                      espeakCHARS_UTF8 | espeakENDPAUSE, nullptr, nullptr);
@@ -57,9 +41,45 @@ void answer(const nlohmann::json& request) {
   write_frame('D', {});
 }
 
+/// The library takes one clause at a time.
+std::string phonemes_of(const std::string& word) {
+  constexpr int kIpa = 0x02, kSeparator = '_' << 8;
+  std::string phonemes;
+  const void* rest = word.c_str();
+  for (size_t clauses = 0; rest != nullptr; ++clauses) {
+    if (clauses > word.size()) throw std::runtime_error("espeak-ng does not get to a word's end");
+    const char* const clause = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, kSeparator | kIpa);
+    if (clause == nullptr || *clause == '\0') continue;
+    if (!phonemes.empty()) phonemes += ' ';
+    phonemes += clause;
+  }
+  return phonemes;
+}
+
+void pronounce(const Json& request) {
+  const auto language = request.at("language").get<std::string>();
+  const auto words = request.at("words").get<std::vector<std::string>>();
+  const std::string voice = voice_of_language(language);
+  if (voice.empty() || !set_voice(voice)) {
+    return write_frame('V', "espeak-ng has no voice of the language '" + language + "'");
+  }
+  Json phonemes = Json::array();
+  for (const std::string& word : words) {
+    phonemes.push_back(phonemes_of(word));
+    // A letter that the library does not know can leave it in another language.
+    if (phonemes.back().get_ref<const std::string&>().empty()) set_voice(voice, /*again=*/true);
+  }
+  write_frame('P', phonemes.dump(-1, ' ', false, Json::error_handler_t::replace));
+  write_frame('D', {});
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--version") {
+    std::cout << espeak_Info(nullptr) << "\n";
+    return 0;
+  }
   static_assert(std::endian::native == std::endian::little);
   const int rate =
       espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, nullptr, espeakINITIALIZE_DONT_EXIT);
@@ -72,8 +92,13 @@ int main() {
   write_frame('R', {reinterpret_cast<const char*>(&sample_rate), sizeof sample_rate});
   for (std::string line; std::getline(std::cin, line);) {
     try {
-      answer(nlohmann::json::parse(line));
-    } catch (const nlohmann::json::exception& error) {
+      const Json request = Json::parse(line);
+      if (request.contains("words")) {
+        pronounce(request);
+      } else {
+        speak(request);
+      }
+    } catch (const std::exception& error) {
       write_frame('E', error.what());
     }
   }

@@ -3,34 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "core/json.h"
 #include "core/log.h"
 #include "runtime/speech/speech_text.h"
 
 namespace predgen {
 namespace {
-
-/// helpers/espeak/README.md has the protocol.
-struct Frame {
-  char type = 0;
-  std::string payload;
-};
-
-/// False: the helper has ended.
-bool receive_frame(HelperProcess& helper, Seconds timeout, Frame& frame) {
-  constexpr uint32_t kMaxPayload = 1 << 24;
-  char header[5];
-  if (!helper.receive(header, timeout)) return false;
-  uint32_t length = 0;
-  std::memcpy(&length, header + 1, sizeof length);
-  if (length > kMaxPayload) throw Error("the espeak helper sent a frame of {} bytes", length);
-  frame.type = header[0];
-  frame.payload.resize(length);
-  return helper.receive(frame.payload, timeout);
-}
 
 std::vector<float> to_float(std::string_view pcm16) {
   std::vector<float> samples(pcm16.size() / sizeof(int16_t));
@@ -42,95 +25,111 @@ std::vector<float> to_float(std::string_view pcm16) {
   return samples;
 }
 
-std::filesystem::path helper_beside_this_program() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "predgen-espeak";
+EspeakOptions checked(const EspeakOptions& options) {
+  if (options.words_per_minute < 80 || options.words_per_minute > 450) {
+    throw UserError("espeak speaks 80 to 450 words a minute, not {}", options.words_per_minute);
+  }
+  if (options.pitch < 0 || options.pitch > 100) {
+    throw UserError("espeak's pitch is 0 to 100, not {}", options.pitch);
+  }
+  return options;
 }
 
 }  // namespace
 
-EspeakSynthesizer::EspeakSynthesizer(const EspeakOptions& options) : options_(options) {
-  if (options_.words_per_minute < 80 || options_.words_per_minute > 450) {
-    throw UserError("espeak speaks 80 to 450 words a minute, not {}", options_.words_per_minute);
+class EspeakSynthesizer::Sentence : public Synthesis {
+ public:
+  Sentence(EspeakSynthesizer& voice, std::string text)
+      : voice_(&voice), text_(std::move(text)), done_(text_.empty()) {}
+
+  ~Sentence() override {
+    if (voice_->speaking_ == this) voice_->speaking_ = nullptr;
   }
-  if (options_.pitch < 0 || options_.pitch > 100) {
-    throw UserError("espeak's pitch is 0 to 100, not {}", options_.pitch);
+
+  bool advance(std::vector<float>& samples) override {
+    while (pieces_.empty() && !done_) receive();
+    if (pieces_.empty() && failure_) std::rethrow_exception(failure_);
+    if (!pieces_.empty()) {
+      samples.insert(samples.end(), pieces_.front().begin(), pieces_.front().end());
+      pieces_.pop_front();
+    }
+    return !(done_ && pieces_.empty()) || failure_;
   }
-  if (options_.helper.empty()) options_.helper = helper_beside_this_program();
-  if (!std::filesystem::exists(options_.helper)) {
+
+ private:
+  /// One frame, asked for if need be.
+  void receive() {
+    try {
+      if (voice_->speaking_ != this) ask();
+      if (voice_->speaking_ == this) take(voice_->helper_.receive());
+    } catch (...) {
+      voice_->speaking_ = nullptr;
+      failure_ = std::current_exception();
+      done_ = true;
+    }
+  }
+
+  void ask() {
+    while (Sentence* const other = voice_->speaking_) other->receive();
+    if (attempts_ == 2) throw Error("the espeak helper ends on the sentence \"{}\"", text_);
+    ++attempts_;
+    skip_ = received_;
+    if (voice_->request(text_)) {
+      voice_->speaking_ = this;
+    } else {
+      helper_ended();
+    }
+  }
+
+  void take(const std::optional<EspeakFrame>& frame) {
+    if (!frame) return helper_ended();
+    if (frame->type == EspeakFrame::Type::kDone) {
+      voice_->speaking_ = nullptr;
+      done_ = true;
+      return;
+    }
+    std::vector<float> piece = to_float(frame->payload);
+    const size_t known = std::min(skip_, piece.size());
+    skip_ -= known;
+    piece.erase(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(known));
+    received_ += piece.size();
+    if (!piece.empty()) pieces_.push_back(std::move(piece));
+  }
+
+  void helper_ended() {
+    voice_->speaking_ = nullptr;
+    if (attempts_ == 1) spdlog::warn("the espeak helper ended; starting it again");
+  }
+
+  EspeakSynthesizer* voice_;
+  std::string text_;
+  std::deque<std::vector<float>> pieces_;  // received and not yet handed out
+  size_t received_ = 0;                    // samples, all of pieces_ included
+  size_t skip_ = 0;                        // samples to come that were received before
+  int attempts_ = 0;
+  bool done_;  // nothing will be received
+  std::exception_ptr failure_;
+};
+
+EspeakSynthesizer::EspeakSynthesizer(const EspeakOptions& options)
+    : options_(checked(options)), helper_(options_.helper, options_.timeout, "the espeak voice") {
+  speakable_text("One.", options_.voice);  // makes its patterns now rather than in the first turn
+  helper_.start();
+  if (!request("") || !helper_.receive()) {  // no text: only checks the voice
     throw UserError(
-        "the espeak voice needs the program {}, which is missing: build with "
-        "-DPREDGEN_ESPEAK=ON or use --tts none",
-        options_.helper.string());
-  }
-  start();
-  size_t delivered = 0;  // no text: only checks the voice
-  if (request(
-          "", [](auto) { return true; }, delivered) == Outcome::kHelperDied) {
-    throw UserError("{} ended at once; run it by hand to see why, or use --tts none",
-                    options_.helper.string());
+        "the espeak helper ended at once; run it by hand to see why, or use --tts none");
   }
 }
 
-void EspeakSynthesizer::start() {
-  helper_ = std::make_unique<HelperProcess>(options_.helper);
-  Frame frame;
-  if (!receive_frame(*helper_, options_.timeout, frame)) {
-    throw UserError("{} ended at once; run it by hand to see why, or use --tts none",
-                    options_.helper.string());
-  }
-  if (frame.type == 'E') throw UserError("espeak voice: {}", frame.payload);
-  uint32_t rate = 0;
-  if (frame.type != 'R' || frame.payload.size() != sizeof rate) {
-    throw UserError("{} is not predgen's espeak helper", options_.helper.string());
-  }
-  std::memcpy(&rate, frame.payload.data(), sizeof rate);
-  sample_rate_ = static_cast<int>(rate);
+bool EspeakSynthesizer::request(const std::string& text) {
+  return helper_.request({{"text", text},
+                          {"voice", options_.voice},
+                          {"rate", options_.words_per_minute},
+                          {"pitch", options_.pitch}});
 }
 
-bool EspeakSynthesizer::synthesize(const std::string& sentence, const AudioCallback& on_audio) {
-  const std::string text = speakable_text(sentence);
-  if (text.empty()) return true;
-  size_t delivered = 0;
-  try {
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      if (!helper_) start();
-      const Outcome outcome = request(text, on_audio, delivered);
-      if (outcome != Outcome::kHelperDied) return outcome == Outcome::kDone;
-      spdlog::warn("the espeak helper ended while it spoke; starting it again");
-      helper_.reset();
-    }
-  } catch (...) {
-    helper_.reset();  // its remaining frames belong to nobody
-    throw;
-  }
-  throw Error("the espeak helper ends on the sentence \"{}\"", text);
-}
-
-EspeakSynthesizer::Outcome EspeakSynthesizer::request(const std::string& text,
-                                                      const AudioCallback& on_audio,
-                                                      size_t& delivered) {
-  const Json json{{"text", text},
-                  {"voice", options_.voice},
-                  {"rate", options_.words_per_minute},
-                  {"pitch", options_.pitch}};
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (!helper_->send(line, options_.timeout)) return Outcome::kHelperDied;
-  size_t skip = delivered;
-  bool wanted = true;
-  for (Frame frame; receive_frame(*helper_, options_.timeout, frame);) {
-    if (frame.type == 'D') return wanted ? Outcome::kDone : Outcome::kCancelled;
-    if (frame.type == 'V') {
-      throw UserError("{}; choose one that `espeak-ng --voices` lists", frame.payload);
-    }
-    if (frame.type != 'A') throw Error("espeak helper: {}", frame.payload);
-    if (!wanted) continue;  // cancelled: the rest arrives within milliseconds
-    const std::vector<float> samples = to_float(frame.payload);
-    const std::span<const float> fresh = std::span(samples).subspan(std::min(skip, samples.size()));
-    skip -= samples.size() - fresh.size();
-    delivered += fresh.size();
-    if (!fresh.empty()) wanted = on_audio(fresh);
-  }
-  return Outcome::kHelperDied;
+std::unique_ptr<Synthesis> EspeakSynthesizer::begin(const std::string& sentence) {
+  return std::make_unique<Sentence>(*this, speakable_text(sentence, options_.voice));
 }
 
 }  // namespace predgen

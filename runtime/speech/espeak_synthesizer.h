@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/clock.h"
-#include "runtime/speech/helper_process.h"
+#include "runtime/speech/espeak_helper.h"
 #include "runtime/speech/speech_synthesizer.h"
 
 namespace predgen {
@@ -21,26 +21,26 @@ struct EspeakOptions {
 };
 
 /// The embedded voice: espeak-ng in a helper process (it is GPL-3, we are not). A helper that dies
-/// is started again, once a sentence.
+/// is started again, once a sentence. It speaks one sentence at a time: when another one needs it,
+/// the first takes all of its own sound at once and keeps it.
 class EspeakSynthesizer : public SpeechSynthesizer {
  public:
   /// Starts the helper. UserError if it is missing or does not know the voice.
   explicit EspeakSynthesizer(const EspeakOptions& options);
 
-  int sample_rate() const override { return sample_rate_; }
-  bool synthesize(const std::string& sentence, const AudioCallback& on_audio) override;
+  int sample_rate() const override { return helper_.sample_rate(); }
+  /// An unspeakable sentence gives no sound.
+  std::unique_ptr<Synthesis> begin(const std::string& sentence) override;
 
-  pid_t helper_pid() const { return helper_ ? helper_->pid() : -1; }
+  pid_t helper_pid() const { return helper_.pid(); }
 
  private:
-  enum class Outcome { kDone, kCancelled, kHelperDied };
-  void start();
-  /// Skips the `delivered` samples that the caller has had already, and counts on.
-  Outcome request(const std::string& text, const AudioCallback& on_audio, size_t& delivered);
+  class Sentence;
+  bool request(const std::string& text);
 
   EspeakOptions options_;
-  std::unique_ptr<HelperProcess> helper_;  // null: start before the next sentence
-  int sample_rate_ = 0;
+  EspeakHelper helper_;
+  Sentence* speaking_ = nullptr;  // whose frames come next; null: nobody wants them
 };
 
 }  // namespace predgen

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+
+/// Makes `name` (what espeak_SetVoiceByName takes) the voice; no work if it is, unless `again`.
+/// False: unknown.
+bool set_voice(const std::string& name, bool again = false);
+
+/// The first voice of espeak's list whose first language is `code`; empty if there is none.
+/// Codes as names would fail for en-gb and fr-fr.
+std::string voice_of_language(const std::string& code);
