@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/speech/fenced_code.h"
 #include "runtime/speech/sentence_splitter.h"
 
 namespace predgen {
@@ -47,15 +48,25 @@ bool is_space(char32_t code) {
   return code == ' ' || (code >= '\t' && code <= '\r') || code == 0xA0 || code == 0x3000;
 }
 
-/// Letters, digits and pictures; marks and dashes alone are not a sentence.
-bool is_content(char32_t code) {
+bool is_letter_or_digit(char32_t code) {
   const auto c = category(code);
   return (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) ||
-         (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO) || c == UTF8PROC_CATEGORY_SO;
+         (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO);
+}
+
+/// Letters, digits and pictures; marks and dashes alone are not a sentence.
+bool is_content(char32_t code) {
+  return is_letter_or_digit(code) || category(code) == UTF8PROC_CATEGORY_SO;
 }
 
 /// Scripts written without spaces, and pictures: a sentence may begin here without a space before.
 bool needs_no_space(char32_t code) { return code >= 0x2E80 && code != 0xFFFD; }
+
+/// What joins the words behind a quotation to it: a comma, or Japanese "to" and "tte".
+bool goes_on_after_quote(char32_t code) {
+  return code == 0xFF0C || code == 0x3001 || code == 0xFF1A || code == 0xFF1B || code == 0x3068 ||
+         code == 0x3063;
+}
 
 /// `words`: with a space before and after each.
 bool is_one_of(std::string_view word, std::string_view words) {
@@ -72,16 +83,29 @@ Mark mark_of(char32_t code) {
       return Mark::kEllipsis;
     case '?':
     case '!':
+    case 0x203C:
     case 0x203D:
+    case 0x2047:
+    case 0x2048:
+    case 0x2049:
       return Mark::kQuestion;
     case 0x3002:
     case 0xFF01:
     case 0xFF1F:
     case 0xFF0E:
-    case 0xFF61:  // CJK
+    case 0xFF61:
+    case 0xFE52:
+    case 0xFE56:
+    case 0xFE57:  // CJK
     case 0x0964:
+    case 0x0965:  // Devanagari
     case 0x061F:
-      return Mark::kFullStop;  // Devanagari, Arabic
+    case 0x06D4:  // Arabic, Urdu
+    case 0x0589:
+    case 0x104B:
+    case 0x1362:
+    case 0x17D4:  // Armenian, Burmese, Ethiopic, Khmer
+      return Mark::kFullStop;
     default:
       return Mark::kNone;
   }
@@ -90,7 +114,7 @@ Mark mark_of(char32_t code) {
 bool is_closer(char32_t code) {
   const auto c = category(code);
   return code == '"' || code == '\'' || code == '*' || code == '_' || code == '`' ||
-         c == UTF8PROC_CATEGORY_PE || c == UTF8PROC_CATEGORY_PF;
+         code == 0xFF02 || code == 0xFF07 || c == UTF8PROC_CATEGORY_PE || c == UTF8PROC_CATEGORY_PF;
 }
 
 /// A run of marks with the quotes and brackets that close after them: `?!`, `...`, `."`, `!).`
@@ -257,13 +281,27 @@ Verdict judge_period(Text text, const Run& run, size_t next) {
   return next == text.size() ? text.at_end_of_text() : judge_next_word(text, next, word);
 }
 
+/// The full-width period in a full-width number.
+bool is_wide_decimal(std::string_view text, const Run& run, char32_t following) {
+  const auto is_wide_digit = [](char32_t code) { return code >= 0xFF10 && code <= 0xFF19; };
+  return run.end - run.begin == 3 && character_at(text, run.begin).code == 0xFF0E &&
+         run.begin >= 3 && is_wide_digit(character_at(text, run.begin - 3).code) &&
+         is_wide_digit(following);
+}
+
 Verdict judge_run(Text text, size_t begin, const Run& run) {
   if (!has_content(text.bytes.substr(begin, run.begin - begin))) return Verdict::kContinue;
   if (run.end == text.size()) return text.at_end_of_text();
-  if (run.full_stop) return Verdict::kEnd;
   const char32_t following = character_at(text.bytes, run.end).code;
+  if (run.closed && goes_on_after_quote(following)) return Verdict::kContinue;
+  if (run.full_stop) {
+    const bool decimal = is_wide_decimal(text.bytes, run, following);
+    return decimal ? Verdict::kContinue : Verdict::kEnd;
+  }
   const bool single_period = run.periods == 1 && !run.question;
   if (!is_space(following)) {  // 3.5, example.com, /?q=1, p.m., etc.), "Stop!", he said
+    const bool ellipsis = run.periods > 1 && !run.question && !run.closed;
+    if (ellipsis && is_letter_or_digit(following)) return Verdict::kContinue;
     if (needs_no_space(following)) return Verdict::kEnd;
     return is_upper(following) && !single_period ? Verdict::kEnd : Verdict::kContinue;
   }
@@ -275,12 +313,16 @@ Verdict judge_run(Text text, size_t begin, const Run& run) {
   return is_lower(character_at(text.bytes, next).code) ? Verdict::kContinue : Verdict::kEnd;
 }
 
-/// A line break ends a sentence without a mark before a blank line, a list item or a heading.
+/// A line break ends a sentence without a mark before a blank line, a list item, a heading, a
+/// table's row or fenced code.
 Verdict judge_line_break(Text text, size_t begin, size_t i) {
+  const size_t word = std::min(text.bytes.find_first_not_of(" \t\r", i + 1), text.size());
+  const Fence fence = fence_at(text.bytes, word, text.complete);
+  if (fence.length > 0) return fence.known ? Verdict::kEnd : Verdict::kWait;
   if (!has_content(text.bytes.substr(begin, i - begin))) return Verdict::kContinue;
   size_t next = text.bytes.find_first_not_of(" \t\r", i + 1);
   if (next == std::string_view::npos) return text.at_end_of_text();
-  if (text.bytes[next] == '\n') return Verdict::kEnd;
+  if (text.bytes[next] == '\n' || text.bytes[next] == '|') return Verdict::kEnd;
   if (character_at(text.bytes, next).code == 0x2022) return Verdict::kEnd;  // bullet
   const size_t first = next;
   while (next < text.size() && is_digit(text.bytes[next])) ++next;
@@ -302,6 +344,9 @@ Verdict judge_line_break(Text text, size_t begin, size_t i) {
 std::optional<size_t> find_sentence_end(std::string_view text, bool complete) {
   const Text whole{text, complete};
   const size_t begin = skip_space(text, 0);
+  const Fence fence = fence_at(text, begin, complete);
+  if (!fence.known) return std::nullopt;
+  if (fence.length > 0) return end_of_fenced_code(text, begin, fence.length, complete);
   for (size_t i = begin; i < text.size();) {
     const Character c = character_at(text, i);
     const bool line_break = c.code == '\n';

@@ -13,7 +13,8 @@ namespace predgen {
 
 /// kPaper: the first token whose text holds '.', '?' or '!' ends the sentence (arXiv 2506.15556
 /// A.1; "1." and "Dr." count). kNatural: abbreviations, decimals, list numbers, quotes, ellipses
-/// and CJK ends are understood; an ambiguous end waits for the next character.
+/// and CJK ends are understood; an ambiguous end waits for the next character. Fenced code is one
+/// sentence.
 enum class SplitMode { kNatural, kPaper };
 
 /// Byte offset just past the first natural sentence of `text` (closing quotes included, trailing

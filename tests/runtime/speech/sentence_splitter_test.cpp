@@ -102,7 +102,33 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"\u771f\u7684\uff1f|\u597d\uff01| "}, Case{"\u300c\u597d\u3002\u300d|\u5979"},
         Case{"\u0928\u092e\u0938\u094d\u0924\u0947\u0964| \u0939"}, Case{"Great!|\U0001F60A Ok"},
         Case{"Great.|\U0001F60A Ok"}, Case{"Ok \U0001F60A.| Next"},
+        Case{"\u4ed6\u8bf4\uff1a\u201c\u597d\u3002\u201d|\u7136\u540e"},
+        Case{"\u201c\u597d\uff01\u201d\uff0c\u5979\u8bf4\u3002|\u7136"},
+        Case{"\u300c\u884c\u304f\uff1f\u300d\u3068\u8a00\u3063\u305f\u3002|\u5f7c"},
+        Case{"\u771f\u7684\uff1f\uff01|\u597d"}, Case{"\u597d!|\u6211\u53bb"},
+        Case{"\u6211\u60f3\u2026\u2026\u4e5f\u8bb8\u5427\u3002|\u597d"},
+        Case{"\u6709\uff13\uff0e\uff15\u4e2a\uff0e|\u597d"}, Case{"\u67093.5\u4e2a\u3002|\u597d"},
+        Case{"\u7b2c1\u7ae0\uff08\u5b8c\u3002\uff09|\u597d"}, Case{"\u597d\u3002"},
+        Case{"\u597d\uff0c\u6211\uff1a\u6765\u3001\u53bb\uff1b\u884c\u3002|\n"},
+        Case{"\uc548\ub155.| \ubc18\uac00"}, Case{"\u06a9\u06cc\u0627\u06d4| \u06c1"},
+        Case{"Stop\u203c| Ok"}, Case{"wait\u2026what.| Ok"},
+        // Code and tables.
+        Case{"Try this:|\n```py\nx.y. Z\n```|\nThen.| Ok"}, Case{"Try this:|\n```py\nx.y. Z"},
+        Case{"Try:\n``"}, Case{"Try:\n`x` it.| Ok"}, Case{"```\na.\n\nB. C\n```"},
+        Case{"```\na. B\n  ```|\n"}, Case{"~~~\n```\nA. B\n~~~|\n"}, Case{"```ls``` lists.| Ok"},
+        Case{"````\n```\nA. B\n````|\nOk"}, Case{"```\nx ```\ny. Z\n```|  \nOk"},
         Case{"\u041f\u0440\u0438\u0432\u0435\u0442.| \u041a\u0430\u043a"}));
+
+TEST(FindSentenceEnd, RowsOfATableAreSentences) {
+  std::string_view text = "One:\n| a | b |\n| - | - |\n| 1 | 2 |\n\nThen";
+  std::vector<std::string> sentences;
+  while (const auto end = find_sentence_end(text, true)) {
+    sentences.emplace_back(text.substr(0, *end));
+    text.remove_prefix(*end);
+  }
+  EXPECT_EQ(sentences, (std::vector<std::string>{"One:", "\n| a | b |", "\n| - | - |\n| 1 | 2 |",
+                                                 "\n\nThen"}));
+}
 
 struct CompleteCase {
   const char* text;
@@ -122,7 +148,11 @@ TEST(FindSentenceEnd, CompleteTextEndsWhateverItsMark) {
                                 {"In the U.S. The", "In the U.S.| The|"},
                                 {"?!", "?!|"},
                                 {"He said \"Go.\"", "He said \"Go.\"|"},
-                                {"A block\n", "A block|\n"}};
+                                {"A block\n", "A block|\n"},
+                                {"Try:\n```\na. B\n", "Try:|\n```\na. B|\n"},
+                                {"```\na. B\n```", "```\na. B\n```|"},
+                                {"```py. Then", "```py. Then|"},
+                                {"\u597d\u3002", "\u597d\u3002|"}};
   for (const CompleteCase& c : cases) EXPECT_EQ(mark_ends(c.text, true), c.marked) << c.text;
 }
 

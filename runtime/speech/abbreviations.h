@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// The usual abbreviations of `language` (en, de, es, fr, it; others have none) as words, and
+/// capitals with points between as plain ones (U.S. "US"), so that no point within a sentence is
+/// heard as its end. The point of the last one stays if the text ends there.
+std::string spoken_abbreviations(std::string_view text, std::string_view language);
+
+}  // namespace predgen

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// Markdown as running text on one line. Marks of emphasis, headings, quotes and lists go; so do
+/// rules, HTML tags, footnotes and the targets of links and images, whose words stay. A heading, a
+/// list item and a row of a table (its cells apart by commas) end with a period if they have no
+/// mark. The number of a list item stays. Code spans lose only their quotes; fenced code, which
+/// nobody can follow by ear, becomes `code_phrase`, also when its end is missing.
+/// It knows nothing of what came before: a sentence that was cut out of an emphasis or a link loses
+/// the half that it has. Fences are whole, because find_sentence_end() does not cut them.
+std::string plain_text(std::string_view markdown, std::string_view code_phrase);
+
+}  // namespace predgen
