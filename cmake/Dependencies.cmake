@@ -12,6 +12,7 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile)
+pkg_check_modules(SAMPLERATE REQUIRED IMPORTED_TARGET samplerate)
 pkg_check_modules(PORTAUDIO REQUIRED IMPORTED_TARGET portaudio-2.0)
 find_package(HDF5 REQUIRED COMPONENTS C)
 if(PREDGEN_TESTS)
@@ -55,6 +56,19 @@ else()
     "-Wl,--push-state,--no-as-needed" stdc++ torch torch_cpu c10 "-Wl,--pop-state")
 endif()
 
+# Source of the CUDA graphs: the headers of the runtime come with the wheel, or with the toolkit.
+set(PREDGEN_GRAPHS none)
+if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
+  find_path(cuda_headers cuda_runtime_api.h NO_CACHE NO_DEFAULT_PATH
+            PATHS ${PREDGEN_CUDA}/include ${PREDGEN_SITE}/nvidia/cu13/include)
+  if(cuda_headers)
+    set(PREDGEN_GRAPHS cuda)
+  else()
+    message(WARNING "No cuda_runtime_api.h: without CUDA graphs the voice model is slower on a GPU; "
+                    "give -DPREDGEN_CUDA=<toolkit>")
+  endif()
+endif()
+
 # A LibTorch that is not the wheel finds the CUDA libraries in the toolkit; the wheel brings its own.
 if(PREDGEN_CUDA)
   if(NOT EXISTS ${PREDGEN_CUDA}/include/cuda_runtime_api.h)
@@ -80,7 +94,8 @@ if(PREDGEN_PARQUET)
 endif()
 
 # Jinja, for chat templates: llama.cpp's engine, compiled from the source that scripts/fetch_jinja.py
-# keeps. model/jinja_shim/ stands in for the two headers of llama.cpp that the engine includes.
+# keeps, with limits to what a template may take (engine.patch). model/jinja_shim/ stands in for the
+# two headers of llama.cpp that the engine includes.
 set(jinja_dir ${PREDGEN_JINJA})
 if(NOT jinja_dir AND PREDGEN_PYTHON)
   execute_process(COMMAND ${PREDGEN_PYTHON} -c "import sys; print(sys.prefix)"
@@ -90,17 +105,34 @@ endif()
 if(NOT EXISTS ${jinja_dir}/jinja/runtime.h)
   message(FATAL_ERROR "No Jinja engine in '${jinja_dir}': run scripts/setup.sh or pass -DPREDGEN_JINJA")
 endif()
+set(jinja_patch ${CMAKE_SOURCE_DIR}/model/jinja_shim/engine.patch)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${jinja_patch})
+file(SHA256 ${jinja_patch} jinja_hash)
+string(SUBSTRING ${jinja_hash} 0 12 jinja_hash)
+set(jinja_source ${jinja_dir})
+set(jinja_dir ${CMAKE_BINARY_DIR}/jinja-${jinja_hash})
+if(NOT EXISTS ${jinja_dir})
+  find_program(PATCH patch REQUIRED)  # comes with build-essential
+  file(COPY ${jinja_source}/jinja DESTINATION ${jinja_dir}.new)
+  execute_process(COMMAND ${PATCH} --silent -p1 -i ${jinja_patch} WORKING_DIRECTORY ${jinja_dir}.new
+                  COMMAND_ERROR_IS_FATAL ANY)
+  file(RENAME ${jinja_dir}.new ${jinja_dir})
+endif()
 add_library(predgen_jinja STATIC)
 foreach(source lexer parser runtime string value)
   target_sources(predgen_jinja PRIVATE ${jinja_dir}/jinja/${source}.cpp)
 endforeach()
-target_include_directories(predgen_jinja PRIVATE ${CMAKE_SOURCE_DIR}/model/jinja_shim)
+target_include_directories(predgen_jinja PUBLIC ${CMAKE_SOURCE_DIR}/model/jinja_shim)
 target_include_directories(predgen_jinja SYSTEM PUBLIC ${jinja_dir})
-target_compile_options(predgen_jinja PRIVATE -w)
+target_compile_options(predgen_jinja PRIVATE -w -fwrapv)  # its integers may overflow
 if(PREDGEN_SANITIZE)
   target_compile_options(predgen_jinja PRIVATE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer)
 endif()
 target_link_libraries(predgen_jinja PUBLIC nlohmann_json::nlohmann_json PRIVATE PkgConfig::UTF8PROC)
+
+if(PREDGEN_FUZZ)
+  target_compile_definitions(predgen_jinja PUBLIC PREDGEN_FUZZ)
+endif()
 
 # HDF5's own targets differ between cmake versions; this one does not.
 add_library(predgen_hdf5 INTERFACE)

@@ -1,7 +1,13 @@
 #include "runtime/speech/make_audio_sink.h"
 
+#include <unistd.h>
+
+#include <utility>
+
 #include "core/error.h"
+#include "runtime/speech/pcm_sink.h"
 #include "runtime/speech/player_sink.h"
+#include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen {
@@ -14,13 +20,30 @@ class NullSink : public AudioSink {
   void drain() override {}
 };
 
+std::unique_ptr<AudioSink> at_rate(std::unique_ptr<AudioSink> sink, int from_rate, int to_rate) {
+  if (from_rate == to_rate) return sink;
+  return std::make_unique<ResamplingSink>(std::move(sink), from_rate, to_rate);
+}
+
 }  // namespace
 
-std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample_rate) {
-  if (target == "play") return std::make_unique<PlayerSink>(sample_rate);
+std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample_rate,
+                                           int output_rate) {
+  if (output_rate == 0) output_rate = sample_rate;
   if (target == "none") return std::make_unique<NullSink>();
-  if (target.ends_with(".wav")) return std::make_unique<WavSink>(target, sample_rate);
-  throw UserError("audio goes to play, none or a file that ends in .wav, not to '{}'", target);
+  if (target == "play") {
+    auto player = std::make_unique<PlayerSink>(output_rate);
+    const int device_rate = player->sample_rate();
+    return at_rate(std::move(player), sample_rate, device_rate);
+  }
+  if (target == "-") {
+    return at_rate(std::make_unique<PcmSink>(STDOUT_FILENO), sample_rate, output_rate);
+  }
+  if (target.ends_with(".wav")) {
+    return at_rate(std::make_unique<WavSink>(target, output_rate), sample_rate, output_rate);
+  }
+  throw UserError("audio goes to play, none, - (stdout) or a file that ends in .wav, not to '{}'",
+                  target);
 }
 
 }  // namespace predgen

@@ -7,7 +7,10 @@
 
 namespace predgen {
 
-/// "play", "none" or the name of a .wav file; UserError for anything else.
-std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample_rate);
+/// "play", "none", "-" (raw 16-bit samples on stdout) or the name of a .wav file; UserError for
+/// anything else. Rates in Hz: of the samples that will be written, and of the file or stream,
+/// where 0 means the same. A loudspeaker that does not play `sample_rate` is resampled to.
+std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample_rate,
+                                           int output_rate = 0);
 
 }  // namespace predgen

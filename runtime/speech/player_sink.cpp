@@ -15,7 +15,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kRingSeconds = 60;
+constexpr size_t kMaxQueued = 60 * 44'100;  // samples
 constexpr const char* kInstead = "use --audio-out FILE.wav or --audio-out none";
 
 /// ALSA and JACK tell stderr about every device that they do not find.
@@ -43,15 +43,14 @@ class SilentStderr {
 };
 
 int on_device(const void*, void* output, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
-              PaStreamCallbackFlags, void* sink) {
-  static_cast<PlayerSink*>(sink)->fill({static_cast<float*>(output), num_frames});
+              PaStreamCallbackFlags, void* buffer) {
+  static_cast<PlaybackBuffer*>(buffer)->fill({static_cast<float*>(output), num_frames});
   return paContinue;
 }
 
 }  // namespace
 
-PlayerSink::PlayerSink(int sample_rate)
-    : ring_(static_cast<size_t>(sample_rate) * static_cast<size_t>(kRingSeconds)) {
+PlayerSink::PlayerSink(int preferred_rate) : sample_rate_(preferred_rate), buffer_(kMaxQueued) {
   const SilentStderr silence;
   PaError error = Pa_Initialize();
   if (error != paNoError) {
@@ -68,12 +67,15 @@ PlayerSink::PlayerSink(int sample_rate)
       .sampleFormat = paFloat32,
       .suggestedLatency = Pa_GetDeviceInfo(device)->defaultLowOutputLatency,
       .hostApiSpecificStreamInfo = nullptr};
-  error = Pa_OpenStream(&stream_, nullptr, &parameters, sample_rate, paFramesPerBufferUnspecified,
-                        paNoFlag, on_device, this);
+  if (Pa_IsFormatSupported(nullptr, &parameters, sample_rate_) != paFormatIsSupported) {
+    sample_rate_ = static_cast<int>(Pa_GetDeviceInfo(device)->defaultSampleRate);
+  }
+  error = Pa_OpenStream(&stream_, nullptr, &parameters, sample_rate_, paFramesPerBufferUnspecified,
+                        paNoFlag, on_device, &buffer_);
   if (error == paNoError) error = Pa_StartStream(stream_);
   if (error != paNoError) {
     Pa_Terminate();  // closes the stream, too
-    throw UserError("the audio device does not play {} Hz ({}): {}", sample_rate,
+    throw UserError("the audio device does not play {} Hz ({}): {}", sample_rate_,
                     Pa_GetErrorText(error), kInstead);
   }
 }
@@ -84,12 +86,6 @@ PlayerSink::~PlayerSink() {
   Pa_Terminate();
 }
 
-void PlayerSink::fill(std::span<float> samples) {
-  const size_t count = ring_.pop(samples);
-  std::fill(samples.begin() + static_cast<std::ptrdiff_t>(count), samples.end(), 0.0f);
-  if (count < samples.size() && expects_samples_) ++num_underruns_;
-}
-
 void PlayerSink::wait_a_little() const {
   throw_if_interrupted();
   if (Pa_IsStreamActive(stream_) != 1) throw Error("the audio device has stopped");
@@ -98,21 +94,15 @@ void PlayerSink::wait_a_little() const {
 
 void PlayerSink::write(std::span<const float> samples) {
   while (true) {
-    samples = samples.subspan(ring_.push(samples));
-    expects_samples_ = true;
+    samples = samples.subspan(buffer_.push(samples));
     if (samples.empty()) return;
     wait_a_little();
   }
 }
 
-void PlayerSink::clear() {
-  expects_samples_ = false;
-  ring_.clear();
-}
-
 void PlayerSink::drain() {
-  expects_samples_ = false;
-  while (ring_.size() > 0) wait_a_little();
+  buffer_.expect_nothing();
+  while (buffer_.size() > 0) wait_a_little();
   // What the device has taken is still on its way to the loudspeaker.
   std::this_thread::sleep_for(
       std::chrono::duration<double>(Pa_GetStreamInfo(stream_)->outputLatency));

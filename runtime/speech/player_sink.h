@@ -1,39 +1,38 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "runtime/speech/audio_sink.h"
-#include "runtime/speech/sample_ring.h"
+#include "runtime/speech/playback_buffer.h"
 
 namespace predgen {
 
 /// The default loudspeaker through PortAudio. write() waits only when a minute of audio is queued;
-/// clear() silences within one device buffer.
+/// clear() and set_paused() are heard within one device buffer.
 class PlayerSink : public AudioSink {
  public:
-  /// UserError if there is no device or it does not play at `sample_rate` (Hz).
-  explicit PlayerSink(int sample_rate);
+  /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
+  /// UserError if there is no device that plays.
+  explicit PlayerSink(int preferred_rate);
   ~PlayerSink() override;  // drops what was not played: drain() first
   PlayerSink(const PlayerSink&) = delete;
   PlayerSink& operator=(const PlayerSink&) = delete;
 
   void write(std::span<const float> samples) override;
-  void clear() override;
+  void clear() override { buffer_.clear(); }
   void drain() override;
 
-  /// Device buffers that ran short between a write and the next drain or clear: audible gaps.
-  int64_t num_underruns() const { return num_underruns_; }
+  void set_paused(bool paused) { buffer_.set_paused(paused); }
 
-  /// The device asks for samples; called from PortAudio's thread.
-  void fill(std::span<float> samples);
+  int sample_rate() const { return sample_rate_; }  // Hz, of what write() takes
+  /// Device buffers that ran short between a write and the next drain or clear: audible gaps.
+  int64_t num_underruns() const { return buffer_.num_underruns(); }
 
  private:
   void wait_a_little() const;
 
-  SampleRing ring_;
-  std::atomic<bool> expects_samples_ = false;
-  std::atomic<int64_t> num_underruns_ = 0;
+  int sample_rate_;
+  PlaybackBuffer buffer_;
   void* stream_ = nullptr;  // PaStream
 };
 

@@ -1,16 +1,23 @@
 #include "runtime/speech/audio_sink.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sndfile.h>
+#include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "core/error.h"
 #include "runtime/speech/make_audio_sink.h"
+#include "runtime/speech/pcm_sink.h"
+#include "runtime/speech/playback_buffer.h"
 #include "runtime/speech/player_sink.h"
+#include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/sample_ring.h"
+#include "tests/fakes/buffer_sink.h"
 
 namespace predgen {
 namespace {
@@ -87,6 +94,92 @@ TEST(PlayerSink, NoDeviceIsAUserErrorThatNamesTheWayOut) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   if (message.empty()) GTEST_SKIP() << "this machine has an audio device";
   EXPECT_THAT(message, HasSubstr("--audio-out FILE.wav"));
+}
+
+TEST(PcmSink, WritesLittleEndian16BitClipped) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  PcmSink(ends[1]).write(std::vector<float>{0.5f, -0.25f, 3.0f, -3.0f});
+  close(ends[1]);
+  std::vector<unsigned char> bytes(16);
+  bytes.resize(static_cast<size_t>(read(ends[0], bytes.data(), bytes.size())));
+  close(ends[0]);
+  EXPECT_THAT(bytes, ElementsAre(0, 0x40, 0, 0xE0, 0xFF, 0x7F, 0, 0x80));
+}
+
+TEST(PcmSink, ReportsAFullOrClosedOutput) {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  EXPECT_THAT([&] { PcmSink(full).write(std::vector<float>(10)); },
+              ThrowsMessage<Error>(HasSubstr("No space left")));
+  close(full);
+}
+
+/// One second of a 440 Hz tone.
+std::vector<float> tone(int rate) {
+  std::vector<float> samples(static_cast<size_t>(rate));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i] =
+        0.5f * static_cast<float>(std::sin(2 * M_PI * 440 * static_cast<double>(i) / rate));
+  }
+  return samples;
+}
+
+TEST(ResamplingSink, KeepsToneLengthAndLevel) {
+  for (const auto& [from, to] :
+       {std::pair{44100, 48000}, std::pair{44100, 16000}, std::pair{22050, 44100}}) {
+    auto owned = std::make_unique<BufferSink>();
+    const BufferSink& sink = *owned;
+    ResamplingSink resampler(std::move(owned), from, to);
+    const std::vector<float> input = tone(from);
+    for (std::span<const float> rest = input; !rest.empty();) {
+      const size_t n = std::min<size_t>(rest.size(), 700);
+      resampler.write(rest.first(n));
+      rest = rest.subspan(n);
+    }
+    resampler.drain();
+    const std::vector<float> output = sink.samples(), expected = tone(to);
+    ASSERT_NEAR(static_cast<double>(output.size()), to, 2) << from << " to " << to;
+    for (size_t i = 500; i + 500 < expected.size(); ++i) {
+      ASSERT_NEAR(output[i], expected[i], 2e-3) << from << " to " << to << " at " << i;
+    }
+  }
+}
+
+TEST(ResamplingSink, NothingOldIsHeardAfterClear) {
+  auto owned = std::make_unique<BufferSink>();
+  const BufferSink& sink = *owned;
+  ResamplingSink resampler(std::move(owned), 8000, 16000);
+  resampler.write(std::vector<float>(1000, 0.5f));
+  resampler.clear();
+  resampler.write(std::vector<float>(1000, 0.0f));
+  resampler.drain();
+  EXPECT_THAT(sink.samples(), testing::Each(0.0f));
+}
+
+TEST(PlaybackBuffer, PausesWithoutLossAndCountsGaps) {
+  PlaybackBuffer buffer(8);
+  std::vector<float> device(2);
+  buffer.fill(device);
+  EXPECT_EQ(buffer.num_underruns(), 0);  // nothing was expected
+  buffer.push(std::vector<float>{1, 2, 3, 4, 5});
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(1, 2));
+  buffer.set_paused(true);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0, 0));
+  buffer.set_paused(false);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(3, 4));
+  EXPECT_EQ(buffer.num_underruns(), 0);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(5, 0));
+  EXPECT_EQ(buffer.num_underruns(), 1);
+  buffer.push(std::vector<float>{6, 7, 8});
+  buffer.clear();
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0, 0));
+  EXPECT_EQ(buffer.num_underruns(), 1);
 }
 
 TEST(SampleRing, TakesWhatFitsAndGivesItBackInOrder) {

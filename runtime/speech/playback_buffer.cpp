@@ -1,0 +1,28 @@
+#include "runtime/speech/playback_buffer.h"
+
+#include <algorithm>
+
+namespace predgen {
+
+size_t PlaybackBuffer::push(std::span<const float> samples) {
+  const size_t count = ring_.push(samples);
+  expects_samples_ = true;
+  return count;
+}
+
+void PlaybackBuffer::clear() {
+  expects_samples_ = false;
+  ring_.clear();
+}
+
+void PlaybackBuffer::fill(std::span<float> samples) {
+  if (paused_) {
+    std::ranges::fill(samples, 0.0f);
+    return;
+  }
+  const size_t count = ring_.pop(samples);
+  std::ranges::fill(samples.subspan(count), 0.0f);
+  if (count < samples.size() && expects_samples_) ++num_underruns_;
+}
+
+}  // namespace predgen

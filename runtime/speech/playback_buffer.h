@@ -1,0 +1,40 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "runtime/speech/sample_ring.h"
+
+namespace predgen {
+
+/// What an audio device plays next. One thread writes; the device's thread fills its buffers and
+/// never waits, so pause and clear are heard from its next buffer on.
+class PlaybackBuffer {
+ public:
+  explicit PlaybackBuffer(size_t capacity) : ring_(capacity) {}
+
+  /// Writer. Takes what fits and returns how many samples that were.
+  size_t push(std::span<const float> samples);
+  /// Writer. Forgets what was not played.
+  void clear();
+  /// Writer. No more samples follow soon: an empty buffer is no underrun.
+  void expect_nothing() { expects_samples_ = false; }
+  /// Any thread. Silence, with everything kept, until resumed.
+  void set_paused(bool paused) { paused_ = paused; }
+  /// Any thread. Samples still to be played.
+  size_t size() const { return ring_.size(); }
+
+  /// Device. What to play now; silence where there is nothing.
+  void fill(std::span<float> samples);
+
+  /// Device buffers that ran short while more was expected: audible gaps.
+  int64_t num_underruns() const { return num_underruns_; }
+
+ private:
+  SampleRing ring_;
+  std::atomic<bool> expects_samples_ = false, paused_ = false;
+  std::atomic<int64_t> num_underruns_ = 0;
+};
+
+}  // namespace predgen
