@@ -2,12 +2,15 @@
 """Turns pickled weights (.bin, .pt) of a Hugging Face model or a PEFT adapter into safetensors.
 
     python scripts/convert_pickled.py --input FOLDER --output NEW_FOLDER
+    python scripts/convert_pickled.py --input FILE.pt --output FILE.safetensors
 
 A folder with adapter_config.json is an adapter: adapter_model.bin, or a pytorch_model.bin that the
 state dict of a PEFT model was saved to. It becomes adapter_model.safetensors with PEFT's names: LoRA
 matrices, and embeddings if the vocabulary was resized; the base model's own weights are left out.
 Any other folder with config.json is a model: pytorch_model.bin, or shards with their index. It
 becomes model.safetensors, or shards of 5 GB with an index. All other files are copied.
+A single file keeps its names, as Zonos' speaker network needs: ResNet293_SimAM_ASP_base.pt and
+ResNet293_SimAM_ASP_base_LDA-128.pt.
 
 Pickles are read with weights_only=True: they cannot run code. Needs `torch`, `safetensors` and
 `huggingface_hub`, no network. Exit code 2 and one line say what is wrong with the input.
@@ -171,7 +174,25 @@ def convert_model(source, output):
     return f"{len(weights)} tensors in {len(plan.filename_to_tensors)} files"
 
 
+def convert_file(source, output):
+    if output.suffix != ".safetensors":
+        raise BadInput(f"{output}: must end in .safetensors")
+    if output.exists():
+        raise BadInput(f"{output}: exists already")
+    weights = own_memory(load_pickle(source))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.parent / f".{output.name}.partial-{os.getpid()}"
+    try:
+        save_file(weights, partial, {"format": "pt"})
+        partial.rename(output)
+    finally:
+        partial.unlink(missing_ok=True)
+    print(f"{output}: {len(weights)} tensors")
+
+
 def convert(source, output, base):
+    if source.is_file():
+        return convert_file(source, output)
     is_adapter = (source / "adapter_config.json").exists()
     if not is_adapter and not (source / "config.json").exists():
         raise BadInput(f"{source}: has neither adapter_config.json nor config.json")
@@ -196,8 +217,8 @@ def convert(source, output, base):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="folder with the pickled weights")
-    parser.add_argument("--output", type=Path, required=True, help="new folder")
+    parser.add_argument("--input", type=Path, required=True, help="folder with the pickled weights, or one file")
+    parser.add_argument("--output", type=Path, required=True, help="new folder, or new file")
     parser.add_argument("--base", type=Path,
                         help="the adapter's base model: tells whether the vocabulary was resized")
     arguments = parser.parse_args(arguments)

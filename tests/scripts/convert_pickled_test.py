@@ -127,6 +127,35 @@ def check_models(scratch):
                       reference_logits(load_reference(base), IDS)), "transformers reads it")
 
 
+def check_single_file(scratch):
+    """A bare state dict, as torch.save keeps a module's: an ordered dict with attributes."""
+    torch.manual_seed(3)
+    network = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4))
+    source, output = scratch / "network.pt", scratch / "new" / "network.safetensors"
+    for zipped in (True, False):
+        torch.save(network.state_dict(), source, _use_new_zipfile_serialization=zipped)
+        expect_converted("single file", source, output)
+        found, wanted = load_file(output), network.state_dict()
+        check(found.keys() == wanted.keys() and all(torch.equal(found[k], wanted[k]) for k in wanted) and
+              found["1.num_batches_tracked"].dtype == torch.int64, "same names, values and types")
+        result = convert(source, output)
+        check(result.returncode == 2 and "exists already" in result.stderr, f"kept: {result.stderr}")
+        output.unlink()
+    result = convert(source, scratch / "network.bin")
+    check(result.returncode == 2 and ".safetensors" in result.stderr, f"ending: {result.stderr}")
+    for content, part in ((network, "wants to run"), ({"a": RunsCode()}, "wants to run"), ([1], "list"),
+                          ({}, "no tensors"), ({"a": {"b": torch.ones(1)}}, "'a' is a dict")):
+        torch.save(content, source)
+        result = convert(source, output)
+        lines = result.stderr.strip().splitlines()
+        check(result.returncode == 2 and len(lines) == 1 and str(source) in lines[0] and part in lines[0] and
+              "code of a pickle runs" not in result.stdout, f"refused: {result.stdout}{result.stderr}")
+    source.write_bytes(b"PK\x03\x04 no more")
+    result = convert(source, output)
+    check(result.returncode == 2 and "damaged" in result.stderr, f"damaged: {result.stderr}")
+    check(not any(output.parent.iterdir()), "leaves nothing")
+
+
 class RunsCode:
     def __reduce__(self):
         return print, ("code of a pickle runs",)
@@ -187,6 +216,7 @@ def main():
         check_whole_state(base, scratch)
         check_published_form(base, scratch)
         check_models(scratch)
+        check_single_file(scratch)
         check_bad_inputs(base, scratch)
 
 
