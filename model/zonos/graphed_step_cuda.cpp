@@ -1,0 +1,83 @@
+#include <ATen/cuda/CUDAGraph.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "model/zonos/graphed_step.h"
+#include "model/zonos/zonos_model.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kWarmUps = 3;  // libraries choose kernels and workspaces before the capture
+
+at::Tensor at_position(const ZonosCache& cache, int64_t position) {
+  return cache.storage().select(4, position);
+}
+
+}  // namespace
+
+/// What a graph reads and writes: its addresses are part of it, so none of these ever move.
+struct GraphedStep::Graph {
+  Graph(const ZonosModel& model, const ZonosCache& like)
+      : cache(model.config(), like.rows(), like.storage().options()) {
+    cache.reserve(like.capacity());
+    cache.storage().zero_();  // masked positions are multiplied by zero: they must be finite
+    const at::TensorOptions on_device = at::TensorOptions().device(model.device());
+    codes = at::zeros({kZonosCodebooks}, on_device.dtype(at::kLong));
+    position = at::zeros({1}, on_device.dtype(at::kLong));
+    scale = at::ones({}, on_device.dtype(at::kFloat));
+    const auto run = [&] {
+      return model.step_on_device(codes, position, scale, cache.capacity(), cache);
+    };
+    // A capture needs a stream of its own.
+    at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
+    {
+      const c10::StreamGuard guard(
+          c10::cuda::getStreamFromPool(false, model.device().index()).unwrap());
+      for (int i = 0; i < kWarmUps; ++i) run();
+      at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
+      // What other threads do on the device meanwhile, a language model say, is their affair.
+      graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+      logits = run();
+      graph.capture_end();
+    }
+    at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
+  }
+
+  ZonosCache cache;
+  at::Tensor codes, position, scale, logits;
+  at::cuda::CUDAGraph graph;
+  uint64_t owner = 0;    // identity of the cache whose positions are in ours
+  int64_t num_held = 0;  // how many
+};
+
+bool GraphedStep::is_available() { return true; }
+
+GraphedStep::GraphedStep(const ZonosModel& model) : model_(model) {}
+GraphedStep::~GraphedStep() = default;
+
+GraphedStep::Graph& GraphedStep::graph_for(const ZonosCache& cache) {
+  std::unique_ptr<Graph>& graph = graphs_[{cache.capacity(), cache.rows()}];
+  if (!graph) graph = std::make_unique<Graph>(model_, cache);
+  return *graph;
+}
+
+at::Tensor GraphedStep::run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache) {
+  Graph& graph = graph_for(cache);
+  const int64_t position = cache.length();
+  if (graph.owner != cache.identity() || graph.num_held != position) {
+    graph.cache.storage().narrow(4, 0, position).copy_(cache.storage().narrow(4, 0, position));
+    graph.owner = cache.identity();
+  }
+  graph.codes.copy_(codes_K);
+  graph.position.fill_(position);
+  graph.scale.fill_(cfg_scale);
+  graph.graph.replay();
+  at_position(cache, position).copy_(at_position(graph.cache, position));
+  cache.set_length(position + 1);
+  graph.num_held = position + 1;
+  return graph.logits.to(at::kCPU);
+}
+
+}  // namespace predgen

@@ -1,0 +1,18 @@
+// In place of graphed_step_cuda.cpp where LibTorch has no CUDA.
+#include "core/error.h"
+#include "model/zonos/graphed_step.h"
+
+namespace predgen {
+
+struct GraphedStep::Graph {};
+
+bool GraphedStep::is_available() { return false; }
+
+GraphedStep::GraphedStep(const ZonosModel& model) : model_(model) {}
+GraphedStep::~GraphedStep() = default;
+
+at::Tensor GraphedStep::run(const at::Tensor&, double, ZonosCache&) {
+  throw Error(std::string("this build has no CUDA graphs"));
+}
+
+}  // namespace predgen
