@@ -1,4 +1,5 @@
 #include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,9 +9,11 @@
 #include "cli/chat_view.h"
 #include "cli/command.h"
 #include "cli/model_setup.h"
+#include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "model/stream_priority.h"
 #include "model/tokenizer.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/converse/turn.h"
@@ -21,8 +24,8 @@
 #include "runtime/input/transcript_lines.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "runtime/speculate/make_verifier.h"
-#include "runtime/speech/espeak_synthesizer.h"
 #include "runtime/speech/make_audio_sink.h"
+#include "runtime/speech/make_synthesizer.h"
 #include "runtime/speech/threaded_speaker.h"
 
 namespace predgen {
@@ -36,6 +39,8 @@ everything heard so far. They come from a pipe, or from a file whose "time"s are
 Examples:
   predgen chat --model checkpoints/demo
   predgen chat --model checkpoints/demo --tts espeak --audio-out answer.wav
+  predgen chat --model checkpoints/demo --tts zonos --tts-model Zonos-v0.1-transformer
+  predgen chat --model checkpoints/demo --tts espeak --audio-out - | aplay -t raw -f S16_LE -r 22050
   my-recogniser | predgen chat --model checkpoints/demo --transcripts - --json
 )";
 
@@ -43,34 +48,35 @@ struct ChatOptions {
   ModelOptions model;
   std::string verifier = "greedy", decoder = "ar", system_prompt = "none";
   int64_t top_k = 3, max_new_tokens = 256, max_context = 8192;
-  std::string tts = "none", voice = "en-us", audio_out = "play", transcripts, chat_template;
+  VoiceFlags voice;
+  std::string audio_out = "play", transcripts, chat_template;
+  int audio_rate = 0;  // Hz; 0: the voice's
   bool json = false;
 };
 
-/// The voice and where it is heard; silent if that is wanted or nothing can play.
+/// The voice and where it is heard; silent if that is wanted.
 struct Mouth {
-  std::unique_ptr<EspeakSynthesizer> synthesizer;
+  std::unique_ptr<SpeechSynthesizer> synthesizer;
   std::unique_ptr<AudioSink> sink;
   std::unique_ptr<Speaker> speaker = std::make_unique<SilentSpeaker>();
 };
 
 Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
+  constexpr const char* kInsteadOfPlaying = "predgen_answers.wav";
+  const VoiceOptions voice = options.voice.parse();
   Mouth mouth;
-  if (options.tts == "none") return mouth;
-  if (options.tts != "espeak") {
-    throw UserError("--tts {}: this version has the voice espeak; use espeak or none", options.tts);
-  }
-  EspeakOptions espeak;
-  espeak.voice = options.voice;
-  mouth.synthesizer = std::make_unique<EspeakSynthesizer>(espeak);
+  mouth.synthesizer = make_synthesizer(voice);
+  if (!mouth.synthesizer) return mouth;
+  const int rate = mouth.synthesizer->sample_rate();
   try {
-    mouth.sink = make_audio_sink(options.audio_out, mouth.synthesizer->sample_rate());
+    mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
-    spdlog::warn("no sound, text only: {}", error.what());
-    return mouth;
+    spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
+    mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
   }
-  mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock);
+  mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock,
+                                                    voice.ahead_buffer());
   return mouth;
 }
 
@@ -86,6 +92,10 @@ std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, co
 
 void chat(const ChatOptions& options) {
   const c10::InferenceMode inference;
+  const bool stdout_is_sound = options.audio_out == "-" && options.voice.tts != "none";
+  if (stdout_is_sound && options.json) {
+    throw UserError("--json and --audio-out - both want stdout: use --audio-out FILE.wav");
+  }
   const bool speculates = options.verifier != "off";
   const auto verifier =
       make_verifier({.name = speculates ? options.verifier : "greedy", .top_k = options.top_k});
@@ -93,6 +103,7 @@ void chat(const ChatOptions& options) {
       load_tokenizer(options.model.model, options.chat_template);
   const std::unique_ptr<Transformer> model = set_up_model(options.model);
   const auto generator = make_generator({.name = options.decoder}, *model);
+  const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
   SystemClock clock;
   Mouth mouth = make_mouth(options, clock);
@@ -110,7 +121,7 @@ void chat(const ChatOptions& options) {
   conversation.set_history({});
 
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
-                options.transcripts.empty());
+                options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock);
   while (true) {
     view.begin_turn();
@@ -147,11 +158,13 @@ void add_chat(CLI::App& app) {
       ->add_option("--max-context", options->max_context, "Tokens of conversation to keep room for")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--tts", options->tts, "Voice: espeak or none")->capture_default_str();
-  command->add_option("--voice", options->voice, "Of espeak, as `espeak-ng --voices` lists them")
+  options->voice.add_to(*command);
+  command
+      ->add_option("--audio-out", options->audio_out,
+                   "play, none, a .wav file, or - for raw 16-bit samples on stdout")
       ->capture_default_str();
-  command->add_option("--audio-out", options->audio_out, "play, none or a .wav file")
-      ->capture_default_str();
+  command->add_option("--audio-rate", options->audio_rate, "Hz of the sound; the voice's if absent")
+      ->check(CLI::Range(4000, 192000));
   command->add_option("--transcripts", options->transcripts,
                       "JSON lines of a recogniser: a file, or - for stdin");
   command

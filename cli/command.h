@@ -11,6 +11,7 @@ namespace predgen {
 /// command has a file cli/<name>.cpp and one line in the list of cli/main.cpp.
 using AddCommand = void (*)(CLI::App& app);
 
+void add_bench(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_data(CLI::App& app);  // build, trajectories, show
 void add_doctor(CLI::App& app);

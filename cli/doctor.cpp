@@ -12,9 +12,12 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "model/dac/dac_config.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/tokenizer.h"
+#include "model/zonos/zonos_config.h"
+#include "runtime/speech/espeak_helper.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -26,7 +29,7 @@ constexpr double kZonosBytes = 1624.4e6 * 2 + 76.6e6 * 4;
 constexpr double kWorkspaceBytes = 1.0 * kGiB;  // CUDA context, activations, fragmentation
 
 struct DoctorOptions {
-  std::string model;
+  std::string model, tts_model, tts_codec;
   double memory_gib = 24.0;
   int64_t context = 8192;  // at most the model's own
 };
@@ -36,11 +39,12 @@ void print_machine() {
                         static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
   std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
               std::thread::hardware_concurrency(), memory);
-  const int num_gpus =
-      at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
   if (num_gpus == 0) {
-    std::printf("  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
-                "to keep up with speech\n");
+    std::printf(
+        "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
+        "to keep up with speech,\n          and so does the Zonos voice (a step takes about "
+        "a second on a CPU, and 86 of them speak a second): use --tts espeak\n");
   } else {
     std::printf("  GPU     %d\n", num_gpus);
   }
@@ -140,10 +144,62 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   std::printf("\n");
 }
 
+double mebibytes(double bytes) { return bytes / (1024.0 * 1024.0); }
+
+/// Bytes of tensors of these shapes at `bytes_per_value`.
+template <typename Shapes>
+double count_values(const Shapes& shapes) {
+  double count = 0;
+  for (const auto& weight : shapes) {
+    const auto& [name, shape] = weight;
+    double values = 1;
+    for (const int64_t size : shape) values *= static_cast<double>(size);
+    count += values;
+  }
+  return count;
+}
+
+void report_voice(const DoctorOptions& options) {
+  std::printf("Voice %s\n", options.tts_model.c_str());
+  const ZonosConfig config = ZonosConfig::load(options.tts_model);
+  const double parameters = count_values(config.weight_layout());
+  std::printf("  Zonos: %lld layers, width %lld, %.1f M parameters: %.0f MiB in bf16\n",
+              static_cast<long long>(config.num_layers), static_cast<long long>(config.width),
+              parameters / 1e6, mebibytes(2 * parameters));
+  FileReport report(options.tts_model);
+  report.line("model.safetensors", "MISSING: download it again", true);
+  const fs::path codec = options.tts_codec.empty() ? fs::path(options.tts_model) / "dac_44khz"
+                                                   : fs::path(options.tts_codec);
+  if (!fs::exists(codec / "config.json")) {
+    report.problem(fmt::format("{:<32} MISSING: put descript/dac_44khz there or give --tts-codec",
+                               codec.string()));
+  } else {
+    const DacConfig codec_config = DacConfig::load(codec);
+    std::printf("  %-32s ok, %.0f MiB in fp32\n", "codec",
+                mebibytes(4 * count_values(dac_weight_layout(codec_config))));
+    FileReport codec_report(codec);
+    codec_report.line("model.safetensors", "MISSING: download it again", true);
+    if (codec_report.num_missing() > 0) report.problem("the codec has no weights");
+  }
+  try {
+    EspeakHelper({}, Seconds(5), "the Zonos voice").start();
+    std::printf("  %-32s ok\n", "predgen-espeak");
+  } catch (const UserError& error) {
+    report.problem(error.what());
+  }
+  std::fflush(stdout);  // before the error
+  if (report.num_missing() > 0) {
+    throw UserError("{}: {} of the things above are missing or unusable", options.tts_model,
+                    report.num_missing());
+  }
+}
+
 void run_doctor(const DoctorOptions& options) {
-  if (!(options.memory_gib > 0)) throw UserError("--memory {}: must be above 0", options.memory_gib);
+  if (!(options.memory_gib > 0))
+    throw UserError("--memory {}: must be above 0", options.memory_gib);
   if (options.context < 1) throw UserError("--context {}: must be above 0", options.context);
   print_machine();
+  if (!options.tts_model.empty()) report_voice(options);
   if (options.model.empty()) return;
   const ModelConfig config = ModelConfig::load(options.model);
   std::printf("Model %s\n", options.model.c_str());
@@ -178,6 +234,8 @@ void add_doctor(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--context", options->context, "tokens of conversation to keep")
       ->capture_default_str();
+  command->add_option("--tts-model", options->tts_model, "Zonos voice folder");
+  command->add_option("--tts-codec", options->tts_codec, "its codec; dac_44khz in it if absent");
   command->footer("Example:\n  predgen doctor --model checkpoints/demo");
   command->callback([options] { run_doctor(*options); });
 }

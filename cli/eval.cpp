@@ -1,5 +1,6 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
 
 #include <cstdio>
 #include <memory>
@@ -13,7 +14,7 @@
 #include "evaluate/report.h"
 #include "evaluate/run_methods.h"
 #include "model/checkpoint.h"
-#include "runtime/speech/espeak_synthesizer.h"
+#include "model/stream_priority.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen {
@@ -60,12 +61,10 @@ Json evaluate(const EvalConfig& config, const std::string& resolved) {
   make_folder(config.output);
   const std::filesystem::path wav = config.output / "answer.wav";
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
-  std::unique_ptr<EspeakSynthesizer> voice;
+  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   std::unique_ptr<WavSink> sink;
-  if (config.voice == EvalVoice::kEspeak) {
-    voice = std::make_unique<EspeakSynthesizer>(EspeakOptions{});
-    sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
-  }
+  if (voice) sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
+  const c10::StreamGuard stream(make_stream(base->device(), StreamPriority::kHigh));
 
   const auto num_rows = static_cast<int64_t>(turns.turns.size() * config.methods.size());
   Progress progress("eval", "answers", num_rows);
@@ -109,7 +108,7 @@ void add_eval(CLI::App& app) {
         "sentence, max(1, n).\n");
     std::printf("Results: %s\n", (config.output / "results.json").c_str());
     std::printf("Page:    %s\n", (config.output / "report.html").c_str());
-    if (config.voice != EvalVoice::kNone) {
+    if (config.voice.kind != VoiceKind::kNone) {
       std::printf("Audio:   %s (the first turn's answer, %s)\n",
                   (config.output / "answer.wav").c_str(), spoken_method(config).c_str());
     }

@@ -37,13 +37,20 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   }
 
   ConfigReader speech = reader.section("speech");
-  speech.choice<EvalVoice>("voice", config.voice,
-                           {{"none", EvalVoice::kNone}, {"espeak", EvalVoice::kEspeak}});
+  speech.choice<VoiceKind>("voice", config.voice.kind, voice_kinds());
+  if (config.voice.kind == VoiceKind::kZonos || speech.has("zonos")) {
+    ConfigReader zonos = speech.section("zonos");
+    config.voice.zonos = read_zonos_options(zonos);
+  }
 
   ConfigReader generation = reader.section("generation");
   generation.choice<SplitMode>("split", config.turn.split_mode,
                                {{"natural", SplitMode::kNatural}, {"paper", SplitMode::kPaper}});
   generation.optional("max_draft_tokens", config.turn.max_draft_tokens, int64_t{1},
+                      int64_t{100'000});
+  generation.optional("first_round_tokens", config.turn.first_round_tokens, int64_t{0},
+                      int64_t{100'000});
+  generation.optional("later_round_tokens", config.turn.later_round_tokens, int64_t{0},
                       int64_t{100'000});
   generation.optional("max_new_tokens", config.turn.max_new_tokens, int64_t{1}, int64_t{100'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});

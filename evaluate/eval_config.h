@@ -7,12 +7,12 @@
 #include "core/config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_sets.h"
+#include "runtime/speech/make_synthesizer.h"
 
 namespace predgen {
 
 enum class EvalClock { kReal, kVirtual };
 enum class EvalCost { kMeasured, kTable };
-enum class EvalVoice { kNone, kEspeak };
 
 /// Everything that configs/eval/*.yaml may say.
 struct EvalConfig {
@@ -29,7 +29,7 @@ struct EvalConfig {
   EvalCost cost = EvalCost::kMeasured;
   double seconds_per_pass = 0.027;      // cost table: one forward pass
   double seconds_to_first_audio = 0.1;  // cost table: from a sentence to its first samples
-  EvalVoice voice = EvalVoice::kNone;   // with a voice, answer.wav is the first turn's answer
+  VoiceOptions voice;                   // with a voice, answer.wav is the first turn's answer
 
   TurnConfig turn;  // `work` is the method's
   int64_t jacobi_block_size = 16;

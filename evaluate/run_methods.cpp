@@ -61,6 +61,7 @@ Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* 
     }
     options.synthesizer = models.voice;
     options.sink = sink;
+    options.ahead = config.voice.ahead_buffer();
     if (options.cost || options.synthesizer) {
       mouth.speaker = std::make_unique<VirtualSpeaker>(*virtual_clock, options);
       return mouth;
@@ -70,7 +71,8 @@ Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* 
       mouth.silence = make_audio_sink("none", models.voice->sample_rate());
       sink = mouth.silence.get();
     }
-    mouth.speaker = std::make_unique<ThreadedSpeaker>(*models.voice, *sink, clock);
+    mouth.speaker =
+        std::make_unique<ThreadedSpeaker>(*models.voice, *sink, clock, config.voice.ahead_buffer());
     return mouth;
   }
   mouth.speaker = std::make_unique<SilentSpeaker>();

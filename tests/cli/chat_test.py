@@ -39,6 +39,24 @@ def main(scratch):
     check([turn["text"] for turn in json.loads(jacobi.stdout)["turns"]] == answers["off"],
           "neither does the Jacobi decoder")
 
+    # A context too short for the whole conversation: the oldest rounds go, in every method.
+    many = "".join(json.dumps(row) + "\n" for words in 3 * WORDS for row in lines(words))
+    short = {}
+    for verifier in ("off", "greedy"):
+        result = run("chat", *model, "--max-context", "160", "--verifier", verifier, "--transcripts",
+                     "-", "--json", input=many)
+        check(result.returncode == 0, f"a full context does not end it {result.stderr[-300:]}")
+        short[verifier] = json.loads(result.stdout)["turns"]
+        dropped = [turn["dropped_rounds"] for turn in short[verifier]]
+        check(len(dropped) == 9 and dropped[0] == 0 and sum(dropped) > 0, f"rounds go: {dropped}")
+        check(result.stderr.count("the context is full") == sum(count > 0 for count in dropped),
+              f"one line of warning each: {result.stderr}")
+    check([(turn["text"], turn["dropped_rounds"]) for turn in short["off"]] ==
+          [(turn["text"], turn["dropped_rounds"]) for turn in short["greedy"]], "the same for all")
+    alone = run("chat", *model, "--max-context", "8", input="\n".join(WORDS) + "\n")
+    check(alone.returncode == 2 and "context holds 8" in alone.stderr,
+          f"a prompt that does not fit alone is refused: {alone.stderr.strip()}")
+
     # A recording keeps its times: the words before the final one are heard, and answered ahead.
     file = scratch / "recording.jsonl"
     file.write_text("".join(json.dumps({**row, "time": 0.05 * i}) + "\n"
@@ -52,7 +70,7 @@ def main(scratch):
           "typed lines are turns; stdout holds the answers alone")
     check(typed.stderr.count("first sentence") == len(WORDS), "a line of metrics for each turn")
 
-    for more, given, part in ((["--tts", "zonos"], "hi\n", "espeak"),
+    for more, given, part in ((["--tts", "zonos"], "hi\n", "--tts-model"),
                               (["--tts", "espeak", "--audio-out", "x.mp3"], "hi\n", "x.mp3"),
                               (["--transcripts", scratch / "none.jsonl"], "", "none.jsonl"),
                               (["--transcripts", "-"], '{"text": "a"}\n{oops\n', "2")):

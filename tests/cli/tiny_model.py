@@ -36,5 +36,8 @@ def make_adapter(scratch):
     return folder
 
 
-def run(*arguments, **options):
-    return subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True, **options)
+def run(*arguments, binary_output=False, **options):
+    if binary_output:
+        options["input"] = options["input"].encode()
+    return subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True,
+                          text=not binary_output, **options)

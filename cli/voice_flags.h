@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "runtime/speech/make_synthesizer.h"
+
+namespace predgen {
+
+/// The options of every command that speaks.
+struct VoiceFlags {
+  std::string tts = "none";
+  std::string voice, language, model, codec, config;
+
+  void add_to(CLI::App& command);
+  /// UserError for flags that the chosen voice does not have.
+  VoiceOptions parse() const;
+};
+
+}  // namespace predgen

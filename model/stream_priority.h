@@ -1,0 +1,15 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+
+namespace predgen {
+
+enum class StreamPriority { kLow, kHigh };
+
+/// A stream of a CUDA device for work of this priority, to be made current by a c10::StreamGuard;
+/// on a CPU the default stream, which changes nothing. Call once weights are loaded: waits for what
+/// the device was given before.
+c10::Stream make_stream(c10::Device device, StreamPriority priority);
+
+}  // namespace predgen
