@@ -139,6 +139,8 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   if (checkpoint) {
     state = checkpoints.load(*checkpoint, weights, optimizer);
     spdlog::info("going on behind step {} of {}", state.step, checkpoint->string());
+  } else if (!config.start_from.empty()) {
+    weights.load(config.start_from);
   }
   log_sizes(*model, optimizer, dataset->size());
 

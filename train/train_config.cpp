@@ -83,6 +83,7 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
                            {{"lora", TrainMode::kLora}, {"full", TrainMode::kFull}});
   if (config.mode == TrainMode::kLora) {
     read_lora(reader.section("lora"), config.lora);
+    reader.optional("start_from", config.start_from);
     config.lora.base_model = config.model.string();
     if (!config.initialize.empty()) {
       reader.problem("mode", "must be full with `initialize`: random weights cannot stay frozen");
@@ -149,6 +150,7 @@ Json TrainConfig::identity() const {
             {"compute", compute == Compute::kFloat32 ? "fp32" : "bf16"},
             {"seed", seed}};
   if (mode == TrainMode::kLora) {
+    json["start_from"] = start_from.string();
     json["lora"] = {{"rank", lora.rank},
                     {"alpha", lora.alpha},
                     {"dropout", lora.dropout},

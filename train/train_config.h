@@ -22,6 +22,7 @@ struct TrainConfig {
   std::filesystem::path tokenizer;   // folder; default: `model`
   TrainMode mode = TrainMode::kLora;
   LoraConfig lora;
+  std::filesystem::path start_from;  // an adapter to go on from, of the same shape; empty: a new one
   ObjectiveConfig objective;
 
   std::filesystem::path dataset, held_out;  // held_out may be empty

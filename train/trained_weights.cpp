@@ -65,7 +65,15 @@ void TrainedWeights::load(const std::filesystem::path& folder) {
     }
   };
   if (mode_ == TrainMode::kLora) {
-    copy_all(SafetensorsFile(folder / "adapter_model.safetensors"));
+    const AdapterFolder adapter(folder);
+    const LoraConfig& saved = adapter.config().lora;
+    const SafetensorsFile file(folder / "adapter_model.safetensors");
+    if (saved.rank != lora_.rank || saved.alpha != lora_.alpha ||
+        file.entries().size() != parameters().size()) {
+      throw UserError("{}: the adapter has another rank, alpha or other layers than this run's",
+                      folder.string());
+    }
+    copy_all(file);
   } else {
     copy_all(SafetensorsFolder(folder));
   }

@@ -141,6 +141,29 @@ TEST_F(Training, ResumesAnAdapterWithDropoutBitForBit) {
   EXPECT_EQ(losses("parts"), losses("whole"));
 }
 
+TEST_F(Training, GoesOnFromAnAdapter) {
+  TrainConfig base = config("base");
+  base.max_steps = 1;
+  run(base);
+  TrainConfig lora = config("first");
+  lora.initialize.clear();
+  lora.model = folder_ / "base" / "final";
+  lora.mode = TrainMode::kLora;
+  lora.lora.rank = 2;
+  run(lora);
+  lora.start_from = folder_ / "first" / "final";
+  lora.output = folder_ / "second";
+  lora.learning_rate = 0;
+  run(lora);
+  const auto adapter = [&](const char* output) {
+    return read_file(folder_ / output / "final" / "adapter_model.safetensors");
+  };
+  EXPECT_EQ(adapter("second"), adapter("first"));
+  lora.lora.rank = 3;
+  lora.output = folder_ / "third";
+  EXPECT_THAT(message([&] { run(lora); }), testing::HasSubstr("another rank"));
+}
+
 TEST_F(Training, KeepsTheLastCheckpointsAndSkipsUnfinishedOnes) {
   run(config("out"));
   const std::filesystem::path output = folder_ / "out";
