@@ -10,6 +10,9 @@ endif()
 add_library(predgen_flags INTERFACE)
 target_include_directories(predgen_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fpch-preprocess)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # for fuzzing only; g++ decides about warnings
+  target_compile_options(predgen_flags INTERFACE -w)
+endif()
 if(PREDGEN_SANITIZE)
   # Under sanitizers g++ 12 takes std::regex and std::variant for uninitialised.
   target_compile_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer

@@ -1,5 +1,6 @@
 #include "model/adapter.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
@@ -72,6 +73,15 @@ AdapterFolder::AdapterFolder(const fs::path& folder)
                       where);
     }
   }
+  for (const std::string& module : config_.whole_modules) {
+    const bool found = std::ranges::any_of(embeddings_, [&](const auto& embedding) {
+      return embedding.first.ends_with(module + ".weight");
+    });
+    if (!found) {
+      throw UserError("{}: \"modules_to_save\" names {}, but {} has no such tensor",
+                      (folder / kConfigFile).string(), module, kWeightsFile);
+    }
+  }
 }
 
 at::Tensor AdapterFolder::read_embedding(const std::string& name, int64_t begin,
@@ -117,18 +127,6 @@ void AdapterFolder::attach(Transformer& model) const {
     throw UserError("{}: tensor {} belongs to no adapted layer of this model", weights_file,
                     *unused.begin());
   }
-}
-
-AdapterConfig load_adapter(Transformer& model, const fs::path& folder) {
-  const AdapterFolder adapter(folder);
-  if (!adapter.embeddings().empty()) {
-    throw UserError(
-        "{}: holds {}: its vocabulary was resized; merge it first, with predgen export --model "
-        "BASE --adapter {} --output MERGED",
-        folder.string(), adapter.embeddings().begin()->first, folder.string());
-  }
-  adapter.attach(model);
-  return adapter.config();
 }
 
 void save_adapter(const Transformer& model, const AdapterConfig& config, const fs::path& folder) {

@@ -10,7 +10,7 @@
 namespace predgen {
 
 /// A PEFT folder: adapter_config.json and adapter_model.safetensors. Refuses by name what this
-/// program does not honour (DoRA, modules_to_save, bias, pickled weights, ...).
+/// program does not honour (DoRA, bias, pickled weights, ...).
 class AdapterFolder {
  public:
   explicit AdapterFolder(const std::filesystem::path& folder);
@@ -19,7 +19,7 @@ class AdapterFolder {
   const std::filesystem::path& path() const { return folder_; }
   /// Whole matrices that take the place of the base model's, by Hugging Face name
   /// ("model.embed_tokens.weight", "lm_head.weight"): PEFT saves them when the vocabulary was
-  /// resized. Views of the file.
+  /// resized, and when "modules_to_save" names them. Views of the file.
   const std::map<std::string, at::Tensor>& embeddings() const { return embeddings_; }
 
   at::Tensor read_embedding(const std::string& name, int64_t begin, int64_t end) const;
@@ -35,11 +35,7 @@ class AdapterFolder {
   std::map<std::string, at::Tensor> embeddings_;
 };
 
-/// Attaches an adapter without embeddings to a model; UserError as above. The configuration is for
-/// save_adapter.
-AdapterConfig load_adapter(Transformer& model, const std::filesystem::path& folder);
-
-/// Writes a folder that PEFT and load_adapter read, in the type config.dtype.
+/// Writes a folder that PEFT and AdapterFolder read, in the type config.dtype.
 void save_adapter(const Transformer& model, const AdapterConfig& config,
                   const std::filesystem::path& folder);
 

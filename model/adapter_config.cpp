@@ -12,6 +12,8 @@
 namespace predgen {
 namespace {
 
+constexpr int64_t kMaxRank = 1 << 20;
+
 /// Read here, or without influence on a forward pass.
 const std::set<std::string> kHarmless{"peft_type",
                                       "peft_version",
@@ -67,6 +69,7 @@ void refuse_what_is_not_honoured(const Json& json, const std::string& where) {
   for (const auto& [key, value] : json.items()) {
     // Numbers and strings of fields that a later PEFT added are parameters of some switch.
     const bool is_switch = value.is_boolean() || value.is_structured();
+    if (key == "modules_to_save") continue;  // read_whole_modules()
     if (!kHarmless.contains(key) && is_switch && !is_empty(value)) refuse(key, value);
   }
   // Not structured, but decisive.
@@ -101,8 +104,9 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   AdapterConfig config{LoraConfig{}};
   LoraConfig& lora = config.lora;
   // PEFT leaves out nothing, but its own defaults count when a hand-written file does.
-  lora.rank = json.contains("r") ? json_get<int64_t>(json, "r", where) : 8;
-  if (lora.rank < 1 || (json.contains("r") && !json["r"].is_number_integer())) {
+  lora.rank = 8;
+  if (json.contains("r")) lora.rank = json["r"].is_number_integer() ? json["r"].get<int64_t>() : 0;
+  if (lora.rank < 1 || lora.rank > kMaxRank) {
     fail_json_key("r", where, "must be a positive integer");
   }
   lora.alpha = json.contains("lora_alpha") ? json_get<double>(json, "lora_alpha", where) : 8.0;
@@ -118,16 +122,30 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
     if (has(json, key)) config.fields_[key] = json[key];
   }
   config.use_rslora_ = has(json, "use_rslora") && json_get<bool>(json, "use_rslora", where);
+  config.read_whole_modules(json, where);
   config.read_targets(where);
   config.read_layers(where);
   config.ranks_ = config.read_pattern("rank_pattern", where);
   config.alphas_ = config.read_pattern("alpha_pattern", where);
   for (const auto& [pattern, rank] : config.ranks_) {
-    if (rank < 1 || rank != std::floor(rank)) {
+    if (!(rank >= 1 && rank <= kMaxRank) || rank != std::floor(rank)) {
       fail_json_key("rank_pattern", where, "its ranks must be positive integers");
     }
   }
   return config;
+}
+
+void AdapterConfig::read_whole_modules(const Json& json, const std::string& where) {
+  if (!has(json, "modules_to_save")) return;
+  whole_modules = json_get<std::vector<std::string>>(json, "modules_to_save", where);
+  for (const std::string& name : whole_modules) {
+    if (!is_or_ends_in(name, {"embed_tokens", "lm_head"})) {
+      throw UserError("{}: \"modules_to_save\": {} is not supported, only embed_tokens and lm_head",
+                      where, Json(name).dump());
+    }
+  }
+  ensures_tying =
+      has(json, "ensure_weight_tying") && json_get<bool>(json, "ensure_weight_tying", where);
 }
 
 void AdapterConfig::read_targets(const std::string& where) {

@@ -31,6 +31,9 @@ class AdapterConfig {
 
   /// `r`, `lora_alpha`, `target_modules` (empty for a pattern or "all-linear") and so on.
   LoraConfig lora;
+  /// "modules_to_save": the embeddings or the head, which the folder then holds whole.
+  std::vector<std::string> whole_modules;
+  bool ensures_tying = false;  // "ensure_weight_tying": they stay one if the model's are
   /// Of the stored weights: float32, bfloat16 or float16.
   at::ScalarType dtype = at::kFloat;
 
@@ -38,6 +41,7 @@ class AdapterConfig {
   using SharedPattern = std::shared_ptr<const NamePattern>;
   using PatternMap = std::vector<std::pair<SharedPattern, double>>;
 
+  void read_whole_modules(const Json& json, const std::string& where);
   void read_targets(const std::string& where);
   void read_layers(const std::string& where);
   PatternMap read_pattern(const char* key, const std::string& where) const;

@@ -71,7 +71,7 @@ bool AddedToken::is_control() const {
 }
 
 void add_token(std::vector<AddedToken>& tokens, AddedToken token, const std::string& where) {
-  if (token.id < 0 || token.id > INT32_MAX) {
+  if (token.id < 0 || token.id > kMaxTokenId) {
     throw UserError("{}: added token \"{}\" has the id {}", where, token.content, token.id);
   }
   const auto found = std::find_if(tokens.begin(), tokens.end(), [&](const AddedToken& other) {

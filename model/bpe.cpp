@@ -1,16 +1,11 @@
 #include "model/bpe.h"
 
-#include <mutex>
-
 #include "core/error.h"
 #include "model/byte_alphabet.h"
 #include "model/utf8.h"
 
 namespace predgen {
 namespace {
-
-constexpr size_t kMaxCachedWords = 1 << 16;
-constexpr size_t kMaxCachedBytes = 64;  // of one word
 
 bool is_set(const Json& model, const char* key, const std::string& where) {
   return model.contains(key) && !model[key].is_null() && json_get<bool>(model, key, where);
@@ -122,26 +117,13 @@ void Bpe::read_merges(const Json& model, const StringMap<bool>& control, const s
 }
 
 void Bpe::encode(std::string_view word, TokenIds& ids) const {
-  const bool cacheable = word.size() <= kMaxCachedBytes;
-  if (cacheable) {
-    const std::shared_lock lock(cache_mutex_);
-    if (const auto found = cache_.find(word); found != cache_.end()) {
-      ids.insert(ids.end(), found->second.begin(), found->second.end());
-      return;
-    }
-  }
-  TokenIds word_ids;
-  if (const auto whole = whole_words_.find(word); whole != whole_words_.end()) {
-    word_ids = {whole->second};
-  } else {
-    word_ids = start_ids(word);
+  cache_.append(word, ids, [this](std::string_view unknown) {
+    const auto whole = whole_words_.find(unknown);
+    if (whole != whole_words_.end()) return TokenIds{whole->second};
+    TokenIds word_ids = start_ids(unknown);
     merges_.apply(word_ids);
-  }
-  ids.insert(ids.end(), word_ids.begin(), word_ids.end());
-  if (cacheable) {
-    const std::unique_lock lock(cache_mutex_);
-    if (cache_.size() < kMaxCachedWords) cache_.emplace(word, std::move(word_ids));
-  }
+    return word_ids;
+  });
 }
 
 TokenId Bpe::unit_id(std::string_view unit) const {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "model/string_map.h"
 #include "model/token_ids.h"
 #include "model/tokenizer_json.h"
+#include "model/word_cache.h"
 
 namespace predgen {
 
@@ -55,10 +55,7 @@ class Bpe {
   TokenId unknown_ = kNone;
   bool fuses_unknown_ = false, has_fallback_ = false, takes_whole_words_ = false;
   StringMap<TokenId> whole_words_;  // only with "ignore_merges"
-
-  // Natural text repeats its words. Filled up to a limit, never emptied.
-  mutable std::shared_mutex cache_mutex_;
-  mutable StringMap<TokenIds> cache_;
+  WordCache cache_;
 };
 
 }  // namespace predgen

@@ -203,7 +203,12 @@ std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
       [&](std::string_view run) {
         for (ContentVeil::Piece& piece : veil.uncover(run)) {
           if (!piece.text.empty()) segments.emplace_back(Text{std::move(piece.text)});
-          if (piece.ids) segments.emplace_back(messages[*piece.ids].ids);
+          if (!piece.ids) continue;
+          if (*piece.ids >= messages.size() || !keeps_ids(messages[*piece.ids])) {
+            throw UserError("{}: changes the content of a message whose tokens are kept",
+                            source_.where);
+          }
+          segments.emplace_back(messages[*piece.ids].ids);
         }
       },
       [&](TokenId id) { segments.emplace_back(Control{id}); });

@@ -11,8 +11,6 @@
 namespace predgen {
 namespace fs = std::filesystem;
 
-namespace {
-
 at::Device parse_device(const std::string& name) {
   const bool has_cuda = at::globalContext().hasCUDA();
   if (name == "auto") return has_cuda ? at::kCUDA : at::kCPU;
@@ -32,33 +30,35 @@ at::Device parse_device(const std::string& name) {
   }
 }
 
-}  // namespace
-
 at::ScalarType parse_dtype(const std::string& name) {
   if (name == "fp32") return at::kFloat;
   if (name == "bf16") return at::kBFloat16;
   throw UserError("type \"{}\": must be fp32 or bf16", name);
 }
 
+at::ScalarType choose_dtype(const LoadOptions& options, at::Device device) {
+  if (options.dtype != "auto") return parse_dtype(options.dtype);
+  return device.is_cuda() || options.quantization != Quantization::kNone ? at::kBFloat16
+                                                                         : at::kFloat;
+}
+
 std::unique_ptr<Transformer> load_model(const fs::path& folder, const fs::path& adapter,
                                         const LoadOptions& options) {
   const at::Device device = parse_device(options.device);
-  const at::ScalarType dtype = options.dtype != "auto" ? parse_dtype(options.dtype)
-                               : device.is_cuda() || options.quantization != Quantization::kNone
-                                   ? at::kBFloat16
-                                   : at::kFloat;
+  const at::ScalarType dtype = choose_dtype(options, device);
   const auto kept_adapter =
       adapter.empty() ? nullptr : std::make_shared<const AdapterFolder>(adapter);
   const ModelWeights weights(folder, kept_adapter);
   const bool quantizes = options.quantization != Quantization::kNone;
   auto model = std::make_unique<Transformer>(weights.config(), [&](const std::string& name) {
-    const at::Tensor stored = weights.tensor(name);
     // One matrix at a time goes to the device to be quantised there.
-    return quantizes && name.ends_with("_proj.weight") ? stored : stored.to(device, dtype);
+    const bool waits = quantization_of(name, options.quantization) != Quantization::kNone;
+    return waits ? weights.tensor(name) : weights.load(name, device, dtype);
   });
   if (kept_adapter) kept_adapter->attach(*model);
   if (quantizes) {
-    const double error = model->quantize(options.quantization);
+    const double error = model->quantize(
+        options.quantization, [&](const std::string& name) { weights.forget(name); });
     spdlog::info("quantised: the mean relative error of a weight matrix is {:.4f}", error);
   }
   return model;

@@ -35,5 +35,8 @@ bool has_tokenizer(const std::filesystem::path& folder);
 
 /// "fp32" or "bf16" to the tensor type; UserError otherwise.
 at::ScalarType parse_dtype(const std::string& name);
+/// What LoadOptions says; UserError for other words, or a GPU that is not there.
+at::Device parse_device(const std::string& name);
+at::ScalarType choose_dtype(const LoadOptions& options, at::Device device);
 
 }  // namespace predgen

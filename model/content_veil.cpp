@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 
 #include "core/error.h"
@@ -72,24 +73,39 @@ std::string ContentVeil::placeholder(size_t index) const {
   return fmt::format("{}{}{}{}", mark_, kIds, index, mark_);
 }
 
+/// What stands between two marks where `rendered` begins; a template may have spoiled it.
+ContentVeil::Cover ContentVeil::read_cover(std::string_view rendered) const {
+  const size_t kind = mark_.size(), end = rendered.find(mark_, kind);
+  Cover cover;
+  bool is_whole = end != std::string_view::npos && end > kind + 1;
+  if (is_whole) {
+    const char* const last = rendered.data() + end;
+    const auto parsed = std::from_chars(rendered.data() + kind + 1, last, cover.number);
+    cover.is_typed = rendered[kind] == kTyped;
+    is_whole = parsed.ec == std::errc() && parsed.ptr == last &&
+               (cover.is_typed ? tokens_.texts().contains(static_cast<TokenId>(cover.number))
+                               : rendered[kind] == kIds);
+  }
+  if (!is_whole) {
+    throw UserError("the chat template cuts or changes a message where a special token is typed");
+  }
+  cover.length = end + mark_.size();
+  return cover;
+}
+
 std::vector<ContentVeil::Piece> ContentVeil::uncover(std::string_view rendered) const {
   std::vector<Piece> pieces(1);
   while (!rendered.empty()) {
     std::string& text = pieces.back().text;
     if (rendered.starts_with(mark_)) {
-      const char kind = rendered[mark_.size()];
-      const size_t begin = mark_.size() + 1, end = rendered.find(mark_, begin);
-      if (end == std::string_view::npos || (kind != kTyped && kind != kIds)) {
-        throw UserError("the chat template cuts a message where a special token is typed");
-      }
-      const auto number = std::stoul(std::string(rendered.substr(begin, end - begin)));
-      if (kind == kTyped) {
-        text += tokens_.texts().at(static_cast<TokenId>(number));
+      const Cover cover = read_cover(rendered);
+      if (cover.is_typed) {
+        text += tokens_.texts().at(static_cast<TokenId>(cover.number));
       } else {
-        pieces.back().ids = number;
+        pieces.back().ids = cover.number;
         pieces.emplace_back();
       }
-      rendered.remove_prefix(end + mark_.size());
+      rendered.remove_prefix(cover.length);
       continue;
     }
     const size_t after = std::min(rendered.find_first_not_of('\f', 1), rendered.size());

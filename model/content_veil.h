@@ -44,10 +44,18 @@ class ContentVeil {
     std::string text;           // codes replaced by what they stand for
     std::optional<size_t> ids;  // what follows: the ids of this message
   };
-  /// Rendered text in order, without control tokens; the last piece has no ids.
+  /// Rendered text in order, without control tokens; the last piece has no ids. UserError if the
+  /// template has spoiled a code.
   std::vector<Piece> uncover(std::string_view rendered) const;
 
  private:
+  struct Cover {
+    bool is_typed = false;  // else it stands for the ids of a message
+    size_t number = 0;      // of the token, or of the message
+    size_t length = 0;      // bytes, with both marks
+  };
+  Cover read_cover(std::string_view rendered) const;
+
   const ControlTokens& tokens_;
   std::string mark_;
 };

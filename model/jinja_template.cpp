@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+#include "model/jinja_shim/jinja_limits.h"
+
 namespace predgen {
 
 struct JinjaTemplate::Program {
@@ -46,6 +48,49 @@ std::string readable_source(const std::string& source) {
   return result;
 }
 
+/// Whether the statement whose name is token `at` has a body that an "end.." closes.
+bool opens_block(const std::vector<jinja::token>& tokens, size_t at) {
+  const std::string& name = tokens[at].value;
+  if (name != "set") {
+    return name == "if" || name == "for" || name == "macro" || name == "call" || name == "filter";
+  }
+  while (at < tokens.size() && tokens[at].t != jinja::token::close_statement) {
+    if (tokens[at++].t == jinja::token::equals) return false;
+  }
+  return true;
+}
+
+/// The parser recurses with every bracket, block and prefix; its trees are as deep as sums are
+/// long.
+void check_size(const std::vector<jinja::token>& tokens) {
+  constexpr size_t kMaxTokens = 20'000;
+  constexpr int kMaxBrackets = 60, kMaxBlocks = 60, kMaxChain = 500;
+  using jinja::token;
+  if (tokens.size() > kMaxTokens) JinjaLimits::fail("the template is too long");
+  int brackets = 0, blocks = 0, chain = 0;
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    const token::type type = tokens[at].t;
+    if (type == token::open_paren || type == token::open_square_bracket ||
+        type == token::open_curly_bracket) {
+      ++brackets;
+    } else if (type == token::close_paren || type == token::close_square_bracket ||
+               type == token::close_curly_bracket) {
+      --brackets;
+    }
+    const bool begins =
+        type == token::text || type == token::open_expression || type == token::open_statement;
+    if (begins) brackets = 0;
+    if (type == token::open_statement && at + 1 < tokens.size()) {
+      if (opens_block(tokens, at + 1)) ++blocks;
+      if (tokens[at + 1].value.starts_with("end")) --blocks;
+    }
+    chain = begins || type == token::comma ? 0 : chain + 1;
+    if (brackets > kMaxBrackets || blocks > kMaxBlocks || chain > kMaxChain) {
+      JinjaLimits::fail("the template has an expression that is too long or nested too deep");
+    }
+  }
+}
+
 jinja::value strftime(const jinja::func_args& arguments, const std::tm& now) {
   arguments.ensure_vals<jinja::value_string>();
   const std::string format = arguments.get_pos(0)->as_string().str();
@@ -61,7 +106,9 @@ JinjaTemplate::JinjaTemplate(const std::string& source, const std::string& where
   program->where = where;
   program->source = readable_source(source);
   try {
-    program->body = jinja::parse_from_tokens(jinja::lexer().tokenize(program->source));
+    const jinja::lexer_result lexed = jinja::lexer().tokenize(program->source);
+    check_size(lexed.tokens);
+    program->body = jinja::parse_from_tokens(lexed);
   } catch (const std::exception& error) {
     throw UserError("{}: {}", where, one_line(error.what()));
   }
@@ -70,6 +117,7 @@ JinjaTemplate::JinjaTemplate(const std::string& source, const std::string& where
 
 std::string JinjaTemplate::render(const Json& variables, const std::tm& now) const {
   try {
+    JinjaLimits::reset();
     jinja::context context(program_->source);
     jinja::global_from_json(context, variables, /*mark_input=*/false);
     const auto define = [&](const std::string& name, const jinja::func_handler& function) {

@@ -34,10 +34,9 @@ MergedWeights::MergedWeights(const fs::path& base, const fs::path& adapter)
 at::Tensor MergedWeights::rows(const std::string& name, int64_t begin, int64_t end) const {
   const at::NoGradGuard no_grad;
   at::Tensor rows = base_.read_rows(name, begin, end).to(at::kFloat);
-  if (const auto found = adapted_.find(name); found != adapted_.end()) {
-    const Linear& linear = *found->second;
-    const at::Tensor B = linear.lora_B.narrow(0, begin, end - begin);
-    rows.addmm_(B, linear.lora_A, /*beta=*/1, /*alpha=*/linear.lora_scaling);
+  if (const Linear* linear = adapter_of(name)) {
+    const at::Tensor B = linear->lora_B.narrow(0, begin, end - begin);
+    rows.addmm_(B, linear->lora_A, /*beta=*/1, /*alpha=*/linear->lora_scaling);
   }
   return rows;
 }
@@ -47,8 +46,7 @@ MergedWeights::Comparison MergedWeights::compare(const ModelWeights& stored,
   const at::NoGradGuard no_grad;
   Comparison comparison;
   for (const WeightSpec& weight : weight_layout(config())) {
-    const auto adapted = adapted_.find(weight.name);
-    const Linear* linear = adapted == adapted_.end() ? nullptr : adapted->second;
+    const Linear* linear = adapter_of(weight.name);
     ++comparison.num_tensors;
     if (linear) ++comparison.num_merged;
     for_each_block(weight.shape, [&](int64_t begin, int64_t end) {

@@ -18,6 +18,12 @@ class MergedWeights {
 
   /// The base's, with the vocabulary of the adapter's embeddings if it has any.
   const ModelConfig& config() const { return base_.config(); }
+  const ModelWeights& base() const { return base_; }
+  /// The layer whose adapter is merged into this weight, or null.
+  const Linear* adapter_of(const std::string& weight_name) const {
+    const auto found = adapted_.find(weight_name);
+    return found == adapted_.end() ? nullptr : found->second;
+  }
   bool replaces_embeddings() const { return adapter_ && !adapter_->embeddings().empty(); }
 
   /// Rows [begin, end) in float32.

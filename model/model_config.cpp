@@ -9,6 +9,10 @@
 namespace predgen {
 namespace {
 
+// Far above every model, so that products of sizes cannot overflow.
+constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
+constexpr double kMaxParameters = 1e15;
+
 const Family& find_family(const Json& json, const std::string& where) {
   std::string found;
   if (json.contains("architectures") && json["architectures"].is_array() &&
@@ -35,8 +39,8 @@ std::string read_dtype(const ConfigFields& fields) {
   if (!fields.has(key)) return "float32";
   const std::string name = fields.at(key).is_string() ? fields.at(key).get<std::string>() : "";
   if (name != "float32" && name != "bfloat16" && name != "float16") {
-    fields.fail(key, fmt::format("must be float32, bfloat16 or float16, not {}",
-                                 fields.at(key).dump()));
+    fields.fail(key,
+                fmt::format("must be float32, bfloat16 or float16, not {}", fields.at(key).dump()));
   }
   return name;
 }
@@ -44,8 +48,8 @@ std::string read_dtype(const ConfigFields& fields) {
 void read_heads(const ConfigFields& fields, ModelConfig& config) {
   config.num_heads = fields.size("num_attention_heads");
   // The reference's families differ in what an absent key means; null means one each.
-  config.num_kv_heads = fields.is_null("num_key_value_heads") ? config.num_heads
-                                                              : fields.size("num_key_value_heads");
+  config.num_kv_heads =
+      fields.is_null("num_key_value_heads") ? config.num_heads : fields.size("num_key_value_heads");
   if (config.num_heads % config.num_kv_heads != 0) {
     throw UserError(
         "{}: \"num_attention_heads\" ({}) must be a multiple of \"num_key_value_heads\" ({})",
@@ -56,9 +60,26 @@ void read_heads(const ConfigFields& fields, ModelConfig& config) {
                     fields.where(), config.hidden_size, config.num_heads);
   }
   config.head_dim = fields.size("head_dim", config.hidden_size / config.num_heads);
+  if (config.head_dim > kMaxHeadDim) {
+    throw UserError("{}: \"head_dim\" ({}) must be at most {}", fields.where(), config.head_dim,
+                    kMaxHeadDim);
+  }
   if (config.head_dim % 2 != 0) {
     throw UserError("{}: \"head_dim\" ({}) must be even for rotary positions", fields.where(),
                     config.head_dim);
+  }
+}
+
+/// In floating point, before anything is multiplied in integers.
+void check_total(const ModelConfig& config, const std::string& where) {
+  const auto E = static_cast<double>(config.hidden_size);
+  const auto heads = static_cast<double>(config.num_heads + config.num_kv_heads);
+  const double layer = 2 * E * heads * static_cast<double>(config.head_dim) +
+                       3 * E * static_cast<double>(config.intermediate_size);
+  const double total = layer * static_cast<double>(config.num_layers) +
+                       2 * E * static_cast<double>(config.vocab_size);
+  if (total > kMaxParameters) {
+    throw UserError("{}: its sizes ask for {:.3g} parameters: one of them is wrong", where, total);
   }
 }
 
@@ -79,6 +100,9 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   config.hidden_size = fields.size("hidden_size");
   config.intermediate_size = fields.size("intermediate_size");
   config.num_layers = fields.size("num_hidden_layers");
+  if (config.num_layers > kMaxLayers) {
+    fields.fail("num_hidden_layers", fmt::format("must be at most {}", kMaxLayers));
+  }
   read_heads(fields, config);
   config.max_positions = fields.size("max_position_embeddings");
   config.rope = RopeConfig::read(fields, config.max_positions);
@@ -87,6 +111,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
   config.dtype = read_dtype(fields);
   family.read(fields, config);
+  check_total(config, where);
   return config;
 }
 

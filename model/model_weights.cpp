@@ -55,6 +55,13 @@ void ModelWeights::take_embeddings_of_adapter() {
   const bool has_embedding = replaced.contains(kEmbedding), has_head = replaced.contains(kHead);
   if (config_.tie_word_embeddings) {
     if (!has_embedding) throw UserError("{}: has {} but no {}", where, kHead, kEmbedding);
+    const AdapterConfig& trained = adapter_->config();
+    if (!has_head && !trained.whole_modules.empty() && !trained.ensures_tying) {
+      throw UserError(
+          "{}: \"modules_to_save\" changes embeddings that are this model's head too, and only as "
+          "embeddings: not supported; train with \"ensure_weight_tying\"",
+          where);
+    }
     if (has_head && !at::equal(replaced.at(kEmbedding), replaced.at(kHead))) {
       throw UserError("{}: {} and {} differ, but the model's \"tie_word_embeddings\" is true",
                       where, kEmbedding, kHead);
@@ -105,11 +112,26 @@ at::Tensor ModelWeights::tensor(const std::string& name) const {
   return stored_.tensor(name);
 }
 
+at::Tensor ModelWeights::load(const std::string& name, at::Device device,
+                              at::ScalarType dtype) const {
+  const at::Tensor stored = tensor(name);
+  if (device.is_cpu() && stored.scalar_type() == dtype) return stored;
+  const at::Tensor loaded = at::empty(stored.sizes(), at::TensorOptions(dtype).device(device));
+  for_each_block(stored.sizes().vec(), [&](int64_t begin, int64_t end) {
+    loaded.narrow(0, begin, end - begin).copy_(read_rows(name, begin, end));
+  });
+  return loaded;
+}
+
 at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   if (adapter_ && adapter_->embeddings().contains(name)) {
     return adapter_->read_embedding(name, begin, end);
   }
   return stored_.read_rows(name, begin, end);
+}
+
+void ModelWeights::forget(const std::string& name) const {
+  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_.forget(name);
 }
 
 }  // namespace predgen

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "model/tokenizer_json.h"
+#include "model/utf8.h"
 
 namespace predgen {
 namespace {
@@ -69,6 +70,11 @@ void Pretokenizer::add_digits(const Json& digits, const std::string& where) {
 
 void Pretokenizer::add_metaspace(const Json& metaspace, const std::string& where) {
   const std::string symbol = json_get<std::string>(metaspace, "replacement", where);
+  size_t length = 0;
+  if (!symbol.empty()) next_character(symbol, length);
+  if (symbol.empty() || length != symbol.size()) {
+    fail_json_key("replacement", where, fmt::format("is \"{}\", not one character", symbol));
+  }
   // The older form has add_prefix_space only.
   std::string scheme = flag(metaspace, "add_prefix_space", true, where) ? "always" : "never";
   if (metaspace.contains("prepend_scheme")) {

@@ -1,5 +1,10 @@
 #include "model/quantized_weight.h"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
 #include "core/error.h"
 
 namespace predgen {
@@ -7,21 +12,45 @@ namespace {
 
 constexpr int64_t kFewRows = 16;
 
-/// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [out,groups,group].
+/// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [rows,groups,group].
 struct Grouped {
   at::Tensor q, scale, offset;
   double error = 0.0;  // squared
 };
 
-Grouped group_values(const at::Tensor& groups, const at::Tensor& scale, const at::Tensor& offset) {
+/// Offsets around zero, or the middle of each group's range.
+enum class Centre { kRange, kZero };
+
+Grouped group_values(const at::Tensor& groups, Centre centre) {
+  const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
+  const bool at_zero = centre == Centre::kZero;
+  const at::Tensor scale = at_zero ? at::maximum(high, -low) / 7.5 : (high - low) / 15;
+  const at::Tensor offset = at_zero ? at::zeros_like(low) : low + 8 * scale;
   // The kernels hold scale and offset in bfloat16: what is rounded to must be what is used.
   Grouped result;
   result.scale = scale.clamp_min(1e-8).to(at::kBFloat16).to(at::kFloat);
   result.offset = offset.to(at::kBFloat16).to(at::kFloat);
   result.q = ((groups - result.offset) / result.scale).round().add(8).clamp(0, 15);
   const at::Tensor back = (result.q - 8) * result.scale + result.offset;
-  result.error = (back - groups).square().sum().item<double>();
+  result.error = (back - groups).square().sum(at::kDouble).item<double>();
   return result;
+}
+
+/// Calls `visit` for the rows of a matrix in float32 on `device`, a few million values at a time:
+/// beside the matrix little memory is needed. The kernels pack rows by 64.
+void for_each_rows(const at::Tensor& weight, at::Device device,
+                   const std::function<void(const at::Tensor& wide)>& visit) {
+  constexpr int64_t kValues = int64_t{1} << 22, kPacked = 64;
+  const int64_t num_rows = weight.size(0);
+  const int64_t step = std::max<int64_t>(1, kValues / weight.size(1) / kPacked) * kPacked;
+  for (int64_t begin = 0; begin < num_rows; begin += step) {
+    const int64_t count = std::min(step, num_rows - begin);
+    visit(weight.detach().narrow(0, begin, count).to(device, at::kFloat));
+  }
+}
+
+double relative(double squared_error, double squared_norm) {
+  return std::sqrt(squared_error) / std::max(std::sqrt(squared_norm), 1e-30);
 }
 
 }  // namespace
@@ -33,54 +62,88 @@ Quantization parse_quantization(const std::string& name) {
   throw UserError("quantisation \"{}\": must be none, int8 or int4", name);
 }
 
+Quantization quantization_of(const std::string& weight_name, Quantization asked) {
+  if (weight_name.ends_with("_proj.weight")) return asked;
+  const bool is_head = weight_name == "lm_head.weight" && asked != Quantization::kNone;
+  return is_head ? Quantization::kInt8 : Quantization::kNone;
+}
+
+int64_t int4_group(int64_t out, int64_t in) {
+  for (const int64_t group : {128, 64, 32}) {
+    if (in % group == 0 && out % 16 == 0) return group;
+  }
+  return 0;
+}
+
+int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind) {
+  if (kind == Quantization::kInt8) return out * in + 2 * out;
+  const int64_t group = int4_group(out, in);
+  return group == 0 ? 2 * out * in : out * in / 2 + 2 * 2 * out * (in / group);
+}
+
 QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                                  const std::string& name)
     : kind_(kind) {
   PREDGEN_CHECK(weight.dim() == 2 && kind != Quantization::kNone, "{}: nothing to quantise", name);
-  const at::Tensor wide = weight.detach().to(device, at::kFloat);
   if (kind == Quantization::kInt8) {
-    make_int8(wide);
+    make_int8(weight, device);
   } else {
-    make_int4(wide, name);
+    make_int4(weight, device, name);
   }
 }
 
-void QuantizedWeight::make_int8(const at::Tensor& wide) {
-  scales_ = (wide.abs().amax(1) / 127).clamp_min(1e-8).to(at::kBFloat16);
-  const at::Tensor scale = scales_.to(at::kFloat).unsqueeze(1);
-  values_ = (wide / scale).round().clamp(-127, 127).to(at::kChar);
-  const at::Tensor difference = values_.to(at::kFloat) * scale - wide;
-  relative_error_ = (difference.norm() / wide.norm().clamp_min(1e-30)).item<double>();
+void QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
+  std::vector<at::Tensor> values, scales;
+  double error = 0.0, norm = 0.0;
+  for_each_rows(weight, device, [&](const at::Tensor& wide) {
+    scales.push_back((wide.abs().amax(1) / 127).clamp_min(1e-8).to(at::kBFloat16));
+    const at::Tensor scale = scales.back().to(at::kFloat).unsqueeze(1);
+    const at::Tensor rounded = (wide / scale).round().clamp(-127, 127);
+    values.push_back(rounded.to(at::kChar));
+    error += (rounded * scale - wide).square().sum(at::kDouble).item<double>();
+    norm += wide.square().sum(at::kDouble).item<double>();
+  });
+  values_ = at::cat(values);
+  scales_ = at::cat(scales);
+  relative_error_ = relative(error, norm);
 }
 
-void QuantizedWeight::make_int4(const at::Tensor& wide, const std::string& name) {
-  const int64_t out = wide.size(0), in = wide.size(1);
-  for (const int64_t group : {128, 64, 32}) {
-    if (group_ == 0 && in % group == 0) group_ = group;
+void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
+                                const std::string& name) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  group_ = int4_group(out, in);
+  if (group_ == 0) {
+    throw UserError(
+        "{}: a {} x {} matrix cannot be packed into 4 bits (inputs must be a multiple "
+        "of 32, outputs of 16): use int8",
+        name, out, in);
   }
-  if (group_ == 0 || out % 16 != 0) {
-    throw UserError("{}: a {} x {} matrix cannot be packed into 4 bits (inputs must be a multiple "
-                    "of 32, outputs of 16): use int8", name, out, in);
-  }
-  const at::Tensor groups = wide.view({out, in / group_, group_});
-  const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
-  const at::Tensor around_range = (high - low) / 15;
-  Grouped best = group_values(groups, around_range, low + 8 * around_range);
-  const at::Tensor around_zero = groups.abs().amax(-1, true) / 7.5;
-  if (Grouped centred = group_values(groups, around_zero, at::zeros_like(low));
-      centred.error < best.error) {
-    best = std::move(centred);
-  }
-  relative_error_ =
-      std::sqrt(best.error) / wide.norm().clamp_min(1e-30).item<double>();
-  scales_ = at::cat({best.scale, best.offset}, -1).transpose(0, 1).contiguous().to(at::kBFloat16);
-  const at::Tensor q = best.q.view({out, in}).to(at::kInt);
-  if (wide.is_cuda()) {
-    const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-    values_ = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(), 8);
-  } else {
-    values_ = at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1);
-  }
+  const auto grouped = [&](const at::Tensor& wide, Centre centre) {
+    return group_values(wide.view({wide.size(0), in / group_, group_}), centre);
+  };
+  double range_error = 0.0, zero_error = 0.0, norm = 0.0;
+  for_each_rows(weight, device, [&](const at::Tensor& wide) {
+    range_error += grouped(wide, Centre::kRange).error;
+    zero_error += grouped(wide, Centre::kZero).error;
+    norm += wide.square().sum(at::kDouble).item<double>();
+  });
+  const Centre best = zero_error < range_error ? Centre::kZero : Centre::kRange;
+  relative_error_ = relative(std::min(zero_error, range_error), norm);
+  std::vector<at::Tensor> values, scales;
+  for_each_rows(weight, device, [&](const at::Tensor& wide) {
+    const Grouped rows = grouped(wide, best);
+    scales.push_back(at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16));
+    const at::Tensor q = rows.q.view({wide.size(0), in}).to(at::kInt);
+    if (wide.is_cuda()) {
+      const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
+      values.push_back(
+          at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(), 8));
+    } else {
+      values.push_back(at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1));
+    }
+  });
+  values_ = at::cat(values);
+  scales_ = at::cat(scales).transpose(0, 1).contiguous();
 }
 
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {

@@ -31,14 +31,16 @@ pcre2_match_data* match_data() {
 struct Regex::Code {
   pcre2_code* code = nullptr;
   bool has_jit = false;
+  std::string pattern, where;  // for errors
   ~Code() { pcre2_code_free(code); }
 };
 
 Regex::Regex(const std::string& pattern, Syntax syntax, const std::string& where)
     : code_(std::make_unique<Code>()) {
-  const bool literal = syntax == Syntax::kLiteral;
-  const std::string source = literal ? pattern : pcre2_syntax(pattern, where);
-  const uint32_t options = PCRE2_UTF | (literal ? PCRE2_LITERAL : PCRE2_UCP);
+  const std::string source = syntax == Syntax::kPattern ? pcre2_syntax(pattern, where) : pattern;
+  const uint32_t options = syntax == Syntax::kPattern   ? PCRE2_UTF | PCRE2_UCP
+                           : syntax == Syntax::kLiteral ? PCRE2_UTF | PCRE2_LITERAL
+                                                        : PCRE2_ANCHORED | PCRE2_ENDANCHORED;
   int error = 0;
   PCRE2_SIZE offset = 0;
   code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options,
@@ -48,10 +50,12 @@ Regex::Regex(const std::string& pattern, Syntax syntax, const std::string& where
   }
   uint32_t matches_empty = 0;
   pcre2_pattern_info(code_->code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
-  if (matches_empty) {
+  if (matches_empty && syntax != Syntax::kWholeName) {
     throw UserError("{}: the pattern \"{}\" matches the empty text, which is not supported", where,
                     pattern);
   }
+  code_->pattern = pattern;
+  code_->where = where;
   // Without JIT support the interpreter runs the same pattern.
   code_->has_jit = pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE) == 0;
 }
@@ -73,7 +77,10 @@ bool Regex::find(std::string_view text, size_t start, Match& match) const {
                          PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, nullptr);
   }
   if (result == PCRE2_ERROR_NOMATCH) return false;
-  if (result < 0) throw Error("cannot split text into words: {}", error_text(result));
+  if (result < 0) {
+    throw UserError("{}: the pattern {} fails on this text: {}", code_->where, code_->pattern,
+                    error_text(result));
+  }
   const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data);
   match = {bounds[0], bounds[1]};
   return true;

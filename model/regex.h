@@ -7,22 +7,24 @@
 
 namespace predgen {
 
-/// A compiled pattern over UTF-8, in the syntax of tokenizer.json (regex_syntax.h), or a literal.
-/// Thread-safe.
+/// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, or
+/// a pattern of Python's re that must match the whole of an ASCII name. Thread-safe.
 class Regex {
  public:
-  enum class Syntax { kPattern, kLiteral };
+  enum class Syntax { kPattern, kLiteral, kWholeName };
   struct Match {
     size_t begin, end;  // bytes
   };
 
-  /// UserError naming `where` if the pattern cannot be compiled or matches the empty text.
+  /// UserError naming `where` if the pattern cannot be compiled, or matches the empty text and is
+  /// not for whole names.
   Regex(const std::string& pattern, Syntax syntax, const std::string& where);
   ~Regex();
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Finds the first match that begins at `start` or later. `text` is well-formed UTF-8.
+  /// Finds the first match that begins at `start` or later. `text` is well-formed UTF-8. UserError
+  /// for a pattern that tries too many ways to match it.
   bool find(std::string_view text, size_t start, Match& match) const;
 
   /// `text` with every match replaced by `content`.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kWhiteSpace =
     R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 // Escapes that PCRE2 reads differently, or as other Unicode properties than those above.
-constexpr std::string_view kForeign = "bBDGhHKRwWX";
+constexpr std::string_view kForeign = "bBCDEGhHKNQRwWX";
 
 class Translation {
  public:

@@ -19,6 +19,8 @@ constexpr std::array<std::pair<const char*, RopeKind>, 5> kKinds{{
     {"llama3", RopeKind::kLlama3},
 }};
 
+constexpr double kMaxFactor = 1e6;  // contexts are counted in integers
+
 RopeKind read_kind(const ConfigFields& rope) {
   const char* key = rope.has("rope_type") ? "rope_type" : "type";
   const std::string name = rope.word(key, "default");
@@ -99,6 +101,7 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
   config.theta = rope.positive("rope_theta", config.theta);
   if (config.kind == RopeKind::kDefault) return config;
   config.factor = rope.positive("factor");
+  if (config.factor > kMaxFactor) rope.fail("factor", fmt::format("must be at most {:g}", kMaxFactor));
   config.original_positions = fields.size(
       "original_max_position_embeddings",
       rope.size("original_max_position_embeddings", max_positions));

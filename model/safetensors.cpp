@@ -31,6 +31,7 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the official library's lim
 
 /// Parses the header and refuses duplicate keys, which nlohmann::json keeps silent about.
 Json parse_header(std::string_view text, const std::string& where) {
+  check_json_depth(text, where);
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
@@ -156,6 +157,14 @@ class SafetensorsFile::Mapping {
   char* data() const { return data_; }
   size_t size() const { return size_; }
 
+  /// Whole pages inside [begin, end).
+  void forget(size_t begin, size_t end) const {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
+  }
+
   void read(char* target, size_t num_bytes, size_t offset, const std::string& where) const {
     while (num_bytes > 0) {
       const ssize_t count =
@@ -231,7 +240,7 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   if (reinterpret_cast<uintptr_t>(data) % at::elementSize(stored.dtype) != 0) {
     // Old writers did not pad the header; such a tensor cannot be used in place.
     at::Tensor copy = at::empty(stored.shape, options);
-    std::memcpy(copy.data_ptr(), data, stored.end - stored.begin);
+    if (copy.numel() > 0) std::memcpy(copy.data_ptr(), data, copy.nbytes());
     return copy;
   }
   return at::from_blob(
@@ -251,6 +260,10 @@ at::Tensor SafetensorsFile::read_rows(const std::string& name, int64_t begin, in
   mapping_->read(static_cast<char*>(rows.data_ptr()), rows.nbytes(),
                  stored.begin + static_cast<size_t>(begin) * row_bytes, file_.string());
   return rows;
+}
+
+void SafetensorsFile::forget(const std::string& name) const {
+  mapping_->forget(entry(name).begin, entry(name).end);
 }
 
 }  // namespace predgen

@@ -31,6 +31,9 @@ class SafetensorsFile {
   /// A copy of rows [begin, end) of the first dimension; a scalar has one row. Read from the file,
   /// not through the mapping: only the copy takes memory. Error if the file cannot be read.
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  /// Gives the memory of a tensor's pages back; who reads its views again reads the file again.
+  /// Changes made in place are lost.
+  void forget(const std::string& name) const;
 
  private:
   class Mapping;
@@ -50,6 +53,7 @@ class SafetensorsFolder {
   std::vector<std::string> names() const;
   at::Tensor tensor(const std::string& name) const;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  void forget(const std::string& name) const { file_of(name).forget(name); }
 
  private:
   const SafetensorsFile& file_of(const std::string& name) const;

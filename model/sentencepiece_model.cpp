@@ -36,8 +36,9 @@ SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
   const std::string where = file.string();
   const std::string config = (file.parent_path() / "tokenizer_config.json").string();
   const std::string model = read_file(file);
-  adds_space_ = SentencepieceSpec::read(model, where).adds_space_in_front &&
-                flag(tokenizer_config, "add_prefix_space", true, config);
+  const SentencepieceSpec spec = SentencepieceSpec::read(model, where);
+  adds_space_ =
+      spec.adds_space_in_front && flag(tokenizer_config, "add_prefix_space", true, config);
   legacy_ = flag(tokenizer_config, "legacy", false, config);
   if (tokenizer_config.contains("sp_model_kwargs") &&
       !tokenizer_config["sp_model_kwargs"].is_null() &&
@@ -51,6 +52,8 @@ SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
   for (int id = 0; id < processors->whole.GetPieceSize(); ++id) {
     vocabulary_.emplace(processors->whole.IdToPiece(id), id);
   }
+  if (spec.is_bpe && !spec.has_rules && !spec.has_symbols)
+    bpe_ = SentencepieceBpe::make(processors->whole);
   processors_ = std::move(processors);
 }
 
@@ -59,6 +62,11 @@ SentencepieceModel::~SentencepieceModel() = default;
 void SentencepieceModel::encode(std::string_view normalized, TextPlace place, TokenIds& ids) const {
   const bool has_space = normalized.starts_with(' ') || normalized.starts_with(kSpaceSymbol);
   const bool opens = place == TextPlace::kStart || (legacy_ && !has_space);
+  if (bpe_) {
+    std::string text = opens && adds_space_ && !normalized.empty() ? std::string(kSpaceSymbol) : "";
+    for (const char c : normalized) c == ' ' ? text.append(kSpaceSymbol) : text.append(1, c);
+    return bpe_->encode(text, ids);
+  }
   std::vector<int> pieces;
   const auto status = (opens ? processors_->whole : processors_->continuing)
                           .Encode({normalized.data(), normalized.size()}, &pieces);

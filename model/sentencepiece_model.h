@@ -7,11 +7,13 @@
 
 #include "core/json.h"
 #include "model/added_tokens.h"
+#include "model/sentencepiece_bpe.h"
 #include "model/text_model.h"
 
 namespace predgen {
 
-/// A sentencepiece tokenizer.model, run by the library sentencepiece. A space is put in front of a
+/// A sentencepiece tokenizer.model, read by the library sentencepiece and run by it or, as far as
+/// that gives the same ids, by SentencepieceBpe. A space is put in front of a
 /// text that opens the input, as the model asks. Behind a special token there is none, as in
 /// transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
 class SentencepieceModel : public TextModel {
@@ -34,6 +36,7 @@ class SentencepieceModel : public TextModel {
   struct Processors;
 
   std::unique_ptr<const Processors> processors_;
+  std::unique_ptr<const SentencepieceBpe> bpe_;  // null: the library encodes
   StringMap<TokenId> vocabulary_;
   bool adds_space_ = true, legacy_ = false;
 };

@@ -83,7 +83,10 @@ void TextNormalizer::Replace::apply(std::string& text) const {
 
 std::string TextNormalizer::normalize(std::string_view text) const {
   std::string result(text);
-  for (const auto& step : steps_) std::visit([&](const auto& s) { s.apply(result); }, step);
+  for (const auto& step : steps_) {
+    std::visit([&](const auto& s) { s.apply(result); }, step);
+    check_growth(result, text);
+  }
   return result;
 }
 

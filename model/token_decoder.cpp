@@ -46,6 +46,7 @@ std::string TokenDecoder::text_of(std::string_view token) const {
   std::string text(token);
   for (const Replace& replacement : replacements_) {
     text = replacement.pattern.replace_all(text, replacement.content);
+    check_growth(text, token);
   }
   const int byte = byte_fallback_ ? fallback_byte(text) : -1;
   return byte < 0 ? text : std::string(1, static_cast<char>(byte));

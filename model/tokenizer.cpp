@@ -54,11 +54,8 @@ class HuggingFaceTokenizer : public Tokenizer {
   std::string decode_next(TokenSpan tokens, bool keep_special) const override {
     std::string text;
     for (const TokenId id : tokens) {
-      if (id < 0 || id >= vocab_size() || !pieces_[static_cast<size_t>(id)].known) {
-        throw UserError("{}: there is no token with id {}", where_, id);
-      }
-      const Piece& piece = pieces_[static_cast<size_t>(id)];
-      if (keep_special || !piece.special) text += piece.bytes;
+      const Piece& each = piece(id);
+      if (keep_special || !each.special) text += each.bytes;
     }
     return text;
   }
@@ -90,6 +87,13 @@ class HuggingFaceTokenizer : public Tokenizer {
     std::string bytes;
     bool known = false, special = false;
   };
+
+  const Piece& piece(TokenId id) const {
+    if (id < 0 || id >= vocab_size() || !pieces_[static_cast<size_t>(id)].known) {
+      throw UserError("{}: there is no token with id {}", where_, id);
+    }
+    return pieces_[static_cast<size_t>(id)];
+  }
 
   /// Makes model_; returns the added tokens.
   std::vector<AddedToken> make_model(const TokenizerFiles& files) {
@@ -233,6 +237,8 @@ class HuggingFaceTokenizer : public Tokenizer {
     if (files.tokenizer) {
       text_frame_ =
           read_post_processor(files.tokenizer->fields.value("post_processor", Json()), where_);
+      for (const TokenId id : text_frame_.before) piece(id);
+      for (const TokenId id : text_frame_.after) piece(id);
       return;
     }
     const std::string where = files.path_of("tokenizer_config.json");

@@ -10,7 +10,7 @@ StringMap<TokenId> read_vocabulary(const nlohmann::json& vocab, const std::strin
   StringMap<TokenId> vocabulary;
   vocabulary.reserve(vocab.size());
   for (const auto& [token, id] : vocab.items()) {
-    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > INT32_MAX) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > kMaxTokenId) {
       fail_json_key("vocab", where, fmt::format("gives \"{}\" the id {}", token, id.dump()));
     }
     vocabulary.emplace(token, id.get<TokenId>());
@@ -22,9 +22,11 @@ StringMap<TokenId> read_vocabulary(const nlohmann::json& vocab, const std::strin
 
 TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
   const std::string where = file.string();
+  const std::string text = read_file(file);
+  check_json_depth(text, where);
   nlohmann::json json;
   try {
-    json = nlohmann::json::parse(read_file(file));
+    json = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     throw UserError("{}: not valid JSON: {}", where, error.what());
   }
@@ -46,6 +48,14 @@ TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
   model.erase("vocab");
   result.fields = json;
   return result;
+}
+
+void check_growth(std::string_view text, std::string_view original) {
+  constexpr size_t kMaxTimes = 64, kMaxMore = 65'536;
+  if (text.size() > kMaxTimes * original.size() + kMaxMore) {
+    throw UserError("the tokenizer's replacements make {} bytes of {}: more than {} times as many",
+                    text.size(), original.size(), kMaxTimes);
+  }
 }
 
 Regex read_pattern(const Json& step, const std::string& where) {

@@ -18,6 +18,10 @@ struct TokenizerJson {
 /// UserError for a missing or malformed file, and for a "model" without usable "vocab".
 TokenizerJson read_tokenizer_json(const std::filesystem::path& file);
 
+/// Steps that replace can multiply each other: UserError when `text`, made of `original`, has grown
+/// beyond what any normal form or symbol for spaces explains.
+void check_growth(std::string_view text, std::string_view original);
+
 /// The "pattern" of a step: {"Regex": ..} or {"String": ..}.
 Regex read_pattern(const Json& step, const std::string& where);
 

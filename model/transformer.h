@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "model/decoder_layer.h"
 #include "model/language_model.h"
-#include "model/linear.h"
 #include "model/model_config.h"
 
 namespace predgen {
@@ -17,13 +17,6 @@ namespace predgen {
 /// add or move is in ModelConfig. Runs in the type of its weights on their device.
 class Transformer : public LanguageModel {
  public:
-  struct Layer {
-    at::Tensor attention_norm, mlp_norm;  // [E]; before or behind, as ModelConfig::norm_after says
-    at::Tensor q_norm, k_norm;            // undefined without ModelConfig::qk_norm
-    Linear q, k, v, o, gate, up, down;
-    int64_t window = 0;  // positions that a query sees, its own included; 0: all
-  };
-
   /// Random weights N(0, initializer_range), biases 0, from a seed.
   static std::unique_ptr<Transformer> initialize(const ModelConfig& config, uint64_t seed,
                                                  const at::TensorOptions& options);
@@ -57,29 +50,24 @@ class Transformer : public LanguageModel {
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
   /// Dropout on or off.
   void set_training(bool training);
-  /// Replaces every linear layer's weight but the head's by a quantised one on the model's device;
-  /// for inference only. Returns the mean relative error of the weights.
-  double quantize(Quantization kind);
+  /// Replaces the weight of every linear layer, and of a head that is not the embeddings, by a
+  /// quantised one on the model's device; for inference only. Calls `packed` with each weight's name
+  /// when it is done. Returns the mean relative error.
+  double quantize(Quantization kind, const std::function<void(const std::string&)>& packed =
+                                         [](const std::string&) {});
   /// Off: the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
 
  private:
-  struct Rotation {
-    at::Tensor cos, sin;  // [B,1,T,D]
-  };
-  Rotation rotation(const at::Tensor& positions_BT, at::ScalarType type) const;
-  at::Tensor norm(const at::Tensor& input, const at::Tensor& weight) const;
-  at::Tensor attention(const Layer& layer, int64_t index, const at::Tensor& input_BTE,
-                       const Rotation& rotation, const at::Tensor& mask, KvCache* cache) const;
   /// `mask`: what ForwardInput gave, or undefined.
   at::Tensor run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                  const at::Tensor& mask, KvCache* cache) const;
 
   ModelConfig config_;
   at::Tensor embedding_;   // [V,E]
-  std::vector<Layer> layers_;
+  std::vector<DecoderLayer> layers_;
   at::Tensor final_norm_;  // [E]
-  at::Tensor head_;        // [V,E]; the same tensor as embedding_ when tied
+  Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "model/checkpoint.h"
 #include "model/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
@@ -50,11 +51,11 @@ class AdapterTest : public testing::Test {
   }
   void expect_refused(const std::vector<std::string>& parts) {
     const auto model = small_model();
-    expect_user_error([&] { load_adapter(*model, folder_.path()); }, parts);
+    expect_user_error([&] { AdapterFolder(folder_.path()).attach(*model); }, parts);
   }
   at::Tensor loaded_logits() {
     const auto model = small_model();
-    load_adapter(*model, folder_.path());
+    AdapterFolder(folder_.path()).attach(*model);
     return probe(*model);
   }
 
@@ -65,7 +66,9 @@ class AdapterTest : public testing::Test {
 TEST_F(AdapterTest, RoundTripKeepsEveryBit) {
   const auto model = small_model();
   ASSERT_FALSE(at::allclose(probe(*model), probe(*adapted_), 0, 1e-2)) << "the adapter must matter";
-  const AdapterConfig config = load_adapter(*model, folder_.path());
+  const AdapterFolder adapter(folder_.path());
+  adapter.attach(*model);
+  const AdapterConfig& config = adapter.config();
   EXPECT_TRUE(at::equal(probe(*model), probe(*adapted_)));
   EXPECT_EQ(config.lora.rank, 3);
   EXPECT_EQ(config.lora.alpha, 7);
@@ -169,7 +172,7 @@ TEST_F(AdapterTest, StoredTypeIsKept) {
   config.dtype = at::kBFloat16;
   save_adapter(*adapted_, config, folder_.path());
   const auto model = small_model();
-  EXPECT_EQ(load_adapter(*model, folder_.path()).dtype, at::kBFloat16);
+  EXPECT_EQ(AdapterFolder(folder_.path()).config().dtype, at::kBFloat16);
   for (const auto& [name, tensor] : named_adapter_weights(*model)) {
     EXPECT_EQ(tensor.scalar_type(), at::kFloat) << "adapters compute in float32";
     EXPECT_TRUE(
@@ -177,13 +180,21 @@ TEST_F(AdapterTest, StoredTypeIsKept) {
   }
 }
 
-TEST_F(AdapterTest, WholeEmbeddingsNeedAMerge) {
-  const fs::path file = folder_ / "adapter_model.safetensors";
+TEST_F(AdapterTest, WholeModulesReplaceTheModels) {
+  TemporaryFolder base;
+  save_model(*small_model(), base.path(), {}, "fp32");
   std::map<std::string, at::Tensor> weights = named_adapter_weights(*adapted_);
-  weights["base_model.model.model.embed_tokens.weight"] = at::ones({64, 32});
-  write_safetensors(file, weights);
-  expect_refused({"model.embed_tokens.weight", "vocabulary was resized", "predgen export"});
+  const at::Tensor table = at::ones({61, 32});
+  weights["base_model.model.model.embed_tokens.weight"] = table;
+  write_safetensors(folder_ / "adapter_model.safetensors", weights);
+  set("modules_to_save", Json::array({"embed_tokens"}));
   EXPECT_EQ(AdapterFolder(folder_.path()).embeddings().size(), 1u);
+  // This model's embeddings are its head too; PEFT says whether both were trained as one.
+  expect_user_error([&] { load_model(base.path(), folder_.path(), {.device = "cpu"}); },
+                    {"modules_to_save", "ensure_weight_tying"});
+  set("ensure_weight_tying", true);
+  const auto model = load_model(base.path(), folder_.path(), {.device = "cpu"});
+  EXPECT_TRUE(at::equal(model->named_weights().at("model.embed_tokens.weight"), table));
 }
 
 TEST_F(AdapterTest, RefusesByName) {
@@ -197,13 +208,15 @@ TEST_F(AdapterTest, RefusesByName) {
   refused("use_dora", true);
   refused("lora_bias", true);
   refused("bias", "all");
-  refused("modules_to_save", Json::array({"lm_head"}));
+  refused("modules_to_save", Json::array({"lm_head"}));  // without its tensor
+  refused("modules_to_save", Json::array({"norm"}));
+  refused("modules_to_save", Json::array({"embed_tokens", "classifier"}));
   refused("rank_pattern", {{"q_proj", 0}});
   refused("rank_pattern", {{"q_proj", 2.5}});
   refused("rank_pattern", {{"q_proj", "4"}});
   refused("rank_pattern", Json::array({"q_proj"}));
   refused("rank_pattern", {{"(", 4}});
-  refused("rank_pattern", {{"(?P<name>q_proj)", 4}});
+  refused("rank_pattern", {{"(?P<name", 4}});
   refused("alpha_pattern", {{"q_proj", nullptr}});
   refused("init_lora_weights", "pissa");
   refused("init_lora_weights", "pissa_niter_16");

@@ -66,6 +66,39 @@ TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
                     {"here says: no tools"});
 }
 
+TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
+  const auto fails = [](const std::string& source, const char* part) {
+    expect_user_error([&] { render(source); }, {"here: ", part});
+  };
+  fails("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested too deep");
+  fails("{% for i in range(9999999999) %}{% endfor %}", "too much text or too many values");
+  fails("{{ 'x' * 9999999999 }}", "too much text or too many values");
+  fails("{% for i in range(2000) %}{% for j in range(2000) %}{% endfor %}{% endfor %}", "too many");
+  fails(
+      "{% set n = namespace(x='ab') %}{% for i in range(50) %}{% set n.x = n.x ~ n.x %}{% endfor "
+      "%}",
+      "too much text");
+  fails("{% set n = namespace(x=[]) %}{% for i in range(200) %}{% set n.x = [n.x] %}{% endfor %}",
+        "nested too deep");
+  fails("{% set x = [] %}{{ x.append([x]) }}", "holds itself");
+  fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
+  fails("{{ 1 is divisibleby(0) }}", "division by zero");
+  EXPECT_EQ(render("{{ range(0, 9223372036854775807, 9223372036854775806)|length }}"), "2");
+}
+
+TEST(JinjaTemplate, LongConversationsAreWithinTheLimits) {
+  Json messages = Json::array();
+  for (int i = 0; i < 1000; ++i) {
+    messages.push_back({{"role", "user"}, {"content", std::string(5000, 'x')}});
+  }
+  const JinjaTemplate chat(
+      "{% for m in messages %}{% if loop.first and messages[0]['role'] == 'system' %}x{% endif %}"
+      "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>' + '\\n' }}"
+      "{% endfor %}",
+      "here");
+  EXPECT_GT(chat.render({{"messages", messages}}, std::tm{}).size(), 5'000'000);
+}
+
 TEST(JinjaTemplate, SeveralThreadsMayRender) {
   const JinjaTemplate shared("{% set x = n %}{% for i in range(n) %}{{ i }}{% endfor %}{{ x }}",
                              "here");

@@ -186,6 +186,32 @@ def check_resized(ids, scratch, tied):
         shutil.rmtree(path)
 
 
+def check_whole_modules(ids, scratch, modules, **tying):
+    """modules_to_save: embeddings or head trained whole beside the LoRA layers."""
+    base, folder, merged = scratch / "base3", scratch / "whole", scratch / "merged"
+    make_model(make_config(tie_word_embeddings=bool(tying))).save_pretrained(base)
+    torch.manual_seed(10)
+    config = LoraConfig(task_type="CAUSAL_LM", init_lora_weights=False, r=2, lora_alpha=4,
+                        target_modules=["q_proj", "down_proj"], modules_to_save=modules, **tying)
+    model = get_peft_model(load_reference(base), config).eval()
+    plain = reference_logits(model, ids)
+    for key, parameter in model.named_parameters():
+        if "modules_to_save" in key:
+            torch.nn.init.normal_(parameter, 0, 0.3)
+    model.save_pretrained(folder)
+    expected = reference_logits(model, ids)
+    name = f"modules_to_save {modules} {tying or ''}"
+    check(difference(plain, expected) > 1000 * TOLERANCE, f"{name}: they matter")
+    found, _ = predgen_logits(base, ids, scratch, folder)
+    check(difference(found, expected) <= TOLERANCE, f"{name}: logits differ by {difference(found, expected):.1e}")
+    predgen("export", "--model", base, "--adapter", folder, "--output", merged, "--dtype", "fp32", "--device",
+            "cpu", *THREADS)
+    again = reference_logits(load_reference(merged), ids)
+    check(difference(again, expected) <= TOLERANCE, f"{name}: merged, logits differ by {difference(again, expected):.1e}")
+    for path in (base, folder, merged):
+        shutil.rmtree(path)
+
+
 def check_exports(base, ids, scratch):
     """Conversions without an adapter, and our shards, as transformers reads them."""
     expected = reference_logits(load_reference(base), ids)
@@ -251,6 +277,9 @@ def main():
         check_order_of_patterns(base, ids, scratch)
         for tied in (True, False):
             check_resized(ids, scratch, tied)
+        for modules in (["lm_head"], ["embed_tokens"], ["embed_tokens", "lm_head"]):
+            check_whole_modules(ids, scratch, modules)
+        check_whole_modules(ids, scratch, ["embed_tokens"], ensure_weight_tying=True)
         check_exports(base, ids, scratch)
 
 

@@ -65,6 +65,38 @@ TEST_P(QuantizedWeights, TheEstimateIsWhatIsKept) {
   EXPECT_LT(kept, linears * (GetParam() == Quantization::kInt8 ? 0.6 : 0.4));
 }
 
+TEST_P(QuantizedWeights, LargeMatricesArePackedInPieces) {
+  const at::Tensor weight = random({9008, 1024}, 4), input = random({2, 1024}, 5).to(at::kBFloat16);
+  const at::Tensor whole = QuantizedWeight(weight, GetParam(), at::kCPU, "w")(input);
+  std::vector<at::Tensor> parts;
+  for (const auto& [begin, end] : {std::pair{0, 2048}, {2048, 8192}, {8192, 9008}}) {
+    const at::Tensor rows = weight.narrow(0, begin, end - begin);
+    parts.push_back(QuantizedWeight(rows, GetParam(), at::kCPU, "w")(input));
+  }
+  EXPECT_TRUE(at::equal(whole, at::cat(parts, -1)));
+}
+
+TEST_P(QuantizedWeights, AHeadOfItsOwnIsPackedIntoEightBits) {
+  ModelConfig config = small_config();  // of 61 tokens, which could not be packed into 4
+  config.tie_word_embeddings = false;
+  config.hidden_size = 64;
+  config.intermediate_size = 128;
+  const auto full = Transformer::initialize(config, 1, at::kBFloat16);
+  const auto quantized = Transformer::initialize(config, 1, at::kBFloat16);
+  std::vector<std::string> packed;
+  quantized->quantize(GetParam(), [&](const std::string& name) { packed.push_back(name); });
+  EXPECT_EQ(packed.size(), quantized->linears().size() + 1);
+  EXPECT_EQ(packed.back(), "lm_head.weight");
+  const at::NoGradGuard no_grad;
+  const at::Tensor hidden = random({1, 3, 64}, 2).to(at::kBFloat16);
+  const double error = relative(quantized->logits(hidden), full->logits(hidden));
+  EXPECT_GT(error, 1e-4);
+  EXPECT_LT(error, 0.015);
+  ModelConfig tied = config;
+  tied.tie_word_embeddings = true;
+  EXPECT_EQ(weight_bytes(config, GetParam()) - weight_bytes(tied, GetParam()), 61 * 64 + 2 * 61);
+}
+
 TEST_P(QuantizedWeights, AModelStaysClose) {
   ModelConfig config = small_config();
   config.initializer_range = 0.1;  // large weights would amplify every difference
@@ -90,7 +122,9 @@ TEST(QuantizedWeight, OffsetsServeAMatrixThatIsNotCentred) {
 
 TEST(QuantizedWeight, RefusesWhatCannotBePacked) {
   expect_user_error(
-      [] { QuantizedWeight(at::ones({32, 40}), Quantization::kInt4, at::kCPU, "model.q_proj"); },
+      [] {
+        QuantizedWeight(at::ones({32, 40}), Quantization::kInt4, at::kCPU, "model.q_proj");
+      },
       {"model.q_proj", "32 x 40", "int8"});
   expect_user_error([] { parse_quantization("int3"); }, {"int3", "none, int8 or int4"});
 }

@@ -1,8 +1,11 @@
-// Reads files of the reference libraries and writes them again, for the Python parity tests.
+// Reads files of the reference libraries and writes them again, for the Python parity tests; or
+// only loads a model, for the test of the memory that this takes.
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
+#include <string>
 
 #include "model/adapter.h"
 #include "model/checkpoint.h"
@@ -24,7 +27,9 @@ void rewrite_file(const char* from, const char* to) {
 
 void rewrite_adapter(const char* base, const char* from, const char* to) {
   const auto model = load_model(base, {}, kCpu);
-  save_adapter(*model, load_adapter(*model, from), to);
+  const AdapterFolder adapter(from);
+  adapter.attach(*model);
+  save_adapter(*model, adapter.config(), to);
 }
 
 void shard_model(const char* from, const char* to, const char* max_bytes) {
@@ -33,6 +38,25 @@ void shard_model(const char* from, const char* to, const char* max_bytes) {
   const auto weights = model->named_weights();
   write_sharded_weights(to, {weights.begin(), weights.end()}, at::kFloat,
                         std::strtoull(max_bytes, nullptr, 10));
+}
+
+/// Prints the line of /proc/self/status with the peak of memory.
+void print_peak() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM")) std::printf("%s\n", line.c_str());
+  }
+}
+
+/// Looks at every weight too, so that mapped ones are read.
+void load_only(const char* from, const char* dtype, const char* quantization) {
+  const auto model = load_model(
+      from, {},
+      {.device = "cpu", .dtype = dtype, .quantization = parse_quantization(quantization)});
+  if (std::string(quantization) == "none") {
+    for (const auto& [name, tensor] : model->named_weights()) tensor.max();
+  }
+  print_peak();
 }
 
 }  // namespace
@@ -46,9 +70,12 @@ int main(int argc, char** argv) {
       rewrite_adapter(argv[2], argv[3], argv[4]);
     } else if (verb == "shard" && argc == 5) {
       shard_model(argv[2], argv[3], argv[4]);
+    } else if (verb == "load" && argc == 5) {
+      load_only(argv[2], argv[3], argv[4]);
     } else {
       std::fprintf(stderr,
-                   "rewrite_weights file FROM TO | adapter BASE FROM TO | shard FROM TO BYTES\n");
+                   "rewrite_weights file FROM TO | adapter BASE FROM TO | shard FROM TO BYTES | "
+                   "load FROM DTYPE QUANTIZATION\n");
       return 2;
     }
   } catch (const std::exception& error) {

@@ -1,0 +1,32 @@
+#include "model/attention_masks.h"
+
+namespace predgen {
+
+AttentionMasks::AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT,
+                               int64_t num_new, int64_t past, at::Device device)
+    : given_(given),
+      positions_BT_(positions_BT),
+      num_new_(num_new),
+      past_(past),
+      options_(at::TensorOptions(at::kBool).device(device)) {}
+
+const at::Tensor& AttentionMasks::operator()(int64_t window) {
+  const bool slides = window > 0 && past_ + num_new_ > window;
+  const auto [place, is_new] = masks_.try_emplace(slides ? window : 0);
+  if (is_new) place->second = make(slides ? window : 0);
+  return place->second;
+}
+
+at::Tensor AttentionMasks::make(int64_t window) const {
+  const bool plain = num_new_ == 1 || past_ == 0;
+  if (window == 0 && (given_.defined() || plain)) return given_;
+  if (positions_BT_.defined()) {
+    const at::Tensor distance_BTT = positions_BT_.unsqueeze(2) - positions_BT_.unsqueeze(1);
+    return given_ & (distance_BTT < window).unsqueeze(1);
+  }
+  at::Tensor seen_TS = at::ones({num_new_, past_ + num_new_}, options_).tril(past_);
+  if (window > 0) seen_TS = seen_TS.triu(past_ + 1 - window);
+  return given_.defined() ? given_ & seen_TS : seen_TS;
+}
+
+}  // namespace predgen

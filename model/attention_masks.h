@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <map>
+
+namespace predgen {
+
+// Shapes: B rows, T new tokens, S cached plus new.
+
+/// Which keys each query sees, by window; made once for all layers of a pass. Query i of T, behind
+/// `past` cached positions, sees keys 0..past+i. is_causal of scaled_dot_product_attention aligns
+/// top-left, which is wrong for T < S.
+class AttentionMasks {
+ public:
+  /// `given`: bool, or undefined. `positions_BT`: of the keys, where they are not their places in
+  /// the row; else undefined.
+  AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT, int64_t num_new,
+                 int64_t past, at::Device device);
+
+  /// Undefined if is_causal, or nothing at all for a single query, says the same.
+  const at::Tensor& operator()(int64_t window);
+
+ private:
+  at::Tensor make(int64_t window) const;
+
+  const at::Tensor given_, positions_BT_;
+  const int64_t num_new_, past_;
+  const at::TensorOptions options_;
+  std::map<int64_t, at::Tensor> masks_;
+};
+
+}  // namespace predgen

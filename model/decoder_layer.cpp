@@ -1,0 +1,124 @@
+#include "model/decoder_layer.h"
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+std::string layer_name(int64_t index, const char* part) {
+  return fmt::format("model.layers.{}.{}", index, part);
+}
+const char* attention_norm_name(const ModelConfig& config) {
+  return config.norm_after ? "post_attention_layernorm.weight" : "input_layernorm.weight";
+}
+const char* mlp_norm_name(const ModelConfig& config) {
+  return config.norm_after ? "post_feedforward_layernorm.weight"
+                           : "post_attention_layernorm.weight";
+}
+
+/// Rotates pairs (x[i], x[i + D/2]), the layout of Hugging Face checkpoints.
+at::Tensor rotate(const at::Tensor& x_BHTD, const Rotation& rotation) {
+  const auto halves = x_BHTD.chunk(2, -1);
+  return x_BHTD * rotation.cos + at::cat({-halves[1], halves[0]}, -1) * rotation.sin;
+}
+
+}  // namespace
+
+Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
+                   const at::Tensor& positions_BT, at::ScalarType type) {
+  const at::Tensor angles =
+      (positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies).repeat({1, 1, 2});
+  const auto scaled = [&](const at::Tensor& wave) {
+    const double factor = rope.attention_factor;
+    return (factor == 1.0 ? wave : wave * factor).unsqueeze(1).to(type);
+  };
+  cos = scaled(angles.cos());
+  sin = scaled(angles.sin());
+}
+
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight) {
+  const at::Tensor wide = input.to(at::kFloat);
+  const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
+  if (config.norm_scales_wide) return (wide * scale * weight).to(input.scalar_type());
+  return (wide * scale).to(input.scalar_type()) * weight;
+}
+
+DecoderLayer::DecoderLayer(const ModelConfig& config, int64_t place, const WeightByName& weight)
+    : index(place) {
+  const auto take = [&](const char* part) { return weight(layer_name(index, part)); };
+  const auto take_linear = [&](const char* module) {
+    Linear linear;
+    linear.name = layer_name(index, module);
+    linear.weight = weight(linear.name + ".weight");
+    linear.bias = weight(linear.name + ".bias");
+    return linear;
+  };
+  attention_norm = take(attention_norm_name(config));
+  q = take_linear("self_attn.q_proj");
+  k = take_linear("self_attn.k_proj");
+  v = take_linear("self_attn.v_proj");
+  o = take_linear("self_attn.o_proj");
+  q_norm = take("self_attn.q_norm.weight");
+  k_norm = take("self_attn.k_norm.weight");
+  mlp_norm = take(mlp_norm_name(config));
+  gate = take_linear("mlp.gate_proj");
+  up = take_linear("mlp.up_proj");
+  down = take_linear("mlp.down_proj");
+  if (!config.windows.empty()) window = config.windows[static_cast<size_t>(index)];
+}
+
+std::map<std::string, at::Tensor> DecoderLayer::norms(const ModelConfig& config) const {
+  std::map<std::string, at::Tensor> norms;
+  const auto add = [&](const char* part, const at::Tensor& tensor) {
+    if (tensor.defined()) norms[layer_name(index, part)] = tensor;
+  };
+  add(attention_norm_name(config), attention_norm);
+  add(mlp_norm_name(config), mlp_norm);
+  add("self_attn.q_norm.weight", q_norm);
+  add("self_attn.k_norm.weight", k_norm);
+  return norms;
+}
+
+at::Tensor DecoderLayer::attention(const ModelConfig& config, const at::Tensor& input_BTE,
+                                   const Rotation& rotation, const at::Tensor& mask,
+                                   KvCache* cache) const {
+  const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim;
+  const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
+    at::Tensor x = linear(input_BTE);
+    if (config.qk_norm == QkNorm::kWidth && norm_weight.defined()) {
+      x = rms_norm(config, x, norm_weight);
+    }
+    x = x.view({B, T, count, D});
+    if (config.qk_norm == QkNorm::kHead && norm_weight.defined()) {
+      x = rms_norm(config, x, norm_weight);
+    }
+    return x.transpose(1, 2);
+  };
+  const at::Tensor queries = project(q, q_norm, config.num_heads);
+  at::Tensor keys = rotate(project(k, k_norm, config.num_kv_heads), rotation);
+  at::Tensor values = project(v, {}, config.num_kv_heads);
+  if (cache) std::tie(keys, values) = cache->append(index, keys, values);
+  const at::Tensor attended = at::scaled_dot_product_attention(
+      rotate(queries, rotation), keys, values,
+      mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
+      /*is_causal=*/!mask.defined() && T > 1, std::nullopt,
+      /*enable_gqa=*/config.num_kv_heads != config.num_heads);
+  return o(attended.transpose(1, 2).reshape({B, T, config.num_heads * D}));
+}
+
+at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
+                                    const Rotation& rotation, const at::Tensor& mask,
+                                    KvCache* cache) const {
+  const bool before = !config.norm_after;
+  const auto normed_if = [&](bool wanted, const at::Tensor& input, const at::Tensor& weight) {
+    return wanted ? rms_norm(config, input, weight) : input;
+  };
+  const at::Tensor attended =
+      attention(config, normed_if(before, hidden_BTE, attention_norm), rotation, mask, cache);
+  const at::Tensor hidden = hidden_BTE + normed_if(!before, attended, attention_norm);
+  const at::Tensor input = normed_if(before, hidden, mlp_norm);
+  const at::Tensor output = down(at::silu(gate(input)) * up(input));
+  return hidden + normed_if(!before, output, mlp_norm);
+}
+
+}  // namespace predgen

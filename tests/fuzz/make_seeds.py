@@ -1,0 +1,210 @@
+"""Writes the seeds that are made by hand: one folder for each target of targets.cpp. Files named
+bad_* must be refused. What fuzzing finds is added beside them under a name that says what it was.
+
+usage: make_seeds.py FOLDER      (tests/fuzz/seeds)
+"""
+import json
+import pathlib
+import struct
+import sys
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def write(target, name, contents):
+    if isinstance(contents, dict | list):
+        contents = json.dumps(contents, ensure_ascii=False)
+    if isinstance(contents, str):
+        contents = contents.encode()
+    (folder / target).mkdir(parents=True, exist_ok=True)
+    (folder / target / name).write_bytes(contents)
+
+
+def container(header, data=b""):
+    text = json.dumps(header).encode() if isinstance(header, dict) else header
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def tensor(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+# safetensors
+every_type = {"__metadata__": {"format": "pt"}}
+offset = 0
+for dtype, size in [("I64", 8), ("F64", 8), ("F32", 4), ("I32", 4), ("BF16", 2), ("F16", 2), ("I16", 2), ("I8", 1),
+                    ("U8", 1), ("BOOL", 1)]:
+    every_type[dtype.lower()] = tensor(dtype, [2, 1], offset, offset + 2 * size)
+    offset += 2 * size
+write("safetensors", "every_type", container(every_type, bytes(offset)))
+write("safetensors", "scalar_and_empty", container({"a": tensor("F32", [], 0, 4), "b": tensor("F32", [0, 3], 4, 4)}, bytes(4)))
+write("safetensors", "nothing", container({}))
+write("safetensors", "bad_hole", container({"a": tensor("F32", [1], 4, 8)}, bytes(8)))
+write("safetensors", "bad_overflow", container({"a": tensor("F64", [2**61, 2**61], 0, 8)}, bytes(8)))
+write("safetensors", "bad_length", struct.pack("<Q", 2**63) + b"{}")
+write("safetensors", "bad_twice", container(b'{"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},'
+                                            b'"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}}', b"x"))
+write("safetensors", "bad_deep", container(b'{"a":' + b"[" * 4000 + b"]" * 4000 + b"}"))
+write("safetensors", "bad_empty_and_huge", container({"a": tensor("F32", [2**62, 0, 2**62], 0, 0)}))
+
+# model.safetensors.index.json, beside a.safetensors (x, y) and b.safetensors (z)
+whole = {"x": "a.safetensors", "y": "a.safetensors", "z": "b.safetensors"}
+write("safetensors_index", "two_shards", {"metadata": {"total_size": 15}, "weight_map": whole})
+write("safetensors_index", "bad_elsewhere", {"weight_map": whole | {"z": "../b.safetensors"}})
+write("safetensors_index", "bad_unlisted", {"weight_map": {"x": "a.safetensors"}})
+write("safetensors_index", "bad_no_map", {"weight_map": ["a.safetensors"]})
+
+# tokenizer.json
+pieces = {"type": "BPE", "unk_token": "?", "fuse_unk": True, "byte_fallback": False,
+          "merges": [["h", "i"], "▁ hi"], "vocab": {"?": 0, "▁": 1, "h": 2, "i": 3, "hi": 4, "▁hi": 5, "1": 6}}
+spaces = {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+                                           {"type": "ByteFallback"}, {"type": "Fuse"},
+                                           {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}
+added = [{"id": 7, "content": "<s>", "special": True}, {"id": 8, "content": "</s>", "lstrip": True, "rstrip": True},
+         {"id": 9, "content": "hé", "normalized": True, "single_word": True}]
+metaspace = {"added_tokens": added, "normalizer": None, "decoder": spaces, "model": pieces,
+             "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True},
+             "post_processor": {"type": "TemplateProcessing", "single": [
+                 {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                 "special_tokens": {"<s>": {"id": "<s>", "ids": [7], "tokens": ["<s>"]}}}}
+prepend = metaspace | {"pre_tokenizer": None, "post_processor": {"type": "Sequence", "processors": [
+    {"type": "ByteLevel"}, {"type": "RobertaProcessing", "cls": ["<s>", 7], "sep": ["</s>", 8]}]}, "normalizer": {
+    "type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "NFKC"}, {"type": "NFD"},
+                                        {"type": "Replace", "pattern": {"Regex": " +"}, "content": "▁"}]}}
+printable = [byte for byte in range(256) if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174]
+letters = {byte: chr(byte) for byte in printable}
+letters |= {byte: chr(256 + place) for place, byte in enumerate(b for b in range(256) if b not in letters)}
+byte_level = {"added_tokens": [{"id": 258, "content": "<|im_end|>", "special": True}],
+              "normalizer": {"type": "NFC"}, "decoder": {"type": "ByteLevel"},
+              "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+                  {"type": "Digits", "individual_digits": True},
+                  {"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|\\p{N}{1,3}| ?[^\\s\\p{L}]+|\\p{L}+|\\s+(?!\\S)|\\s+"},
+                   "behavior": "Isolated", "invert": False},
+                  {"type": "Split", "pattern": {"String": "a"}, "behavior": "MergedWithNext", "invert": True},
+                  {"type": "ByteLevel", "add_prefix_space": True, "use_regex": True}]},
+              "model": {"type": "BPE", "ignore_merges": True, "merges": [["h", "i"], ["Ġ", "hi"]],
+                        "vocab": {letters[byte]: byte for byte in range(256)} | {"hi": 256, "Ġhi": 257}}}
+write("tokenizer_json", "metaspace", metaspace)
+write("tokenizer_json", "prepend", prepend)
+write("tokenizer_json", "byte_level", byte_level)
+
+
+def change(base, **fields):
+    return json.loads(json.dumps(base)) | fields
+
+
+def split(pattern):
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+
+
+write("tokenizer_json", "bad_huge_id", change(metaspace, added_tokens=[{"id": 2**31 - 1, "content": "<s>"}]))
+write("tokenizer_json", "bad_deep_normalizer", json.dumps(metaspace | {"normalizer": None}).replace(
+    '"normalizer": null', '"normalizer": ' + '{"type":"Sequence","normalizers":[' * 2000 + "]}" * 2000))
+write("tokenizer_json", "bad_costly_pattern", change(metaspace, pre_tokenizer=split("(((a+)+)+)+[^a ]")))
+write("tokenizer_json", "bad_half_characters", change(metaspace, pre_tokenizer=split("\\C")))
+write("tokenizer_json", "bad_pattern", change(metaspace, pre_tokenizer=split("(" * 300)))
+write("tokenizer_json", "bad_merge", change(metaspace, model=pieces | {"merges": [["h", "x"]]}))
+write("tokenizer_json", "bad_model", {"model": {"type": "Unigram", "vocab": []}})
+
+# tokenizer_config.json, beside a small tokenizer.json
+chat = "{% for m in messages %}{{ '<s>' + m['role'] + ': ' + m['content'] + '</s>' }}{% endfor %}{% if add_generation_prompt %}{{ '<s>assistant: ' }}{% endif %}"
+write("tokenizer_config", "chat", {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": chat,
+                                   "additional_special_tokens": ["▁hi"], "add_bos_token": True})
+write("tokenizer_config", "named_template", {"chat_template": [{"name": "tool", "template": "x"}, {"name": "default", "template": chat}],
+                                             "added_tokens_decoder": {"6": {"content": "<s>", "special": True}}})
+write("tokenizer_config", "bad_id", {"added_tokens_decoder": {"six": {"content": "x"}}})
+write("tokenizer_config", "bad_template", {"chat_template": "{% for %}"})
+write("tokenizer_config", "bad_token", {"chat_template": chat, "eos_token": 7})
+
+# tokenizer.model: protobuf by hand
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def part(number, contents):
+    return varint(number << 3 | 2) + varint(len(contents)) + contents
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def sentencepiece(names, model_type=2, normalizer=b""):
+    model = b""
+    for place, (name, kind) in enumerate(names):
+        model += part(1, part(1, name.encode()) + varint(2 << 3 | 5) + struct.pack("<f", -place) + number(3, kind))
+    normalizer = part(1, b"identity") + number(3, 1) + number(4, 0) + number(5, 1) + normalizer
+    return model + part(2, number(3, model_type) + number(35, len(names) > 256)) + part(3, normalizer)
+
+
+names = [("<unk>", 2), ("<s>", 3), ("</s>", 3), ("▁hi", 1), ("hi", 1), ("▁", 1), ("h", 1), ("i", 1)]
+every_byte = [(f"<0x{byte:02X}>", 6) for byte in range(256)]
+write("tokenizer_model", "bpe", sentencepiece(names))
+write("tokenizer_model", "bpe_bytes", sentencepiece(names[:3] + every_byte + names[3:]))
+write("tokenizer_model", "unigram", sentencepiece(names, model_type=1))
+write("tokenizer_model", "bad_truncated", sentencepiece(names)[:40])
+write("tokenizer_model", "bad_text", "not a model")
+write("tokenizer_model", "bad_charsmap", sentencepiece(names, normalizer=part(2, struct.pack("<I", 8) + b"\xff" * 9)))
+
+# config.json
+sizes = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
+         "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"}
+llama = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "rope_theta": 1e4} | sizes
+write("config", "llama3", llama | {"attention_bias": True, "rope_scaling": {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 32}})
+write("config", "yarn", llama | {"rope_scaling": {"type": "yarn", "factor": 4.0, "beta_fast": 32, "beta_slow": 1}})
+write("config", "linear", llama | {"rope_parameters": {"rope_type": "linear", "rope_theta": 5e5, "factor": 2.0}})
+write("config", "qwen2", sizes | {"architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True, "sliding_window": 8,
+                                  "max_window_layers": 2, "tie_word_embeddings": True})
+write("config", "qwen3", sizes | {"model_type": "qwen3", "head_dim": 8, "layer_types": ["full_attention"] * 3})
+write("config", "mistral", sizes | {"model_type": "mistral", "sliding_window": None, "head_dim": 6})
+write("config", "olmo2", sizes | {"model_type": "olmo2"})
+write("config", "bad_many_layers", llama | {"num_hidden_layers": 2**30})
+write("config", "bad_sizes", llama | {"vocab_size": 2**30, "hidden_size": 2**30, "intermediate_size": 2**30})
+write("config", "bad_stretch", llama | {"rope_scaling": {"type": "linear", "factor": 1e300}})
+write("config", "bad_head_dim", llama | {"head_dim": 2**30})
+write("config", "bad_list", [])
+write("config", "bad_deep", '{"architectures":' * 3000 + "1" + "}" * 3000)
+
+# adapter_config.json
+adapter = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "target_modules": ["q_proj", "down_proj"],
+           "bias": "none", "use_rslora": True}
+write("adapter_config", "list", adapter | {"rank_pattern": {"^model.layers.0.*q_proj": 4}, "alpha_pattern": {"down_proj": 32}})
+write("adapter_config", "regex", adapter | {"target_modules": r".*\.(q|k)_proj", "exclude_modules": ["layers.0.self_attn.q_proj"]})
+write("adapter_config", "all_linear", adapter | {"target_modules": "all-linear"})
+write("adapter_config", "layers", adapter | {"layers_to_transform": [0, 11], "layers_pattern": "layers"})
+write("adapter_config", "bad_dora", adapter | {"use_dora": True})
+write("adapter_config", "bad_rank", adapter | {"rank_pattern": {"q_proj": 1e300}})
+write("adapter_config", "bad_costly_pattern", adapter | {"target_modules": "((([a-z0-9._]+)+)+)+[!?]"})
+write("adapter_config", "bad_nested_pattern", adapter | {"target_modules": "(" * 20000 + ")" * 20000})
+
+# chat templates
+system = "{% if messages[0]['role'] == 'system' %}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}"
+write("chat_template", "chatml", "{% for m in messages %}{{ '<s>' + m.role + '\\n' + m.content + '</s>\\n' }}{% endfor %}"
+                                 "{% if add_generation_prompt %}{{ '<s>assistant\\n' }}{% endif %}")
+write("chat_template", "trimmed", system + "{%- for m in rest -%}{%- if loop.last or not m.content %}{{ m.content | trim }}</s>"
+                                  "{%- else %} [{{ loop.index0 }}] {{ m['content'].strip() }}</s>{% endif -%}{%- endfor -%}")
+write("chat_template", "functions", "{% macro turn(role, text='') %}<s>{{ role|upper }}: {{ text|default('none', true) }}</s>{% endmacro %}"
+                                    "{% set ns = namespace(count=0) %}{% for m in messages %}{% set ns.count = ns.count + 1 %}"
+                                    "{{ turn(m.role, text=m['content'][:20] ~ ns.count) }}{% endfor %}"
+                                    "{{ messages|selectattr('role', 'equalto', 'user')|map(attribute='content')|join(', ')|tojson(indent=2) }}"
+                                    "{{ strftime_now('%Y') if 3 is divisibleby 3 else 7 % 2 }}{{ range(3)|list|sort(reverse=true)|length }}")
+write("chat_template", "bad_syntax", "{% for m in messages %}")
+write("chat_template", "bad_raised", "{{ raise_exception('no roles here') }}")
+write("chat_template", "bad_endless_macro", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")
+write("chat_template", "bad_huge_range", "{% for i in range(9999999999) %}x{% endfor %}")
+write("chat_template", "bad_huge_repetition", "{{ 'x' * 99999999999 }}")
+write("chat_template", "bad_doubling", "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}")
+write("chat_template", "bad_nesting", "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}")
+write("chat_template", "bad_long_sum", "{{ " + "1+" * 8000 + "1 }}")
+write("chat_template", "bad_division", "{{ 1 is divisibleby(0) }}")
+write("chat_template", "bad_quadratic_time", "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}")
+write("chat_template", "bad_marks", "{% for m in messages %}{{ m.content | replace('2', 'x') }}{% endfor %}")
+write("chat_template", "bad_self", "{% set x = [1] %}{{ x.append(x) }}{{ x }}")
