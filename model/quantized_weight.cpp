@@ -36,17 +36,29 @@ Grouped group_values(const at::Tensor& groups, Centre centre) {
   return result;
 }
 
-/// Calls `visit` for the rows of a matrix in float32 on `device`, a few million values at a time:
+/// Calls `visit` for rows from `begin` on in float32 on `device`, about a million values at a time:
 /// beside the matrix little memory is needed. The kernels pack rows by 64.
 void for_each_rows(const at::Tensor& weight, at::Device device,
-                   const std::function<void(const at::Tensor& wide)>& visit) {
-  constexpr int64_t kValues = int64_t{1} << 22, kPacked = 64;
+                   const std::function<void(int64_t begin, const at::Tensor& wide)>& visit) {
+  constexpr int64_t kValues = int64_t{1} << 20, kPacked = 64;
   const int64_t num_rows = weight.size(0);
   const int64_t step = std::max<int64_t>(1, kValues / weight.size(1) / kPacked) * kPacked;
   for (int64_t begin = 0; begin < num_rows; begin += step) {
     const int64_t count = std::min(step, num_rows - begin);
-    visit(weight.detach().narrow(0, begin, count).to(device, at::kFloat));
+    visit(begin, weight.detach().narrow(0, begin, count).to(device, at::kFloat));
   }
+}
+
+/// Puts what was made of `num_rows` rows from `begin` on into `whole`, which is for `out` rows. Its
+/// first dimension counts rows, or the groups of rows that a kernel wants together.
+void put(at::Tensor& whole, const at::Tensor& part, int64_t begin, int64_t num_rows, int64_t out) {
+  const int64_t rows_each = num_rows / part.size(0);
+  if (!whole.defined()) {
+    std::vector<int64_t> sizes = part.sizes().vec();
+    sizes[0] = out / rows_each;
+    whole = at::empty(sizes, part.options());
+  }
+  whole.narrow(0, begin / rows_each, part.size(0)).copy_(part);
 }
 
 double relative(double squared_error, double squared_norm) {
@@ -93,18 +105,17 @@ QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at
 }
 
 void QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
-  std::vector<at::Tensor> values, scales;
+  const int64_t out = weight.size(0);
   double error = 0.0, norm = 0.0;
-  for_each_rows(weight, device, [&](const at::Tensor& wide) {
-    scales.push_back((wide.abs().amax(1) / 127).clamp_min(1e-8).to(at::kBFloat16));
-    const at::Tensor scale = scales.back().to(at::kFloat).unsqueeze(1);
+  for_each_rows(weight, device, [&](int64_t begin, const at::Tensor& wide) {
+    const at::Tensor scales = (wide.abs().amax(1) / 127).clamp_min(1e-8).to(at::kBFloat16);
+    const at::Tensor scale = scales.to(at::kFloat).unsqueeze(1);
     const at::Tensor rounded = (wide / scale).round().clamp(-127, 127);
-    values.push_back(rounded.to(at::kChar));
+    put(scales_, scales, begin, wide.size(0), out);
+    put(values_, rounded.to(at::kChar), begin, wide.size(0), out);
     error += (rounded * scale - wide).square().sum(at::kDouble).item<double>();
     norm += wide.square().sum(at::kDouble).item<double>();
   });
-  values_ = at::cat(values);
-  scales_ = at::cat(scales);
   relative_error_ = relative(error, norm);
 }
 
@@ -122,28 +133,29 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
     return group_values(wide.view({wide.size(0), in / group_, group_}), centre);
   };
   double range_error = 0.0, zero_error = 0.0, norm = 0.0;
-  for_each_rows(weight, device, [&](const at::Tensor& wide) {
+  for_each_rows(weight, device, [&](int64_t, const at::Tensor& wide) {
     range_error += grouped(wide, Centre::kRange).error;
     zero_error += grouped(wide, Centre::kZero).error;
     norm += wide.square().sum(at::kDouble).item<double>();
   });
   const Centre best = zero_error < range_error ? Centre::kZero : Centre::kRange;
   relative_error_ = relative(std::min(zero_error, range_error), norm);
-  std::vector<at::Tensor> values, scales;
-  for_each_rows(weight, device, [&](const at::Tensor& wide) {
+  at::Tensor scales;  // [out,in/group,2]
+  for_each_rows(weight, device, [&](int64_t begin, const at::Tensor& wide) {
     const Grouped rows = grouped(wide, best);
-    scales.push_back(at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16));
+    const at::Tensor pairs = at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16);
+    put(scales, pairs, begin, wide.size(0), out);
     const at::Tensor q = rows.q.view({wide.size(0), in}).to(at::kInt);
+    at::Tensor packed;
     if (wide.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      values.push_back(
-          at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(), 8));
+      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(), 8);
     } else {
-      values.push_back(at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1));
+      packed = at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1);
     }
+    put(values_, packed, begin, wide.size(0), out);
   });
-  values_ = at::cat(values);
-  scales_ = at::cat(scales).transpose(0, 1).contiguous();
+  scales_ = scales.transpose(0, 1).contiguous();
 }
 
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {

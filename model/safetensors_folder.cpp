@@ -31,7 +31,8 @@ SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : folder_(folder) {
       throw UserError("{}: tensor {}: {} is not a file name", index.string(), name, value.dump());
     }
     if (!file_index.contains(file)) {
-      if (!fs::exists(folder / file)) {
+      std::error_code unusable;  // a name that is too long, for example
+      if (!fs::exists(folder / file, unusable)) {
         throw UserError("{}: tensor {} is in {}, which is missing", index.string(), name, file);
       }
       file_index[file] = files_.size();

@@ -20,8 +20,15 @@ bool flag(const Json& config, const char* key, bool otherwise, const std::string
 
 void load(sentencepiece::SentencePieceProcessor& processor, const std::string& model,
           const std::string& where) {
-  const auto status = processor.LoadFromSerializedProto(model);
-  if (!status.ok()) throw UserError("{}: not a sentencepiece model: {}", where, status.ToString());
+  std::string problem;
+  try {
+    const auto status = processor.LoadFromSerializedProto(model);
+    if (status.ok()) return;
+    problem = status.ToString();
+  } catch (const std::exception& error) {  // of the trie that holds the pieces
+    problem = error.what();
+  }
+  throw UserError("{}: not a sentencepiece model: {}", where, problem);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "model/logit_check.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +38,10 @@ class LogitCheck : public testing::TestWithParam<ModelConfig (*)()> {
     LoraConfig lora;
     lora.rank = 3;
     attach_lora(*model, lora, 5);
-    for (const auto& [name, tensor] : named_adapter_weights(*model)) tensor.uniform_(-0.3, 0.3);
+    at::Generator generator = at::detail::createCPUGenerator(3);
+    for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+      tensor.uniform_(-0.3, 0.3, generator);
+    }
     save_adapter(*model, lora, adapter_.path());
   }
 
@@ -73,7 +77,7 @@ class LogitCheck : public testing::TestWithParam<ModelConfig (*)()> {
 
 TEST_P(LogitCheck, LayerByLayerEqualsWholeModels) {
   const MergedWeights merged(base_.path(), adapter_.path());
-  for (const double factor : {1.0, 1.5}) {
+  for (const double factor : {1.0, -1.0}) {
     write(merged, factor);
     int num_pauses = 0;
     const LogitDifference found =
@@ -85,8 +89,8 @@ TEST_P(LogitCheck, LayerByLayerEqualsWholeModels) {
     EXPECT_EQ(found.num_positions, 256);
     EXPECT_EQ(found.num_same_top, wanted.num_same_top);
     EXPECT_GE(num_pauses, 4);
-    if (factor > 1.0) {
-      EXPECT_GT(found.max, 0.2) << "a wrong weight must be seen";
+    if (factor < 0) {
+      EXPECT_GT(found.max, 0.5) << "a wrong weight must be seen";
       EXPECT_LT(found.num_same_top, 256);
     } else {
       EXPECT_GT(found.num_same_top, 230);

@@ -192,7 +192,7 @@ def check_whole_modules(ids, scratch, modules, **tying):
     make_model(make_config(tie_word_embeddings=bool(tying))).save_pretrained(base)
     torch.manual_seed(10)
     config = LoraConfig(task_type="CAUSAL_LM", init_lora_weights=False, r=2, lora_alpha=4,
-                        target_modules=["q_proj", "down_proj"], modules_to_save=modules, **tying)
+                        target_modules=["q_proj", "down_proj"], modules_to_save=list(modules), **tying)
     model = get_peft_model(load_reference(base), config).eval()
     plain = reference_logits(model, ids)
     for key, parameter in model.named_parameters():
