@@ -92,7 +92,7 @@ void bench(const BenchOptions& options) {
   }
   const auto line = [&](const char* title, const char* name, double scale, const char* unit) {
     const Json& summary = report.at(name);
-    std::printf("%-18s %9.2f %9.2f %9.2f  %s\n", title, summary.at("mean").get<double>() * scale,
+    std::printf("%-18s %9.3g %9.3g %9.3g  %s\n", title, summary.at("mean").get<double>() * scale,
                 summary.at("p50").get<double>() * scale, summary.at("p90").get<double>() * scale,
                 unit);
   };
