@@ -24,18 +24,8 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-at::Device choose_device(const std::string& name) {
-  if (name == "auto") return at::Device(at::hasCUDA() ? at::kCUDA : at::kCPU);
-  if (name != "cpu" && name != "cuda" && !name.starts_with("cuda:")) {
-    throw UserError("device \"{}\" must be auto, cpu, cuda or cuda:N", name);
-  }
-  if (name != "cpu" && !at::hasCUDA())
-    throw UserError("device {}: there is no CUDA GPU here", name);
-  return at::Device(name);
-}
-
 std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
-  const at::Device device = choose_device(config.device);
+  const at::Device device = parse_device(config.device);
   const at::TensorOptions options = at::TensorOptions(at::kFloat).device(device);
   if (!config.initialize.empty()) {
     const std::string where = config.initialize.string();

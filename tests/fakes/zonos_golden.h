@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
 #include "model/safetensors.h"
 #include "model/zonos/zonos_model.h"
+#include "tests/fakes/golden_dac.h"
 
 namespace predgen {
 
@@ -15,9 +15,10 @@ namespace predgen {
 class ZonosGolden : public testing::Test {
  protected:
   void SetUp() override {
-    const char* shared = std::getenv("PREDGEN_SHARED");
-    if (!shared) GTEST_SKIP() << "set PREDGEN_SHARED for the outputs of the official Zonos code";
-    folder_ = std::filesystem::path(shared) / "zonos_reference" / "golden";
+    folder_ = zonos_golden_folder();
+    if (folder_.empty()) {
+      GTEST_SKIP() << "set PREDGEN_SHARED for the outputs of the official Zonos code";
+    }
     cases_ = std::make_unique<SafetensorsFile>(folder_ / "cases.safetensors");
     model_ = load({.device = "cpu", .dtype = "fp32"});
   }

@@ -97,6 +97,22 @@ class Training : public testing::Test {
     return "";
   }
 
+  /// Of rank 2, on a base that was trained for a step.
+  TrainConfig lora_config(const char* output) {
+    TrainConfig base = config("base");
+    base.max_steps = 1;
+    run(base);
+    TrainConfig lora = config(output);
+    lora.initialize.clear();
+    lora.model = folder_ / "base" / "final";
+    lora.mode = TrainMode::kLora;
+    lora.lora.rank = 2;
+    return lora;
+  }
+  std::string adapter(const char* output) const {
+    return read_file(folder_ / output / "final" / "adapter_model.safetensors");
+  }
+
   const TemporaryFolder folder_;
 };
 
@@ -118,14 +134,7 @@ TEST_F(Training, ResumesBitForBit) {
 }
 
 TEST_F(Training, ResumesAnAdapterWithDropoutBitForBit) {
-  TrainConfig base = config("base");
-  base.max_steps = 1;
-  run(base);
-  TrainConfig lora = config("whole");
-  lora.initialize.clear();
-  lora.model = folder_ / "base" / "final";
-  lora.mode = TrainMode::kLora;
-  lora.lora.rank = 2;
+  TrainConfig lora = lora_config("whole");
   lora.lora.dropout = 0.3;
   lora.compute = Compute::kBFloat16;
   run(lora);
@@ -134,30 +143,17 @@ TEST_F(Training, ResumesAnAdapterWithDropoutBitForBit) {
   EXPECT_THROW(run(lora), Interrupted);
   lora.stop_at_step = 0;
   run(lora, (folder_ / "parts" / "step-00000002").string());  // not the newest
-  const auto adapter = [&](const char* output) {
-    return read_file(folder_ / output / "final" / "adapter_model.safetensors");
-  };
   EXPECT_EQ(adapter("parts"), adapter("whole"));
   EXPECT_EQ(losses("parts"), losses("whole"));
 }
 
 TEST_F(Training, GoesOnFromAnAdapter) {
-  TrainConfig base = config("base");
-  base.max_steps = 1;
-  run(base);
-  TrainConfig lora = config("first");
-  lora.initialize.clear();
-  lora.model = folder_ / "base" / "final";
-  lora.mode = TrainMode::kLora;
-  lora.lora.rank = 2;
+  TrainConfig lora = lora_config("first");
   run(lora);
   lora.start_from = folder_ / "first" / "final";
   lora.output = folder_ / "second";
   lora.learning_rate = 0;
   run(lora);
-  const auto adapter = [&](const char* output) {
-    return read_file(folder_ / output / "final" / "adapter_model.safetensors");
-  };
   EXPECT_EQ(adapter("second"), adapter("first"));
   lora.lora.rank = 3;
   lora.output = folder_ / "third";
