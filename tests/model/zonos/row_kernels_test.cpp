@@ -3,6 +3,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/zonos/zonos_matrix.h"
 
 namespace predgen {
@@ -35,6 +37,31 @@ TEST(RowKernels, MultiplyLikeTheWholeMatrix) {
                          at::linear(x.to(at::kFloat), back)),
                 0.004);
     }
+  }
+}
+
+TEST(RowKernels, OfBytesKeepZerosOutliersAndNaN) {
+  if (!has_row_kernels(random({2, 64}, 1))) GTEST_SKIP() << "a processor without AVX-512 bfloat16";
+  const QuantizedWeight weight(random({40, 128}, 1), Quantization::kInt8, at::kCPU, "w");
+  const auto product = [&](const at::Tensor& x) {
+    return row_product(x, weight.values(), weight.scales());
+  };
+  at::Tensor x = random({2, 128}, 2);
+  const at::Tensor usual = product(x);
+  x.select(0, 1).zero_();
+  EXPECT_TRUE(at::equal(product(x)[0], usual[0]));
+  EXPECT_EQ(product(x)[1].abs().max().item<float>(), 0.0f);
+  // An entry 1,000 times the others takes ten of the sixteen bits.
+  x[1][5] = 1000.0;
+  x[1].narrow(0, 64, 64).copy_(random({64}, 3));
+  const at::Tensor exact =
+      at::linear(x.to(at::kFloat),
+                 weight.values().to(at::kFloat) * weight.scales().to(at::kFloat).unsqueeze(1));
+  EXPECT_LT(relative(product(x)[1], exact[1]), 0.004);
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    x[1][7] = bad;
+    EXPECT_TRUE(at::equal(product(x)[0], usual[0]));
+    EXPECT_TRUE(product(x)[1].isnan().all().item<bool>()) << bad;
   }
 }
 
