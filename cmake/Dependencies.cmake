@@ -56,16 +56,16 @@ else()
     "-Wl,--push-state,--no-as-needed" stdc++ torch torch_cpu c10 "-Wl,--pop-state")
 endif()
 
-# Source of the CUDA graphs: the headers of the runtime come with the wheel, or with the toolkit.
+# Source of the CUDA graphs: the headers of the runtime come with wheels, or with the toolkit.
 set(PREDGEN_GRAPHS none)
 if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
   find_path(cuda_headers cuda_runtime_api.h NO_CACHE NO_DEFAULT_PATH
             PATHS ${PREDGEN_CUDA}/include ${PREDGEN_SITE}/nvidia/cu13/include)
-  if(cuda_headers)
+  if(EXISTS "${cuda_headers}/crt/host_config.h")
     set(PREDGEN_GRAPHS cuda)
   else()
-    message(WARNING "No cuda_runtime_api.h: without CUDA graphs the voice model is slower on a GPU; "
-                    "give -DPREDGEN_CUDA=<toolkit>")
+    message(WARNING "No cuda_runtime_api.h and crt/host_config.h: without CUDA graphs the voice model is "
+                    "slower on a GPU; give -DPREDGEN_CUDA=<toolkit>")
   endif()
 endif()
 
