@@ -94,16 +94,20 @@ at::Tensor DecoderLayer::attention(const ModelConfig& config, const at::Tensor& 
     }
     return x.transpose(1, 2);
   };
-  const at::Tensor queries = project(q, q_norm, config.num_heads);
+  at::Tensor queries = rotate(project(q, q_norm, config.num_heads), rotation);
   at::Tensor keys = rotate(project(k, k_norm, config.num_kv_heads), rotation);
   at::Tensor values = project(v, {}, config.num_kv_heads);
   if (cache) std::tie(keys, values) = cache->append(index, keys, values);
+  const int64_t H = config.num_heads, G = config.num_kv_heads;
+  // On CUDA, no fused kernel takes a mask and shared heads: to their key head, these are further
+  // queries behind each other. Without a mask, Flash Attention does the sharing.
+  if (mask.defined()) queries = queries.reshape({B, G, H / G * T, D});
   const at::Tensor attended = at::scaled_dot_product_attention(
-      rotate(queries, rotation), keys, values,
+      queries, keys, values,
       mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
       /*is_causal=*/!mask.defined() && T > 1, std::nullopt,
-      /*enable_gqa=*/config.num_kv_heads != config.num_heads);
-  return o(attended.transpose(1, 2).reshape({B, T, config.num_heads * D}));
+      /*enable_gqa=*/!mask.defined() && H != G);
+  return o(attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D}));
 }
 
 at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,

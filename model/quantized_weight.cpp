@@ -11,6 +11,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kFewRows = 16;
+constexpr int64_t kInt8Step = 16;  // inputs that the kernel takes at a time, also beyond the end
 
 /// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [rows,groups,group].
 struct Grouped {
@@ -45,7 +46,8 @@ void for_each_rows(const at::Tensor& weight, at::Device device,
   const int64_t step = std::max<int64_t>(1, kValues / weight.size(1) / kPacked) * kPacked;
   for (int64_t begin = 0; begin < num_rows; begin += step) {
     const int64_t count = std::min(step, num_rows - begin);
-    visit(begin, weight.detach().narrow(0, begin, count).to(device, at::kFloat));
+    // To the device first: it widens faster, and less travels.
+    visit(begin, weight.detach().narrow(0, begin, count).to(device).to(at::kFloat));
   }
 }
 
@@ -149,7 +151,8 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
     at::Tensor packed;
     if (wide.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(), 8);
+      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(),
+                                                   group_ / 16);  // inputs a tile: as many
     } else {
       packed = at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1);
     }
@@ -158,16 +161,25 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   scales_ = scales.transpose(0, 1).contiguous();
 }
 
+at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
+  constexpr int64_t kOutputs = 16384;  // of a large head, so that it is never there twice
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& values : values_.split(kOutputs)) {
+    parts.push_back(at::linear(rows, values.to(at::kBFloat16)));
+  }
+  return (parts.size() == 1 ? parts[0] : at::cat(parts, -1)) * scales_;
+}
+
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
   if (kind_ == Quantization::kInt4) {
     output = rows.is_cuda() ? at::_weight_int4pack_mm(rows, values_, group_, scales_)
                             : at::_weight_int4pack_mm_for_cpu(rows, values_, group_, scales_);
-  } else if (rows.size(0) <= kFewRows) {
+  } else if (rows.size(0) <= kFewRows && rows.size(1) % kInt8Step == 0) {
     output = at::_weight_int8pack_mm(rows, values_, scales_);
   } else {
-    output = at::linear(rows, values_.to(at::kBFloat16)) * scales_;
+    output = widened_product(rows);
   }
   std::vector<int64_t> sizes = input.sizes().vec();
   sizes.back() = output.size(-1);

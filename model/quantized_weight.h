@@ -43,6 +43,7 @@ class QuantizedWeight {
   double relative_error() const { return relative_error_; }
 
  private:
+  at::Tensor widened_product(const at::Tensor& rows) const;
   void make_int8(const at::Tensor& weight, at::Device device);
   void make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 

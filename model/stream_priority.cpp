@@ -7,7 +7,7 @@ namespace predgen {
 c10::Stream make_stream(c10::Device device, StreamPriority priority) {
   if (!device.is_cuda()) return c10::Stream(c10::Stream::DEFAULT, device);
   const c10::impl::VirtualGuardImpl cuda(device.type());
-  cuda.synchronizeStream(cuda.getDefaultStream(device));
+  cuda.synchronizeStream(cuda.getStream(device));
   return cuda.getStreamFromGlobalPool(device, priority == StreamPriority::kHigh);
 }
 

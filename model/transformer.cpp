@@ -66,7 +66,7 @@ at::Tensor Transformer::run(const at::Tensor& tokens_BT, const at::Tensor& posit
                             const at::Tensor& mask, KvCache* cache) const {
   const bool packed = !cache && mask.defined();
   AttentionMasks masks(mask, packed ? positions_BT : at::Tensor(), tokens_BT.size(1),
-                       cache ? cache->length() : 0, device());
+                       cache ? cache->length() : 0, config_.num_heads / config_.num_kv_heads, device());
   const Rotation rotation(config_.rope, inverse_frequencies_, positions_BT, dtype());
   at::Tensor hidden = at::embedding(embedding_, tokens_BT);
   for (const DecoderLayer& layer : layers_) {

@@ -24,14 +24,19 @@ class GraphedStep {
   explicit GraphedStep(const ZonosModel& model);
   ~GraphedStep();
 
+  /// Captures now what utterances of up to `length` positions will need.
+  void prepare(int64_t length, int64_t rows);
+
   /// As ZonosModel::step(); the cache has room. Float32 [9,1025] on the CPU.
   at::Tensor run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache);
 
  private:
   struct Graph;
-  Graph& graph_for(const ZonosCache& cache);
+  struct Shared;
+  Graph& graph_for(int64_t capacity, int64_t rows);
 
   const ZonosModel& model_;
+  std::unique_ptr<const Shared> shared_;
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Graph>> graphs_;  // by bucket and rows
 };
 

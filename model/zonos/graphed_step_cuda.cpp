@@ -1,6 +1,7 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/StreamGuard.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include "model/zonos/graphed_step.h"
@@ -17,11 +18,21 @@ at::Tensor at_position(const ZonosCache& cache, int64_t position) {
 
 }  // namespace
 
+/// One stream and one pool of memory for all captures: graphs run one at a time, and what a graph
+/// returns is read before another one runs.
+struct GraphedStep::Shared {
+  explicit Shared(c10::DeviceIndex device)
+      : stream(c10::cuda::getStreamFromPool(false, device)), pool(at::cuda::graph_pool_handle()) {}
+
+  c10::cuda::CUDAStream stream;
+  at::cuda::MempoolId_t pool;
+};
+
 /// What a graph reads and writes: its addresses are part of it, so none of these ever move.
 struct GraphedStep::Graph {
-  Graph(const ZonosModel& model, const ZonosCache& like)
-      : cache(model.config(), like.rows(), like.storage().options()) {
-    cache.reserve(like.capacity());
+  Graph(const ZonosModel& model, const Shared& shared, int64_t capacity, int64_t rows)
+      : cache(model.config(), rows, at::TensorOptions(model.dtype()).device(model.device())) {
+    cache.reserve(capacity);
     cache.storage().zero_();  // masked positions are multiplied by zero: they must be finite
     const at::TensorOptions on_device = at::TensorOptions().device(model.device());
     codes = at::zeros({kZonosCodebooks}, on_device.dtype(at::kLong));
@@ -33,16 +44,38 @@ struct GraphedStep::Graph {
     // A capture needs a stream of its own.
     at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
     {
-      const c10::StreamGuard guard(
-          c10::cuda::getStreamFromPool(false, model.device().index()).unwrap());
+      const c10::StreamGuard guard(shared.stream.unwrap());
       for (int i = 0; i < kWarmUps; ++i) run();
       at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
       // What other threads do on the device meanwhile, a language model say, is their affair.
-      graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
-      logits = run();
-      graph.capture_end();
+      graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
+      try {
+        logits = run();
+        graph.capture_end();
+      } catch (...) {
+        abandon(shared);
+        throw;
+      }
     }
     at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
+  }
+
+  /// Ends a capture that failed, as when memory ran out: else the allocator would go on asking this
+  /// graph, which is gone, where other threads' memory belongs.
+  void abandon(const Shared& shared) {
+    const auto succeeds = [](const auto& attempt) {
+      try {
+        attempt();
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
+    };
+    logits.reset();
+    if (succeeds([&] { graph.capture_end(); })) return;
+    succeeds([&] {
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(shared.stream.device_index(), shared.pool);
+    });
   }
 
   ZonosCache cache;
@@ -54,17 +87,24 @@ struct GraphedStep::Graph {
 
 bool GraphedStep::is_available() { return true; }
 
-GraphedStep::GraphedStep(const ZonosModel& model) : model_(model) {}
+GraphedStep::GraphedStep(const ZonosModel& model)
+    : model_(model), shared_(std::make_unique<Shared>(model.device().index())) {}
 GraphedStep::~GraphedStep() = default;
 
-GraphedStep::Graph& GraphedStep::graph_for(const ZonosCache& cache) {
-  std::unique_ptr<Graph>& graph = graphs_[{cache.capacity(), cache.rows()}];
-  if (!graph) graph = std::make_unique<Graph>(model_, cache);
+GraphedStep::Graph& GraphedStep::graph_for(int64_t capacity, int64_t rows) {
+  std::unique_ptr<Graph>& graph = graphs_[{capacity, rows}];
+  if (!graph) graph = std::make_unique<Graph>(model_, *shared_, capacity, rows);
   return *graph;
 }
 
+void GraphedStep::prepare(int64_t length, int64_t rows) {
+  for (int64_t size = 1; size <= length; size = ZonosCache::bucket(size) + 1) {
+    graph_for(ZonosCache::bucket(size), rows);
+  }
+}
+
 at::Tensor GraphedStep::run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache) {
-  Graph& graph = graph_for(cache);
+  Graph& graph = graph_for(cache.capacity(), cache.rows());
   const int64_t position = cache.length();
   if (graph.owner != cache.identity() || graph.num_held != position) {
     graph.cache.storage().narrow(4, 0, position).copy_(cache.storage().narrow(4, 0, position));

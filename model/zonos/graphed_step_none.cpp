@@ -5,11 +5,14 @@
 namespace predgen {
 
 struct GraphedStep::Graph {};
+struct GraphedStep::Shared {};
 
 bool GraphedStep::is_available() { return false; }
 
 GraphedStep::GraphedStep(const ZonosModel& model) : model_(model) {}
 GraphedStep::~GraphedStep() = default;
+
+void GraphedStep::prepare(int64_t, int64_t) {}
 
 at::Tensor GraphedStep::run(const at::Tensor&, double, ZonosCache&) {
   throw Error(std::string("this build has no CUDA graphs"));

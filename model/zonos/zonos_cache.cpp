@@ -8,7 +8,7 @@ namespace predgen {
 namespace {
 
 // 2816 positions hold the longest clip of the usual limit, 30 s, and its text.
-constexpr int64_t kBuckets[] = {256, 512, 1024, 2816, 8192, kZonosMaxPositions};
+constexpr int64_t kBuckets[] = {256, 512, 1024, 1536, 2048, 2816, 8192, kZonosMaxPositions};
 constexpr int64_t kPositions = 4;  // this dimension of the storage
 
 uint64_t next_identity() {

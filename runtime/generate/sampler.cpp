@@ -42,18 +42,19 @@ TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan sequence) {
     }
   }
   scaled_V = scaled_V / config_.temperature;
-  // Stable: equals stay in the order of their ids.
-  const auto [sorted_V, ids_V] = scaled_V.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
-  const at::Tensor sorted = sorted_V.contiguous(), ids = ids_V.contiguous();
-  const double* logits = sorted.data_ptr<double>();
-  int64_t kept = sorted.numel();
-  if (config_.top_k > 0) {
-    // Equals of the k-th stay, as in transformers.
-    for (int64_t i = std::min(config_.top_k, kept); i < kept; ++i) {
-      if (logits[i] < logits[i - 1]) kept = i;
-    }
+  at::Tensor ids_V = at::arange(scaled_V.numel(), at::kLong);
+  if (config_.top_k > 0 && config_.top_k < scaled_V.numel()) {
+    // Sorting a whole vocabulary takes longer than a pass. Equals of the k-th stay, as in
+    // transformers.
+    const at::Tensor kth = std::get<0>(scaled_V.topk(config_.top_k)).min();
+    ids_V = (scaled_V < kth).logical_not().nonzero().view(-1);
+    scaled_V = scaled_V.index_select(0, ids_V);
   }
-  std::vector<double> weights(static_cast<size_t>(kept));
+  // Stable: equals stay in the order of their ids.
+  const auto [sorted_V, order_V] = scaled_V.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const at::Tensor sorted = sorted_V.contiguous(), ids = ids_V.index_select(0, order_V);
+  const double* logits = sorted.data_ptr<double>();
+  std::vector<double> weights(static_cast<size_t>(sorted.numel()));
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = std::exp(logits[i] - logits[0]);
   double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   if (config_.top_p < 1) {

@@ -114,6 +114,15 @@ TEST_P(QuantizedWeights, AModelStaysClose) {
   EXPECT_LT(error, GetParam() == Quantization::kInt8 ? 0.1 : 0.5);
 }
 
+TEST(QuantizedWeight, EightBitsTakeAnyNumberOfInputs) {
+  // LibTorch's kernel would read beyond the end of these.
+  for (const int64_t in : {1, 20, 36, 72, 100, 104}) {
+    const at::Tensor weight = random({24, in}, 1), input = random({2, in}, 2).to(at::kBFloat16);
+    const QuantizedWeight quantized(weight, Quantization::kInt8, at::kCPU, "w");
+    EXPECT_LT(relative(quantized(input), at::linear(input.to(at::kFloat), weight)), 0.015) << in;
+  }
+}
+
 TEST(QuantizedWeight, OffsetsServeAMatrixThatIsNotCentred) {
   const at::Tensor shifted = random({32, 128}, 3) * 0.1 + 5;
   // Sixteen levels around zero would be 0.6 apart.
