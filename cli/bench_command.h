@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/voice_flags.h"
+#include "core/json.h"
+#include "evaluate/model_speed.h"
+
+namespace predgen {
+
+// The two halves of `predgen bench`.
+
+struct ModelBench {
+  ModelOptions model;
+  SpeedConfig speed;
+  std::string input, chat_template;
+  void add_to(CLI::App& command);
+};
+/// Its report, printed as a table too if `print_table`.
+Json bench_model(const ModelBench& options, bool print_table);
+
+struct VoiceBench {
+  VoiceFlags voice;
+  std::string text = "The weather in Berlin is sunny today, with a high of twenty-one degrees.";
+  void add_to(CLI::App& command);
+};
+Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table);
+
+}  // namespace predgen

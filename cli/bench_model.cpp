@@ -1,0 +1,149 @@
+#include <ATen/Parallel.h>
+#include <c10/core/StreamGuard.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "cli/bench_command.h"
+#include "cli/input_rows.h"
+#include "cli/model_setup.h"
+#include "core/error.h"
+#include "core/progress.h"
+#include "evaluate/speed_report.h"
+#include "model/checkpoint.h"
+#include "model/stream_priority.h"
+#include "model/tokenizer.h"
+
+namespace predgen {
+namespace {
+
+// What one says to a voice assistant.
+constexpr const char* kMessages[] = {
+    "What should I wear for a walk along the coast in October?",
+    "Please help me plan a dinner for four people, one of them vegetarian.",
+    "How do I get a red wine stain out of a white shirt?",
+    "Tell me a short story about a lighthouse keeper.",
+    "Why does a bicycle stay upright when it rolls?"};
+
+/// What can be said before the weights are read.
+void check_sizes(const ModelBench& options, int64_t max_positions) {
+  const SpeedConfig& speed = options.speed;
+  if (speed.prompt < 1) throw UserError("--prompt {}: must be at least 1 token", speed.prompt);
+  if (speed.generate < 2) {
+    throw UserError("--generate {}: must be at least 2 tokens", speed.generate);
+  }
+  for (const int64_t draft : speed.drafts) {
+    if (draft < 2) throw UserError("--draft {}: a draft must have at least 2 tokens", draft);
+  }
+  const int64_t positions = speed.num_positions();
+  if (positions <= max_positions) return;
+  const int64_t longest = *std::ranges::max_element(speed.drafts);
+  const bool is_draft = longest > speed.generate;
+  throw UserError("--prompt {} and {} {}: {} tokens do not fit into the {} positions of {}",
+                  speed.prompt, is_draft ? "--draft" : "--generate",
+                  is_draft ? longest : speed.generate, positions, max_positions,
+                  options.model.model);
+}
+
+SpeedTexts read_texts(const ModelBench& options, int64_t max_positions) {
+  const std::unique_ptr<Tokenizer> tokenizer =
+      load_tokenizer(options.model.model, options.chat_template);
+  SpeedTexts texts;
+  texts.stop_tokens = tokenizer->stop_tokens();
+  std::vector<InputRow> rows;
+  if (options.input.empty()) {
+    for (const char* text : kMessages) {
+      rows.emplace_back().messages.emplace().push_back({.role = "user", .content = text});
+    }
+  } else {
+    rows = read_input_rows(options.input);
+  }
+  for (const InputRow& row : rows) {
+    texts.prompts.push_back(input_ids(row, tokenizer.get(), {}));
+    const TokenIds& ids = texts.prompts.back();
+    const std::string where = options.input.empty()
+                                  ? "the questions to answer"
+                                  : fmt::format("{}: row {}", options.input, row.number);
+    if (ids.empty()) throw UserError("{}: there are no tokens", where);
+    const auto length = static_cast<int64_t>(ids.size());
+    if (length + options.speed.generate > max_positions) {
+      throw UserError("{}: {} tokens and --generate {} do not fit into the model's {} positions",
+                      where, length, options.speed.generate, max_positions);
+    }
+  }
+  return texts;
+}
+
+std::string name_of(at::ScalarType type) { return type == at::kFloat ? "fp32" : "bf16"; }
+
+}  // namespace
+
+void ModelBench::add_to(CLI::App& command) {
+  model.add_to(command);
+  command.get_option("--model")->required(false);
+  command.add_option("--prompt", speed.prompt, "--model: tokens of context")->capture_default_str();
+  command
+      .add_option("--generate", speed.generate, "--model: tokens to decode; of an answer at most")
+      ->capture_default_str();
+  command.add_option("--draft", speed.drafts, "--model: lengths of drafts and of Jacobi blocks")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--input", input,
+                     "--model: JSON lines to answer, as of predgen generate, instead of five "
+                     "questions");
+  add_chat_template(command, chat_template);
+}
+
+Json bench_model(const ModelBench& options, bool print_table) {
+  const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
+  check_sizes(options, max_positions);
+  const SpeedTexts texts = read_texts(options, max_positions);
+  const SystemClock clock;
+  const Seconds start = clock.now();
+  std::unique_ptr<Transformer> model = set_up_model(options.model);
+  const double load = (clock.now() - start).count();
+  for (size_t i = 0; i < texts.prompts.size(); ++i) {
+    check_token_ids(texts.prompts[i], *model, fmt::format("prompt {}", i + 1));
+  }
+  const at::Device device = model->device();
+  const c10::StreamGuard stream(make_stream(device, StreamPriority::kHigh));
+
+  Progress progress("bench", "parts", num_speed_parts(options.speed));
+  int64_t done = 0;
+  const ModelSpeed speed =
+      measure_speed(*model, options.speed, texts, clock, [&] { progress.update(++done); });
+  progress.finish();
+  const DecodeBytes bytes = decode_bytes(*model, parse_quantization(options.model.quantize));
+  Json environment{
+      {"path", options.model.model},
+      {"adapter", options.model.adapter.empty() ? Json() : Json(options.model.adapter)},
+      {"device", device.str()},
+      {"threads", at::get_num_threads()},
+      {"dtype", name_of(model->dtype())},
+      {"quantization", options.model.quantize},
+      {"parameters", model->config().num_parameters()},
+      {"load", load}};
+  const PeakMemory peak = peak_memory(device);  // before the buffer below
+  model.reset();
+  const MemoryBandwidth bandwidth =
+      measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)));
+  Json report =
+      make_speed_report({options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
+  if (!print_table) return report;
+  const std::string threads =
+      device.is_cpu() ? fmt::format(", --threads {}", at::get_num_threads()) : "";
+  const std::string quantization =
+      options.model.quantize == "none" ? "" : ", " + options.model.quantize;
+  std::printf("%s\n",
+              fmt::format("{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs "
+                          "after one to warm up",
+                          options.model.model, report["parameters"].get<double>() * 1e-6,
+                          report["dtype"].get<std::string>(), quantization, device.str(), threads,
+                          load, options.speed.runs)
+                  .c_str());
+  std::printf("%s", format_speed(report).c_str());
+  return report;
+}
+
+}  // namespace predgen

@@ -1,0 +1,29 @@
+#include "evaluate/decode_bytes.h"
+
+#include <ATen/ATen.h>
+
+#include "model/memory_estimate.h"
+
+namespace predgen {
+
+double DecodeBytes::per_token(double positions) const {
+  return static_cast<double>(weights + adapter) + static_cast<double>(kv_per_position) * positions;
+}
+
+DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
+  const ModelConfig& config = model.config();
+  const auto bytes_per_value = static_cast<int64_t>(at::elementSize(model.dtype()));
+  DecodeBytes bytes;
+  bytes.weights = weight_bytes(config, quantization, bytes_per_value);
+  if (!config.tie_word_embeddings) {
+    bytes.weights -= config.vocab_size * config.hidden_size * bytes_per_value;
+  }
+  for (const Linear* linear : model.linears()) {
+    if (!linear->lora_A.defined() || !linear->adapter_enabled) continue;
+    bytes.adapter += static_cast<int64_t>(linear->lora_A.nbytes() + linear->lora_B.nbytes());
+  }
+  bytes.kv_per_position = kv_bytes_per_token(config, bytes_per_value);
+  return bytes;
+}
+
+}  // namespace predgen

@@ -1,0 +1,73 @@
+#include "evaluate/device_memory.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+// Larger than any GPU's cache by a factor of eight.
+constexpr int64_t kDeviceBufferBytes = 1024 * kMiB;
+
+int64_t physical_memory() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+}
+
+c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
+  const c10::DeviceIndex index = device.has_index() ? device.index() : c10::DeviceIndex{0};
+  return c10::getDeviceAllocator(device.type())->getDeviceStats(index);
+}
+
+}  // namespace
+
+int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes) {
+  return std::min(std::max(4 * cache_bytes, 512 * kMiB), memory_bytes / 4);
+}
+
+MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes) {
+  PREDGEN_CHECK(num_passes >= 1, "{} passes", num_passes);
+  MemoryBandwidth result;
+  result.buffer_bytes = kDeviceBufferBytes;
+  if (device.is_cpu()) {
+    const int64_t cache = std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
+    if (cache > 0) result.cache_bytes = cache;
+    result.buffer_bytes = bandwidth_buffer_bytes(cache, physical_memory());
+  }
+  const at::Tensor buffer = at::ones({result.buffer_bytes / static_cast<int64_t>(sizeof(float))},
+                                     at::TensorOptions(at::kFloat).device(device));
+  result.buffer_bytes = static_cast<int64_t>(buffer.nbytes());
+  for (int pass = -1; pass < num_passes; ++pass) {  // one to warm up
+    throw_if_interrupted();
+    const auto start = std::chrono::steady_clock::now();
+    const double sum = buffer.sum().item<double>();  // waits for a GPU
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    PREDGEN_CHECK(sum > 0, "a sum of ones is {}", sum);
+    if (pass < 0) continue;
+    result.bytes_per_second = std::max(result.bytes_per_second,
+                                       static_cast<double>(result.buffer_bytes) / elapsed.count());
+  }
+  return result;
+}
+
+PeakMemory peak_memory(c10::Device device) {
+  PeakMemory peak;
+  rusage usage{};
+  PREDGEN_CHECK(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage");
+  peak.process = int64_t{usage.ru_maxrss} * 1024;
+  if (!device.is_cpu()) {
+    constexpr size_t kAll = 0;  // of small and large blocks
+    peak.device = device_stats(device).reserved_bytes[kAll].peak;
+  }
+  return peak;
+}
+
+}  // namespace predgen

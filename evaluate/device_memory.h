@@ -1,0 +1,32 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace predgen {
+
+/// How fast a device reads its memory: LibTorch's sum over a float32 buffer much larger than its
+/// caches, with the threads that models use; the best of some passes, as in the STREAM benchmark.
+struct MemoryBandwidth {
+  double bytes_per_second = 0;
+  int64_t buffer_bytes = 0;
+  std::optional<int64_t> cache_bytes;  // the last cache of a CPU, if the system says
+};
+
+/// Size of the buffer: four times the cache and at least half a GiB, but no more than a quarter of
+/// the memory.
+int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes);
+
+/// Takes seconds, and the memory of the buffer while it runs.
+MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes);
+
+/// The most memory in use since the process began.
+struct PeakMemory {
+  int64_t process = 0;            // bytes; resident, shared libraries included
+  std::optional<int64_t> device;  // bytes that LibTorch held of a GPU, its cache included
+};
+PeakMemory peak_memory(c10::Device device);
+
+}  // namespace predgen

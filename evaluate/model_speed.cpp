@@ -1,0 +1,212 @@
+#include "evaluate/model_speed.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "core/random.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/generate/sampler.h"
+#include "runtime/generate/sequence_pass.h"
+#include "runtime/speculate/greedy_verifier.h"
+#include "runtime/speculate/input_time_speculator.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kPassesPerRun = 4;  // of each width: one alone is too short for a small model
+constexpr int64_t kWarmUp = -1;   // in place of a run's index
+
+bool go_on(TokenSpan) {
+  throw_if_interrupted();
+  return true;
+}
+
+int64_t whole_length(TokenSpan answer) { return static_cast<int64_t>(answer.size()); }
+
+/// What stays the same over all runs. Borrows everything.
+class SpeedRuns {
+ public:
+  SpeedRuns(const LanguageModel& model, const SpeedConfig& config, const SpeedTexts& texts,
+            const Clock& clock)
+      : model_(model),
+        config_(config),
+        texts_(texts),
+        clock_(clock),
+        single_(make_generator({.name = "ar"}, model)),
+        prefill_(model, verifier_, *single_, whole_length, config.prompt) {
+    sequence_.tokens = random_ids(config.prompt, "context", 0);
+    sequence_.cache = model.make_cache(1, config.num_positions());
+    run_pending(model, sequence_, {});
+    drafted_ = random_ids(*std::ranges::max_element(config.drafts), "draft", 0);
+  }
+
+  ModelSpeed no_runs() const {
+    ModelSpeed speed;
+    speed.answers.push_back({.block = 1});
+    for (const int64_t draft : config_.drafts) {
+      speed.verify.push_back({.draft = draft});
+      speed.answers.push_back({.block = draft});
+    }
+    return speed;
+  }
+
+  void prefill(int64_t run, ModelSpeed& speed) {
+    TokenIds prompt = random_ids(config_.prompt, "prompt", run);
+    prompt[0] = (run - kWarmUp) % model_.vocab_size();  // nothing in common with the last one
+    speed.prefill.push_back(seconds_of([&] { prefill_.prefill(prompt); }));
+  }
+
+  void decode(ModelSpeed& speed) {
+    back_to_context();
+    GenerationResult result;
+    const double seconds = seconds_of([&] {
+      result = single_->generate(sequence_, {},
+                                 {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on);
+    });
+    PREDGEN_CHECK(result.num_new_tokens == config_.generate, "{} tokens", result.num_new_tokens);
+    speed.decode.push_back(seconds / static_cast<double>(config_.generate));
+  }
+
+  void verify(ModelSpeed& speed) {
+    double step = 0;
+    std::vector<double> drafts(config_.drafts.size());
+    for (int pass = 0; pass < kPassesPerRun; ++pass) {
+      step += step_seconds();
+      for (size_t i = 0; i < drafts.size(); ++i) drafts[i] += verify_seconds(config_.drafts[i]);
+    }
+    speed.step.push_back(step / kPassesPerRun);
+    for (size_t i = 0; i < drafts.size(); ++i) {
+      speed.verify[i].seconds.push_back(drafts[i] / kPassesPerRun);
+      speed.verify[i].in_steps.push_back(drafts[i] / step);
+    }
+  }
+
+  void answer(int64_t run, AnswerSpeed& speed, const AnswerSpeed& autoregressive) {
+    const auto num_prompts = static_cast<int64_t>(texts_.prompts.size());
+    const TokenIds& prompt = texts_.prompts[static_cast<size_t>((run + num_prompts) % num_prompts)];
+    const auto jacobi =
+        speed.block == 1
+            ? nullptr
+            : make_generator({.name = "jacobi", .block_size = speed.block, .seed = config_.seed},
+                             model_);
+    InputTimeSpeculator speculator(model_, verifier_, jacobi ? *jacobi : *single_, whole_length,
+                                   whole_length(prompt) + config_.generate + speed.block);
+    const GenerationConfig generation{.max_new_tokens = config_.generate,
+                                      .stop_tokens = texts_.stop_tokens};
+    // The first call back is that of the pass over the prompt; the generator's own come after.
+    std::optional<Seconds> start;
+    const SpeculationStep step = speculator.update(prompt, "", generation, [&](TokenSpan) {
+      if (!start) start = clock_.now();
+      return go_on({});
+    });
+    const double seconds = (clock_.now() - start.value()).count();
+    const auto num_tokens = static_cast<double>(step.generation.num_new_tokens);
+    const auto num_passes = static_cast<double>(step.generation.num_forward_passes);
+    std::optional<double> per_pass, passes_per_token, rate, speedup;
+    if (num_tokens > 0) {
+      per_pass = seconds / num_passes;
+      passes_per_token = num_passes / num_tokens;
+      rate = num_tokens / seconds;
+      const auto& single =
+          &speed == &autoregressive ? rate : autoregressive.tokens_per_second.back();
+      if (single) speedup = *rate / *single;
+    }
+    speed.seconds_per_pass.push_back(per_pass);
+    speed.passes_per_token.push_back(passes_per_token);
+    speed.tokens_per_second.push_back(rate);
+    speed.speedup.push_back(speedup);
+  }
+
+ private:
+  TokenIds random_ids(int64_t count, std::string_view purpose, int64_t index) const {
+    Random random(config_.seed, purpose, static_cast<uint64_t>(index));
+    TokenIds ids(static_cast<size_t>(count));
+    for (TokenId& id : ids) {
+      id = static_cast<TokenId>(random.below(static_cast<uint64_t>(model_.vocab_size())));
+    }
+    return ids;
+  }
+
+  double seconds_of(const auto& work) const {
+    throw_if_interrupted();
+    const Seconds start = clock_.now();
+    work();
+    return (clock_.now() - start).count();
+  }
+
+  /// The last token of the context is pending again.
+  void back_to_context() {
+    sequence_.tokens.resize(static_cast<size_t>(config_.prompt));
+    sequence_.cache->truncate(config_.prompt - 1);
+  }
+
+  double step_seconds() {
+    back_to_context();
+    return seconds_of(
+        [&] { single_->generate(sequence_, {}, {.max_new_tokens = 1, .stop_tokens = {}}, go_on); });
+  }
+
+  /// The pass and the verdict as in InputTimeSpeculator, one prompt token being new.
+  double verify_seconds(int64_t length) {
+    back_to_context();
+    const TokenSpan draft = TokenSpan(drafted_).first(static_cast<size_t>(length));
+    return seconds_of([&] {
+      const at::Tensor logits = run_pending(model_, sequence_, draft);
+      const int64_t accepted = verifier_.count_accepted({.tokens = draft,
+                                                         .logits_DV = logits.narrow(0, 0, length),
+                                                         .first_sentence = length,
+                                                         .stop_tokens = {},
+                                                         .prompt_text = {}});
+      argmax_rows(logits.narrow(0, accepted, length - accepted + 1));
+    });
+  }
+
+  const LanguageModel& model_;
+  const SpeedConfig& config_;
+  const SpeedTexts& texts_;
+  const Clock& clock_;
+  GreedyVerifier verifier_;
+  std::unique_ptr<Generator> single_;
+  InputTimeSpeculator prefill_;
+  Sequence sequence_;  // the context, all of it cached; then what a part adds
+  TokenIds drafted_;
+};
+
+}  // namespace
+
+int64_t SpeedConfig::num_positions() const {
+  return prompt + std::max(generate, *std::ranges::max_element(drafts));
+}
+
+int64_t num_speed_parts(const SpeedConfig& config) {
+  return (config.runs + 1) * (4 + static_cast<int64_t>(config.drafts.size()));
+}
+
+ModelSpeed measure_speed(const LanguageModel& model, const SpeedConfig& config,
+                         const SpeedTexts& texts, const Clock& clock,
+                         const std::function<void()>& on_part) {
+  PREDGEN_CHECK(config.num_positions() <= model.max_positions(), "{} positions of {}",
+                config.num_positions(), model.max_positions());
+  PREDGEN_CHECK(!texts.prompts.empty(), "no texts");
+  SpeedRuns runs(model, config, texts, clock);
+  ModelSpeed warm_up = runs.no_runs(), counted = runs.no_runs();
+  for (int64_t run = kWarmUp; run < config.runs; ++run) {
+    ModelSpeed& speed = run == kWarmUp ? warm_up : counted;
+    runs.prefill(run, speed);
+    on_part();
+    runs.decode(speed);
+    on_part();
+    runs.verify(speed);
+    on_part();
+    for (AnswerSpeed& answer : speed.answers) {
+      runs.answer(run, answer, speed.answers.front());
+      on_part();
+    }
+  }
+  return counted;
+}
+
+}  // namespace predgen

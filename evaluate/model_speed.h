@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/clock.h"
+#include "model/language_model.h"
+#include "model/token_ids.h"
+
+namespace predgen {
+
+struct SpeedConfig {
+  int64_t prompt = 512;                 // tokens of context for prefill, decoding and verification
+  int64_t generate = 128;               // tokens of a decoding run; of an answer at most; >= 2
+  std::vector<int64_t> drafts{16, 32};  // tokens of a draft, and of a Jacobi block; each >= 2
+  int64_t runs = 5;                     // behind one to warm up
+  uint64_t seed = 0;                    // of the random ids
+
+  /// Positions that all but the answers take.
+  int64_t num_positions() const;
+};
+
+/// Conversations to answer, at least one: how many guesses a Jacobi pass commits depends on the
+/// text.
+struct SpeedTexts {
+  std::vector<TokenIds> prompts;  // run i answers prompt i, and from the first one on again
+  TokenIds stop_tokens;
+};
+
+/// One way to generate. Entry i of each belongs to run i; nothing: the answer had one token only.
+struct AnswerSpeed {
+  int64_t block = 1;  // tokens that one pass can give; 1: the autoregressive generator
+  std::vector<std::optional<double>> seconds_per_pass{}, passes_per_token{}, tokens_per_second{};
+  std::vector<std::optional<double>> speedup{};  // tokens per second to the autoregressive ones
+};
+
+struct VerifySpeed {
+  int64_t draft = 0;
+  std::vector<double> seconds{};   // a pass and its verdict
+  std::vector<double> in_steps{};  // the same in decoding steps of the same run and context
+};
+
+/// Entry i of every list belongs to run i. Seconds by the clock around the call alone, which ends
+/// when the tokens are on the host.
+struct ModelSpeed {
+  std::vector<double> prefill;  // s, of all prompt tokens in one pass
+  std::vector<double> decode;   // s per token, mean of a run that begins behind the prompt
+  std::vector<double> step;     // s, of one token right behind the prompt
+  std::vector<VerifySpeed> verify;
+  std::vector<AnswerSpeed> answers;  // the autoregressive one, then one by draft length
+};
+
+/// Runs what a conversation runs (speculator, generators, greedy verifier). Parts of a run follow
+/// each other, so that a disturbance meets all of them. `on_part` is called behind each; there are
+/// num_speed_parts(). Throws Interrupted between two passes.
+ModelSpeed measure_speed(
+    const LanguageModel& model, const SpeedConfig& config, const SpeedTexts& texts,
+    const Clock& clock, const std::function<void()>& on_part = [] {});
+int64_t num_speed_parts(const SpeedConfig& config);
+
+}  // namespace predgen

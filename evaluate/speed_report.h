@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "evaluate/decode_bytes.h"
+#include "evaluate/device_memory.h"
+#include "evaluate/model_speed.h"
+
+namespace predgen {
+
+struct SpeedReportInput {
+  const SpeedConfig& config;
+  const ModelSpeed& speed;
+  const DecodeBytes& bytes;
+  const MemoryBandwidth& bandwidth;
+  const PeakMemory& peak;
+  Json environment;  // model, device, threads, dtype, ..: the first keys of the report
+};
+
+/// Seconds and bytes, and what follows from them. A figure is {"median", "min", "max", "values"},
+/// the values being those of the runs; null where a run has none.
+Json make_speed_report(const SpeedReportInput& input);
+
+/// The table for a terminal.
+std::string format_speed(const Json& report);
+
+}  // namespace predgen

@@ -1,0 +1,74 @@
+#include "evaluate/decode_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/small_models.h"
+
+namespace predgen {
+namespace {
+
+// Sizes that can be packed into 4 bits too.
+ModelConfig wide_config(bool tied) {
+  ModelConfig config = small_config();
+  config.hidden_size = 64;
+  config.intermediate_size = 96;
+  config.head_dim = 16;
+  config.tie_word_embeddings = tied;
+  return config;
+}
+
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+
+/// Of all weights but those of linear layers and, if it is only looked up in, the embedding.
+int64_t other_bytes(const Transformer& model, bool tied) {
+  size_t total = 0;
+  for (const auto& [name, tensor] : model.named_weights()) {
+    if (name.ends_with("_proj.weight") || (name == kEmbedding && !tied)) continue;
+    total += tensor.nbytes();
+  }
+  return static_cast<int64_t>(total);
+}
+
+TEST(DecodeBytes, AreThoseOfTheTensors) {
+  for (const bool tied : {true, false}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+      const auto model = Transformer::initialize(wide_config(tied), 1, type);
+      int64_t linear = 0;
+      for (const Linear* layer : model->linears()) {
+        linear += static_cast<int64_t>(layer->weight.nbytes());
+      }
+      EXPECT_EQ(decode_bytes(*model, Quantization::kNone).weights,
+                linear + other_bytes(*model, tied))
+          << tied << type;
+    }
+  }
+}
+
+TEST(DecodeBytes, OfQuantisedLayersAreThoseOfTheirPackedForm) {
+  for (const Quantization kind : {Quantization::kInt8, Quantization::kInt4}) {
+    const auto model = Transformer::initialize(wide_config(true), 1, at::kBFloat16);
+    const int64_t others = other_bytes(*model, true);
+    model->quantize(kind);
+    int64_t packed = 0;
+    for (const Linear* layer : model->linears()) packed += layer->quantized->num_bytes();
+    EXPECT_EQ(decode_bytes(*model, kind).weights, packed + others);
+  }
+}
+
+TEST(DecodeBytes, CountKeysValuesAndTheAdapter) {
+  const auto model = small_model();
+  DecodeBytes bytes = decode_bytes(*model, Quantization::kNone);
+  // 2 layers, 2 heads of 8, keys and values, float32.
+  EXPECT_EQ(bytes.kv_per_position, 2 * 2 * 8 * 2 * 4);
+  EXPECT_EQ(bytes.adapter, 0);
+  EXPECT_DOUBLE_EQ(bytes.per_token(10.5), static_cast<double>(bytes.weights) + 10.5 * 256);
+  Linear& layer = *model->linears().front();
+  layer.lora_A = at::zeros({4, 32});
+  layer.lora_B = at::zeros({32, 4});
+  bytes = decode_bytes(*model, Quantization::kNone);
+  EXPECT_EQ(bytes.adapter, 2 * 4 * 32 * 4);
+  EXPECT_DOUBLE_EQ(bytes.per_token(0), static_cast<double>(bytes.weights + bytes.adapter));
+}
+
+}  // namespace
+}  // namespace predgen
