@@ -16,23 +16,12 @@
 #include "data/dataset_store.h"
 #include "model/safetensors.h"
 #include "tests/fakes/small_models.h"
+#include "tests/fakes/small_records.h"
 #include "tests/fakes/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace predgen {
 namespace {
-
-Record record(int64_t index) {
-  Record record;
-  record.conversation_id = std::to_string(index);
-  record.prompt_length = 3;
-  const int64_t length = 8 + index % 5;
-  for (int64_t i = 0; i < length; ++i) record.tokens.push_back((i * 7 + index * 5 + 1) % 38);
-  for (int64_t i = 0; i < length; ++i) record.loss_mask.push_back(i >= 3);
-  const TokenId t = index % 20;
-  record.blocks = {{{{1, 2, 3, 4}, {t, 5, 6, 7}, {t, t + 1, t + 2, t + 3}}}};
-  return record;
-}
 
 class Training : public testing::Test {
  protected:
@@ -44,7 +33,7 @@ class Training : public testing::Test {
 
   static void write_data(const std::filesystem::path& folder, int64_t first) {
     const auto writer = create_dataset(folder, {{"first", first}}, {});
-    for (int64_t i = 0; i < 23; ++i) writer->append(record(first + i));
+    for (int64_t i = 0; i < 23; ++i) writer->append(small_record(first + i));
     writer->finish(Json::object());
   }
 

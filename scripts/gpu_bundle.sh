@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Packs predgen, its CUDA tests and its benchmarks into one folder, for a machine that has a GPU and a
+# Python with torch but nothing else: there, `DIR/run.sh` runs all of it (DIR/run.sh --help).
+#
+#   scripts/gpu_bundle.sh [--output DIR] [--archive] [options of setup.sh]
+#
+#   --output DIR   default: build/gpu_bundle; replaced if a bundle is there
+#   --archive      also DIR.tar.gz, which is half the size
+#
+# The programs want the torch version they were compiled against; its CUDA may be another (not tried), as
+# they name no library of CUDA themselves. They are built in build-gpu, without Parquet, whose library
+# would be most of the bundle.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+die() { echo "gpu_bundle: $*" >&2; exit 2; }
+
+output=build/gpu_bundle archive=0
+setup_options=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --output) [ $# -ge 2 ] || die "--output needs a folder"; output=$2; shift ;;
+    --archive) archive=1 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) setup_options+=("$1") ;;
+  esac
+  shift
+done
+if [ -e "$output" ] && [ ! -e "$output/made_for" ]; then
+  die "$output is there and no bundle: give another --output"
+fi
+
+python=${PREDGEN_PYTHON:-$(scripts/setup.sh "${setup_options[@]}")}
+libtorch='' cuda=''
+# shellcheck source=/dev/null
+[ ! -f build/setup-options ] || source build/setup-options
+programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench)
+cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DPREDGEN_PYTHON="$python" \
+  -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF
+grep -q graphed_step_cuda.cpp build-gpu/build.ninja ||
+  die "no CUDA graphs in this build (see cmake's warning above), which a bundle is there to test"
+cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${programs[@]}"
+
+rm -rf "$output"
+mkdir -p "$output/bin" "$output/lib" "$output/share" "$output/python/cli" "$output/python/model"
+for program in "${programs[@]}"; do
+  strip -o "$output/bin/$program" "build-gpu/$program"
+done
+
+# What the programs load but torch, CUDA, glibc and the compiler's libraries: those are the target's.
+torch_dir=$libtorch
+[ -n "$torch_dir" ] || torch_dir=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+for program in "${programs[@]}"; do
+  ldd "build-gpu/$program"
+done | awk '$2 == "=>" {print $1, $3}' | sort -u |
+  while read -r name path; do
+    [ "$path" != not ] || die "$name is not found"
+    case $path in "$torch_dir"/* | */site-packages/* | */nvidia/*) continue ;; esac
+    case $name in
+      ld-linux* | libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libutil.so.* | \
+        libresolv.so.* | libstdc++.so.* | libgcc_s.so.* | libgomp.so.* | libcuda.so.*) continue ;;
+    esac
+    cp -L "$path" "$output/lib/$name"
+  done
+strip --strip-unneeded "$output"/lib/*
+
+# espeak-ng with English only.
+data=$(dirname "$(ldd build-gpu/predgen-espeak | awk '/libespeak-ng/ {print $3}')")/espeak-ng-data
+[ -d "$data" ] || data=/usr/share/espeak-ng-data
+mkdir "$output/share/espeak-ng-data"
+cp -r "$data"/phon* "$data"/intonations "$data"/en_dict "$data"/lang "$data"/voices \
+  "$output/share/espeak-ng-data"
+
+cp -r checkpoints/demo "$output/share/demo"
+cp tests/cli/tiny_zonos.py "$output/python/cli"
+cp tests/model/zonos_models.py "$output/python/model"
+cp scripts/random_model.py "$output/python"
+cp scripts/gpu_run.sh "$output/run.sh"
+"$python" - "$output/made_for" <<'PYTHON'
+import platform
+import sys
+
+import torch
+
+with open(sys.argv[1], "w") as file:
+    file.write(f"torch={torch.__version__.split('+')[0]}\ncuda={torch.version.cuda}\n"
+               f"glibc={platform.libc_ver()[1]}\n")
+PYTHON
+echo "commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)" >>"$output/made_for"
+
+size=$(du -sm --apparent-size "$output" | cut -f1)
+echo "gpu_bundle: made $output, $size MiB; on the GPU machine: $(basename "$output")/run.sh"
+[ "$archive" = 0 ] || tar -czf "$output.tar.gz" -C "$(dirname "$output")" "$(basename "$output")"
+[ "$size" -le 60 ] || die "$output has $size MiB, more than 60"

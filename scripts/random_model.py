@@ -1,0 +1,72 @@
+"""A language model folder with random weights of a published shape, to be measured where the real one
+cannot be had: speed depends on sizes only.
+
+usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b or tiny; TOKENIZER: a folder, whose
+                                                 tokenizer is copied: its vocabulary may be smaller)
+"""
+import json
+import pathlib
+import shutil
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+# hidden, intermediate, layers, heads, key/value heads, vocabulary, tied
+SHAPES = {"7b": (3584, 18944, 28, 28, 4, 152064, False),  # Qwen2.5-7B
+          "0.5b": (896, 4864, 24, 14, 2, 151936, True),  # Qwen2.5-0.5B
+          "tiny": (256, 512, 2, 4, 2, 4096, True)}
+
+
+def layer_shapes(hidden, intermediate, heads, kv_heads):
+    head = hidden // heads
+    shapes = {"input_layernorm.weight": [hidden], "post_attention_layernorm.weight": [hidden],
+              "mlp.gate_proj.weight": [intermediate, hidden], "mlp.up_proj.weight": [intermediate, hidden],
+              "mlp.down_proj.weight": [hidden, intermediate], "self_attn.o_proj.weight": [hidden, hidden]}
+    for name, count in (("q", heads), ("k", kv_heads), ("v", kv_heads)):
+        shapes[f"self_attn.{name}_proj.weight"] = [count * head, hidden]
+        shapes[f"self_attn.{name}_proj.bias"] = [count * head]
+    return shapes
+
+
+def random_weight(name, shape, device):
+    if "norm" in name:
+        return torch.ones(shape, dtype=torch.bfloat16)
+    return (torch.randn(shape, dtype=torch.bfloat16, device=device) * 0.02).cpu()
+
+
+def main(folder, shape, tokenizer):
+    hidden, intermediate, layers, heads, kv_heads, vocabulary, tied = SHAPES[shape]
+    folder.mkdir(parents=True)
+    torch.manual_seed(0)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    shards = [{"model.embed_tokens.weight": [vocabulary, hidden], "model.norm.weight": [hidden]}]
+    if not tied:
+        shards.append({"lm_head.weight": [vocabulary, hidden]})
+    for layer in range(layers):
+        shapes = layer_shapes(hidden, intermediate, heads, kv_heads)
+        shards.append({f"model.layers.{layer}.{name}": sizes for name, sizes in shapes.items()})
+    weight_map, size = {}, 0
+    for number, shapes in enumerate(shards, 1):  # one after the other: memory holds one layer
+        file = f"model-{number:05}-of-{len(shards):05}.safetensors"
+        tensors = {name: random_weight(name, sizes, device) for name, sizes in shapes.items()}
+        save_file(tensors, folder / file, metadata={"format": "pt"})
+        weight_map.update(dict.fromkeys(tensors, file))
+        size += sum(tensor.nbytes for tensor in tensors.values())
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {"total_size": size}, "weight_map": weight_map}))
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_act": "silu",
+        "hidden_size": hidden, "intermediate_size": intermediate, "num_hidden_layers": layers,
+        "num_attention_heads": heads, "num_key_value_heads": kv_heads, "vocab_size": vocabulary,
+        "max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1000000.0,
+        "tie_word_embeddings": tied, "torch_dtype": "bfloat16", "use_sliding_window": False}))
+    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        if (tokenizer / name).exists():
+            shutil.copy(tokenizer / name, folder / name)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4 or sys.argv[2] not in SHAPES:
+        sys.exit(__doc__)
+    main(pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]))

@@ -1,0 +1,180 @@
+// The language model on a device against the CPU in float32: passes, generation, quantised weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "model/checkpoint.h"
+#include "model/quantized_weight.h"
+#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/jacobi_generator.h"
+#include "runtime/speculate/greedy_verifier.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "tests/cuda/on_device.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kVocab = 400, kCapacity = 256;
+const GenerationConfig kConfig{.max_new_tokens = 60, .stop_tokens = {}};
+
+/// Wide enough for every kernel, with a head of its own.
+ModelConfig model_config() {
+  ModelConfig config = small_config();
+  config.vocab_size = kVocab;
+  config.hidden_size = 128;
+  config.intermediate_size = 256;
+  config.head_dim = 32;
+  config.max_positions = kCapacity;
+  config.initializer_range = 0.1;
+  config.tie_word_embeddings = false;
+  return config;
+}
+
+TokenIds token_ids(int64_t count, uint64_t seed) {
+  const at::Tensor ids = random_ids(kVocab, {count}, seed);
+  return TokenIds(ids.const_data_ptr<int64_t>(), ids.const_data_ptr<int64_t>() + count);
+}
+
+class LanguageModelOnDevice : public OnDevice {
+ protected:
+  LanguageModelOnDevice() {
+    save_model(*Transformer::initialize(model_config(), 1, at::kFloat), folder_.path(), {}, "fp32");
+  }
+  std::unique_ptr<Transformer> load(const std::string& device, const std::string& dtype,
+                                    Quantization quantization = Quantization::kNone) const {
+    return load_model(folder_.path(), {}, {device, dtype, quantization});
+  }
+
+  const TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(, LanguageModelOnDevice, devices(), device_name);
+
+/// Logits [N,V] on the CPU of a prefill, of single tokens, and of a block behind a shorter prefix,
+/// as a verification has it; then of as many tokens as fill the cache.
+at::Tensor logits_of_all_passes(const Transformer& model) {
+  const auto cache = model.make_cache(1, kCapacity);
+  std::vector<at::Tensor> logits;
+  const auto run = [&](int64_t count, uint64_t seed) {
+    const at::Tensor tokens = random_ids(kVocab, {1, count}, seed).to(model.device());
+    logits.push_back(model.forward({tokens, count}, *cache)[0].cpu());
+  };
+  run(20, 1);
+  for (uint64_t seed = 2; seed < 6; ++seed) run(1, seed);
+  cache->truncate(13);
+  run(16, 6);
+  cache->truncate(27);
+  run(kCapacity - 27, 7);
+  return at::cat(logits);
+}
+
+TEST_P(LanguageModelOnDevice, LogitsAreNearThoseOfTheCpu) {
+  const at::Tensor exact = logits_of_all_passes(*load("cpu", "fp32"));
+  ASSERT_GT(exact.std().item<double>(), 0.5);
+  const auto full = load(GetParam(), "fp32"), half = load(GetParam(), "bf16");
+  EXPECT_EQ(full->device().type(), device().type());
+  EXPECT_LE(largest(logits_of_all_passes(*full) - exact), 1e-3);
+  const double rounded = relative(logits_of_all_passes(*half), exact);
+  EXPECT_LT(rounded, 0.04);
+  EXPECT_GT(rounded, 1e-4);
+}
+
+TEST_P(LanguageModelOnDevice, QuantisedModelsLoadAndGenerate) {
+  const at::Tensor exact = logits_of_all_passes(*load("cpu", "fp32"));
+  for (const auto& [kind, bound] :
+       {std::pair{Quantization::kInt8, 0.06}, {Quantization::kInt4, 0.6}}) {
+    const auto model = load(GetParam(), "auto", kind);
+    const double error = relative(logits_of_all_passes(*model), exact);
+    EXPECT_LT(error, bound);
+    EXPECT_GT(error, 1e-3);
+    Sequence sequence{token_ids(9, 1), model->make_cache(1, kCapacity)};
+    const GenerationResult result =
+        AutoregressiveGenerator(*model).generate(sequence, {}, kConfig, {});
+    EXPECT_EQ(result.num_new_tokens, kConfig.max_new_tokens);
+    EXPECT_GT(std::set<TokenId>(sequence.tokens.begin() + 9, sequence.tokens.end()).size(), 5u);
+  }
+}
+
+TokenIds answer(const LanguageModel& model, Generator& generator, const TokenIds& prompt) {
+  Sequence sequence{prompt, model.make_cache(1, kCapacity)};
+  generator.generate(sequence, {}, kConfig, {});
+  return TokenIds(sequence.tokens.begin() + static_cast<int64_t>(prompt.size()),
+                  sequence.tokens.end());
+}
+
+TEST_P(LanguageModelOnDevice, EveryWayOfGeneratingGivesOneText) {
+  const auto reference = load("cpu", "fp32"), model = load(GetParam(), "fp32");
+  AutoregressiveGenerator on_cpu(*reference), plain(*model);
+  JacobiGenerator jacobi(*model, 8);
+  GreedyVerifier verifier;
+  int64_t num_accepted = 0, num_drafted = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const TokenIds prompt = token_ids(24, seed);
+    const TokenIds expected = answer(*reference, on_cpu, prompt);
+    ASSERT_EQ(expected.size(), 60u);
+    EXPECT_EQ(answer(*model, plain, prompt), expected) << seed;
+    EXPECT_EQ(answer(*model, jacobi, prompt), expected) << seed;
+    for (Generator* generator :
+         {static_cast<Generator*>(&plain), static_cast<Generator*>(&jacobi)}) {
+      InputTimeSpeculator speculator(
+          *model, verifier, *generator,
+          [](TokenSpan tokens) { return static_cast<int64_t>(tokens.size()); }, kCapacity);
+      // The prompt arrives from behind, so that drafts are partly right: its last tokens say most.
+      for (const size_t heard : {12, 18, 23, 24}) {
+        TokenIds partial(prompt.begin() + 24 - static_cast<int64_t>(heard), prompt.end());
+        if (heard == 23) partial = prompt, partial[0] = (partial[0] + 1) % kVocab;
+        const SpeculationStep step = speculator.update(partial, "", kConfig, {});
+        num_accepted += step.num_accepted;
+        num_drafted += step.num_drafted;
+      }
+      EXPECT_EQ(TokenIds(speculator.answer().begin(), speculator.answer().end()), expected) << seed;
+    }
+  }
+  EXPECT_GT(num_accepted, 0);
+  EXPECT_LT(num_accepted, num_drafted);
+}
+
+class QuantizedWeightOnDevice : public OnDevice {};
+INSTANTIATE_TEST_SUITE_P(, QuantizedWeightOnDevice, devices(), device_name);
+
+/// `weights` on the device times inputs of a decoding step, a block and a prefill, against the
+/// product with the full matrix.
+void expect_near_the_full_product(Quantization kind, double bound, at::Device device,
+                                  const std::vector<std::pair<int64_t, int64_t>>& shapes) {
+  for (const auto& [out, in] : shapes) {
+    SCOPED_TRACE(fmt::format("{} x {}", out, in));
+    const at::Tensor weight = normal({out, in}, 1);
+    const QuantizedWeight quantized(weight, kind, device, "w"), on_cpu(weight, kind, at::kCPU, "w");
+    EXPECT_NEAR(quantized.relative_error(), on_cpu.relative_error(), 1e-4);
+    EXPECT_EQ(quantized.num_bytes(), on_cpu.num_bytes());
+    for (const int64_t rows : {1, 2, 16, 17, 130}) {
+      const at::Tensor input = normal({rows, in}, 2).to(at::kBFloat16);
+      const at::Tensor found = quantized(input.to(device));
+      EXPECT_EQ(found.device().type(), device.type());
+      EXPECT_LT(relative(found, at::linear(input.to(at::kFloat), weight)), bound) << rows;
+      // The same arithmetic as on the CPU, but for roundings to bfloat16.
+      EXPECT_LT(relative(found, on_cpu(input).to(at::kFloat)), 0.01) << rows;
+    }
+  }
+}
+
+TEST_P(QuantizedWeightOnDevice, EightBits) {
+  expect_near_the_full_product(Quantization::kInt8, 0.015, device(),
+                               {{48, 256}, {61, 112}, {1536, 896}, {896, 4864}});
+}
+
+TEST_P(QuantizedWeightOnDevice, FourBitsInGroupsOf128) {
+  expect_near_the_full_product(Quantization::kInt4, 0.13, device(),
+                               {{48, 256}, {1536, 896}, {896, 4864}});
+}
+
+TEST_P(QuantizedWeightOnDevice, FourBitsInSmallerGroups) {
+  expect_near_the_full_product(Quantization::kInt4, 0.13, device(),
+                               {{64, 96}, {16, 704}, {48, 64}});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace predgen {
+
+/// Tests that run on each of devices(). Without a GPU those on "cuda" are skipped by name, and fail
+/// where PREDGEN_REQUIRE_CUDA=1 says that there is one.
+class OnDevice : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) != "cuda" || at::globalContext().hasCUDA()) return;
+    const char* required = std::getenv("PREDGEN_REQUIRE_CUDA");
+    if (required && std::string(required) == "1") {
+      FAIL() << "PREDGEN_REQUIRE_CUDA=1, but no CUDA GPU is visible";
+    }
+    GTEST_SKIP() << "no CUDA GPU is visible";
+  }
+  static at::Device device() { return at::Device(GetParam()); }
+};
+
+inline auto devices() { return testing::Values("cpu", "cuda"); }
+inline std::string device_name(const testing::TestParamInfo<const char*>& info) {
+  return info.param;
+}
+
+inline double largest(const at::Tensor& difference) {
+  return difference.abs().max().item<double>();
+}
+
+inline double relative(const at::Tensor& found, const at::Tensor& expected) {
+  const at::Tensor wide = found.to(at::kCPU, at::kFloat);
+  return ((wide - expected).norm() / expected.norm()).item<double>();
+}
+
+inline at::Tensor normal(at::IntArrayRef sizes, uint64_t seed) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  return at::empty(sizes, at::kFloat).normal_(0.0, 1.0, generator);
+}
+
+inline at::Tensor random_ids(int64_t below, at::IntArrayRef sizes, uint64_t seed) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  return at::randint(0, below, sizes, generator, at::kLong);
+}
+
+}  // namespace predgen

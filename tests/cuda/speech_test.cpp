@@ -1,0 +1,178 @@
+// Codes to sound and text to sound on a device, beside a language model.
+#include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "model/dac/dac_encoder.h"
+#include "model/dac/dac_stream.h"
+#include "model/stream_priority.h"
+#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/speech/zonos/zonos_synthesizer.h"
+#include "tests/cuda/on_device.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/small_zonos.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+class DacOnDevice : public OnDevice {
+ protected:
+  DacOnDevice() { write_dac(folder_.path(), small_dac_config()); }
+  DacWeights weights(at::Device where) const { return DacWeights(folder_.path(), where); }
+
+  const TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(, DacOnDevice, devices(), device_name);
+
+TEST_P(DacOnDevice, AStreamGivesTheSoundOfTheCpu) {
+  const DacDecoder reference(weights(at::kCPU)), decoder(weights(device()));
+  const at::Tensor codes = random_codes(decoder.config(), 100);
+  const at::Tensor expected = reference.decode(codes);
+  ASSERT_GT(expected.std().item<double>(), 0.05);
+  EXPECT_LE(largest(decoder.decode(codes) - expected), 1e-4);
+  for (const int64_t chunk : {1, 8, 40}) {
+    DacStream stream(decoder);
+    std::vector<at::Tensor> parts;
+    for (int64_t first = 0; first < 100; first += chunk) {
+      DacStream copy = stream;  // which hears something else
+      copy.push(codes.narrow(1, 0, 3));
+      parts.push_back(stream.push(codes.narrow(1, first, std::min(chunk, 100 - first))));
+    }
+    parts.push_back(stream.flush());
+    const at::Tensor found = at::cat(parts);
+    ASSERT_EQ(found.sizes(), expected.sizes());
+    EXPECT_LE(largest(found - expected), 1e-4) << chunk;
+  }
+}
+
+TEST_P(DacOnDevice, SoundHasTheCodesOfTheCpu) {
+  const Waveform sound{"noise.wav", 44100, normal({1, 20'000}, 1) * 0.1};
+  const at::Tensor expected = DacEncoder(weights(at::kCPU)).encode(sound);
+  EXPECT_TRUE(at::equal(DacEncoder(weights(device())).encode(sound), expected));
+  EXPECT_GT(std::get<0>(at::_unique(expected)).numel(), 10);
+}
+
+std::vector<float> speak(Synthesis& synthesis) {
+  std::vector<float> samples;
+  while (synthesis.advance(samples)) {
+  }
+  return samples;
+}
+
+/// A language model that answers over and over on a thread and a stream of its own, as in a
+/// conversation, and looks whether its text stays the same.
+class Answering {
+ public:
+  explicit Answering(at::Device device)
+      : model_(Transformer::initialize(small_config(), 1, at::TensorOptions(device))),
+        expected_(answer()),
+        thread_([this](const std::stop_token& stop) {
+          const c10::InferenceMode inference;
+          const c10::StreamGuard stream(make_stream(model_->device(), StreamPriority::kHigh));
+          do {
+            num_wrong_ += answer() != expected_;
+            ++num_answers_;
+          } while (!stop.stop_requested());
+        }) {}
+  /// Number of answers; those that differed are a failure.
+  int64_t finish() {
+    thread_.request_stop();
+    thread_.join();
+    EXPECT_EQ(num_wrong_, 0);
+    return num_answers_;
+  }
+
+ private:
+  TokenIds answer() const {
+    Sequence sequence{{1, 2, 3, 4, 5}, model_->make_cache(1, 128)};
+    AutoregressiveGenerator(*model_).generate(sequence, {},
+                                              {.max_new_tokens = 40, .stop_tokens = {}}, {});
+    return sequence.tokens;
+  }
+  std::unique_ptr<Transformer> model_;
+  TokenIds expected_;
+  std::atomic<int64_t> num_wrong_{0}, num_answers_{0};
+  std::jthread thread_;
+};
+
+class SpeechOnDevice : public OnDevice {
+ protected:
+  SpeechOnDevice() { write_small_zonos(folder_.path()); }
+  ZonosOptions options(const std::string& where, const std::string& dtype) const {
+    ZonosOptions options;
+    options.model = folder_.path();
+    options.load = {where, dtype};
+    options.generation.max_new_frames = 100;
+    options.generation.sampling.eos_penalty = 100;
+    return options;
+  }
+
+  const TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(, SpeechOnDevice, devices(), device_name);
+
+constexpr const char* kSentence = "Hello, world.";
+
+TEST_P(SpeechOnDevice, GreedySoundIsThatOfTheCpu) {
+  ZonosOptions exact = options("cpu", "fp32"), found = options(GetParam(), "fp32");
+  exact.generation.sampling.temperature = found.generation.sampling.temperature = 0;
+  const std::vector<float> expected = speak(*ZonosSynthesizer(exact).begin(kSentence));
+  ZonosSynthesizer voice(found);
+  EXPECT_EQ(voice.model().device().type(), device().type());
+  const std::vector<float> samples = speak(*voice.begin(kSentence));
+  ASSERT_EQ(samples.size(), expected.size());
+  ASSERT_EQ(samples.size(), 100u * 512);
+  double energy = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    ASSERT_NEAR(samples[i], expected[i], 1e-3) << i;
+    energy += samples[i] * samples[i];
+  }
+  EXPECT_GT(energy / static_cast<double>(samples.size()), 1e-3);
+}
+
+TEST_P(SpeechOnDevice, ResumesToTheBitBesideALanguageModel) {
+  for (const auto& [dtype, quantization] : {std::pair{"fp32", Quantization::kNone},
+                                            {"bf16", Quantization::kNone},
+                                            {"bf16", Quantization::kInt8}}) {
+    SCOPED_TRACE(dtype);
+    ZonosOptions speech = options(GetParam(), dtype);
+    speech.load.quantization = quantization;
+    ZonosSynthesizer voice(speech);
+    const std::vector<float> whole = speak(*voice.begin(kSentence));
+    ASSERT_EQ(whole.size(), 100u * 512);
+    Answering answering(device());
+    EXPECT_EQ(speak(*voice.begin(kSentence)), whole);
+    for (const int64_t pause : {1, 34, 60}) {
+      const auto synthesis = voice.begin_utterance(kSentence);
+      std::vector<float> start;
+      for (int64_t i = 0; i < pause; ++i) ASSERT_TRUE(synthesis->advance(start));
+      const auto saved = synthesis->save();
+      speak(*voice.begin("Something else is said in between."));
+      for (Synthesis* rest :
+           {static_cast<Synthesis*>(saved.get()), static_cast<Synthesis*>(synthesis.get())}) {
+        std::vector<float> resumed = start;
+        while (rest->advance(resumed)) {
+        }
+        EXPECT_EQ(resumed, whole) << pause;
+      }
+    }
+    EXPECT_GT(answering.finish(), 1);
+  }
+}
+
+/// As a conversation has it: the voice is loaded, and its graphs made, while answers are generated.
+TEST_P(SpeechOnDevice, IsLoadedBesideALanguageModel) {
+  const std::vector<float> expected =
+      speak(*ZonosSynthesizer(options(GetParam(), "fp32")).begin(kSentence));
+  Answering answering(device());
+  ZonosSynthesizer voice(options(GetParam(), "fp32"));
+  EXPECT_EQ(speak(*voice.begin(kSentence)), expected);
+  EXPECT_GT(answering.finish(), 0);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,197 @@
+// The voice model on a device against the CPU in float32; its steps, which on CUDA are graphs,
+// against the same arithmetic without one.
+#include <cmath>
+#include <vector>
+
+#include "model/zonos/graphed_step.h"
+#include "runtime/speech/zonos/code_generation.h"
+#include "tests/cuda/on_device.h"
+#include "tests/fakes/small_zonos_transformer.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kPrefix = 10;  // positions of the conditioning
+constexpr int64_t kLong = 300;   // columns: the cache grows from 256 positions to 512
+
+/// Wide enough for every kernel.
+Json wide_config() {
+  Json config = small_zonos_config();
+  Json& backbone = config["backbone"];
+  backbone["d_model"] = 256;
+  backbone["attn_mlp_d_intermediate"] = 512;
+  backbone["attn_cfg"]["rotary_emb_dim"] = 64;
+  return config;
+}
+
+/// Columns int64 [9,count].
+at::Tensor random_columns(int64_t count, uint64_t seed) {
+  return random_ids(kZonosEmbeddings, {kZonosCodebooks, count}, seed);
+}
+
+/// One utterance whose columns are given.
+struct Utterance {
+  Utterance(const ZonosModel& zonos, const at::Tensor& columns_KT, std::vector<double> cfg_scales)
+      : model(&zonos),
+        columns(columns_KT),
+        scales(std::move(cfg_scales)),
+        cache(zonos.make_cache(scales.front())) {
+    logits.push_back(model->prefill(model->make_prefix(small_zonos_conditioning()),
+                                    columns.narrow(1, 0, 1), scales.front(), cache));
+  }
+  double scale() const { return scales[logits.size() % scales.size()]; }
+  at::Tensor column() const {
+    return columns.select(1, static_cast<int64_t>(logits.size())).contiguous();
+  }
+  bool is_over() const { return std::cmp_equal(logits.size(), columns.size(1)); }
+  void step() { logits.push_back(model->step(column(), scale(), cache)); }
+  /// What a graph captures, run without one.
+  void plain_step() {
+    const at::TensorOptions options = at::TensorOptions().device(model->device());
+    const int64_t position = cache.length();
+    const bool is_new = cache.capacity() < position + 1 || logits.size() == 1;
+    cache.reserve(position + 1);
+    if (is_new) {  // masked positions must be finite
+      cache.storage().narrow(4, position, cache.capacity() - position).zero_();
+    }
+    logits.push_back(model
+                         ->step_on_device(column().to(model->device()),
+                                          at::full({1}, position, options.dtype(at::kLong)),
+                                          at::full({}, scale(), options.dtype(at::kFloat)),
+                                          cache.capacity(), cache)
+                         .cpu());
+    cache.set_length(position + 1);
+  }
+  at::Tensor finish(bool plainly = false) {
+    while (!is_over()) plainly ? plain_step() : step();
+    return at::stack(logits);
+  }
+
+  const ZonosModel* model;
+  at::Tensor columns;
+  std::vector<double> scales;
+  ZonosCache cache;
+  std::vector<at::Tensor> logits;  // one [9,1025] a column
+};
+
+class ZonosOnDevice : public OnDevice {
+ protected:
+  ZonosOnDevice() {
+    write_small_transformer(folder_.path(), wide_config(), [](auto& tensors) {
+      for (auto& [name, tensor] : tensors) {
+        if (tensor.dim() == 2 && tensor.size(1) > 32) tensor *= std::sqrt(32.0 / 256.0);
+      }
+    });
+  }
+  std::unique_ptr<ZonosModel> load(const std::string& device, const std::string& dtype,
+                                   Quantization quantization = Quantization::kNone) const {
+    return ZonosModel::load(folder_.path(), {device, dtype, quantization});
+  }
+
+  const TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(, ZonosOnDevice, devices(), device_name);
+
+TEST_P(ZonosOnDevice, StepsAreNearThoseOfTheCpu) {
+  const auto reference = load("cpu", "fp32"), model = load(GetParam(), "fp32");
+  EXPECT_EQ(model->device().type(), device().type());
+  const at::Tensor columns = random_columns(kLong, 1);
+  for (const std::vector<double>& scales :
+       std::vector<std::vector<double>>{{1.0}, {2.0}, {2.0, 1.5, 0.0, 3.0, 1.0}}) {
+    Utterance expected(*reference, columns, scales), found(*model, columns, scales);
+    const at::Tensor exact = expected.finish();
+    EXPECT_GT(exact.std().item<double>(), 0.5);
+    EXPECT_LE(largest(found.finish() - exact), 1e-3) << scales.back();
+    EXPECT_EQ(found.cache.length(), kPrefix + kLong);
+    EXPECT_EQ(found.cache.capacity(), 512);
+    EXPECT_EQ(found.cache.rows(), scales.front() == 1.0 ? 1 : 2);
+  }
+}
+
+TEST_P(ZonosOnDevice, NarrowTypesStayNear) {
+  const auto reference = load("cpu", "fp32");
+  const at::Tensor columns = random_columns(kLong, 1);
+  for (const double scale : {1.0, 2.0}) {
+    const at::Tensor exact = Utterance(*reference, columns, {scale}).finish();
+    const auto error = [&](Quantization quantization) {
+      const auto model = load(GetParam(), "bf16", quantization);
+      return relative(Utterance(*model, columns, {scale}).finish(), exact);
+    };
+    const double rounded = error(Quantization::kNone), quantised = error(Quantization::kInt8);
+    EXPECT_LT(rounded, 0.1) << scale;
+    EXPECT_GT(rounded, 1e-4) << scale;
+    EXPECT_LT(quantised, 0.12) << scale;
+    EXPECT_GT(quantised, 1e-4) << scale;
+  }
+}
+
+/// float32, bfloat16 and 8-bit weights, with and without guidance.
+TEST_P(ZonosOnDevice, AGraphGivesWhatItsArithmeticGives) {
+  if (device().is_cuda()) {
+    ASSERT_TRUE(GraphedStep::is_available());
+  }
+  const at::Tensor columns = random_columns(kLong, 2);
+  for (const auto& [dtype, quantization, bound] : {std::tuple{"fp32", Quantization::kNone, 1e-5},
+                                                   {"bf16", Quantization::kNone, 0.05},
+                                                   {"bf16", Quantization::kInt8, 0.05}}) {
+    const auto model = load(GetParam(), dtype, quantization);
+    for (const std::vector<double>& scales :
+         std::vector<std::vector<double>>{{1.0}, {2.0, 1.5, 3.0}}) {
+      const at::Tensor plain = Utterance(*model, columns, scales).finish(/*plainly=*/true);
+      const at::Tensor graphed = Utterance(*model, columns, scales).finish();
+      EXPECT_LE(relative(graphed, plain), bound) << dtype << ", " << scales.back();
+    }
+  }
+}
+
+TEST_P(ZonosOnDevice, UtterancesTakeTurnsToTheBit) {
+  for (const char* dtype : {"fp32", "bf16"}) {
+    const auto model = load(GetParam(), dtype);
+    const at::Tensor first = random_columns(kLong, 3), second = random_columns(kLong, 4);
+    const at::Tensor expected_a = Utterance(*model, first, {2.0}).finish();
+    const at::Tensor expected_b = Utterance(*model, second, {3.0}).finish();
+    ASSERT_GT(largest(expected_a - expected_b), 0.1);
+
+    Utterance a(*model, first, {2.0}), b(*model, second, {3.0});
+    std::vector<Utterance> saved;
+    for (int64_t t = 1; t < kLong; ++t) {
+      a.step();
+      if (t % 3 != 0) b.step();  // so that each is in a bucket of its own for a while
+      if (t == 100 || t == 245 || t == 246 || t == 260) saved.push_back(a);
+    }
+    EXPECT_TRUE(at::equal(at::stack(a.logits), expected_a)) << dtype;
+    EXPECT_TRUE(at::equal(b.finish(), expected_b)) << dtype;
+    ASSERT_EQ(saved.size(), 4u);
+    for (Utterance& copy : saved) {
+      Utterance other = copy;  // which goes its own way in between
+      other.columns = second;
+      for (int i = 0; i < 5; ++i) other.step();
+      EXPECT_TRUE(at::equal(copy.finish(), expected_a)) << dtype;
+    }
+  }
+}
+
+TEST_P(ZonosOnDevice, GreedyCodesAreThoseOfTheCpu) {
+  const auto reference = load("cpu", "fp32"), model = load(GetParam(), "fp32");
+  for (const double scale : {1.0, 2.0}) {
+    CodeGenerationConfig config;
+    config.cfg_scale = scale;
+    config.max_new_frames = 60;
+    config.sampling.temperature = 0;
+    config.sampling.eos_penalty = 100;  // all 60
+    const auto codes = [&](const ZonosModel& zonos) {
+      CodeGeneration generation(zonos, zonos.make_prefix(small_zonos_conditioning()), config);
+      while (generation.step()) {
+      }
+      return generation.codes();
+    };
+    const at::Tensor expected = codes(*reference);
+    ASSERT_EQ(expected.sizes(), (at::IntArrayRef{kZonosCodebooks, 60}));
+    EXPECT_GT(std::get<0>(at::_unique(expected)).numel(), 50);
+    EXPECT_TRUE(at::equal(codes(*model), expected)) << scale;
+  }
+}
+
+}  // namespace
+}  // namespace predgen
