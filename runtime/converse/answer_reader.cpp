@@ -1,6 +1,7 @@
 #include "runtime/converse/answer_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace predgen {
 
@@ -13,15 +14,13 @@ AnswerReader::Progress AnswerReader::push(TokenSpan tokens) {
   for (const TokenId token : tokens) {
     if (std::ranges::find(stops, token) != stops.end()) continue;
     progress.text += text_.push(TokenSpan(&token, 1));
-    if (auto sentence = splitter_.push(token)) progress.sentences.push_back(std::move(*sentence));
+    std::ranges::move(splitter_.push(token), std::back_inserter(progress.sentences));
   }
   return progress;
 }
 
 AnswerReader::Progress AnswerReader::finish() {
-  Progress progress{.text = text_.finish(), .sentences = {}};
-  if (auto sentence = splitter_.finish()) progress.sentences.push_back(std::move(*sentence));
-  return progress;
+  return {.text = text_.finish(), .sentences = splitter_.finish()};
 }
 
 }  // namespace predgen

@@ -2,34 +2,49 @@
 
 #include <algorithm>
 
+#include "runtime/speech/block_marks.h"
+
 namespace predgen {
 
-Fence fence_at(std::string_view text, size_t at, bool complete) {
-  const char mark = at < text.size() ? text[at] : ' ';
+Fence fence_at(OpenText whole, size_t at) {
+  const OpenText text = whole.near(at);
+  const BlockStart start = skip_block_marks(text, at);
+  if (!start.known) return {.begin = start.at, .known = false};
+  const char mark = start.at < text.size() ? text[start.at] : ' ';
   if (mark != '`' && mark != '~') return {};
-  const size_t end = std::min(text.find_first_not_of(mark, at), text.size());
-  if (end == text.size() && !complete) return {end - at, false};
-  if (end - at < 3) return {};
-  const size_t line_end = std::min(text.find('\n', end), text.size());
-  const bool closed = text.substr(end, line_end - end).find('`') != std::string_view::npos;
+  Fence fence{.begin = start.at};
+  const size_t end = std::min(text.bytes.find_first_not_of(mark, start.at), text.size());
+  const size_t length = end - start.at;
+  fence.known = end < text.size() || text.complete;
+  if (fence.known && length < 3) return {};
+  fence.length = length;
+  const size_t line_end = std::min(text.bytes.find('\n', end), text.size());
+  if (line_end == text.size() && text.size() < whole.size()) return {};  // nobody writes so much
+  const bool closed = text.bytes.substr(end, line_end - end).find('`') != std::string_view::npos;
   if (mark == '`' && closed) return {};
-  return {end - at, line_end < text.size() || complete};
+  fence.known &= line_end < text.size() || text.complete;
+  return fence;
 }
 
-std::optional<size_t> end_of_fenced_code(std::string_view text, size_t begin, size_t length,
-                                         bool complete) {
+std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size_t& line) {
   constexpr std::string_view kSpace = " \t\r";
-  for (size_t line = text.find('\n', begin); line != std::string_view::npos;) {
-    const size_t first = std::min(text.find_first_not_of(kSpace, line + 1), text.size());
-    const size_t end = std::min(text.find_first_not_of(text[begin], first), text.size());
-    const size_t rest = std::min(text.find_first_not_of(kSpace, end), text.size());
-    line = text.find('\n', first);
-    const bool blank = rest == std::min(line, text.size());
-    const bool over = line != std::string_view::npos || complete;
-    if (end - first >= length && blank && over) return end;
+  while (true) {
+    const size_t line_break = text.bytes.find('\n', line);
+    if (line_break == std::string_view::npos) break;
+    const size_t begin = line_break + 1;
+    const OpenText near = text.near(begin);
+    // Within a quotation every line has its mark.
+    const size_t first = std::min(near.bytes.find_first_not_of(" \t\r>", begin), near.size());
+    const size_t end =
+        std::min(near.bytes.find_first_not_of(text[fence.begin], first), near.size());
+    const size_t rest = std::min(near.bytes.find_first_not_of(kSpace, end), near.size());
+    if (rest == near.size() && !near.complete) return std::nullopt;
+    const bool blank = rest == near.size() || near[rest] == '\n';
+    if (end - first >= fence.length && blank) return end;
+    line = begin;
   }
-  if (!complete) return std::nullopt;
-  return text.find_last_not_of(" \t\r\n\f\v") + 1;
+  if (!text.complete) return std::nullopt;
+  return text.bytes.find_last_not_of(" \t\r\n\f\v") + 1;
 }
 
 }  // namespace predgen

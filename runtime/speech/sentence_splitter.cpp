@@ -1,14 +1,16 @@
 #include "runtime/speech/sentence_splitter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 
 namespace predgen {
 namespace {
 
+constexpr std::string_view kSpace = " \t\r\n\f\v";
+
 std::string trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\f\v";
   const size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(kSpace) + 1 - first));
@@ -19,51 +21,52 @@ std::string trimmed(std::string_view text) {
 SentenceSplitter::SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode)
     : tokenizer_(&tokenizer), mode_(mode), text_(tokenizer) {}
 
-std::optional<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
   text_.push({&token, 1});
   token_ends_.push_back(text_.text().size());
-  if (mode_ == SplitMode::kPaper) {
-    const bool ends = tokenizer_->decode({&token, 1}).find_first_of(".?!") != std::string::npos;
-    if (!ends) return std::nullopt;
-    return take(text_.text().size());
-  }
-  // A token may confirm two ends at once; then both sentences are handed out as one, so that
-  // nothing waits for the next token.
-  const std::string_view text = text_.text();
-  size_t end = begin_;
-  while (const auto length = find_sentence_end(text.substr(end), false)) end += *length;
-  if (end == begin_) return std::nullopt;
-  return take(end);
+  if (mode_ == SplitMode::kNatural) return take_natural(false);
+  std::vector<Sentence> sentences;
+  const bool ends = tokenizer_->decode({&token, 1}).find_first_of(".?!") != std::string::npos;
+  if (ends) take(text_.text().size(), sentences);
+  return sentences;
 }
 
-std::optional<SentenceSplitter::Sentence> SentenceSplitter::finish() {
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish() {
   text_.finish();
   if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
-  std::string_view rest = std::string_view(text_.text()).substr(begin_);
-  const size_t last = rest.find_last_not_of(" \t\r\n\f\v");
-  if (last == std::string_view::npos) return std::nullopt;
-  return take(begin_ + last + 1);
+  if (mode_ == SplitMode::kNatural) return take_natural(true);
+  std::vector<Sentence> sentences;
+  take(std::max(text_.text().find_last_not_of(kSpace) + 1, begin_), sentences);
+  return sentences;
 }
 
-SentenceSplitter::Sentence SentenceSplitter::take(size_t end) {
-  PREDGEN_CHECK(end > begin_ && end <= text_.text().size(), "sentence [{}, {})", begin_, end);
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::take_natural(bool complete) {
+  std::vector<Sentence> sentences;
+  while (const auto end = ends_.next(text_.text(), complete)) take(*end, sentences);
+  return sentences;
+}
+
+void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
+  PREDGEN_CHECK(end >= begin_ && end <= text_.text().size(), "sentence [{}, {})", begin_, end);
+  std::string text = trimmed(std::string_view(text_.text()).substr(begin_, end - begin_));
+  begin_ = end;
+  if (text.empty()) return;
   const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);
   PREDGEN_CHECK(last != token_ends_.end(), "no token holds byte {}", end);
-  Sentence sentence{trimmed(std::string_view(text_.text()).substr(begin_, end - begin_)),
-                    last - token_ends_.begin() + 1};
-  begin_ = end;
-  return sentence;
+  sentences.push_back({std::move(text), last - token_ends_.begin() + 1});
 }
 
 int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer) {
   SentenceSplitter splitter(tokenizer, mode);
   for (const TokenId token : answer) {
-    if (const auto sentence = splitter.push(token)) return sentence->num_tokens;
+    const auto sentences = splitter.push(token);
+    if (!sentences.empty()) return sentences.front().num_tokens;
   }
   const TokenIds& stops = tokenizer.stop_tokens();
   const bool over = !answer.empty() && std::ranges::find(stops, answer.back()) != stops.end();
   if (over) {
-    if (const auto sentence = splitter.finish()) return sentence->num_tokens;
+    const auto sentences = splitter.finish();
+    if (!sentences.empty()) return sentences.front().num_tokens;
   }
   return static_cast<int64_t>(answer.size());
 }

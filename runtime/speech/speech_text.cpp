@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/speech/characters.h"
 #include "runtime/speech/markdown_text.h"
 #include "runtime/speech/spoken_words.h"
 #include "runtime/speech/text_rules.h"
@@ -11,57 +12,49 @@
 namespace predgen {
 namespace {
 
-/// Pictures, and what colours or joins them. Signs that are read, such as the degree, stay.
-bool is_picture(utf8proc_int32_t code) {
-  return code >= 0x1F000 || (code >= 0x2600 && code <= 0x27BF) ||
-         (code >= 0x2300 && code <= 0x23FF) || (code >= 0x25A0 && code <= 0x25FF) ||
-         (code >= 0x2B00 && code <= 0x2BFF) || code == 0x2122 || code == 0xAE || code == 0x2139 ||
-         code == 0x3030 || code == 0x303D || code == 0x3297 || code == 0x3299;
+/// Pictures, and what colours them. Signs that are read, such as the degree, stay.
+bool is_unread(char32_t code) {
+  const bool beyond = code >= 0x1F000 && !is_letter_or_digit(code);
+  return beyond || (code >= 0x2600 && code <= 0x27BF) || (code >= 0x2300 && code <= 0x23FF) ||
+         (code >= 0x25A0 && code <= 0x25FF) || (code >= 0x2B00 && code <= 0x2BFF) ||
+         code == 0x2122 || code == 0xAE || code == 0x2139 || code == 0x3030 || code == 0x303D ||
+         code == 0x3297 || code == 0x3299;
 }
 
-bool is_joiner(utf8proc_int32_t code) {  // of emoji; zero-width marks of text
-  return code == 0xFE0F || code == 0xFE0E || code == 0x20E3 || code == 0xFEFF ||
-         (code >= 0x200B && code <= 0x200F) || (code >= 0x2060 && code <= 0x2064) || code == 0xAD;
+/// What joins emoji or chooses between forms of a character.
+bool is_variation(char32_t code) {
+  return (code >= 0xFE00 && code <= 0xFE0F) || code == 0x20E3 ||
+         (code >= 0xE0000 && code <= 0xE01EF);
 }
 
-bool is_letter_beyond_bmp(utf8proc_int32_t code, utf8proc_category_t category) {
-  return code >= 0x10000 && category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;
-}
-
-/// Well-formed text without pictures; control characters but line breaks as spaces.
+/// Well-formed text without pictures and marks of no width; control characters but line breaks as
+/// spaces. Arabic and Indic letters keep what joins or parts them.
 std::string readable_characters(std::string_view text) {
   std::string result;
+  char32_t before = 0;
   for (size_t i = 0; i < text.size();) {
-    utf8proc_int32_t code = 0;
-    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + i,
-                                         static_cast<utf8proc_ssize_t>(text.size() - i), &code);
-    if (length <= 0) {
-      ++i;
-      continue;
-    }
-    const auto category = utf8proc_category(code);
-    const bool picture = is_picture(code) && !is_letter_beyond_bmp(code, category);
-    if (picture || (category == UTF8PROC_CATEGORY_CC && code != '\n')) {
+    const Character c = character_at(text, i);
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c.code));
+    const bool joins =
+        (c.code == 0x200C || c.code == 0x200D) && before >= 0x0600 && before < 0x1000;
+    const bool dropped = is_variation(c.code) || category == UTF8PROC_CATEGORY_CO ||
+                         category == UTF8PROC_CATEGORY_CF || c.code == 0xFFFD;
+    if (!dropped && (is_unread(c.code) || (category == UTF8PROC_CATEGORY_CC && c.code != '\n'))) {
       result += ' ';
-    } else if (!is_joiner(code) && category != UTF8PROC_CATEGORY_CO && code != 0xFFFD) {
-      result.append(text, i, static_cast<size_t>(length));
+    } else if (!dropped || joins) {
+      result.append(text, i, c.length);
     }
-    i += static_cast<size_t>(length);
+    before = c.code;
+    i += c.length;
   }
   return result;
 }
 
 bool has_word(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
-    utf8proc_int32_t code = 0;
-    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + i,
-                                         static_cast<utf8proc_ssize_t>(text.size() - i), &code);
-    const auto category = utf8proc_category(code);
-    if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
-        (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO)) {
-      return true;
-    }
-    i += static_cast<size_t>(length);
+    const Character c = character_at(text, i);
+    if (is_letter_or_digit(c.code)) return true;
+    i += c.length;
   }
   return false;
 }

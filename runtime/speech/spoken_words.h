@@ -8,7 +8,7 @@ namespace predgen {
 /// What a voice says for what is only written; English for a language without a list of its own.
 struct SpokenSymbols {
   std::string_view language;  // the first part of its code: de of de-at
-  std::string_view dot, at, conjunction, underscore;
+  std::string_view dot, at, conjunction, underscore, power;
   std::string_view code_omitted;
 };
 const SpokenSymbols& spoken_symbols(std::string_view language);

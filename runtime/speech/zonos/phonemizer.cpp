@@ -103,6 +103,7 @@ Phonemizer::Phonemizer(const PhonemizerOptions& options)
 
 std::string Phonemizer::phonemes(const std::string& text, const std::string& language) {
   check_text(text, language);
+  if (language == "cmn" && !std::exchange(checked_mandarin_, true)) check_mandarin();
   const auto pieces = split_words(english_numbers_ ? numbers_to_words(text) : text);
   Json words = Json::array();
   for (const TextPiece& piece : pieces) {
@@ -124,6 +125,14 @@ std::string Phonemizer::phonemes(const std::string& text, const std::string& lan
 
 std::vector<int64_t> Phonemizer::phoneme_ids(const std::string& text, const std::string& language) {
   return predgen::phoneme_ids(phonemes(text, language));
+}
+
+void Phonemizer::check_mandarin() {
+  const std::string phonemes = pronounce({"\u4f60\u597d"}, "cmn").front();
+  if (phonemes.find("(en)") == std::string::npos) return;
+  spdlog::warn(
+      "the Zonos voice will not speak Chinese characters (language cmn) understandably: the "
+      "installed espeak-ng, whose phonemes it reads, spells their tones as English numbers");
 }
 
 std::vector<std::string> Phonemizer::pronounce(const Json& words, const std::string& language) {

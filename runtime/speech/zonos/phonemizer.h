@@ -41,16 +41,19 @@ class Phonemizer {
 
   /// Marks as they are, words in IPA. UserError if `text` is empty or ill-formed UTF-8, or if there
   /// is no such language (zonos_languages()) or it is "ja": that needs a dictionary of readings,
-  /// and katakana is not taken instead.
+  /// and katakana is not taken instead. Warns once if espeak-ng cannot read Chinese characters in
+  /// "cmn", as version 1.51 cannot; its answer is used, as in the model's own front end.
   std::string phonemes(const std::string& text, const std::string& language);
 
   /// The model's symbols for them, from ZonosSymbols::kBegin to kEnd.
   std::vector<int64_t> phoneme_ids(const std::string& text, const std::string& language);
 
  private:
+  void check_mandarin();
   std::vector<std::string> pronounce(const Json& words, const std::string& language);
 
   bool english_numbers_;
+  bool checked_mandarin_ = false;
   EspeakHelper helper_;
 };
 

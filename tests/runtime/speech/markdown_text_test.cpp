@@ -60,7 +60,17 @@ INSTANTIATE_TEST_SUITE_P(
         // HTML.
         Case{"one<br>two <b>bold</b>", "one two  bold"},
         Case{"a &amp; b &lt; c&nbsp;d", "a & b < c d"},
-        Case{"if a < b and c > d", "if a < b and c > d"}));
+        Case{"if a < b and c > d", "if a < b and c > d"}, Case{"<x-y z='1'>w</x-y>", "w"},
+        Case{"<https://a.com> and <a@b.de>", "https://a.com and a@b.de"},
+        // Blocks in blocks, definitions, nested links.
+        Case{"> - quoted item", "quoted item."}, Case{"- 1. first", "1. first."},
+        Case{"- ```py\n  x.y\n  ```\n- two", "Code omitted. two."},
+        Case{"Title\n=====\nText", "Title. Text"}, Case{"[ref]: https://a.com \"Title\"", ""},
+        Case{"[![alt](a.png)](https://a.com) here", "alt here"},
+        // LaTeX.
+        Case{R"(So \(a \leq b\) holds)", "So  a  \u2264  b  holds"},
+        Case{R"($\frac{a}{b}$ is $x$)", "a / b is x"}, Case{R"($90^\circ$)", "90\u00b0"},
+        Case{"$5 and $10, or $3", "$5 and $10, or $3"}, Case{R"(C:\Users\me)", R"(C:\Users\me)"}));
 
 TEST(PlainText, LongOddTextTakesNoTime) {
   for (const char* piece :

@@ -6,12 +6,14 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "runtime/speech/zonos/phonemizer.h"
 #include "runtime/speech/zonos/symbols.h"
 
 int main() {
   using namespace predgen;
   try {
+    configure_log("warn");  // to stderr: stdout is for the answers
     Phonemizer phonemizer({});
     for (std::string line; std::getline(std::cin, line);) {
       const Json request = parse_json(line, "a line of standard input");

@@ -27,6 +27,12 @@ TEST(SpeakableText, DropsEmojiAndKeepsSignsThatAreRead) {
   EXPECT_EQ(speakable_text("Windows\u2122 and\u00a0more"), "Windows and more");
 }
 
+TEST(SpeakableText, KeepsTheJoinersThatLettersNeed) {
+  EXPECT_EQ(speakable_text("\u0645\u06cc\u200c\u0631\u0648\u0645"),
+            "\u0645\u06cc\u200c\u0631\u0648\u0645");
+  EXPECT_EQ(speakable_text("zero\u200b\u200dwidth\u202e \u845b\U000e0100"), "zerowidth \u845b");
+}
+
 TEST(SpeakableText, KeepsTheMelody) {
   for (const char* text : {"Well, yes; no: maybe... really?!", "\"Go!\" she said \u2014 (quietly).",
                            "\u00bfQu\u00e9? \u00a1S\u00ed!", "\u300c\u597d\u3002\u300d"}) {

@@ -63,7 +63,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"$5 and $1.50", "$5 and $1.50"}, Case{"\u20ac5, \u20ac1", "5 euros, 1 euro"},
         Case{"\u00a31.50.", "1 pound 50."}, Case{"\u20ac3.05", "3 euros 5"},
         Case{"\u20ac2,000.00", "2,000 euros"}, Case{"\u00a31.505", "\u00a31.505"},
-        Case{"1,234 in 1999, 3.5%", "1,234 in 1999, 3.5%"}));
+        Case{"1,234 in 1999, 3.5%", "1,234 in 1999, 3.5%"},
+        Case{"x^2 and 2^10", "x\u00b2 and 2 to the power of 10"},
+        Case{"E.g. this", "For example this"}));
+
+/// English rules for times and amounts would be wrong elsewhere; each voice has its own.
+TEST(SpokenWords, OtherLanguagesKeepTheirFigures) {
+  for (const char* language : {"de", "fr-fr", "es", "it", "cmn", "pt-br", ""}) {
+    for (const char* text : {"3:30 pm", "17:00", "$5.20", "\u20ac3.50", "$2.5 million", "~5 km",
+                             "1.234,56", "No. 5", "3rd"}) {
+      EXPECT_EQ(spoken_words(text, language), text) << language;
+    }
+  }
+}
 
 TEST(SpokenWords, OtherLanguagesHaveTheirOwn) {
   EXPECT_EQ(spoken_words("Tiere, z.B. Katzen & Hunde, ca. 5", "de"),

@@ -122,6 +122,19 @@ TEST_F(PhonemizerTest, EveryLanguageButJapaneseHasAVoice) {
   }
 }
 
+TEST_F(PhonemizerTest, WarnsOnceOfChineseThatEspeakCannotRead) {
+  Phonemizer phonemizer({});
+  if (version() != "1.51") GTEST_SKIP() << "espeak-ng is version " << version() << ", not 1.51";
+  const auto output_of = [&](const char* language) {
+    testing::internal::CaptureStdout();
+    phonemizer.phonemes("a", language);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(output_of("yue"), "");
+  EXPECT_THAT(output_of("cmn"), HasSubstr("cmn"));
+  EXPECT_EQ(output_of("cmn"), "");
+}
+
 TEST_F(PhonemizerTest, BadTextAndLanguageAreUserErrors) {
   Phonemizer phonemizer({});
   const auto asking = [&](const char* text, const char* language) {
