@@ -72,12 +72,23 @@ Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
     mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
-    spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
     mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
+    spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
   }
   mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock,
                                                     voice.ahead_buffer());
   return mouth;
+}
+
+/// The text is out by now: sound that fails is worth a message only.
+void drain(AudioSink& sink) {
+  try {
+    sink.drain();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    spdlog::error("audio output failed: {}", error.what());
+  }
 }
 
 std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock) {
@@ -129,7 +140,7 @@ void chat(const ChatOptions& options) {
     if (!result) break;
     view.end_turn(*result);
   }
-  if (mouth.sink) mouth.sink->drain();
+  if (mouth.sink) drain(*mouth.sink);
   view.finish();
 }
 

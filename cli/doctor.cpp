@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -12,12 +13,13 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/dac/dac_config.h"
+#include "model/dac/dac_weights.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/tokenizer.h"
-#include "model/zonos/zonos_config.h"
+#include "model/zonos/zonos_model.h"
 #include "runtime/speech/espeak_helper.h"
+#include "runtime/speech/zonos/zonos_synthesizer.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -26,7 +28,8 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 // Zonos-v0.1's transformer in bfloat16 (1,624 M parameters) and its DAC decoder in float32 (77 M).
 constexpr double kZonosBytes = 1624.4e6 * 2 + 76.6e6 * 4;
-constexpr double kWorkspaceBytes = 1.0 * kGiB;  // CUDA context, activations, fragmentation
+constexpr double kZonosCacheBytes = 1.0 * kGiB;  // of graphs and sentences under way
+constexpr double kWorkspaceBytes = 1.5 * kGiB;   // CUDA context, activations, fragmentation
 
 struct DoctorOptions {
   std::string model, tts_model, tts_codec;
@@ -45,6 +48,11 @@ void print_machine() {
         "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
         "to keep up with speech,\n          and so does the Zonos voice (a step takes about "
         "a second on a CPU, and 86 of them speak a second): use --tts espeak\n");
+    if (at::detail::getCUDAHooks().hasCUDART()) {
+      const long version = at::detail::getCUDAHooks().versionCUDART();
+      std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
+                  version / 1000, version % 1000 / 10);
+    }
   } else {
     std::printf("  GPU     %d\n", num_gpus);
   }
@@ -60,6 +68,15 @@ class FileReport {
     std::printf("  %-32s %s\n", name.c_str(), there ? "ok" : if_missing);
     if (!there && needed) ++num_missing_;
     return there;
+  }
+  /// Prints one line for what `open` opens, or what is wrong with it.
+  void check(const std::string& name, const std::function<void()>& open) {
+    try {
+      open();
+      std::printf("  %-32s ok\n", name.c_str());
+    } catch (const UserError& error) {
+      problem(error.what());
+    }
   }
   void problem(const std::string& text) {
     std::printf("  %s\n", text.c_str());
@@ -136,8 +153,8 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   row("weights", 0.0, true);
   row("keys and values of 1,000 tokens", 1000 * kv, false);
   row(fmt::format("with {} tokens", context), used, true);
-  const double beside = used + kZonosBytes + kWorkspaceBytes;
-  row("beside Zonos and 1 GiB of workspace", beside, true);
+  const double beside = used + kZonosBytes + kZonosCacheBytes + kWorkspaceBytes;
+  row("beside Zonos, with caches and workspace", beside, true);
   std::printf("  %-44s", fmt::format("fits into {:g} GiB", options.memory_gib).c_str());
   for (const double bytes : weights) {
     std::printf(" %8s", beside + bytes <= options.memory_gib * kGiB ? "yes" : "no");
@@ -168,26 +185,21 @@ void report_voice(const DoctorOptions& options) {
               static_cast<long long>(config.num_layers), static_cast<long long>(config.width),
               parameters / 1e6, mebibytes(2 * parameters));
   FileReport report(options.tts_model);
-  report.line("model.safetensors", "MISSING: download it again", true);
+  report.check("model.safetensors", [&] { open_zonos_weights(config, options.tts_model); });
   const fs::path codec = options.tts_codec.empty() ? fs::path(options.tts_model) / "dac_44khz"
                                                    : fs::path(options.tts_codec);
   if (!fs::exists(codec / "config.json")) {
     report.problem(fmt::format("{:<32} MISSING: put descript/dac_44khz there or give --tts-codec",
                                codec.string()));
   } else {
-    const DacConfig codec_config = DacConfig::load(codec);
-    std::printf("  %-32s ok, %.0f MiB in fp32\n", "codec",
-                mebibytes(4 * count_values(dac_weight_layout(codec_config))));
-    FileReport codec_report(codec);
-    codec_report.line("model.safetensors", "MISSING: download it again", true);
-    if (codec_report.num_missing() > 0) report.problem("the codec has no weights");
+    report.check("codec", [&] {
+      ZonosSynthesizer::check_codec(codec);
+      const DacWeights weights(codec);
+      std::printf("  its codec: %.0f MiB in fp32\n",
+                  mebibytes(4 * count_values(dac_weight_layout(weights.config()))));
+    });
   }
-  try {
-    EspeakHelper({}, Seconds(5), "the Zonos voice").start();
-    std::printf("  %-32s ok\n", "predgen-espeak");
-  } catch (const UserError& error) {
-    report.problem(error.what());
-  }
+  report.check("predgen-espeak", [] { EspeakHelper({}, Seconds(5), "the Zonos voice").start(); });
   std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {
     throw UserError("{}: {} of the things above are missing or unusable", options.tts_model,

@@ -1,5 +1,6 @@
 #include "cli/voice_flags.h"
 
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -7,22 +8,19 @@
 namespace predgen {
 namespace {
 
-ZonosOptions read_zonos(const VoiceFlags& flags) {
-  if (flags.model.empty() && flags.config.empty()) {
-    throw UserError("--tts zonos needs --tts-model, the folder of Zyphra/Zonos-v0.1-transformer");
-  }
+/// The options of the chosen voice, from --tts-config and from flags, which come first. `given`:
+/// key and value, empty if the flag is not there.
+template <typename Options>
+Options read(const std::string& config,
+             const std::vector<std::pair<std::string, std::string>>& given,
+             Options (*read_options)(ConfigReader&)) {
   std::vector<std::string> overrides;
-  const auto give = [&](const char* key, const std::string& value) {
+  for (const auto& [key, value] : given) {
     if (!value.empty()) overrides.push_back(fmt::format("{}={}", key, value));
-  };
-  give("model", flags.model);
-  give("codec", flags.codec);
-  give("voice", flags.voice);
-  give("language", flags.language);
-  ConfigReader reader = flags.config.empty()
-                            ? ConfigReader::parse("{}", "the --tts options", overrides)
-                            : ConfigReader::load(flags.config, overrides);
-  const ZonosOptions options = read_zonos_options(reader);
+  }
+  ConfigReader reader = config.empty() ? ConfigReader::parse("{}", "the --tts options", overrides)
+                                       : ConfigReader::load(config, overrides);
+  const Options options = read_options(reader);
   reader.finish();
   return options;
 }
@@ -44,7 +42,7 @@ void VoiceFlags::add_to(CLI::App& command) {
                      "zonos: the folder of descript/dac_44khz, else dac_44khz in the model's");
   command.add_option("--tts-language", language, "zonos: as espeak-ng names it, else en-us");
   command.add_option("--tts-config", config,
-                     "zonos: YAML with everything else, as configs/runtime/zonos.yaml");
+                     "YAML with everything else, as configs/runtime/zonos.yaml or espeak.yaml");
 }
 
 VoiceOptions VoiceFlags::parse() const {
@@ -53,11 +51,22 @@ VoiceOptions VoiceFlags::parse() const {
     if (name == tts) options.kind = kind;
   }
   if (options.kind == VoiceKind::kZonos) {
-    options.zonos = read_zonos(*this);
-  } else if (!model.empty() || !codec.empty() || !config.empty() || !language.empty()) {
-    throw UserError("--tts-model, --tts-codec, --tts-language and --tts-config need --tts zonos");
+    if (model.empty() && config.empty()) {
+      throw UserError("--tts zonos needs --tts-model, the folder of Zyphra/Zonos-v0.1-transformer");
+    }
+    options.zonos =
+        read(config, {{"model", model}, {"codec", codec}, {"voice", voice}, {"language", language}},
+             read_zonos_options);
+    return options;
   }
-  if (options.kind == VoiceKind::kEspeak && !voice.empty()) options.espeak.voice = voice;
+  if (!model.empty() || !codec.empty() || !language.empty()) {
+    throw UserError("--tts-model, --tts-codec and --tts-language need --tts zonos");
+  }
+  if (options.kind == VoiceKind::kEspeak) {
+    options.espeak = read(config, {{"voice", voice}}, read_espeak_options);
+  } else if (!config.empty() || !voice.empty()) {
+    throw UserError("--tts-config and --voice need --tts espeak or --tts zonos");
+  }
   return options;
 }
 

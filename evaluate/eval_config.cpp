@@ -38,6 +38,10 @@ EvalConfig read_eval_config(ConfigReader& reader) {
 
   ConfigReader speech = reader.section("speech");
   speech.choice<VoiceKind>("voice", config.voice.kind, voice_kinds());
+  if (speech.has("espeak")) {
+    ConfigReader espeak = speech.section("espeak");
+    config.voice.espeak = read_espeak_options(espeak);
+  }
   if (config.voice.kind == VoiceKind::kZonos || speech.has("zonos")) {
     ConfigReader zonos = speech.section("zonos");
     config.voice.zonos = read_zonos_options(zonos);

@@ -32,8 +32,9 @@ std::vector<int64_t> read_strides(const ConfigFields& fields, const char* key) {
   for (const int64_t stride : strides) {
     // An odd one makes frames of uneven length.
     if (stride < 2 || stride > kLargestStride || stride % 2 != 0) {
-      fields.fail(
-          key, fmt::format("must hold even numbers from 2 to {}, not {}", kLargestStride, stride));
+      fields.fail(key, fmt::format("must hold even numbers from 2 to {}, not {}; of the published "
+                                   "codecs descript/dac_44khz can be used",
+                                   kLargestStride, stride));
     }
   }
   return strides;
@@ -86,13 +87,13 @@ DacConfig DacConfig::load(const std::filesystem::path& folder) {
   const Json json = read_json(file);
   if (!json.is_object()) throw UserError("{}: must hold an object", file.string());
   const ConfigFields fields(json, file.string());
+  if (fields.word("model_type", "dac") != "dac") {
+    fields.fail("model_type", "must be \"dac\", not " + fields.at("model_type").dump());
+  }
   for (const auto& [key, value] : json.items()) {
     if (!kKnown.contains(key) && !value.is_null()) {
       throw UserError("{}: \"{}\" is not supported", file.string(), key);
     }
-  }
-  if (fields.word("model_type", "dac") != "dac") {
-    fields.fail("model_type", "must be \"dac\", not " + fields.at("model_type").dump());
   }
   DacConfig config;
   config.encoder_size = fields.size("encoder_hidden_size", config.encoder_size);

@@ -38,7 +38,14 @@ at::Tensor SpeakerEncoder::embed(const Waveform& waveform) const {
     throw UserError("{}: is too short: {} samples at {} Hz, at least {} are needed", waveform.name,
                     samples_N.size(0), kSpeakerRate, kSpeakerMinSamples);
   }
-  return at::addmv(bias_, weight_, network_(speaker_features(samples_N)));
+  const at::Tensor embedding = at::addmv(bias_, weight_, network_(speaker_features(samples_N)));
+  if (!at::isfinite(embedding).all().item<bool>()) {
+    throw UserError(
+        "{}: gives a speaker embedding that is not finite: its samples go far beyond 1, or the "
+        "speaker network's files are damaged",
+        waveform.name);
+  }
+  return embedding;
 }
 
 }  // namespace predgen

@@ -99,21 +99,19 @@ void refuse_hybrid(const ConfigFields& fields, int64_t num_layers) {
 }
 
 void read_backbone(const Json& root, const std::string& where, ZonosConfig& config) {
-  const ConfigFields root_fields(root, where);
-  if (!root_fields.has("backbone")) root_fields.fail("backbone", "is missing");
-  const Json json = object_at(root_fields, "backbone");
+  const Json json = object_at(ConfigFields(root, where), "backbone");
   const ConfigFields fields(json, fmt::format("{}: backbone", where));
   allow_only(fields,
              {"d_model", "d_intermediate", "attn_mlp_d_intermediate", "n_layer", "ssm_cfg",
               "attn_layer_idx", "attn_cfg", "rms_norm", "residual_in_fp32", "norm_epsilon"});
+  config.num_layers = fields.size("n_layer", 16);
+  refuse_hybrid(fields, config.num_layers);
   // d_intermediate is the MLP of Mamba layers: without them it says nothing.
   config.width = fields.size("d_model", 1024);
   config.mlp_width = fields.size("attn_mlp_d_intermediate");
-  config.num_layers = fields.size("n_layer", 16);
   config.norm_epsilon = fields.positive("norm_epsilon", 1e-5);
   fields.only("rms_norm", false);
   fields.only("residual_in_fp32", false);
-  refuse_hybrid(fields, config.num_layers);
   read_attention(fields, config);
 }
 
@@ -243,6 +241,9 @@ ZonosConfig ZonosConfig::load(const std::filesystem::path& folder) {
 
 ZonosConfig ZonosConfig::read(const Json& json, const std::string& where) {
   const ConfigFields fields(json, where);
+  if (json.is_object() && !fields.has("backbone")) {  // before what another model's file has more
+    fields.fail("backbone", "is missing: this is not a Zonos voice");
+  }
   allow_only(fields, {"backbone", "prefix_conditioner", "eos_token_id", "masked_token_id",
                       "pad_vocab_to_multiple_of"});
   fields.only("eos_token_id", kZonosEos);

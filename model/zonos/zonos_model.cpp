@@ -20,6 +20,17 @@ ZonosModel::ZonosModel(const ZonosConfig& config, PrefixConditioner conditioner,
 
 ZonosModel::~ZonosModel() = default;
 
+SafetensorsFile open_zonos_weights(const ZonosConfig& config, const fs::path& folder) {
+  const fs::path file = folder / "model.safetensors";
+  SafetensorsFile stored(file);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : stored.entries()) names.push_back(name);
+  check_weights(
+      config.weight_layout(), names, [&](const std::string& name) { return stored.tensor(name); },
+      file.string(), "a Zonos transformer");
+  return stored;
+}
+
 std::unique_ptr<ZonosModel> ZonosModel::load(const fs::path& folder, const LoadOptions& options) {
   const at::NoGradGuard no_grad;
   if (options.quantization == Quantization::kInt4) {
@@ -28,13 +39,7 @@ std::unique_ptr<ZonosModel> ZonosModel::load(const fs::path& folder, const LoadO
   const at::Device device = parse_device(options.device);
   const at::ScalarType dtype = choose_dtype(options, device);
   const ZonosConfig config = ZonosConfig::load(folder);
-  const fs::path file = folder / "model.safetensors";
-  const SafetensorsFile stored(file);
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : stored.entries()) names.push_back(name);
-  check_weights(
-      config.weight_layout(), names, [&](const std::string& name) { return stored.tensor(name); },
-      file.string(), "a Zonos transformer");
+  const SafetensorsFile stored = open_zonos_weights(config, folder);
   // A copy: the mapping of the file goes away with this function.
   const auto weight = [&](const std::string& name) {
     return stored.tensor(name).to(device, dtype, /*non_blocking=*/false, /*copy=*/true);
@@ -51,6 +56,11 @@ at::Tensor ZonosModel::make_prefix(const ZonosConditioning& conditioning) const 
 
 ZonosCache ZonosModel::make_cache(double cfg_scale) const {
   return ZonosCache(config_, cfg_scale == 1.0 ? 1 : 2, backbone_.options());
+}
+
+void ZonosModel::prepare(int64_t length, double cfg_scale) const {
+  const at::NoGradGuard no_grad;
+  if (graph_) graph_->prepare(length, cfg_scale == 1.0 ? 1 : 2);
 }
 
 at::Tensor ZonosModel::prefill(const at::Tensor& prefix_2PD, const at::Tensor& codes_KT,

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "model/checkpoint.h"
+#include "model/safetensors.h"
 #include "model/zonos/prefix_conditioner.h"
 #include "model/zonos/zonos_backbone.h"
 #include "model/zonos/zonos_cache.h"
@@ -13,6 +14,10 @@
 namespace predgen {
 
 class GraphedStep;
+
+/// `folder`/model.safetensors, its tensors checked but not read. UserError names missing,
+/// superfluous and misshapen ones.
+SafetensorsFile open_zonos_weights(const ZonosConfig& config, const std::filesystem::path& folder);
 
 /// Zonos-v0.1 (transformer): conditioning and past codes to the logits of the next column of
 /// codes. All state of an utterance is in its ZonosCache, so many may be under way; calls must not
@@ -33,6 +38,10 @@ class ZonosModel {
   at::Tensor make_prefix(const ZonosConditioning& conditioning) const;
   /// For a new utterance; one row if `cfg_scale` is 1.
   ZonosCache make_cache(double cfg_scale) const;
+
+  /// On CUDA captures the steps of utterances of up to `length` positions now instead of on the
+  /// way.
+  void prepare(int64_t length, double cfg_scale) const;
 
   /// Runs the prefix and the first columns of codes, int64 [9,T] with T >= 1, into an empty cache.
   /// Returns the guided logits of the next column: float32 [9,1025] on the CPU.

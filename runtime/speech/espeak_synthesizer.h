@@ -2,23 +2,14 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
-#include "core/clock.h"
 #include "runtime/speech/espeak_helper.h"
+#include "runtime/speech/espeak_options.h"
 #include "runtime/speech/speech_synthesizer.h"
 
 namespace predgen {
-
-struct EspeakOptions {
-  std::filesystem::path helper{};  // empty: predgen-espeak beside this program
-  std::string voice = "en-us";     // `espeak-ng --voices` lists them
-  int words_per_minute = 175;      // 80 to 450
-  int pitch = 50;                  // 0 to 100
-  Seconds timeout{10};             // for every piece of audio
-};
 
 /// The embedded voice: espeak-ng in a helper process (it is GPL-3, we are not). A helper that dies
 /// is started again, once a sentence. It speaks one sentence at a time: when another one needs it,

@@ -4,10 +4,12 @@
 
 namespace predgen {
 
-/// Raw mono 16-bit little-endian samples to a file descriptor, for another program to play.
+/// Raw mono 16-bit little-endian samples to a file descriptor, for another program to play. Ctrl-C
+/// is seen while that program is slow. From the first one on, this process ignores SIGPIPE: a
+/// program that has ended is an Error of write().
 class PcmSink : public AudioSink {
  public:
-  explicit PcmSink(int descriptor) : descriptor_(descriptor) {}  // not closed
+  explicit PcmSink(int descriptor);  // not closed
 
   void write(std::span<const float> samples) override;
   void clear() override {}  // what was written counts as played

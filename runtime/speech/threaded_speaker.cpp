@@ -1,8 +1,10 @@
 #include "runtime/speech/threaded_speaker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "core/interrupt.h"
 #include "core/log.h"
 #include "runtime/speech/speech_text.h"
 
@@ -59,7 +61,8 @@ SpeechReport ThreadedSpeaker::finish_turn() {
   Lock lock(mutex_);
   gives_way_ = false;
   cancel_prepared();
-  changed_.wait(lock, [&] { return queue_.empty(); });
+  constexpr auto kLookUp = std::chrono::milliseconds(50);
+  while (!changed_.wait_for(lock, kLookUp, [&] { return queue_.empty(); })) throw_if_interrupted();
   failed_ = false;
   return std::exchange(report_, {});
 }

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import wave
@@ -44,6 +46,14 @@ def check_chat(scratch, voice):
     check(raw.returncode == 0 and len(raw.stdout) > 8000 and len(raw.stdout) % 2 == 0,
           "stdout takes raw samples")
     check(turn["text"].encode() in raw.stderr, "the text then goes to stderr")
+
+    chat_line = shlex.join(map(str, [PREDGEN, *chat, "--tts-config", config, "--audio-out", "-"]))
+    for command, why in ((f"{chat_line} | head -c 1000 > /dev/null", "Broken pipe"),
+                         (f"{chat_line} --audio-rate 16000 > /dev/full", "No space left")):
+        lost = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], text=True,
+                              input="hello\nhello\n", capture_output=True, errors="replace")
+        check(lost.returncode == 0 and why in lost.stderr
+              and lost.stderr.count("first sentence") == 2, f"both turns go on as text: {why}")
 
     for more, part in ((["--tts-model", scratch / "none"], "none"),
                        (["--tts-model", voice, "--tts-language", "en-uk"], "en-uk"),
@@ -95,12 +105,19 @@ def check_bench_and_doctor(scratch, voice):
     config.write_text(f"model: {voice}\nmax_new_frames: 60\n")
     report = run("bench", "--tts", "zonos", "--tts-config", config, "--runs", "2", "--json")
     check(report.returncode == 0, f"bench runs {report.stderr[-300:]}")
-    figures = json.loads(report.stdout)
+    figures = json.loads(report.stdout)["voice"]
     check(0 < figures["first_audio"]["mean"] < figures["buffer_ready"]["mean"]
           and figures["real_time_factor"]["p90"] > 0, "its figures are in order")
     check(run("bench").returncode == 2, "bench without a voice says what to give")
     doctor = run("doctor", "--tts-model", voice)
     check(doctor.returncode == 0 and "codec" in doctor.stdout, f"doctor knows it {doctor.stderr}")
+    for part in (voice, voice / "dac_44khz"):
+        weights = part / "model.safetensors"
+        whole = weights.read_bytes()
+        weights.write_bytes(whole[:-100])
+        doctor = run("doctor", "--tts-model", voice)
+        weights.write_bytes(whole)
+        check(doctor.returncode == 2 and "truncated" in doctor.stdout, f"and a cut {weights}")
     shutil.rmtree(voice / "dac_44khz")
     doctor = run("doctor", "--tts-model", voice)
     check(doctor.returncode == 2 and "dac_44khz" in doctor.stdout, "and misses its codec")

@@ -111,6 +111,12 @@ CodeSampler::CodeSampler(const CodeSampler& other)
 CodeSampler& CodeSampler::operator=(const CodeSampler& other) { return *this = CodeSampler(other); }
 
 CodeColumn CodeSampler::sample(const at::Tensor& logits_KV, const CodeGrid& grid) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();  // below 0 it is a mask
+  if (!(logits_KV < kInfinity).all().item<bool>()) {
+    throw UserError(
+        std::string("the voice model's logits are not numbers: its model.safetensors is damaged, "
+                    "download it again"));
+  }
   at::Tensor logits = logits_KV.clone();
   auto values = logits.accessor<float, 2>();
   values[0][kZonosEos] -= static_cast<float>(config_.eos_penalty);

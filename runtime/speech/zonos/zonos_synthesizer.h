@@ -24,17 +24,20 @@ class ZonosSynthesis;
 /// stream of low priority, beside a language model's.
 class ZonosSynthesizer : public SpeechSynthesizer {
  public:
-  /// Loads everything. UserError names the file, value or language that does not do.
+  /// Loads everything and tries it. UserError names the file, value or language that does not do.
   explicit ZonosSynthesizer(const ZonosOptions& options);
 
   int sample_rate() const override { return static_cast<int>(decoder_->config().sample_rate); }
 
   /// A sentence that is longer than the model speaks well at once is cut into parts, which follow
-  /// one another. What cannot be pronounced is a UserError at the first step.
+  /// one another. A part that cannot be pronounced is left out, with a warning.
   std::unique_ptr<Synthesis> begin(const std::string& sentence) override;
   std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& sentence);
 
   const ZonosModel& model() const { return *model_; }
+
+  /// UserError unless the folder holds a codec of Zonos' kind: descript/dac_44khz.
+  static void check_codec(const std::filesystem::path& folder);
 
  private:
   friend class ZonosSynthesis;
@@ -42,7 +45,10 @@ class ZonosSynthesizer : public SpeechSynthesizer {
     at::Tensor codes_KP;
     int64_t num_samples = 0;
   };
-  CodeGeneration generate(const std::string& part);
+  void try_out();
+  at::Tensor audio_prefix_codes(const DacWeights& weights) const;
+  /// None for a part without sounds.
+  std::optional<CodeGeneration> generate(const std::string& part);
 
   ZonosOptions options_;
   std::unique_ptr<ZonosModel> model_;
@@ -67,7 +73,8 @@ class ZonosSynthesis : public Synthesis {
  private:
   friend class ZonosSynthesizer;
   ZonosSynthesis(ZonosSynthesizer& synthesizer, std::vector<std::string> parts);
-  void start_part();
+  /// False if the next part has no sounds and was dropped.
+  bool start_part();
   bool decodes_now() const;
   void decode(std::vector<float>& samples);
   void append(const at::Tensor& pcm, std::vector<float>& samples);

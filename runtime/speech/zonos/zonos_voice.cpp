@@ -1,6 +1,7 @@
 #include "runtime/speech/zonos/zonos_voice.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -14,6 +15,9 @@ namespace predgen {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kMinSeconds = 1;    // less is too little to know a voice by
+constexpr double kSilence = 0.0005;  // -66 dB
 
 fs::path cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -34,6 +38,43 @@ std::string identity_of(const fs::path& file) {
   return fmt::format("{} {}", size, fs::last_write_time(file).time_since_epoch().count());
 }
 
+/// UserError for sound that holds no voice.
+Waveform read_recording(const fs::path& file) {
+  Waveform recording = read_wav(file);
+  const double seconds = static_cast<double>(recording.samples_CN.size(1)) /
+                         static_cast<double>(recording.sample_rate);
+  if (seconds < kMinSeconds) {
+    throw UserError("{}: holds {:.2f} seconds of sound, too little for a voice: record 10 to 30",
+                    file.string(), seconds);
+  }
+  if (recording.samples_CN.abs().max().item<double>() < kSilence) {
+    throw UserError("{}: holds only silence: record 10 to 30 seconds of the voice", file.string());
+  }
+  return recording;
+}
+
+/// The embedding that was computed before, if there is one.
+std::optional<at::Tensor> load_cached(const fs::path& file) {
+  if (!fs::exists(file)) return {};
+  try {
+    return load_speaker_embedding(file);
+  } catch (const UserError& error) {
+    spdlog::warn("{}; it is computed again", error.what());
+    return {};
+  }
+}
+
+void keep(const fs::path& file, const at::Tensor& embedding) {
+  try {
+    if (file.empty())
+      throw UserError(std::string("neither XDG_CACHE_HOME nor HOME names a folder"));
+    make_folder(file.parent_path());
+    save_speaker_embedding(file, embedding);
+  } catch (const std::exception& error) {
+    spdlog::warn("the speaker embedding is not kept: {}", error.what());
+  }
+}
+
 }  // namespace
 
 at::Tensor load_voice(const fs::path& file, const fs::path& speaker_model) {
@@ -42,16 +83,13 @@ at::Tensor load_voice(const fs::path& file, const fs::path& speaker_model) {
   const fs::path projection = speaker_model / "ResNet293_SimAM_ASP_base_LDA-128.safetensors";
   const std::string key =
       Hasher().add_file(file).add(identity_of(network)).add(identity_of(projection)).hex();
-  const fs::path cached = cache_folder() / fmt::format("{}.safetensors", key);
-  if (fs::exists(cached)) return load_speaker_embedding(cached);
+  const fs::path folder = cache_folder();
+  const fs::path cached = folder.empty() ? folder : folder / fmt::format("{}.safetensors", key);
+  if (const auto known = load_cached(cached)) return *known;
+  const Waveform recording = read_recording(file);
   spdlog::info("computing the speaker embedding of {}, once", file.string());
-  const at::Tensor embedding = SpeakerEncoder(network, projection).embed(read_wav(file));
-  try {
-    make_folder(cached.parent_path());
-    save_speaker_embedding(cached, embedding);
-  } catch (const std::exception& error) {
-    spdlog::warn("the speaker embedding is not kept: {}", error.what());
-  }
+  const at::Tensor embedding = SpeakerEncoder(network, projection).embed(recording);
+  keep(cached, embedding);
   return embedding;
 }
 

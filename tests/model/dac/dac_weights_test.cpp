@@ -39,6 +39,16 @@ class DacWeightsTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(DacWeightsTest, OtherModelsAreCalledWhatTheyAre) {
+  set("attention_dropout", 0.0);
+  Json json = read_json(folder_ / "config.json");
+  json["model_type"] = "llama";
+  write_file(folder_ / "config.json", json.dump());
+  expect_user_error([&] { DacConfig::load(folder_.path()); }, {"model_type", "llama"});
+  // descript/dac_24khz
+  expect_refused("downsampling_ratios", {2, 4, 5, 8}, {"not 5", "descript/dac_44khz"});
+}
+
 TEST_F(DacWeightsTest, ReadsSizes) {
   DacConfig config;
   config.encoder_size = 3;

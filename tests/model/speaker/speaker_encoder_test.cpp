@@ -62,6 +62,7 @@ TEST_F(SpeakerEncoderTest, RefusesSound) {
   refused(noise(256), "too short");
   refused({"noise.wav", 48000, at::zeros({1, 257})}, "86 samples at 16000 Hz");
   refused(noise(0), "no sound");
+  refused({"noise.wav", 16000, noise(8000).samples_CN * 1e30}, "not finite");
   refused({"noise.wav", 16000, at::full({1, 1000}, kNan)}, "finite");
   refused({"noise.wav", 1000, at::zeros({1, 301'000})}, "300 seconds");
 }

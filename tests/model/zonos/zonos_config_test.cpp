@@ -112,6 +112,18 @@ TEST(ZonosConfig, RefusesWhatItDoesNotHonour) {
   }
 }
 
+TEST(ZonosConfig, AnotherModelIsCalledWhatItIs) {
+  const auto refused = [](const Json& json, const std::vector<std::string>& parts) {
+    expect_user_error([&] { ZonosConfig::read(json, "config.json"); }, parts);
+  };
+  refused({{"architectures", {"LlamaForCausalLM"}}, {"hidden_size", 64}}, {"not a Zonos voice"});
+  Json hybrid = small_zonos_config();
+  hybrid["backbone"]["ssm_cfg"] = {{"layer", "Mamba2"}};
+  hybrid["backbone"]["residual_in_fp32"] = true;
+  hybrid["backbone"].erase("attn_mlp_d_intermediate");
+  refused(hybrid, {"hybrid", "Zyphra/Zonos-v0.1-transformer"});
+}
+
 TEST(ZonosConfig, TextMustBeThereAndNothingTwice) {
   Json json = small_zonos_config();
   Json& parts = json["prefix_conditioner"]["conditioners"];

@@ -5,12 +5,15 @@
 #include <sndfile.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/pcm_sink.h"
 #include "runtime/speech/playback_buffer.h"
@@ -113,6 +116,38 @@ TEST(PcmSink, ReportsAFullOrClosedOutput) {
   EXPECT_THAT([&] { PcmSink(full).write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("No space left")));
   close(full);
+}
+
+TEST(PcmSink, AReaderThatEndsIsAnErrorAndNotTheEnd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  PcmSink sink(ends[1]);
+  close(ends[0]);
+  EXPECT_THAT([&] { sink.write(std::vector<float>(10)); },
+              ThrowsMessage<Error>(HasSubstr("Broken pipe")));
+  close(ends[1]);
+}
+
+/// Exits with 7 if Ctrl-C ends a write that nobody reads.
+[[noreturn]] void write_and_press_ctrl_c() {
+  alarm(10);
+  install_interrupt_handler();
+  int ends[2] = {-1, -1};
+  if (pipe(ends) != 0) _exit(1);
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(getpid(), SIGINT);  // whichever thread it reaches
+  }).detach();
+  try {
+    PcmSink(ends[1]).write(std::vector<float>(1'000'000));
+  } catch (const Interrupted&) {
+    _exit(7);
+  }
+  _exit(1);
+}
+
+TEST(PcmSinkDeathTest, CtrlCIsSeenWhileNobodyReads) {
+  EXPECT_EXIT(write_and_press_ctrl_c(), testing::ExitedWithCode(7), "");
 }
 
 /// One second of a 440 Hz tone.

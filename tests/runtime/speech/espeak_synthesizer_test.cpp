@@ -197,5 +197,19 @@ TEST(EspeakOptions, BadHelpersAndNumbersAreUserErrors) {
   EXPECT_THAT(start({.pitch = 101}), ThrowsMessage<UserError>(HasSubstr("101")));
 }
 
+TEST(EspeakOptions, AreReadAndNamed) {
+  ConfigReader good = ConfigReader::parse("voice: de\nwords_per_minute: 90\npitch: 7\n", "v.yaml");
+  const EspeakOptions options = read_espeak_options(good);
+  good.finish();
+  EXPECT_EQ(options.voice, "de");
+  EXPECT_EQ(options.words_per_minute, 90);
+  EXPECT_EQ(options.pitch, 7);
+  ConfigReader bad = ConfigReader::parse("words_per_minute: 20\npitch: 101\nspeed: 3\n", "v.yaml");
+  read_espeak_options(bad);
+  EXPECT_THAT([&] { bad.finish(); },
+              ThrowsMessage<UserError>(testing::AllOf(HasSubstr("words_per_minute"),
+                                                      HasSubstr("pitch"), HasSubstr("speed"))));
+}
+
 }  // namespace
 }  // namespace predgen

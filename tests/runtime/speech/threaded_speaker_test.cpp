@@ -1,9 +1,13 @@
 #include "runtime/speech/threaded_speaker.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <mutex>
 
+#include "core/error.h"
+#include "core/interrupt.h"
 #include "tests/fakes/buffer_sink.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
@@ -200,6 +204,28 @@ TEST_F(ThreadedSpeakerTest, UnspeakableSentenceIsNotPrepared) {
   ThreadedSpeaker speaker(voice, sink, clock);
   speaker.prepare("...");
   EXPECT_EQ(speaker.finish_turn().prepared, 0);
+}
+
+/// Exits with 7 if Ctrl-C ends the wait for a voice that does not go on.
+[[noreturn]] void wait_and_press_ctrl_c() {
+  alarm(10);
+  install_interrupt_handler();
+  ManualClock clock;
+  BufferSink sink;
+  FakeSynthesizer voice;  // waits for a release that does not come
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.say("A one.");
+  raise(SIGINT);
+  try {
+    speaker.finish_turn();
+  } catch (const Interrupted&) {
+    _exit(7);
+  }
+  _exit(1);
+}
+
+TEST(ThreadedSpeakerDeathTest, CtrlCEndsTheWaitForASlowVoice) {
+  EXPECT_EXIT(wait_and_press_ctrl_c(), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace

@@ -167,6 +167,16 @@ TEST(CodeSampler, DrawsByProbabilityAndSeed) {
   EXPECT_NE(CodeSampler(config).sample(flat, grid), drawn);
 }
 
+TEST(CodeSampler, RefusesLogitsThatAreNoNumbers) {
+  for (const double value : {std::nan(""), HUGE_VAL}) {
+    at::Tensor logits = certain(5);
+    logits[8][1000].fill_(value);
+    CodeSampler sampler(plain());
+    expect_user_error([&] { sampler.sample(logits, CodeGrid({}, 10)); },
+                      {"not numbers", "model.safetensors"});
+  }
+}
+
 TEST(CodeSampler, RefusesImpossibleSettings) {
   const auto refuse = [](const std::function<void(CodeSamplingConfig&)>& change,
                          const std::vector<std::string>& parts) {
