@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace predgen {
 
-/// Where speech goes: a file, a player. Called from the speech thread only.
+/// Where speech goes: a file, a player. Called from the speech thread, but where it says otherwise.
 class AudioSink {
  public:
   virtual ~AudioSink() = default;
@@ -17,6 +18,11 @@ class AudioSink {
 
   /// Returns when everything written has been played or is on disk.
   virtual void drain() = 0;
+
+  /// Nothing is written soon: a device that runs dry from now on has no underrun. Any thread.
+  virtual void expect_nothing() {}
+  /// Device buffers that ran short while more was expected: audible gaps. Any thread.
+  virtual int64_t num_underruns() const { return 0; }
 };
 
 }  // namespace predgen

@@ -18,7 +18,7 @@ class PlaybackBuffer {
   size_t push(std::span<const float> samples);
   /// Writer. Forgets what was not played.
   void clear();
-  /// Writer. No more samples follow soon: an empty buffer is no underrun.
+  /// Any thread. No more samples follow soon: an empty buffer is no underrun.
   void expect_nothing() { expects_samples_ = false; }
   /// Any thread. Silence, with everything kept, until resumed.
   void set_paused(bool paused) { paused_ = paused; }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/playback_buffer.h"
 
@@ -21,12 +19,12 @@ class PlayerSink : public AudioSink {
   void write(std::span<const float> samples) override;
   void clear() override { buffer_.clear(); }
   void drain() override;
+  void expect_nothing() override { buffer_.expect_nothing(); }
+  int64_t num_underruns() const override { return buffer_.num_underruns(); }
 
   void set_paused(bool paused) { buffer_.set_paused(paused); }
 
   int sample_rate() const { return sample_rate_; }  // Hz, of what write() takes
-  /// Device buffers that ran short between a write and the next drain or clear: audible gaps.
-  int64_t num_underruns() const { return buffer_.num_underruns(); }
 
  private:
   void wait_a_little() const;

@@ -18,6 +18,8 @@ class ResamplingSink : public AudioSink {
   void write(std::span<const float> samples) override { convert(samples, /*is_last=*/false); }
   void clear() override;
   void drain() override;
+  void expect_nothing() override { sink_->expect_nothing(); }
+  int64_t num_underruns() const override { return sink_->num_underruns(); }
 
  private:
   void convert(std::span<const float> samples, bool is_last);

@@ -64,6 +64,14 @@ SpeechReport ThreadedSpeaker::finish_turn() {
   constexpr auto kLookUp = std::chrono::milliseconds(50);
   while (!changed_.wait_for(lock, kLookUp, [&] { return queue_.empty(); })) throw_if_interrupted();
   failed_ = false;
+  sink_.expect_nothing();
+  const int64_t num_underruns = sink_.num_underruns();
+  report_.underruns = num_underruns - std::exchange(num_underruns_, num_underruns);
+  if (report_.underruns > 0) {
+    spdlog::warn(
+        "the sound broke off {} times: predgen bench --tts tells whether the voice keeps up",
+        report_.underruns);
+  }
   return std::exchange(report_, {});
 }
 

@@ -60,6 +60,7 @@ class ThreadedSpeaker : public Speaker {
   std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none
   std::vector<std::shared_ptr<Utterance>> cancelled_;  // for the synthesis thread to destroy
   SpeechReport report_;
+  int64_t num_underruns_ = 0;  // of the sink, up to the last turn
   bool gives_way_ = false;
   bool failed_ = false;  // this turn goes on without sound
   bool failure_logged_ = false;

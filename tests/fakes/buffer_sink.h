@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -24,6 +25,8 @@ class BufferSink : public AudioSink {
     samples_.clear();
   }
   void drain() override {}
+  void expect_nothing() override { expects = false; }
+  int64_t num_underruns() const override { return underruns; }
 
   std::vector<float> samples() const {
     const std::lock_guard lock(mutex_);
@@ -39,6 +42,8 @@ class BufferSink : public AudioSink {
   }
 
   bool fail = false;
+  std::atomic<bool> expects = true;
+  std::atomic<int64_t> underruns = 0;
 
  private:
   mutable std::mutex mutex_;

@@ -176,6 +176,18 @@ TEST_F(ThreadedSpeakerTest, FinishDropsWhatWasNotSaidAndStartsAfresh) {
   EXPECT_EQ(report.sentences, 1);
 }
 
+TEST_F(ThreadedSpeakerTest, EveryTurnReportsItsOwnUnderruns) {
+  ThreadedSpeaker speaker(voice, sink, clock);
+  voice.release_all();
+  sink.underruns = 2;
+  speaker.say("A one.");
+  EXPECT_EQ(speaker.finish_turn().underruns, 2);
+  EXPECT_FALSE(sink.expects);  // silence between turns is none
+  EXPECT_EQ(speaker.finish_turn().underruns, 0);
+  sink.underruns = 5;
+  EXPECT_EQ(speaker.finish_turn().underruns, 3);
+}
+
 TEST_F(ThreadedSpeakerTest, BrokenVoiceLeavesTheTurnAsText) {
   ThreadedSpeaker speaker(voice, sink, clock);
   voice.release_all();
