@@ -57,12 +57,13 @@ void bench(const CLI::App& command, BenchOptions options) {
   }
   if (!has_voice) refuse_without(command, "--tts", {"--text", "--voice"});
   set_num_threads(options.model.model.threads);
-  options.voice.voice.parse();  // a bad flag is said before the model is measured
   options.model.speed.runs = options.runs;
   Json report = Json::object();
-  if (has_model) report["model"] = bench_model(options.model, !options.json);
-  if (has_model && has_voice && !options.json) std::printf("\n");
+  // The voice first, which is sooner done: what is wrong with it is said before a model is
+  // measured.
   if (has_voice) report["voice"] = bench_voice(options.voice, options.runs, !options.json);
+  if (has_model && has_voice && !options.json) std::printf("\n");
+  if (has_model) report["model"] = bench_model(options.model, !options.json);
   if (options.json) std::printf("%s\n", report.dump().c_str());
 }
 

@@ -46,7 +46,9 @@ void check_sizes(const ModelBench& options, int64_t max_positions) {
                   options.model.model);
 }
 
-SpeedTexts read_texts(const ModelBench& options, int64_t max_positions) {
+/// `names` get where each prompt is from, for errors.
+SpeedTexts read_texts(const ModelBench& options, int64_t max_positions,
+                      std::vector<std::string>& names) {
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
   SpeedTexts texts;
@@ -65,6 +67,7 @@ SpeedTexts read_texts(const ModelBench& options, int64_t max_positions) {
     const std::string where = options.input.empty()
                                   ? "the questions to answer"
                                   : fmt::format("{}: row {}", options.input, row.number);
+    names.push_back(where);
     if (ids.empty()) throw UserError("{}: there are no tokens", where);
     const auto length = static_cast<int64_t>(ids.size());
     if (length + options.speed.generate > max_positions) {
@@ -82,12 +85,17 @@ std::string name_of(at::ScalarType type) { return type == at::kFloat ? "fp32" : 
 void ModelBench::add_to(CLI::App& command) {
   model.add_to(command);
   command.get_option("--model")->required(false);
-  command.add_option("--prompt", speed.prompt, "--model: tokens of context")->capture_default_str();
+  const CLI::Range countable(int64_t{-1} << 40, int64_t{1} << 40);  // sums of them do not overflow
+  command.add_option("--prompt", speed.prompt, "--model: tokens of context")
+      ->check(countable)
+      ->capture_default_str();
   command
       .add_option("--generate", speed.generate, "--model: tokens to decode; of an answer at most")
+      ->check(countable)
       ->capture_default_str();
   command.add_option("--draft", speed.drafts, "--model: lengths of drafts and of Jacobi blocks")
       ->delimiter(',')
+      ->check(countable)
       ->capture_default_str();
   command.add_option("--input", input,
                      "--model: JSON lines to answer, as of predgen generate, instead of five "
@@ -98,13 +106,14 @@ void ModelBench::add_to(CLI::App& command) {
 Json bench_model(const ModelBench& options, bool print_table) {
   const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
   check_sizes(options, max_positions);
-  const SpeedTexts texts = read_texts(options, max_positions);
+  std::vector<std::string> names;
+  const SpeedTexts texts = read_texts(options, max_positions, names);
   const SystemClock clock;
   const Seconds start = clock.now();
   std::unique_ptr<Transformer> model = set_up_model(options.model);
   const double load = (clock.now() - start).count();
   for (size_t i = 0; i < texts.prompts.size(); ++i) {
-    check_token_ids(texts.prompts[i], *model, fmt::format("prompt {}", i + 1));
+    check_token_ids(texts.prompts[i], *model, names[i]);
   }
   const at::Device device = model->device();
   const c10::StreamGuard stream(make_stream(device, StreamPriority::kHigh));

@@ -5,13 +5,12 @@
 namespace predgen {
 
 AttentionMasks::AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT,
-                               int64_t num_new, int64_t past, int64_t num_sharing,
-                               at::Device device)
+                               int64_t num_new, int64_t past, int64_t num_folded, at::Device device)
     : given_(given),
       positions_BT_(positions_BT),
       num_new_(num_new),
       past_(past),
-      num_sharing_(num_sharing),
+      num_folded_(num_folded),
       options_(at::TensorOptions(at::kBool).device(device)) {}
 
 const at::Tensor& AttentionMasks::operator()(int64_t window) {
@@ -19,9 +18,9 @@ const at::Tensor& AttentionMasks::operator()(int64_t window) {
   const auto [place, is_new] = masks_.try_emplace(slides ? window : 0);
   if (!is_new) return place->second;
   at::Tensor mask = make(slides ? window : 0);
-  if (mask.defined() && num_sharing_ > 1) {
+  if (mask.defined() && num_folded_ > 1) {
     std::vector<int64_t> times(static_cast<size_t>(mask.dim()), 1);
-    times[times.size() - 2] = num_sharing_;
+    times[times.size() - 2] = num_folded_;
     mask = mask.repeat(times);
   }
   return place->second = mask;

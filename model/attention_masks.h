@@ -15,19 +15,21 @@ namespace predgen {
 class AttentionMasks {
  public:
   /// `given`: bool, or undefined. `positions_BT`: of the keys, where they are not their places in
-  /// the row; else undefined. `num_sharing`: heads that share a key head.
+  /// the row; else undefined. `num_folded`: heads whose queries stand behind each other, as further
+  /// queries of the key head that they share. On CUDA, no fused kernel takes a mask and shared
+  /// heads.
   AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT, int64_t num_new,
-                 int64_t past, int64_t num_sharing, at::Device device);
+                 int64_t past, int64_t num_folded, at::Device device);
 
-  /// [..,num_sharing*T,S], for queries of the heads that share a key head behind each other.
-  /// Undefined if is_causal, or nothing at all for a single query, says the same.
+  /// [..,num_folded*T,S]. Undefined if is_causal, or nothing at all for a single query, says the
+  /// same.
   const at::Tensor& operator()(int64_t window);
 
  private:
   at::Tensor make(int64_t window) const;
 
   const at::Tensor given_, positions_BT_;
-  const int64_t num_new_, past_, num_sharing_;
+  const int64_t num_new_, past_, num_folded_;
   const at::TensorOptions options_;
   std::map<int64_t, at::Tensor> masks_;
 };

@@ -99,14 +99,12 @@ at::Tensor DecoderLayer::attention(const ModelConfig& config, const at::Tensor& 
   at::Tensor values = project(v, {}, config.num_kv_heads);
   if (cache) std::tie(keys, values) = cache->append(index, keys, values);
   const int64_t H = config.num_heads, G = config.num_kv_heads;
-  // On CUDA, no fused kernel takes a mask and shared heads: to their key head, these are further
-  // queries behind each other. Without a mask, Flash Attention does the sharing.
-  if (mask.defined()) queries = queries.reshape({B, G, H / G * T, D});
+  const bool folds = mask.defined() && mask.size(-2) != T;  // see AttentionMasks
+  if (folds) queries = queries.reshape({B, G, H / G * T, D});
   const at::Tensor attended = at::scaled_dot_product_attention(
-      queries, keys, values,
-      mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
+      queries, keys, values, mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
       /*is_causal=*/!mask.defined() && T > 1, std::nullopt,
-      /*enable_gqa=*/!mask.defined() && H != G);
+      /*enable_gqa=*/!folds && H != G);
   return o(attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D}));
 }
 

@@ -65,8 +65,9 @@ std::unique_ptr<KvCache> Transformer::make_cache(int64_t batch_size, int64_t cap
 at::Tensor Transformer::run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                             const at::Tensor& mask, KvCache* cache) const {
   const bool packed = !cache && mask.defined();
+  const int64_t num_folded = device().is_cuda() ? config_.num_heads / config_.num_kv_heads : 1;
   AttentionMasks masks(mask, packed ? positions_BT : at::Tensor(), tokens_BT.size(1),
-                       cache ? cache->length() : 0, config_.num_heads / config_.num_kv_heads, device());
+                       cache ? cache->length() : 0, num_folded, device());
   const Rotation rotation(config_.rope, inverse_frequencies_, positions_BT, dtype());
   at::Tensor hidden = at::embedding(embedding_, tokens_BT);
   for (const DecoderLayer& layer : layers_) {

@@ -19,13 +19,14 @@ output=build/gpu_bundle archive=0
 setup_options=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --output) [ $# -ge 2 ] || die "--output needs a folder"; output=$2; shift ;;
+    --output) [ $# -ge 2 ] || die "--output needs a folder"; output=${2%/}; shift ;;
     --archive) archive=1 ;;
     -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) setup_options+=("$1") ;;
   esac
   shift
 done
+[ -n "$output" ] || die "--output needs a folder"
 if [ -e "$output" ] && [ ! -e "$output/made_for" ]; then
   die "$output is there and no bundle: give another --output"
 fi
@@ -43,6 +44,7 @@ cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${progr
 
 rm -rf "$output"
 mkdir -p "$output/bin" "$output/lib" "$output/share" "$output/python/cli" "$output/python/model"
+: >"$output/made_for"  # a bundle from now on, to be replaced by the next one if this one fails
 for program in "${programs[@]}"; do
   strip -o "$output/bin/$program" "build-gpu/$program"
 done
@@ -86,7 +88,7 @@ with open(sys.argv[1], "w") as file:
     file.write(f"torch={torch.__version__.split('+')[0]}\ncuda={torch.version.cuda}\n"
                f"glibc={platform.libc_ver()[1]}\n")
 PYTHON
-echo "commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)" >>"$output/made_for"
+echo "commit=$(git describe --always --dirty 2>/dev/null || echo unknown)" >>"$output/made_for"
 
 size=$(du -sm --apparent-size "$output" | cut -f1)
 echo "gpu_bundle: made $output, $size MiB; on the GPU machine: $(basename "$output")/run.sh"

@@ -9,7 +9,7 @@
 #   --cpu          all of it on the CPU with small shapes: shows that the bundle is whole
 #
 # Needs x86-64, python3 with torch; voice and model also safetensors and transformers, and 20 GB for a
-# while in $TMPDIR. Logs and results (8 files) go to $OUT, by default out/. Every step runs, whatever
+# while in $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, whatever
 # became of those before; the exit status is 1 if one failed.
 set -uo pipefail
 bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,6 +26,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+[ -n "${parts//,/}" ] || die "--only needs parts; try --help"
 for part in ${parts//,/ }; do
   case $part in tests | demo | voice | model) ;; *) die "unknown part $part; try --help" ;; esac
 done
@@ -75,7 +76,7 @@ try() {
   local limit=$1 log=$out/$2 name=$3 begin=$SECONDS status=0
   shift 3
   echo "==== $name: $*" >>"$log"
-  timeout -k 5 "$limit" "$@" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
+  timeout --foreground -k 5 "$limit" "$@" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
   cat "$scratch/stdout" "$scratch/stderr" >>"$log"
   if [ "$status" = 0 ]; then
     say "ok      $name ($((SECONDS - begin)) s)"
@@ -115,19 +116,19 @@ try 120 tests.log "every symbol is there" "${predgen_env[@]}" LD_BIND_NOW=1 "$bu
 
 # ---- Tests, each in a process of its own: a fault on the GPU spoils its process.
 run_tests() {
-  local suite='' line
+  local suite='' line num_tests=0
   while read -r line; do
     case $line in
       *.) suite=$line ;;
       */"$device"*)
-        line=${line%% *}
+        line=${line%% *} num_tests=$((num_tests + 1))
         try 300 tests.log "$suite$line" "${predgen_env[@]}" "PREDGEN_REQUIRE_CUDA=$([ "$device" = cuda ] && echo 1)" \
           GTEST_OUTPUT="json:$scratch/tests/${line//\//-}.json" \
           "$bundle/bin/cuda_test" --gtest_filter="$suite$line" --gtest_brief=1 ;;
     esac
   done < <("${predgen_env[@]}" "$bundle/bin/cuda_test" --gtest_list_tests)
-  [ -n "$suite" ] || fail "cuda_test lists no tests"
-  [ -z "$python" ] || "$python" - "$scratch/tests" "$out/cuda_test.json" <<'PYTHON'
+  [ "$num_tests" -gt 0 ] || fail "cuda_test lists no tests for $device"
+  [ -z "$python" ] || "$python" - "$scratch/tests" "$out/cuda_test.json" <<'PYTHON' || fail "cuda_test.json"
 import json
 import pathlib
 import sys
@@ -224,10 +225,16 @@ def leaves(value, path=""):
             yield from leaves(part, f"{path}[{index}]")
 
 
+def by_chance(name):
+    """How much of a draft random weights accept."""
+    return "answers" in name and name.endswith(("speedup", "passes_per_token"))
+
+
 for line in open(sys.argv[1]):
     entry = json.loads(line)
     print(entry["name"] + " (medians): " + ", ".join(
-        f"{name} {value:.4g}" for name, value in leaves(entry["report"]) if value is not None))
+        f"{name} {value:.4g}" for name, value in leaves(entry["report"])
+        if value is not None and not by_chance(name)))
 PYTHON
 fi
 say "$num_failed steps failed; results are in $out"

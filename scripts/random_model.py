@@ -1,5 +1,5 @@
 """A language model folder with random weights of a published shape, to be measured where the real one
-cannot be had: speed depends on sizes only.
+cannot be had: the time of a pass depends on sizes only. What is accepted of a draft says nothing here.
 
 usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b or tiny; TOKENIZER: a folder, whose
                                                  tokenizer is copied: its vocabulary may be smaller)

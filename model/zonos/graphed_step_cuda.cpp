@@ -48,8 +48,8 @@ struct GraphedStep::Graph {
       for (int i = 0; i < kWarmUps; ++i) run();
       at::detail::getCUDAHooks().deviceSynchronize(model.device().index());
       // What other threads do on the device meanwhile, a language model say, is their affair.
-      graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
       try {
+        graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
         logits = run();
         graph.capture_end();
       } catch (...) {

@@ -123,11 +123,14 @@ class ByteProduct {
       largest = size <= largest ? largest : size;  // a NaN stays, too
       if (!std::isfinite(size)) break;
     }
+    // Rows of next to nothing are zero, and rows that are not finite NaN.
+    const bool is_finite = std::isfinite(largest);
+    row_scales_[row] = is_finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+    if (!is_finite || largest < 1e-30f) return;
     row_scales_[row] = largest / kHalf;
-    if (!std::isfinite(largest)) row_scales_[row] = std::numeric_limits<float>::quiet_NaN();
-    const float inverse = largest > 0.0f && std::isfinite(largest) ? kHalf / largest : 0.0f;
     for (int64_t i = 0; i < in_; ++i) {
-      const auto value = static_cast<uint32_t>(static_cast<float>(x[i]) * inverse + kHalf + 1.5f);
+      const float scaled = static_cast<float>(x[i]) * (kHalf / largest);
+      const auto value = static_cast<uint32_t>(scaled + kHalf + 1.5f);
       high_[row * in_ + i] = static_cast<uint8_t>(value >> 8);
       low_[row * in_ + i] = static_cast<uint8_t>(value);
     }

@@ -108,6 +108,7 @@ TEST_P(TrainingOnDevice, NarrowProductsStayNear) {
   run(reference);
   run(narrow);
   expect_near("found", "reference", 0.05);
+  EXPECT_GT(difference("found", "reference"), 1e-4);  // narrow they were
 }
 
 TEST_P(TrainingOnDevice, ResumesFromItsCheckpoint) {

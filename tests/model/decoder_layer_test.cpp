@@ -1,0 +1,54 @@
+#include "model/decoder_layer.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/attention_masks.h"
+#include "tests/fakes/small_models.h"
+
+namespace predgen {
+namespace {
+
+at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  return at::empty(sizes, at::kFloat).normal_(0.0, 0.5, generator);
+}
+
+// What a GPU's kernels need must mean the same on any device.
+TEST(DecoderLayer, FoldedMasksMeanTheSame) {
+  ModelConfig config = small_config();
+  const int64_t T = 6, past = 5;
+  config.windows = {0, 4};
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const WeightSpec& spec : weight_layout(config)) shapes[spec.name] = spec.shape;
+  for (const int64_t index : {0, 1}) {
+    const DecoderLayer layer(config, index, [&](const std::string& name) {
+      const auto shape = shapes.find(name);
+      return shape == shapes.end() ? at::Tensor() : random(shape->second, name.size());
+    });
+    const at::Tensor positions = at::arange(past, past + T).unsqueeze(0);
+    const Rotation rotation(config.rope, config.rope.inverse_frequencies(config.head_dim),
+                            positions, at::kFloat);
+    const auto run = [&](int64_t num_folded) {
+      KvCache cache({config.num_layers, 1, config.num_kv_heads, past + T, config.head_dim},
+                    at::TensorOptions(at::kFloat));
+      cache.append(index, random({1, config.num_kv_heads, past, config.head_dim}, 1),
+                   random({1, config.num_kv_heads, past, config.head_dim}, 2));
+      cache.commit(past);
+      AttentionMasks masks({}, {}, T, past, num_folded, at::kCPU);
+      const at::Tensor& mask = masks(layer.window);
+      EXPECT_EQ(mask.size(-2), num_folded * T);
+      return layer(config, random({1, T, config.hidden_size}, 3), rotation, mask, &cache);
+    };
+    const at::Tensor plain = run(1);
+    EXPECT_GT(plain.std().item<double>(), 0.1);
+    EXPECT_LE((run(2) - plain).abs().max().item<double>(), 1e-5) << index;
+  }
+}
+
+}  // namespace
+}  // namespace predgen
