@@ -25,7 +25,7 @@ constexpr Abbreviation kEnglish[] = {
     {"w/o", "without"},
     {"mr.", "Mister"},
     {"mrs.", "Mrs"},
-    {"ms.", "Ms"},
+    {"Ms.", "Ms"},
     {"mx.", "Mx"},
     {"messrs.", "Messrs"},
     {"dr.", "Doctor"},

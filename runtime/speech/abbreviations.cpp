@@ -36,7 +36,7 @@ Regex any_of(std::span<const Abbreviation> abbreviations) {
     }
     pattern += one.use == PointUse::kBeforeNumber ? "(?=\\s?[0-9])" : "(?![\\p{L}\\p{N}])";
   }
-  return Regex(pattern.append(")"), Regex::Syntax::kPattern, "text for speech");
+  return speech_pattern(pattern.append(")"));
 }
 
 /// With the point that also ends the sentence.
@@ -63,8 +63,7 @@ std::string spoken_streets(std::string_view text) {
   constexpr Abbreviation kStreets[] = {
       {"St.", "Street"}, {"Dr.", "Drive"}, {"Rd.", "Road"}, {"Ln.", "Lane"}, {"Ct.", "Court"}};
   static const Regex street(
-      R"((?<![0-9.,])[0-9]+[a-z]*\s(\p{Lu}[\p{L}.]*\s){1,3}(St|Dr|Rd|Ln|Ct)\.)",
-      Regex::Syntax::kPattern, "text for speech");
+      speech_pattern(R"((?<![0-9.,])[0-9]+[a-z]*\s(\p{Lu}[\p{L}.]*\s){1,3}(St|Dr|Rd|Ln|Ct)\.)"));
   return replace_each(street, text, [&](std::string_view match, std::string_view rest) {
     const size_t begin = match.size() - 3;
     const auto found = std::ranges::find(kStreets, match.substr(begin), &Abbreviation::written);
@@ -74,10 +73,8 @@ std::string spoken_streets(std::string_view text) {
 
 /// U.S., J. K. Rowling.
 std::string joined_initials(std::string_view text) {
-  static const Regex dotted(R"((?<![\p{L}\p{N}.])(\p{Lu}\.){2,})", Regex::Syntax::kPattern,
-                            "text for speech");
-  static const Regex initial(R"((?<![\p{L}\p{N}.])\p{Lu}\.(?=\s\p{Lu}))", Regex::Syntax::kPattern,
-                             "text for speech");
+  static const Regex dotted(speech_pattern(R"((?<![\p{L}\p{N}.])(\p{Lu}\.){2,})"));
+  static const Regex initial(speech_pattern(R"((?<![\p{L}\p{N}.])\p{Lu}\.(?=\s\p{Lu}))"));
   const auto without_points = [](std::string_view match, std::string_view rest) {
     std::string letters(match);
     std::erase(letters, '.');

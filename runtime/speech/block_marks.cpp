@@ -40,7 +40,6 @@ Verdict judge_heading(OpenText text, size_t i) {
 }  // namespace
 
 BlockMark block_mark_at(OpenText text, size_t i) {
-  constexpr size_t kMaxDigits = 3;
   if (i >= text.size()) return {0, text.complete};
   if (text[i] == '>') return {1, true};
   const Character first = character_at(text.bytes, i);
@@ -49,8 +48,8 @@ BlockMark block_mark_at(OpenText text, size_t i) {
   if (std::string_view("-*+").find(text[i]) != std::string_view::npos) {
     ++end;
   } else {
-    while (end < text.size() && is_digit(text[end]) && end - i <= kMaxDigits) ++end;
-    if (end == i || end - i > kMaxDigits) return {};
+    while (end < text.size() && is_digit(text[end]) && end - i <= kMaxListDigits) ++end;
+    if (end == i || end - i > kMaxListDigits) return {};
     if (end == text.size()) return {0, text.complete};
     if (text[end] != '.' && text[end] != ')') return {};
     ++end;

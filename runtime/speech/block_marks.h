@@ -7,6 +7,8 @@
 
 namespace predgen {
 
+constexpr size_t kMaxListDigits = 3;  // of a list item's number
+
 /// One mark of a list item or a quotation with the space behind it: "- ", "2. ", "> ".
 struct BlockMark {
   size_t length = 0;  // bytes; 0: none

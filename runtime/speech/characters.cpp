@@ -41,12 +41,6 @@ bool is_letter_or_digit(char32_t code) {
 
 bool is_picture(char32_t code) { return category(code) == UTF8PROC_CATEGORY_SO; }
 
-bool is_space(char32_t code) {
-  return code == ' ' || (code >= '\t' && code <= '\r') ||
-         (code >= 0x80 && (category(code) == UTF8PROC_CATEGORY_ZS || code == 0x2028 ||
-                           code == 0x2029 || code == 0x85));
-}
-
 size_t skip_space(std::string_view text, size_t i) {
   while (i < text.size()) {
     const Character c = character_at(text, i);

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "model/utf8.h"
+
 namespace predgen {
 
 /// A Unicode character and its bytes in UTF-8.
@@ -22,7 +24,7 @@ bool is_lower(char32_t code);
 bool is_letter(char32_t code);
 bool is_letter_or_digit(char32_t code);
 bool is_picture(char32_t code);  // an emoji or another symbol that is not punctuation
-bool is_space(char32_t code);    // line breaks and wide spaces included
+inline bool is_space(char32_t code) { return is_white_space(code); }
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

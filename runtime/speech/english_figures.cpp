@@ -9,10 +9,6 @@
 namespace predgen {
 namespace {
 
-Regex pattern(const char* source) {
-  return Regex(source, Regex::Syntax::kPattern, "text for speech");
-}
-
 std::string spoken_time(std::string_view time, std::string_view rest) {
   const size_t colon = time.find(':');
   std::string result(time.substr(0, colon));
@@ -59,11 +55,12 @@ std::string spoken_amount(std::string_view amount) {
 }  // namespace
 
 std::string english_figures(std::string_view text) {
-  static const Regex time(pattern(R"((?<![0-9:.,])([01]?[0-9]|2[0-3]):[0-5][0-9](?![0-9:]))"));
-  static const Regex large(pattern(
+  static const Regex time(
+      speech_pattern(R"((?<![0-9:.,])([01]?[0-9]|2[0-3]):[0-5][0-9](?![0-9:]))"));
+  static const Regex large(speech_pattern(
       R"([$\x{20ac}\x{00a3}][0-9]+(,[0-9]{3})*(\.[0-9]+)?\s?(thousand|million|billion|trillion)(?![a-z]))"));
   static const Regex amount(
-      pattern(R"([\x{20ac}\x{00a3}][0-9]+(,[0-9]{3})*(\.[0-9]{2})?(?![.,]?[0-9]))"));
+      speech_pattern(R"([\x{20ac}\x{00a3}][0-9]+(,[0-9]{3})*(\.[0-9]{2})?(?![.,]?[0-9]))"));
   static const TextRules rules({{R"(~\s?(?=[0-9]))", "about "}});
   const auto spoken = [](std::string_view match, auto) { return spoken_amount(match); };
   std::string result = replace_each(time, text, spoken_time);

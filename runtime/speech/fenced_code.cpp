@@ -20,8 +20,10 @@ Fence fence_at(OpenText whole, size_t at) {
   fence.length = length;
   const size_t line_end = std::min(text.bytes.find('\n', end), text.size());
   if (line_end == text.size() && text.size() < whole.size()) return {};  // nobody writes so much
-  const bool closed = text.bytes.substr(end, line_end - end).find('`') != std::string_view::npos;
-  if (mark == '`' && closed) return {};
+  const std::string_view language = text.bytes.substr(end, line_end - end);
+  if (mark == '`' && language.find('`') != std::string_view::npos) return {};
+  const bool decorates = language.find(' ', 1) != std::string_view::npos;  // "~~~ So long ~~~"
+  if (mark == '~' && decorates) return {};
   fence.known &= line_end < text.size() || text.complete;
   return fence;
 }
@@ -30,7 +32,10 @@ std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size
   constexpr std::string_view kSpace = " \t\r";
   while (true) {
     const size_t line_break = text.bytes.find('\n', line);
-    if (line_break == std::string_view::npos) break;
+    if (line_break == std::string_view::npos) {
+      line = text.size();
+      break;
+    }
     const size_t begin = line_break + 1;
     const OpenText near = text.near(begin);
     // Within a quotation every line has its mark.

@@ -20,8 +20,8 @@ struct Fence {
 Fence fence_at(OpenText text, size_t at);
 
 /// Byte just past the marks that close `fence`. Nothing: they are not there yet. A complete text
-/// closes it at its end. `line`: where to look; moves to the last line that is not whole yet, so
-/// that a growing text is read once. Begins as fence.begin.
+/// closes it at its end. `line`: where to look for the next line break; moves on, so that
+/// a growing text is read once. Begins as fence.begin.
 std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size_t& line);
 
 }  // namespace predgen

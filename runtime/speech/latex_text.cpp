@@ -5,14 +5,10 @@
 namespace predgen {
 namespace {
 
-Regex pattern(const char* source) {
-  return Regex(source, Regex::Syntax::kPattern, "text for speech");
-}
-
 /// $x + 1$ without its dollars. What begins with a digit is an amount unless a sign of mathematics
 /// is in it.
 std::string without_dollars(std::string_view text) {
-  static const Regex formula(pattern(
+  static const Regex formula(speech_pattern(
       R"((?<![\p{L}\p{N}\\])\$((?=[^\s$0-9])[^$\n]{0,300}|(?=[0-9(])[^$\n]{0,300}[\\^_={}][^$\n]{0,300})(?<=[^\s$])\$(?![0-9]))"));
   return replace_each(formula, text, [](std::string_view match, std::string_view) {
     return std::string(match.substr(1, match.size() - 2));
@@ -48,11 +44,12 @@ const TextRules& commands() {
 
 std::string without_latex(std::string_view text) {
   static const TextRules brackets({{R"(\\[()\[\]]|\$\$)", " "}});
-  static const Regex command(pattern(
-      R"(\\(begin|end|[dt]?frac|times|cdot|div|pm|leq?|geq?|neq?|approx|infty|sqrt|circ|text|mathrm|mathbf|mathbb|left|right|boxed|quad|alpha|beta|gamma|delta|epsilon|theta|lambda|mu|pi|rho|sigma|tau|phi|omega|Delta|Sigma|Omega|sin|cos|tan|log|ln|sum|prod|int)(?![A-Za-z])|[\^_]\{)"));
+  static const Regex command(speech_pattern(
+      R"(\\([dt]?frac|times|cdot|div|pm|leq?|geq?|neq?|approx|infty|sqrt|circ|mathrm|mathbf|mathbb|boxed|alpha|beta|gamma|delta|epsilon|theta|lambda|sigma|omega|Delta|Sigma|Omega)(?![A-Za-z])|\\(begin|end|text)\{|[\^_]\{)"));
   const std::string bare = without_dollars(brackets.apply(text));
   Regex::Match match;
-  return command.find(bare, 0, match) ? commands().apply(bare) : bare;
+  const bool is_formula = bare != text || command.find(bare, 0, match);
+  return is_formula ? commands().apply(bare) : bare;
 }
 
 }  // namespace predgen

@@ -17,8 +17,8 @@ std::string_view trim(std::string_view text) {
 
 /// The words of links and images, without targets, footnotes and what is left of cut ones.
 std::string without_links(std::string_view text) {
-  static const Regex autolink(R"((?i)<((https?|ftp|mailto):[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>)",
-                              Regex::Syntax::kPattern, "text for speech");
+  static const Regex autolink(
+      speech_pattern(R"((?i)<((https?|ftp|mailto):[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>)"));
   static const TextRules rules({
       {R"(!?\[(?=[^\[\]]*\](\(|\[)))", ""},  // [words](target "title"), [words][name]
       {R"(\]\([^()\s]*(\([^()\s]*\)[^()\s]*)?(\s+("[^"]*"|'[^']*'))?\))", ""},

@@ -49,16 +49,16 @@ struct Line {
   bool is_block = false;  // a heading, a list item, a row: not the middle of a sentence
 };
 
-/// [name]: address, which nobody is to hear.
+/// [name]: address, which nobody is to hear; "[Answer]: 42." is none.
 bool is_link_definition(std::string_view line) {
-  static const Regex definition(R"((?<!.)\[[^\[\]^][^\[\]]*\]:\s*\S+(\s+"[^"]*")?\s*(?!.))",
-                                Regex::Syntax::kPattern, "text for speech");
+  static const Regex definition(speech_pattern(
+      R"((?<!.)\[[^\[\]^][^\[\]]*\]:\s*(<[^<>]*>|#\S+|\S*[/.][^\s.!?]\S*)(\s+"[^"]*")?\s*(?!.))"));
   Regex::Match match;
   return line.starts_with('[') && definition.find(line, 0, match);
 }
 
 Line read_line(std::string_view line) {
-  static const Regex checkbox(R"((?<!.)\[[ xX]\]\s)", Regex::Syntax::kPattern, "text for speech");
+  static const Regex checkbox(speech_pattern(R"((?<!.)\[[ xX]\]\s)"));
   Line result;
   if (is_link_definition(line)) return {};
   if (is_rule(line)) return {.text = "", .is_block = true};

@@ -43,7 +43,7 @@ Verdict judge_run(OpenText text, const MarkRun& run) {
     return is_upper(following) && !run.is_single_period() ? Verdict::kEnd : Verdict::kContinue;
   }
   const size_t next = skip_space(text.bytes, run.end);
-  if (run.is_single_period() && !run.closed) return judge_period(text, run.begin, next);
+  if (run.is_single_period() && !run.quoted) return judge_period(text, run.begin, next);
   if (run.question && !run.closed) return Verdict::kEnd;
   // Ellipses and closed quotes: the sentence goes on in lower case.
   if (next == text.size()) return text.at_end();
@@ -56,10 +56,10 @@ Verdict judge_run(OpenText text, const MarkRun& run) {
 bool SentenceEndFinder::begin_sentence(OpenText text) {
   begin_ = skip_space(text.bytes, std::max(begin_, end_));
   if (begin_ == text.size()) return false;
-  fence_ = fence_at(text, begin_);
-  if (!fence_.known) return false;
   const bool at_line =
       begin_ == 0 || text.bytes.substr(end_, begin_ - end_).find('\n') != std::string_view::npos;
+  fence_ = at_line ? fence_at(text, begin_) : Fence{.begin = begin_};
+  if (!fence_.known) return false;
   if (at_line) quoted_ = text[begin_] == '>';
   fence_line_ = fence_.begin;
   at_ = begin_;

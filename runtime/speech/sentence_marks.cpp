@@ -88,6 +88,7 @@ MarkRun mark_run_at(std::string_view text, size_t begin) {
     run.question |= mark == Mark::kQuestion;
     run.full_stop |= mark == Mark::kFullStop;
     run.closed = mark == Mark::kNone;
+    run.quoted |= closes && c.code != '*' && c.code != '_';
     run.end += std::max(note, c.length);
   }
   return run;

@@ -15,7 +15,9 @@ Mark mark_of(char32_t code);
 struct MarkRun {
   size_t begin = 0, end = 0;
   int periods = 0;
-  bool question = false, full_stop = false, closed = false;
+  bool question = false, full_stop = false;
+  bool closed = false;  // something closes behind the marks,
+  bool quoted = false;  // and not just emphasis
 
   /// One '.', and nothing but what closes.
   bool is_single_period() const { return periods == 1 && !question && !full_stop; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/speech/abbreviation_table.h"
+#include "runtime/speech/block_marks.h"
 #include "runtime/speech/characters.h"
 
 namespace predgen {
@@ -97,17 +98,18 @@ bool is_initial(std::string_view text, size_t at) {
 
 /// The number of a list item, an ordinal of a date, or just a number.
 Verdict judge_number(OpenText text, std::string_view number, size_t next) {
-  constexpr size_t kMaxListNumber = 5, kMaxOrdinal = 2;  // digits
+  constexpr size_t kMaxOrdinal = 2;  // digits
   const auto begin = static_cast<size_t>(number.data() - text.bytes.data());
-  if (number.size() <= kMaxListNumber && starts_line(text.bytes, begin)) return Verdict::kContinue;
+  const bool is_short = std::min(number.find('.'), number.size()) <= kMaxListDigits;
+  if (is_short && starts_line(text.bytes, begin)) return Verdict::kContinue;
   if (number.size() > kMaxOrdinal) return Verdict::kEnd;
   if (next == text.size()) return text.at_end();
   if (is_lower(character_at(text.bytes, next).code)) return Verdict::kContinue;
   const std::string_view word = letters_at(text.bytes, next);
-  if (is_one_of(word, kAfterGermanOrdinal)) return Verdict::kContinue;
   const bool may_grow = next + word.size() == text.size() && !text.complete;
   const bool begins_one = kAfterGermanOrdinal.find(fmt::format(" {}", word)) != std::string::npos;
-  return may_grow && begins_one ? Verdict::kWait : Verdict::kEnd;
+  if (may_grow && begins_one) return Verdict::kWait;  // Juli or Julia
+  return is_one_of(word, kAfterGermanOrdinal) ? Verdict::kContinue : Verdict::kEnd;
 }
 
 /// After initials and dotted letters: many names go on with a capital, so only a word that names

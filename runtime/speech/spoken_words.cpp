@@ -20,10 +20,6 @@ constexpr SpokenSymbols kSymbols[] = {
     {"pt", "ponto", "arroba", "e", "sublinhado", "elevado a", "C\u00f3digo omitido."},
 };
 
-Regex pattern(const char* source) {
-  return Regex(source, Regex::Syntax::kPattern, "text for speech");
-}
-
 std::string replace_points(std::string_view name, std::string_view dot) {
   std::string result;
   for (const char c : name) {
@@ -38,7 +34,7 @@ std::string replace_points(std::string_view name, std::string_view dot) {
 
 /// The host of a URL, spoken, and the marks of the sentence that stood behind the URL.
 std::string spoken_url(std::string_view url, std::string_view dot) {
-  static const Regex marks(pattern(R"([.,;:!?)\]}'"\x{201d}\x{00bb}\x{2026}]+(?!.))"));
+  static const Regex marks(speech_pattern(R"([.,;:!?)\]}'"\x{201d}\x{00bb}\x{2026}]+(?!.))"));
   std::string_view tail;
   Regex::Match match;
   if (marks.find(url, 0, match)) {
@@ -76,12 +72,12 @@ std::string spoken_mail_address(std::string_view address, const SpokenSymbols& s
 }
 
 std::string spoken_addresses(std::string_view text, const SpokenSymbols& symbols) {
-  static const Regex mail(pattern(
+  static const Regex mail(speech_pattern(
       R"((mailto:)?(?<![A-Za-z0-9._%+\-])[A-Za-z0-9][A-Za-z0-9._%+\-]*@[A-Za-z0-9\-]+(\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,})"));
-  static const Regex url(pattern(
+  static const Regex url(speech_pattern(
       R"((?i)((https?|ftp)://|(?<![A-Za-z0-9.])www\.)[^\s<>"\x{3000}-\x{303f}\x{ff00}-\x{ffef}\x{4e00}-\x{9fff}]*)"));
   static const Regex path(
-      pattern(R"((?<![A-Za-z0-9._/\-])[a-z0-9\-]+(\.[a-z0-9\-]+)*\.[a-z]{2,}/[^\s<>"]*)"));
+      speech_pattern(R"((?<![A-Za-z0-9._/\-])[a-z0-9\-]+(\.[a-z0-9\-]+)*\.[a-z]{2,}/[^\s<>"]*)"));
   const auto host = [&](std::string_view match, auto) { return spoken_url(match, symbols.dot); };
   const std::string hosts = replace_each(url, text, host);
   const std::string mails = replace_each(mail, hosts, [&](std::string_view match, auto) {
@@ -93,7 +89,7 @@ std::string spoken_addresses(std::string_view text, const SpokenSymbols& symbols
 /// Points between letters: a forgotten space, a name of a file or a host.
 std::string spoken_points(std::string_view text, std::string_view dot) {
   static const TextRules forgotten_space({{R"((?<=[a-z0-9]{2})\.(?=[A-Z][a-z]))", ". "}});
-  static const Regex point(pattern(R"((?<=[A-Za-z0-9]{2})\.(?=[A-Za-z][A-Za-z0-9]))"));
+  static const Regex point(speech_pattern(R"((?<=[A-Za-z0-9]{2})\.(?=[A-Za-z][A-Za-z0-9]))"));
   return replace_each(point, forgotten_space.apply(text),
                       [&](auto, auto) { return fmt::format(" {} ", dot); });
 }
@@ -107,8 +103,8 @@ const SpokenSymbols& spoken_symbols(std::string_view language) {
 }
 
 std::string spoken_words(std::string_view text, std::string_view language) {
-  static const Regex ampersand(pattern(R"(\s*&\s*)"));
-  static const Regex power(pattern(R"((?<=[\p{L}\p{N})])\s?\^\s?(?=[\p{L}\p{N}(\-]))"));
+  static const Regex ampersand(speech_pattern(R"(\s*&\s*)"));
+  static const Regex power(speech_pattern(R"((?<=[\p{L}\p{N})])\s?\^\s?(?=[\p{L}\p{N}(\-]))"));
   static const TextRules small_powers(
       {{R"(\^2(?![0-9.]))", "\u00b2"}, {R"(\^3(?![0-9.]))", "\u00b3"}});
   const SpokenSymbols& symbols = spoken_symbols(language);

@@ -2,10 +2,13 @@
 
 namespace predgen {
 
+Regex speech_pattern(std::string_view source) {
+  return Regex(std::string(source), Regex::Syntax::kPattern, "text for speech");
+}
+
 TextRules::TextRules(std::initializer_list<Rule> rules) {
   for (const Rule& rule : rules) {
-    rules_.push_back({.regex = Regex(rule.pattern, Regex::Syntax::kPattern, "text for speech"),
-                      .replacement = rule.replacement});
+    rules_.push_back({.regex = speech_pattern(rule.pattern), .replacement = rule.replacement});
   }
 }
 

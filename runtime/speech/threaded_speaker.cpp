@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/error.h"
 #include "core/interrupt.h"
 #include "core/log.h"
 #include "runtime/speech/speech_text.h"
@@ -165,6 +166,9 @@ void ThreadedSpeaker::run_playback() {
     try {
       sink_.write(samples);
       lock.lock();
+    } catch (const Interrupted&) {  // which finish_turn() says
+      lock.lock();
+      failed_ = true;
     } catch (const std::exception& error) {
       lock.lock();
       report_failure("audio output", error);

@@ -55,11 +55,12 @@ Waveform read_recording(const fs::path& file) {
 
 /// The embedding that was computed before, if there is one.
 std::optional<at::Tensor> load_cached(const fs::path& file) {
-  if (!fs::exists(file)) return {};
+  std::error_code error;  // a folder that may not be read holds nothing, either
+  if (!fs::exists(file, error)) return {};
   try {
     return load_speaker_embedding(file);
-  } catch (const UserError& error) {
-    spdlog::warn("{}; it is computed again", error.what());
+  } catch (const UserError& bad) {
+    spdlog::warn("{}; it is computed again", bad.what());
     return {};
   }
 }

@@ -127,7 +127,7 @@ TEST_P(HostileAnswers, SpokenTextHasNoMarkup) {
   }
 }
 
-/// 100 KB byte by byte: what reads a sentence again with every token takes minutes here.
+/// 100 KB byte by byte: what walks through a sentence again with every token takes minutes.
 TEST(LongAnswers, AreReadOnce) {
   for (const char* piece : {"word ", "a", ".", " ", "`", "*", "-", "\n", "One. Two? ", "code();\n",
                             "U.S. ", "1. ", "| a | b |\n", "\u597d", "\u3002", "://", "[1", "> "}) {

@@ -20,7 +20,8 @@ TEST_P(PlainText, LosesItsMarks) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, PlainText,
     testing::Values(
-        Case{"", ""}, Case{"Just text, as it is.", "Just text, as it is."},
+        Case{"", ""}, Case{"[Answer]: 42.", "Answer: 42."},
+        Case{"Just text, as it is.", "Just text, as it is."},
         // Emphasis, whole or cut by the end of a sentence.
         Case{"This is **very** *good* and ***both***.", "This is very good and both."},
         Case{"This is __very__ _good_.", "This is very good."}, Case{"**Bold one.", "Bold one."},

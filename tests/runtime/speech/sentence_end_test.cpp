@@ -68,7 +68,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"He works at Apple Inc. in Cork.| He"}, Case{"He works at Apple Inc.| He left"},
         Case{"Sammy Davis Jr. sang.| He"}, Case{"Come on Jan. 5 at noon.| Ok"},
         Case{"She has a Ph.D. in art.| It"}, Case{"This is (approx. five) enough.| Ok"},
-        Case{"Caf\u00e9.| Next"},
+        Case{"Caf\u00e9.| Next"}, Case{"**1.** Mix the flour.| **2.** Wait"},
+        Case{"1969.| It was then.| Good"}, Case{"Great!| ~~~ Let's go.| It"},
+        Case{"You have 6.| Julia has 5.| Go"}, Case{"Am 6. Juli ist es.| Gut"},
         // Points inside words and numbers.
         Case{"The U.S. Army came.| It"}, Case{"He is in the U.S.| The rest"},
         Case{"He is in the U.S. The"}, Case{"J. K. Rowling wrote.| She"},
