@@ -1,6 +1,9 @@
 #include "runtime/speech/zonos/languages.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <sstream>
 #include <string_view>
@@ -27,11 +30,25 @@ const std::vector<std::string>& zonos_languages() {
   return languages;
 }
 
+namespace {
+
+std::string suggest_language(std::string given) {
+  std::ranges::transform(given, given.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::vector<std::string> variants;  // of "en"
+  std::ranges::copy_if(zonos_languages(), std::back_inserter(variants),
+                       [&](const std::string& code) { return code.starts_with(given + "-"); });
+  if (given.empty() || variants.empty()) return suggest(given, zonos_languages());
+  return fmt::format("say which one, {}", fmt::join(variants, ", "));
+}
+
+}  // namespace
+
 int64_t language_id(const std::string& language) {
   const auto& known = zonos_languages();
   const auto found = std::ranges::find(known, language);
   if (found == known.end()) {
-    throw UserError("Zonos has no language \"{}\": {}", language, suggest(language, known));
+    throw UserError("Zonos has no language \"{}\": {}", language, suggest_language(language));
   }
   return found - known.begin();
 }

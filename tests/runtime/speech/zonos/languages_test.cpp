@@ -28,7 +28,9 @@ TEST(ZonosLanguages, AreNumberedAsTheModelWasTrained) {
 TEST(ZonosLanguages, UnknownCodeNamesTheNearest) {
   const auto asking = [](const char* code) { return [code] { language_id(code); }; };
   EXPECT_THAT(asking("en-uk"), ThrowsMessage<UserError>(HasSubstr("did you mean \"en-us\"?")));
-  EXPECT_THAT(asking("EN-US"), ThrowsMessage<UserError>(HasSubstr("EN-US")));
+  EXPECT_THAT(asking("EN-US"), ThrowsMessage<UserError>(HasSubstr("did you mean \"en-us\"?")));
+  EXPECT_THAT(asking("en"), ThrowsMessage<UserError>(HasSubstr("en-gb-x-rp, en-us")));
+  EXPECT_THAT(asking("FR"), ThrowsMessage<UserError>(HasSubstr("fr-be, fr-ch, fr-fr")));
   EXPECT_THAT(asking("klingonese"), ThrowsMessage<UserError>(HasSubstr("fr-fr")));
   EXPECT_THAT(asking(""), ThrowsMessage<UserError>(HasSubstr("\"\"")));
 }
