@@ -186,8 +186,10 @@ void report_voice(const DoctorOptions& options) {
               parameters / 1e6, mebibytes(2 * parameters));
   FileReport report(options.tts_model);
   report.check("model.safetensors", [&] { open_zonos_weights(config, options.tts_model); });
-  const fs::path codec = options.tts_codec.empty() ? fs::path(options.tts_model) / "dac_44khz"
-                                                   : fs::path(options.tts_codec);
+  ZonosOptions voice;
+  voice.model = options.tts_model;
+  voice.codec = options.tts_codec;
+  const fs::path codec = voice.codec_folder();
   if (!fs::exists(codec / "config.json")) {
     report.problem(fmt::format("{:<32} MISSING: put descript/dac_44khz there or give --tts-codec",
                                codec.string()));

@@ -9,4 +9,11 @@ inline bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }
 
+/// `text` without characters of `blank` at its ends.
+inline std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n\v\f") {
+  const size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
+}
+
 }  // namespace predgen

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "data/conversation.h"
 #include "runtime/input/recorded_source.h"
 
@@ -18,12 +19,7 @@ int64_t count_characters(const std::string& text) {
   return count;
 }
 
-std::string trim(const std::string& text) {
-  const char* blank = " \t\r\n";
-  const size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
+std::string trim(const std::string& text) { return std::string(trimmed(text, " \t\r\n")); }
 
 void for_each_row(const std::filesystem::path& file,
                   const std::function<void(const Json& row, const std::string& where)>& use) {

@@ -4,18 +4,9 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace predgen {
-namespace {
-
-std::string trimmed(const std::string& text) {
-  const char* kSpace = " \t\n\r";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-}  // namespace
 
 Recordings read_recordings(const std::filesystem::path& file) {
   const Json json = read_json(file);
@@ -44,10 +35,11 @@ Recordings read_recordings(const std::filesystem::path& file) {
       if (i > 0 && time < recording.transcripts.back().time) {
         fail(i + 1, "is earlier than the one in front of it");
       }
-      recording.transcripts.push_back({.text = trimmed(entry[0].get<std::string>()),
-                                       .revision = static_cast<int64_t>(i) + 1,
-                                       .time = time,
-                                       .is_final = i + 1 == entries.size()});
+      recording.transcripts.push_back(
+          {.text = std::string(trimmed(entry[0].get_ref<const std::string&>(), " \t\n\r")),
+           .revision = static_cast<int64_t>(i) + 1,
+           .time = time,
+           .is_final = i + 1 == entries.size()});
     }
     result.recordings.push_back(std::move(recording));
   }

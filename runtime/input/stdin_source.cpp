@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace {
@@ -70,13 +71,13 @@ void StdinSource::read_all() {
 
 void StdinSource::take_line(const std::string& line) {
   ++line_number_;
-  const size_t first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return;
+  const std::string_view words = trimmed(line, " \t\r");
+  if (words.empty()) return;
   if (format_ == Format::kAuto) {
-    format_ = line[first] == '{' ? Format::kJsonLines : Format::kPlainText;
+    format_ = words[0] == '{' ? Format::kJsonLines : Format::kPlainText;
   }
   if (format_ == Format::kPlainText) {
-    push(line.substr(first, line.find_last_not_of(" \t\r") - first + 1), true);
+    push(std::string(words), true);
     return;
   }
   const TranscriptLine parsed =

@@ -19,13 +19,6 @@ Character character_at(std::string_view text, size_t i) {
   return {static_cast<char32_t>(code), static_cast<size_t>(length)};
 }
 
-size_t character_before(std::string_view text, size_t i) {
-  do {
-    --i;
-  } while (i > 0 && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80);
-  return i;
-}
-
 bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
 

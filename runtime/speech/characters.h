@@ -17,7 +17,9 @@ struct Character {
 Character character_at(std::string_view text, size_t i);
 
 /// Where the character before byte `i` (> 0) begins.
-size_t character_before(std::string_view text, size_t i);
+inline size_t character_before(std::string_view text, size_t i) {
+  return last_character(text.substr(0, i));
+}
 
 bool is_upper(char32_t code);
 bool is_lower(char32_t code);

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/text.h"
 #include "runtime/speech/latex_text.h"
 #include "runtime/speech/text_rules.h"
 
 namespace predgen {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
 
 /// The words of links and images, without targets, footnotes and what is left of cut ones.
 std::string without_links(std::string_view text) {
@@ -61,7 +56,7 @@ std::string without_inline_marks(std::string_view text) {
 /// Spoken as the name that it mostly is: snake_case apart, call() without brackets.
 std::string code_span(std::string_view code) {
   static const TextRules rules({{R"(\(\)|`+)", ""}, {R"(_+)", " "}});
-  return rules.apply(trim(code));
+  return rules.apply(trimmed(code, " \t"));
 }
 
 }  // namespace

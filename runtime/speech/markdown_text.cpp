@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "runtime/speech/block_marks.h"
 #include "runtime/speech/characters.h"
 #include "runtime/speech/fenced_code.h"
@@ -14,12 +15,6 @@ namespace predgen {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
-}
 
 bool consists_of(std::string_view text, std::string_view characters) {
   return text.find_first_not_of(characters) == std::string_view::npos;
@@ -37,7 +32,7 @@ std::string row_text(std::string_view line) {
   std::string text;
   while (!line.empty()) {
     const size_t bar = std::min(line.find('|'), line.size());
-    const std::string_view cell = trim(line.substr(0, bar));
+    const std::string_view cell = trimmed(line.substr(0, bar), kBlank);
     if (!cell.empty()) text += fmt::format("{}{}", text.empty() ? "" : ", ", cell);
     line.remove_prefix(std::min(bar + 1, line.size()));
   }
@@ -71,14 +66,14 @@ Line read_line(std::string_view line) {
       number = fmt::format("{}. ", line.substr(0, line.find_first_of(".)")));
     }
     result.is_block |= line[0] != '>';
-    line = trim(line.substr(mark.length));
+    line = trimmed(line.substr(mark.length), kBlank);
   }
   Regex::Match box;
-  if (result.is_block && checkbox.find(line, 0, box)) line = trim(line.substr(box.end));
+  if (result.is_block && checkbox.find(line, 0, box)) line = trimmed(line.substr(box.end), kBlank);
   const size_t hashes = std::min(line.find_first_not_of('#'), line.size());
   if (hashes >= 1 && hashes <= 6 && hashes < line.size() && line[hashes] == ' ') {
-    line = trim(line.substr(hashes));
-    line = trim(line.substr(0, line.find_last_not_of('#') + 1));
+    line = trimmed(line.substr(hashes), kBlank);
+    line = trimmed(line.substr(0, line.find_last_not_of('#') + 1), kBlank);
     result.is_block = true;
   }
   result.text = number + markdown_inline(line);
@@ -92,7 +87,7 @@ Line read_line(std::string_view line) {
 class RunningText {
  public:
   void add(std::string_view text, bool is_block) {
-    text = trim(text);
+    text = trimmed(text, kBlank);
     if (is_block) end_clause();
     if (text.empty()) return;
     if (!text_.empty()) text_ += ' ';
@@ -132,7 +127,7 @@ std::string plain_text(std::string_view markdown, std::string_view code_phrase) 
       size_t line = fence.begin;
       end = *end_of_fenced_code(whole, fence, line);
     } else {
-      const Line line = read_line(trim(markdown.substr(begin, end - begin)));
+      const Line line = read_line(trimmed(markdown.substr(begin, end - begin), kBlank));
       result.add(line.text, line.is_block);
     }
     begin = std::max(end, begin) + 1;

@@ -4,17 +4,12 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\f\v";
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(kSpace) + 1 - first));
-}
 
 }  // namespace
 
@@ -48,7 +43,7 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::take_natural(bool comp
 
 void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
   PREDGEN_CHECK(end >= begin_ && end <= text_.text().size(), "sentence [{}, {})", begin_, end);
-  std::string text = trimmed(std::string_view(text_.text()).substr(begin_, end - begin_));
+  std::string text(trimmed(std::string_view(text_.text()).substr(begin_, end - begin_), kSpace));
   begin_ = end;
   if (text.empty()) return;
   const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);

@@ -12,5 +12,12 @@ TEST(Text, BlankIsWhiteSpaceOnly) {
   EXPECT_FALSE(is_blank("\xc2\xa0"));
 }
 
+TEST(Text, TrimmedHasNoBlanksAtItsEnds) {
+  EXPECT_EQ(trimmed(" \t\r\n\v\fa b\n "), "a b");
+  EXPECT_EQ(trimmed(" \n"), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\n a \n", " "), "\n a \n");
+}
+
 }  // namespace
 }  // namespace predgen

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/fakes/tensors.h"
+
 namespace predgen {
 
 /// Tests that run on each of devices(). Without a GPU those on "cuda" are skipped by name, and fail
@@ -31,16 +33,6 @@ inline std::string device_name(const testing::TestParamInfo<const char*>& info) 
 
 inline double largest(const at::Tensor& difference) {
   return difference.abs().max().item<double>();
-}
-
-inline double relative(const at::Tensor& found, const at::Tensor& expected) {
-  const at::Tensor wide = found.to(at::kCPU, at::kFloat);
-  return ((wide - expected).norm() / expected.norm()).item<double>();
-}
-
-inline at::Tensor normal(at::IntArrayRef sizes, uint64_t seed) {
-  at::Generator generator = at::detail::createCPUGenerator(seed);
-  return at::empty(sizes, at::kFloat).normal_(0.0, 1.0, generator);
 }
 
 inline at::Tensor random_ids(int64_t below, at::IntArrayRef sizes, uint64_t seed) {

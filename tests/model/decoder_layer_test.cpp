@@ -1,6 +1,5 @@
 #include "model/decoder_layer.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,14 +8,12 @@
 
 #include "model/attention_masks.h"
 #include "tests/fakes/small_models.h"
+#include "tests/fakes/tensors.h"
 
 namespace predgen {
 namespace {
 
-at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
-  at::Generator generator = at::detail::createCPUGenerator(seed);
-  return at::empty(sizes, at::kFloat).normal_(0.0, 0.5, generator);
-}
+at::Tensor random(at::IntArrayRef sizes, uint64_t seed) { return normal(sizes, seed) * 0.5; }
 
 // What a GPU's kernels need must mean the same on any device.
 TEST(DecoderLayer, FoldedMasksMeanTheSame) {

@@ -1,24 +1,15 @@
 #include "model/quantized_weight.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "model/memory_estimate.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
+#include "tests/fakes/tensors.h"
 
 namespace predgen {
 namespace {
-
-at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
-  at::Generator generator = at::detail::createCPUGenerator(seed);
-  return at::empty(sizes, at::kFloat).normal_(0.0, 1.0, generator);
-}
-
-double relative(const at::Tensor& found, const at::Tensor& expected) {
-  return ((found.to(at::kFloat) - expected).norm() / expected.norm()).item<double>();
-}
 
 class QuantizedWeights : public testing::TestWithParam<Quantization> {};
 INSTANTIATE_TEST_SUITE_P(, QuantizedWeights,
@@ -27,13 +18,13 @@ INSTANTIATE_TEST_SUITE_P(, QuantizedWeights,
 TEST_P(QuantizedWeights, MultiplyNearTheFullMatrix) {
   const double bound = GetParam() == Quantization::kInt8 ? 0.015 : 0.13;
   for (const auto& [out, in] : {std::pair{48, 256}, {64, 96}, {16, 704}}) {
-    const at::Tensor weight = random({out, in}, 1);
+    const at::Tensor weight = normal({out, in}, 1);
     const QuantizedWeight quantized(weight, GetParam(), at::kCPU, "w");
     EXPECT_LT(quantized.relative_error(), bound);
     EXPECT_GT(quantized.relative_error(), bound / 10);
     // A few rows and many take different paths.
     for (const int64_t rows : {1, 3, 40}) {
-      const at::Tensor input = random({2, rows, in}, 2).to(at::kBFloat16);
+      const at::Tensor input = normal({2, rows, in}, 2).to(at::kBFloat16);
       const at::Tensor found = quantized(input);
       EXPECT_EQ(found.sizes(), (at::IntArrayRef{2, rows, out}));
       const double error = relative(found, at::linear(input.to(at::kFloat), weight));
@@ -66,7 +57,7 @@ TEST_P(QuantizedWeights, TheEstimateIsWhatIsKept) {
 }
 
 TEST_P(QuantizedWeights, LargeMatricesArePackedInPieces) {
-  const at::Tensor weight = random({9008, 1024}, 4), input = random({2, 1024}, 5).to(at::kBFloat16);
+  const at::Tensor weight = normal({9008, 1024}, 4), input = normal({2, 1024}, 5).to(at::kBFloat16);
   const at::Tensor whole = QuantizedWeight(weight, GetParam(), at::kCPU, "w")(input);
   std::vector<at::Tensor> parts;
   for (const auto& [begin, end] : {std::pair{0, 2048}, {2048, 8192}, {8192, 9008}}) {
@@ -88,7 +79,7 @@ TEST_P(QuantizedWeights, AHeadOfItsOwnIsPackedIntoEightBits) {
   EXPECT_EQ(packed.size(), quantized->linears().size() + 1);
   EXPECT_EQ(packed.back(), "lm_head.weight");
   const at::NoGradGuard no_grad;
-  const at::Tensor hidden = random({1, 3, 64}, 2).to(at::kBFloat16);
+  const at::Tensor hidden = normal({1, 3, 64}, 2).to(at::kBFloat16);
   const double error = relative(quantized->logits(hidden), full->logits(hidden));
   EXPECT_GT(error, 1e-4);
   EXPECT_LT(error, 0.015);
@@ -117,14 +108,14 @@ TEST_P(QuantizedWeights, AModelStaysClose) {
 TEST(QuantizedWeight, EightBitsTakeAnyNumberOfInputs) {
   // LibTorch's kernel would read beyond the end of these.
   for (const int64_t in : {1, 20, 36, 72, 100, 104}) {
-    const at::Tensor weight = random({24, in}, 1), input = random({2, in}, 2).to(at::kBFloat16);
+    const at::Tensor weight = normal({24, in}, 1), input = normal({2, in}, 2).to(at::kBFloat16);
     const QuantizedWeight quantized(weight, Quantization::kInt8, at::kCPU, "w");
     EXPECT_LT(relative(quantized(input), at::linear(input.to(at::kFloat), weight)), 0.015) << in;
   }
 }
 
 TEST(QuantizedWeight, OffsetsServeAMatrixThatIsNotCentred) {
-  const at::Tensor shifted = random({32, 128}, 3) * 0.1 + 5;
+  const at::Tensor shifted = normal({32, 128}, 3) * 0.1 + 5;
   // Sixteen levels around zero would be 0.6 apart.
   EXPECT_LT(QuantizedWeight(shifted, Quantization::kInt4, at::kCPU, "w").relative_error(), 0.01);
 }

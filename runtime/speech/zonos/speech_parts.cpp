@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/text.h"
+
 namespace predgen {
 namespace {
 
@@ -30,17 +32,11 @@ size_t behind_last_mark(std::string_view text) {
   return end;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
-}
-
 }  // namespace
 
 std::vector<std::string> speech_parts(std::string_view text, int64_t max_characters) {
   std::vector<std::string> parts;
-  while (!(text = trimmed(text)).empty()) {
+  while (!(text = trimmed(text, kSpaces)).empty()) {
     size_t end = length_of_first(text, max_characters);
     if (end < text.size()) {
       const std::string_view fits =
@@ -51,7 +47,7 @@ std::vector<std::string> speech_parts(std::string_view text, int64_t max_charact
         end = space;
       }
     }
-    parts.emplace_back(trimmed(text.substr(0, end)));
+    parts.emplace_back(trimmed(text.substr(0, end), kSpaces));
     text.remove_prefix(end);
   }
   return parts;

@@ -36,6 +36,7 @@ struct ZonosOptions {
   LoadOptions load;
   std::filesystem::path espeak_helper;  // empty: predgen-espeak beside this program
 
+  std::filesystem::path codec_folder() const { return codec.empty() ? model / "dac_44khz" : codec; }
   AheadBuffer ahead_buffer() const { return {.audio = Seconds(1e6), .steps = ahead_steps}; }
 };
 

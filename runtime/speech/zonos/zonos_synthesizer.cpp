@@ -89,7 +89,7 @@ ZonosSynthesizer::ZonosSynthesizer(const ZonosOptions& options)
   options_.generation.validate();
   // What is small first: nobody waits for gigabytes to hear of a wrong word.
   const ZonosConfig config = ZonosConfig::load(options.model);
-  const fs::path codec = options.codec.empty() ? options.model / "dac_44khz" : options.codec;
+  const fs::path codec = options.codec_folder();
   check_codec(codec);
   phonemizer_.phoneme_ids("a", options.language);
   conditioning_ = make_conditioning(options_, config);
@@ -140,9 +140,8 @@ void ZonosSynthesizer::try_out() {
   }
   const at::Tensor sound = decoder_->decode(at::zeros({kZonosCodebooks, 1}, at::kLong));
   if (!at::isfinite(sound).all().item<bool>()) {
-    throw UserError(
-        "{}: the codec gives samples that are not numbers: download it again",
-        (options_.codec.empty() ? options_.model / "dac_44khz" : options_.codec).string());
+    throw UserError("{}: the codec gives samples that are not numbers: download it again",
+                    options_.codec_folder().string());
   }
 }
 

@@ -1,23 +1,17 @@
 #include "model/zonos/row_kernels.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "model/zonos/zonos_matrix.h"
+#include "tests/fakes/tensors.h"
 
 namespace predgen {
 namespace {
 
 at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
-  at::Generator generator = at::detail::createCPUGenerator(seed);
-  return at::empty(sizes, at::kFloat).normal_(0.0, 1.0, generator).to(at::kBFloat16);
-}
-
-double relative(const at::Tensor& found, const at::Tensor& expected) {
-  const at::Tensor exact = expected.to(at::kFloat);
-  return ((found.to(at::kFloat) - exact).norm() / exact.norm()).item<double>();
+  return normal(sizes, seed).to(at::kBFloat16);
 }
 
 TEST(RowKernels, MultiplyLikeTheWholeMatrix) {
