@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/checkpoint.h"
+#include "model/weights/checkpoint.h"
 
 using namespace predgen;
 namespace fs = std::filesystem;

@@ -24,7 +24,7 @@ STEPS = 40
 def load_parity(program):
     """Random models and the reference, as in the test."""
     sys.argv = ["zonos_parity.py", program]
-    sys.path.insert(0, str(REPOSITORY / "tests" / "model"))
+    sys.path.insert(0, str(REPOSITORY / "tests" / "voice" / "zonos"))
     import zonos_parity
     return zonos_parity
 

@@ -3,6 +3,5 @@
 // reads this string at start; MALLOC_CONF in the environment is stronger.
 extern "C" {
 extern const char* malloc_conf;
-const char* malloc_conf =
-    "dirty_decay_ms:5000,muzzy_decay_ms:5000,metadata_thp:auto,thp:always";
+const char* malloc_conf = "dirty_decay_ms:5000,muzzy_decay_ms:5000,metadata_thp:auto,thp:always";
 }

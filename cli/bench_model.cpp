@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/progress.h"
 #include "evaluate/speed_report.h"
-#include "model/checkpoint.h"
 #include "model/stream_priority.h"
-#include "model/tokenizer.h"
+#include "model/weights/checkpoint.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {

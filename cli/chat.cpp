@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
-#include "model/tokenizer.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/converse/turn.h"
 #include "runtime/generate/make_generator.h"
@@ -25,8 +24,9 @@
 #include "runtime/speculate/input_time_speculator.h"
 #include "runtime/speculate/make_verifier.h"
 #include "runtime/speech/make_audio_sink.h"
-#include "runtime/speech/make_synthesizer.h"
 #include "runtime/speech/threaded_speaker.h"
+#include "text/tokenizer.h"
+#include "voice/make_synthesizer.h"
 
 namespace predgen {
 namespace {

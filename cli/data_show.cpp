@@ -7,7 +7,7 @@
 #include "cli/data_command.h"
 #include "core/error.h"
 #include "data/dataset_store.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {
@@ -114,7 +114,9 @@ void print_row(const Tokenizer* tokenizer, const Record& record, int64_t index) 
 
 void run_show(const ShowOptions& options) {
   const auto dataset = open_dataset(options.store);
-  const auto tokenizer = options.tokenizer.empty() ? nullptr : load_tokenizer(options.tokenizer, options.chat_template);
+  const auto tokenizer = options.tokenizer.empty()
+                             ? nullptr
+                             : load_tokenizer(options.tokenizer, options.chat_template);
   if (tokenizer) {
     const Json& recipe = dataset->manifest().at("recipe");
     if (recipe.contains("tokenizer") && recipe.at("tokenizer") != tokenizer->content_hash()) {

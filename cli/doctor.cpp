@@ -13,13 +13,13 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/dac/dac_weights.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
-#include "model/tokenizer.h"
-#include "model/zonos/zonos_model.h"
-#include "runtime/speech/espeak_helper.h"
-#include "runtime/speech/zonos/zonos_synthesizer.h"
+#include "text/tokenizer.h"
+#include "voice/dac/dac_weights.h"
+#include "voice/espeak/espeak_helper.h"
+#include "voice/zonos/zonos_model.h"
+#include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

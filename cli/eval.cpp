@@ -13,8 +13,8 @@
 #include "core/progress.h"
 #include "evaluate/report.h"
 #include "evaluate/run_methods.h"
-#include "model/checkpoint.h"
 #include "model/stream_priority.h"
+#include "model/weights/checkpoint.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen {

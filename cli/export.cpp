@@ -10,10 +10,10 @@
 #include "core/interrupt.h"
 #include "core/json.h"
 #include "core/staged_folder.h"
-#include "model/checkpoint.h"
-#include "model/logit_check.h"
-#include "model/merged_weights.h"
-#include "model/sharded_weights.h"
+#include "model/weights/checkpoint.h"
+#include "model/weights/logit_check.h"
+#include "model/weights/merged_weights.h"
+#include "model/weights/sharded_weights.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

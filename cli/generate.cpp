@@ -12,10 +12,10 @@
 #include "core/interrupt.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "model/streaming_text.h"
-#include "model/tokenizer.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
+#include "text/streaming_text.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {

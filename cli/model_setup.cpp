@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "core/error.h"
-#include "model/checkpoint.h"
+#include "model/weights/checkpoint.h"
 
 namespace predgen {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/command.h"
-#include "model/token_ids.h"
 #include "model/transformer.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

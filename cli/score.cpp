@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/json.h"
-#include "model/safetensors.h"
-#include "model/tokenizer.h"
+#include "model/weights/safetensors.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/input_rows.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/utf8.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {

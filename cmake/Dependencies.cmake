@@ -94,7 +94,7 @@ if(PREDGEN_PARQUET)
 endif()
 
 # Jinja, for chat templates: llama.cpp's engine, compiled from the source that scripts/fetch_jinja.py
-# keeps, with limits to what a template may take (engine.patch). model/jinja_shim/ stands in for the
+# keeps, with limits to what a template may take (engine.patch). text/template/jinja_shim/ stands in for the
 # two headers of llama.cpp that the engine includes.
 set(jinja_dir ${PREDGEN_JINJA})
 if(NOT jinja_dir AND PREDGEN_PYTHON)
@@ -105,7 +105,7 @@ endif()
 if(NOT EXISTS ${jinja_dir}/jinja/runtime.h)
   message(FATAL_ERROR "No Jinja engine in '${jinja_dir}': run scripts/setup.sh or pass -DPREDGEN_JINJA")
 endif()
-set(jinja_patch ${CMAKE_SOURCE_DIR}/model/jinja_shim/engine.patch)
+set(jinja_patch ${PROJECT_SOURCE_DIR}/text/template/jinja_shim/engine.patch)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${jinja_patch})
 file(SHA256 ${jinja_patch} jinja_hash)
 string(SUBSTRING ${jinja_hash} 0 12 jinja_hash)
@@ -122,7 +122,7 @@ add_library(predgen_jinja STATIC)
 foreach(source lexer parser runtime string value)
   target_sources(predgen_jinja PRIVATE ${jinja_dir}/jinja/${source}.cpp)
 endforeach()
-target_include_directories(predgen_jinja PUBLIC ${CMAKE_SOURCE_DIR}/model/jinja_shim)
+target_include_directories(predgen_jinja PUBLIC ${PROJECT_SOURCE_DIR}/text/template/jinja_shim)
 target_include_directories(predgen_jinja SYSTEM PUBLIC ${jinja_dir})
 target_compile_options(predgen_jinja PRIVATE -w -fwrapv)  # its integers may overflow
 if(PREDGEN_SANITIZE)

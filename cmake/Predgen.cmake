@@ -3,12 +3,12 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the source folder, so that every clone finds what another one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
 add_library(predgen_flags INTERFACE)
-target_include_directories(predgen_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(predgen_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fpch-preprocess)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # for fuzzing only; g++ decides about warnings
   target_compile_options(predgen_flags INTERFACE -w)
@@ -31,10 +31,30 @@ function(predgen_add_library name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC predgen_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
-  if(NOT ARG_NO_TORCH)
+  if(ARG_NO_TORCH)
+    cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL predgen_refuse_torch ${name})")
+  else()
     target_link_libraries(${name} PUBLIC predgen_torch)
     target_precompile_headers(${name} REUSE_FROM predgen_pch)
   endif()
+endfunction()
+
+# predgen_refuse_torch(target ..): stops the configuration when the target reaches LibTorch through
+# whatever it links, and says on which way.
+function(predgen_refuse_torch name)
+  list(GET ARGV -1 last)
+  if(last STREQUAL predgen_torch)
+    string(REPLACE ";" " -> " way "${ARGV}")
+    message(FATAL_ERROR "${name} is NO_TORCH, but reaches LibTorch: ${way}")
+  endif()
+  if(NOT TARGET ${last})
+    return()
+  endif()
+  get_target_property(links ${last} INTERFACE_LINK_LIBRARIES)
+  foreach(link IN LISTS links)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" link "${link}")
+    predgen_refuse_torch(${ARGV} ${link})
+  endforeach()
 endfunction()
 
 # predgen_add_tool(name SOURCES .. DEPENDS ..): a program.
@@ -56,7 +76,7 @@ function(predgen_add_test folder)
   if(NOT ARG_NO_TORCH)
     target_precompile_headers(${name} REUSE_FROM predgen_pch)
   endif()
-  add_test(NAME ${folder} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  add_test(NAME ${folder} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${folder} PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
 
@@ -64,7 +84,7 @@ endfunction()
 function(predgen_add_python_test name script)
   cmake_parse_arguments(ARG "" "" "LABELS;ARGS" ${ARGN})
   add_test(NAME ${name} COMMAND ${PREDGEN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGS}
-           WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77
     ENVIRONMENT "PREDGEN=$<TARGET_FILE:predgen>")
 endfunction()

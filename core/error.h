@@ -13,8 +13,7 @@ class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
   template <typename... Args>
-    requires(sizeof...(Args) > 0)
-  explicit Error(fmt::format_string<Args...> format, Args&&... args)
+  requires(sizeof...(Args) > 0) explicit Error(fmt::format_string<Args...> format, Args&&... args)
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
@@ -37,9 +36,9 @@ class Interrupted : public Error {
 }  // namespace predgen
 
 /// A condition that only a bug can break. Not named CHECK: c10 has that macro.
-#define PREDGEN_CHECK(condition, ...)                                                      \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      ::predgen::fail_check(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__));   \
-    }                                                                                      \
+#define PREDGEN_CHECK(condition, ...)                                                    \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      ::predgen::fail_check(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
+    }                                                                                    \
   } while (false)

@@ -15,8 +15,7 @@ std::string read_file(const std::filesystem::path& file);
 /// Throws Error with the system's reason (disk full, no permission) and removes the temporary.
 void write_file(const std::filesystem::path& file, std::string_view contents);
 /// The same for contents too large to hold: `write` puts them into the stream.
-void write_file(const std::filesystem::path& file,
-                const std::function<void(std::ostream&)>& write);
+void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 /// fsyncs `temporary`, renames it to `file` and fsyncs the folder.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& file);

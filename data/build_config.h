@@ -32,7 +32,7 @@ struct HeldOutConfig {
 
 /// configs/data/*.yaml of `predgen data build`.
 struct BuildConfig {
-  std::vector<std::string> sources;  // .jsonl and .parquet; * and ? in the last part
+  std::vector<std::string> sources;                // .jsonl and .parquet; * and ? in the last part
   std::filesystem::path tokenizer, chat_template;  // a Jinja file instead of the tokenizer's
   std::filesystem::path output;
   int64_t seed = 0;

@@ -4,7 +4,7 @@
 
 #include "core/json.h"
 #include "data/build_config.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

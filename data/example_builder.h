@@ -8,7 +8,7 @@
 #include "data/build_config.h"
 #include "data/conversation.h"
 #include "data/record.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

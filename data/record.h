@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 
@@ -18,10 +18,10 @@ struct TrajectoryBlock {
 /// One training example.
 struct Record {
   std::string conversation_id;
-  int64_t round = 0;               // which user turn is the last one
-  TokenIds tokens;                 // prompt, answer, stop token
-  std::vector<uint8_t> loss_mask;  // same size; 1: this token is a target of the cross-entropy
-  int64_t prompt_length = 0;       // where the last answer begins in `tokens`
+  int64_t round = 0;                    // which user turn is the last one
+  TokenIds tokens;                      // prompt, answer, stop token
+  std::vector<uint8_t> loss_mask;       // same size; 1: this token is a target of the cross-entropy
+  int64_t prompt_length = 0;            // where the last answer begins in `tokens`
   std::vector<TrajectoryBlock> blocks;  // empty unless `data trajectories` made it. Block b covers
                                         // answer positions [b*n, (b+1)*n) behind the prompt
 };

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

@@ -9,7 +9,7 @@
 #include "data/dataset_store.h"
 #include "data/hdf5_store.h"
 #include "data/trajectory_collector.h"
-#include "model/utf8.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "data/repetition.h"
 #include "model/language_model.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

@@ -7,7 +7,7 @@
 #include "core/config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_sets.h"
-#include "runtime/speech/make_synthesizer.h"
+#include "voice/make_synthesizer.h"
 
 namespace predgen {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "model/tokenizer.h"
 #include "runtime/input/transcript_source.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

@@ -9,10 +9,10 @@
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
 #include "model/language_model.h"
-#include "model/tokenizer.h"
 #include "runtime/converse/turn.h"
 #include "runtime/speech/audio_sink.h"
-#include "runtime/speech/speech_synthesizer.h"
+#include "text/tokenizer.h"
+#include "voice/speech_synthesizer.h"
 
 namespace predgen {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "model/language_model.h"
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

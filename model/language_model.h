@@ -13,9 +13,9 @@ namespace predgen {
 // V vocabulary.
 
 struct ForwardInput {
-  at::Tensor tokens_BT{};          // int64
-  int64_t num_logits = 0;          // logits of the last N positions only; 0: of all T
-  at::Tensor positions_BT{};       // int64; undefined: consecutive, from the cache's length
+  at::Tensor tokens_BT{};            // int64
+  int64_t num_logits = 0;            // logits of the last N positions only; 0: of all T
+  at::Tensor positions_BT{};         // int64; undefined: consecutive, from the cache's length
   at::Tensor attention_mask_B1TS{};  // bool, true = visible; undefined: causal
 };
 

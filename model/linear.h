@@ -12,13 +12,13 @@ namespace predgen {
 /// y = x W^T + b, plus scaling * dropout(x) A^T B^T when a LoRA adapter is attached
 /// (Hu et al. 2022). W [out,in], A [r,in], B [out,r].
 struct Linear {
-  std::string name;  // Hugging Face module path, "model.layers.0.self_attn.q_proj"
-  at::Tensor weight;            // undefined when `quantized` stands in for it
+  std::string name;   // Hugging Face module path, "model.layers.0.self_attn.q_proj"
+  at::Tensor weight;  // undefined when `quantized` stands in for it
   std::shared_ptr<const QuantizedWeight> quantized;
-  at::Tensor bias;              // undefined: none
-  at::Tensor lora_A, lora_B;    // undefined: no adapter
+  at::Tensor bias;            // undefined: none
+  at::Tensor lora_A, lora_B;  // undefined: no adapter
   double lora_scaling = 0.0;
-  double lora_dropout = 0.0;    // used only while `training`
+  double lora_dropout = 0.0;  // used only while `training`
   bool training = false;
   bool adapter_enabled = true;
 

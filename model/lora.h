@@ -13,7 +13,7 @@ struct LoraConfig {
   int64_t rank = 16;
   double alpha = 32.0;
   double dropout = 0.0;
-  std::vector<std::string> target_modules{"q_proj", "k_proj", "v_proj",   "o_proj",
+  std::vector<std::string> target_modules{"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                           "gate_proj", "up_proj", "down_proj"};
   std::string base_model;  // base_model_name_or_path
 };

@@ -152,7 +152,7 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
     if (wide.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
       packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(),
-                                                   group_ / 16);  // inputs a tile: as many
+                                               group_ / 16);  // inputs a tile: as many
     } else {
       packed = at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1);
     }

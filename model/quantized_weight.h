@@ -12,8 +12,8 @@ enum class Quantization { kNone, kInt8, kInt4 };
 /// "none", "int8" or "int4"; UserError otherwise.
 Quantization parse_quantization(const std::string& name);
 
-/// What becomes of the weight of this Hugging Face name: linear layers are packed as asked, a head of
-/// its own into 8 bits (4 would cost it 3 % of perplexity), everything else stays.
+/// What becomes of the weight of this Hugging Face name: linear layers are packed as asked, a head
+/// of its own into 8 bits (4 would cost it 3 % of perplexity), everything else stays.
 Quantization quantization_of(const std::string& weight_name, Quantization asked);
 /// How many inputs share scale and offset in 4 bits; 0 if a matrix of these sizes cannot be packed.
 int64_t int4_group(int64_t out, int64_t in);

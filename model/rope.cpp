@@ -33,11 +33,13 @@ RopeKind read_kind(const ConfigFields& rope) {
 }
 
 void refuse_unknown_fields(const ConfigFields& rope) {
-  static const std::set<std::string> kKnown{
-      "rope_type", "type",      "rope_theta",       "partial_rotary_factor",
-      "factor",    "beta_fast", "beta_slow",        "original_max_position_embeddings",
-      "truncate",  "mscale",    "attention_factor", "mscale_all_dim",
-      "low_freq_factor", "high_freq_factor"};
+  static const std::set<std::string> kKnown{"rope_type",        "type",
+                                            "rope_theta",       "partial_rotary_factor",
+                                            "factor",           "beta_fast",
+                                            "beta_slow",        "original_max_position_embeddings",
+                                            "truncate",         "mscale",
+                                            "attention_factor", "mscale_all_dim",
+                                            "low_freq_factor",  "high_freq_factor"};
   for (const auto& [name, value] : rope.json().items()) {
     if (!kKnown.contains(name)) rope.absent(name.c_str());
   }
@@ -70,8 +72,7 @@ at::Tensor yarn_frequencies(const RopeConfig& rope, int64_t head_dim, const at::
   low = std::max(low, 0.0);
   high = std::min(high, static_cast<double>(head_dim - 1));
   if (low == high) high += 0.001;
-  const at::Tensor ramp =
-      ((at::arange(head_dim / 2, at::kFloat) - low) / (high - low)).clamp(0, 1);
+  const at::Tensor ramp = ((at::arange(head_dim / 2, at::kFloat) - low) / (high - low)).clamp(0, 1);
   return plain / rope.factor * ramp + plain * (1 - ramp);
 }
 
@@ -101,10 +102,11 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
   config.theta = rope.positive("rope_theta", config.theta);
   if (config.kind == RopeKind::kDefault) return config;
   config.factor = rope.positive("factor");
-  if (config.factor > kMaxFactor) rope.fail("factor", fmt::format("must be at most {:g}", kMaxFactor));
-  config.original_positions = fields.size(
-      "original_max_position_embeddings",
-      rope.size("original_max_position_embeddings", max_positions));
+  if (config.factor > kMaxFactor)
+    rope.fail("factor", fmt::format("must be at most {:g}", kMaxFactor));
+  config.original_positions =
+      fields.size("original_max_position_embeddings",
+                  rope.size("original_max_position_embeddings", max_positions));
   if (config.kind == RopeKind::kLlama3) {
     config.low_frequency_factor = rope.positive("low_freq_factor");
     config.high_frequency_factor = rope.positive("high_freq_factor");
@@ -159,10 +161,14 @@ at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {
   const at::Tensor plain = at::pow(theta, exponents).reciprocal();
   switch (kind) {
     case RopeKind::kDefault:
-    case RopeKind::kDynamic: return plain;
-    case RopeKind::kLinear: return plain / factor;
-    case RopeKind::kYarn: return yarn_frequencies(*this, head_dim, plain);
-    case RopeKind::kLlama3: return llama3_frequencies(*this, plain);
+    case RopeKind::kDynamic:
+      return plain;
+    case RopeKind::kLinear:
+      return plain / factor;
+    case RopeKind::kYarn:
+      return yarn_frequencies(*this, head_dim, plain);
+    case RopeKind::kLlama3:
+      return llama3_frequencies(*this, plain);
   }
   throw Error("unknown rotary embedding");
 }

@@ -17,12 +17,12 @@ struct RopeConfig {
   RopeKind kind = RopeKind::kDefault;
   double theta = 10000.0;
   double factor = 1.0;
-  int64_t original_positions = 0;         // yarn, llama3
-  double low_frequency_factor = 1.0;      // llama3
-  double high_frequency_factor = 4.0;     // llama3
-  double beta_fast = 32, beta_slow = 1;   // yarn (Peng et al. 2023)
-  bool truncate = true;                   // yarn
-  double attention_factor = 1.0;          // yarn: cos and sin are multiplied by it
+  int64_t original_positions = 0;        // yarn, llama3
+  double low_frequency_factor = 1.0;     // llama3
+  double high_frequency_factor = 4.0;    // llama3
+  double beta_fast = 32, beta_slow = 1;  // yarn (Peng et al. 2023)
+  bool truncate = true;                  // yarn
+  double attention_factor = 1.0;         // yarn: cos and sin are multiplied by it
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
   /// missing or impossible field, or one that is not honoured, by name.

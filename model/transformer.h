@@ -22,7 +22,8 @@ class Transformer : public LanguageModel {
                                                  const at::TensorOptions& options);
   /// `weight(name)` gives each tensor by its Hugging Face name, already on its device and type;
   /// shapes are checked. UserError names the tensor.
-  Transformer(const ModelConfig& config, const std::function<at::Tensor(const std::string&)>& weight);
+  Transformer(const ModelConfig& config,
+              const std::function<at::Tensor(const std::string&)>& weight);
 
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const override { return config_.vocab_size; }
@@ -51,10 +52,11 @@ class Transformer : public LanguageModel {
   /// Dropout on or off.
   void set_training(bool training);
   /// Replaces the weight of every linear layer, and of a head that is not the embeddings, by a
-  /// quantised one on the model's device; for inference only. Calls `packed` with each weight's name
-  /// when it is done. Returns the mean relative error.
-  double quantize(Quantization kind, const std::function<void(const std::string&)>& packed =
-                                         [](const std::string&) {});
+  /// quantised one on the model's device; for inference only. Calls `packed` with each weight's
+  /// name when it is done. Returns the mean relative error.
+  double quantize(
+      Quantization kind,
+      const std::function<void(const std::string&)>& packed = [](const std::string&) {});
   /// Off: the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
 
@@ -64,7 +66,7 @@ class Transformer : public LanguageModel {
                  const at::Tensor& mask, KvCache* cache) const;
 
   ModelConfig config_;
-  at::Tensor embedding_;   // [V,E]
+  at::Tensor embedding_;  // [V,E]
   std::vector<DecoderLayer> layers_;
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied

@@ -8,7 +8,7 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "model", "runtime", "data", "evaluate", "train", "cli"]
+LAYERS = ["core", "text", "model", "voice", "runtime", "data", "evaluate", "train", "cli"]
 NEVER = {"tests", "bench"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 

@@ -75,7 +75,7 @@ cp -r "$data"/phon* "$data"/intonations "$data"/en_dict "$data"/lang "$data"/voi
 
 cp -r checkpoints/demo "$output/share/demo"
 cp tests/cli/tiny_zonos.py "$output/python/cli"
-cp tests/model/zonos_models.py "$output/python/model"
+cp tests/voice/zonos/zonos_models.py "$output/python/model"
 cp scripts/random_model.py "$output/python"
 cp scripts/gpu_run.sh "$output/run.sh"
 "$python" - "$output/made_for" <<'PYTHON'

@@ -7,9 +7,9 @@ namespace predgen {
 
 /// Which records make which micro-batch. The order depends only on (seed, epoch): micro-batch
 /// number k is the same for every rank and after every resume. Records of a batch have similar
-/// lengths, so little is padding: an epoch's random order is cut into windows, each window sorted by
-/// length and cut into batches, and the batches shuffled. Up to batch_size - 1 records, others in
-/// each epoch, are left out of an epoch.
+/// lengths, so little is padding: an epoch's random order is cut into windows, each window sorted
+/// by length and cut into batches, and the batches shuffled. Up to batch_size - 1 records, others
+/// in each epoch, are left out of an epoch.
 class BatchSampler {
  public:
   /// `lengths`: the cost of each record, in tokens; not empty. batch_size >= 1.
@@ -29,7 +29,7 @@ class BatchSampler {
   const std::vector<int64_t> lengths_;
   const int64_t batch_size_;
   const uint64_t seed_;
-  int64_t epoch_ = -1;                        // the one in batches_
+  int64_t epoch_ = -1;  // the one in batches_
   std::vector<std::vector<int64_t>> batches_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "model/safetensors.h"
+#include "model/weights/safetensors.h"
 
 namespace predgen {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/json.h"
-#include "train/adamw.h"
+#include "train/optim/adamw.h"
 #include "train/trained_weights.h"
 
 namespace predgen {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/communicator.h"
+#include "train/distributed/communicator.h"
 #include "train/train_config.h"
 
 namespace predgen {

@@ -92,7 +92,8 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
   read_objective(reader.section("objective"), config.objective);
   if (config.mode == TrainMode::kFull &&
       config.objective.consistency.ar_target == ArTarget::kBase) {
-    reader.problem("mode", "must be lora with `objective.ar_target: base`: full training keeps no base");
+    reader.problem("mode",
+                   "must be lora with `objective.ar_target: base`: full training keeps no base");
   }
 
   reader.required("dataset", config.dataset);

@@ -6,10 +6,10 @@
 
 #include "core/json.h"
 #include "model/lora.h"
-#include "train/adamw.h"
-#include "train/lr_schedule.h"
-#include "train/make_objective.h"
-#include "train/precision.h"
+#include "train/objectives/make_objective.h"
+#include "train/optim/adamw.h"
+#include "train/optim/lr_schedule.h"
+#include "train/optim/precision.h"
 
 namespace predgen {
 
@@ -22,15 +22,16 @@ struct TrainConfig {
   std::filesystem::path tokenizer;   // folder; default: `model`
   TrainMode mode = TrainMode::kLora;
   LoraConfig lora;
-  std::filesystem::path start_from;  // an adapter to go on from, of the same shape; empty: a new one
+  std::filesystem::path
+      start_from;  // an adapter to go on from, of the same shape; empty: a new one
   ObjectiveConfig objective;
 
-  std::filesystem::path dataset, held_out;  // held_out may be empty
+  std::filesystem::path dataset, held_out;    // held_out may be empty
   std::vector<std::filesystem::path> replay;  // datasets mixed in, so that nothing is forgotten
-  int64_t held_out_records = 0;             // the first so many; 0: all
-  int64_t batch_size = 8;                   // records per micro-batch
-  int64_t gradient_accumulation = 1;        // micro-batches per step
-  int64_t max_steps = 0;                    // one of max_steps and epochs is > 0
+  int64_t held_out_records = 0;               // the first so many; 0: all
+  int64_t batch_size = 8;                     // records per micro-batch
+  int64_t gradient_accumulation = 1;          // micro-batches per step
+  int64_t max_steps = 0;                      // one of max_steps and epochs is > 0
   double epochs = 0.0;
   int64_t stop_at_step = 0;  // pause there with a checkpoint, as Ctrl-C would; 0: never
 

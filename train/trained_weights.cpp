@@ -3,9 +3,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/error.h"
-#include "model/adapter.h"
-#include "model/checkpoint.h"
-#include "model/safetensors.h"
+#include "model/weights/adapter.h"
+#include "model/weights/checkpoint.h"
+#include "model/weights/safetensors.h"
 
 namespace predgen {
 namespace {
@@ -49,7 +49,8 @@ void TrainedWeights::save(const std::filesystem::path& folder, const std::string
     save_adapter(model_, lora_, folder);
   } else {
     save_model(model_, folder, base_folder_, dtype);
-    if (base_folder_.empty() && !tokenizer_folder_.empty()) copy_tokenizer(tokenizer_folder_, folder);
+    if (base_folder_.empty() && !tokenizer_folder_.empty())
+      copy_tokenizer(tokenizer_folder_, folder);
   }
 }
 
@@ -85,8 +86,8 @@ void TrainedWeights::check_first_gradients() const {
     if (!at::isfinite(gradient).all().item<bool>()) {
       throw Error("the first gradient of {} is not finite", parameter.name);
     }
-    const bool may_be_zero = mode_ == TrainMode::kLora &&
-                             parameter.name.find("lora_B") == std::string::npos;
+    const bool may_be_zero =
+        mode_ == TrainMode::kLora && parameter.name.find("lora_B") == std::string::npos;
     if (!may_be_zero && (gradient == 0).all().item<bool>()) {
       throw Error("{} gets no gradient: it is cut off from the loss", parameter.name);
     }

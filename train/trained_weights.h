@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "train/adamw.h"
+#include "train/optim/adamw.h"
 #include "train/train_config.h"
 
 namespace predgen {

@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/random.h"
-#include "train/precision.h"
+#include "train/optim/precision.h"
 
 namespace predgen {
 namespace {

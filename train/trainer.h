@@ -5,8 +5,8 @@
 #include "data/dataset_store.h"
 #include "train/batch_sampler.h"
 #include "train/checkpoint_store.h"
-#include "train/communicator.h"
-#include "train/objective.h"
+#include "train/distributed/communicator.h"
+#include "train/objectives/objective.h"
 #include "train/train_config.h"
 #include "train/trained_weights.h"
 

@@ -3,12 +3,11 @@
 namespace predgen {
 
 /// Qwen2 and Qwen2.5: query, key and value have biases.
-const Family kQwen2{
-    "Qwen2ForCausalLM", "qwen2",
-    [](const ConfigFields& fields, ModelConfig& config) {
-      config.qkv_bias = true;
-      read_qwen_windows(fields, config);
-    },
-    write_qwen_windows};
+const Family kQwen2{"Qwen2ForCausalLM", "qwen2",
+                    [](const ConfigFields& fields, ModelConfig& config) {
+                      config.qkv_bias = true;
+                      read_qwen_windows(fields, config);
+                    },
+                    write_qwen_windows};
 
 }  // namespace predgen

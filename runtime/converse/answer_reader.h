@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "model/streaming_text.h"
-#include "model/tokenizer.h"
-#include "runtime/speech/sentence_splitter.h"
+#include "text/sentence/sentence_splitter.h"
+#include "text/streaming_text.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

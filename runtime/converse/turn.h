@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "model/tokenizer.h"
 #include "runtime/converse/history.h"
 #include "runtime/input/transcript_source.h"
 #include "runtime/speculate/input_time_speculator.h"
-#include "runtime/speech/sentence_splitter.h"
 #include "runtime/speech/speaker.h"
+#include "text/sentence/sentence_splitter.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

@@ -17,8 +17,8 @@ GenerationResult AutoregressiveGenerator::generate(Sequence& sequence, TokenSpan
   while (has_room(sequence, config, result)) {
     const at::Tensor logits_1V = run_pending(model_, sequence, {});
     ++result.num_forward_passes;
-    const TokenIds next =
-        sampler_ ? TokenIds{sampler_->sample(logits_1V[0], sequence.tokens)} : argmax_rows(logits_1V);
+    const TokenIds next = sampler_ ? TokenIds{sampler_->sample(logits_1V[0], sequence.tokens)}
+                                   : argmax_rows(logits_1V);
     if (!commit_tokens(sequence, next, config, on_tokens, result)) break;
   }
   return result;

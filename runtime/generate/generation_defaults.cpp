@@ -25,16 +25,16 @@ std::optional<T> read_optional(const Json& json, const char* key, const std::str
 /// Fields of transformers' GenerationConfig that change what is drawn, with their neutral values.
 std::string find_not_honoured(const Json& json) {
   static const std::map<std::string, double> kNeutral{
-      {"min_p", 0},          {"typical_p", 1},          {"epsilon_cutoff", 0}, {"eta_cutoff", 0},
-      {"top_h", 0},          {"no_repeat_ngram_size", 0}, {"num_beams", 1},
-      {"penalty_alpha", 0},  {"diversity_penalty", 0},  {"guidance_scale", 1},
-      {"min_new_tokens", 0}, {"min_length", 0}};
+      {"min_p", 0},          {"typical_p", 1},      {"epsilon_cutoff", 0},
+      {"eta_cutoff", 0},     {"top_h", 0},          {"no_repeat_ngram_size", 0},
+      {"num_beams", 1},      {"penalty_alpha", 0},  {"diversity_penalty", 0},
+      {"guidance_scale", 1}, {"min_new_tokens", 0}, {"min_length", 0}};
   for (const auto& [name, neutral] : kNeutral) {
     if (has_value(json, name.c_str()) && json.at(name) != neutral) return name;
   }
-  for (const char* name : {"bad_words_ids", "suppress_tokens", "begin_suppress_tokens",
-                           "sequence_bias", "forced_bos_token_id", "forced_eos_token_id",
-                           "exponential_decay_length_penalty"}) {
+  for (const char* name :
+       {"bad_words_ids", "suppress_tokens", "begin_suppress_tokens", "sequence_bias",
+        "forced_bos_token_id", "forced_eos_token_id", "exponential_decay_length_penalty"}) {
     if (has_value(json, name)) return name;
   }
   return "";

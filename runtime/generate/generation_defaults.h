@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

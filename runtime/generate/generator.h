@@ -7,7 +7,7 @@
 
 #include "model/kv_cache.h"
 #include "model/language_model.h"
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

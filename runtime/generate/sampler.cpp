@@ -37,8 +37,8 @@ TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan sequence) {
     scaled_V = scaled_V.clone();
     double* logits = scaled_V.mutable_data_ptr<double>();
     for (const TokenId token : std::set<TokenId>(sequence.begin(), sequence.end())) {
-      logits[token] *= logits[token] > 0 ? 1 / config_.repetition_penalty
-                                         : config_.repetition_penalty;
+      logits[token] *=
+          logits[token] > 0 ? 1 / config_.repetition_penalty : config_.repetition_penalty;
     }
   }
   scaled_V = scaled_V / config_.temperature;

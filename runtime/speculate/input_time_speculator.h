@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
-#include "model/tokenizer.h"
 #include "runtime/generate/generator.h"
 #include "runtime/speculate/verifier.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

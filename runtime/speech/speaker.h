@@ -1,23 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 
 #include "core/clock.h"
 
 namespace predgen {
-
-/// How much of a sentence is synthesised before it is said: whichever is reached first.
-struct AheadBuffer {
-  Seconds audio{3};
-  int64_t steps = std::numeric_limits<int64_t>::max();  // of Synthesis::advance()
-
-  bool is_full(int64_t num_steps, size_t num_samples, int sample_rate) const {
-    return num_steps >= steps || static_cast<double>(num_samples) >= audio.count() * sample_rate;
-  }
-};
 
 /// What happened to the sound of one turn.
 struct SpeechReport {

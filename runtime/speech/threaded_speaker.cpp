@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/log.h"
-#include "runtime/speech/speech_text.h"
+#include "text/spoken/speech_text.h"
 
 namespace predgen {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
-#include "runtime/speech/speech_synthesizer.h"
+#include "voice/speech_synthesizer.h"
 
 namespace predgen {
 

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "runtime/speech/speech_text.h"
+#include "text/spoken/speech_text.h"
 
 namespace predgen {
 

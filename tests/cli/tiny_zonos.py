@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import DacConfig, DacModel
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "voice" / "zonos"))
 from zonos_models import make_config, make_weights  # noqa: E402
 
 SMALL = {"layers": 2, "width": 32, "heads": 4, "kv_heads": 2, "mlp": 48}

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "model/checkpoint.h"
 #include "model/quantized_weight.h"
+#include "model/weights/checkpoint.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/speculate/greedy_verifier.h"

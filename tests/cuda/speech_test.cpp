@@ -6,15 +6,15 @@
 #include <thread>
 #include <vector>
 
-#include "model/dac/dac_encoder.h"
-#include "model/dac/dac_stream.h"
 #include "model/stream_priority.h"
 #include "runtime/generate/autoregressive_generator.h"
-#include "runtime/speech/zonos/zonos_synthesizer.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_zonos.h"
 #include "tests/fakes/temporary_folder.h"
+#include "voice/dac/dac_encoder.h"
+#include "voice/dac/dac_stream.h"
+#include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
 namespace {

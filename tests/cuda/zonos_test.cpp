@@ -3,11 +3,11 @@
 #include <cmath>
 #include <vector>
 
-#include "model/zonos/graphed_step.h"
-#include "runtime/speech/zonos/code_generation.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_zonos_transformer.h"
 #include "tests/fakes/temporary_folder.h"
+#include "voice/zonos/code_generation.h"
+#include "voice/zonos/graphed_step.h"
 
 namespace predgen {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "model/language_model.h"
-#include "model/token_ids.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

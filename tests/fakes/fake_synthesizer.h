@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/speech/speech_synthesizer.h"
+#include "voice/speech_synthesizer.h"
 
 namespace predgen {
 

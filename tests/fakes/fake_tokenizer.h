@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 

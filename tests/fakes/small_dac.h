@@ -9,8 +9,8 @@
 
 #include "core/files.h"
 #include "core/json.h"
-#include "model/dac/dac_config.h"
-#include "model/safetensors.h"
+#include "model/weights/safetensors.h"
+#include "voice/dac/dac_config.h"
 
 namespace predgen {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "core/files.h"
-#include "model/safetensors.h"
-#include "model/zonos/zonos_model.h"
+#include "model/weights/safetensors.h"
+#include "voice/zonos/zonos_model.h"
 
 namespace predgen {
 

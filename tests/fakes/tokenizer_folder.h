@@ -5,8 +5,8 @@
 
 #include "core/files.h"
 #include "core/json.h"
-#include "model/byte_alphabet.h"
 #include "tests/fakes/temporary_folder.h"
+#include "text/tokenize/byte_alphabet.h"
 
 namespace predgen {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "model/safetensors.h"
-#include "model/zonos/zonos_model.h"
+#include "model/weights/safetensors.h"
 #include "tests/fakes/golden_dac.h"
+#include "voice/zonos/zonos_model.h"
 
 namespace predgen {
 

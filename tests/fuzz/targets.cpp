@@ -6,13 +6,13 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "model/adapter_config.h"
-#include "model/chat_template.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
-#include "model/safetensors.h"
-#include "model/tokenizer.h"
+#include "model/weights/adapter_config.h"
+#include "model/weights/safetensors.h"
 #include "tests/fakes/temporary_folder.h"
+#include "text/template/chat_template.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {

@@ -70,8 +70,11 @@ Json family(const char* architecture, const char* model_type, const Json& more) 
 
 TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
   const Json yarn{{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 20.0}, {"truncate", false}};
-  const Json llama3{{"rope_type", "llama3"}, {"factor", 8.0}, {"low_freq_factor", 1.0},
-                    {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 8192}};
+  const Json llama3{{"rope_type", "llama3"},
+                    {"factor", 8.0},
+                    {"low_freq_factor", 1.0},
+                    {"high_freq_factor", 4.0},
+                    {"original_max_position_embeddings", 8192}};
   const Json slides{{"use_sliding_window", true}, {"sliding_window", 99}, {"max_window_layers", 3}};
   for (const Json& json :
        {family("LlamaForCausalLM", "llama", {{"attention_bias", true}, {"mlp_bias", true}}),
@@ -86,7 +89,8 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
     EXPECT_EQ(again.to_json(), config.to_json());
     EXPECT_EQ(again.windows, config.windows) << json.dump();
     EXPECT_EQ(again.num_parameters(), config.num_parameters());
-    EXPECT_TRUE(at::equal(again.rope.inverse_frequencies(128), config.rope.inverse_frequencies(128)));
+    EXPECT_TRUE(
+        at::equal(again.rope.inverse_frequencies(128), config.rope.inverse_frequencies(128)));
     EXPECT_EQ(again.rope.attention_factor, config.rope.attention_factor);
   }
 }
@@ -99,7 +103,9 @@ TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
   EXPECT_EQ(read(family("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
   // An absent window means 4096 to the reference, null means none.
   EXPECT_EQ(read(family("MistralForCausalLM", "mistral", Json::object())).windows.at(0), 4096);
-  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}})).windows.at(0), 0);
+  EXPECT_EQ(
+      read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}})).windows.at(0),
+      0);
 }
 
 TEST(ModelConfig, RopeScalingStretchesTheContext) {
@@ -108,7 +114,9 @@ TEST(ModelConfig, RopeScalingStretchesTheContext) {
     json["rope_scaling"] = rope;
     return ModelConfig::from_json(json, "test").context_length();
   };
-  EXPECT_EQ(context({{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}), 131072);
+  EXPECT_EQ(
+      context({{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}),
+      131072);
   EXPECT_EQ(context({{"type", "linear"}, {"factor", 2.0}}), 65536);
   EXPECT_EQ(context({{"type", "dynamic"}, {"factor", 2.0}}), 32768);
 }
@@ -138,7 +146,8 @@ TEST(ModelConfig, RefusesByName) {
     expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
                       {"config.json", key, part});
   };
-  refused("architectures", Json::array({"GPT2LMHeadModel"}), "known: Qwen2ForCausalLM, Qwen3ForCausalLM");
+  refused("architectures", Json::array({"GPT2LMHeadModel"}),
+          "known: Qwen2ForCausalLM, Qwen3ForCausalLM");
   refused("architectures", Json::array({"Qwen2Model"}), "Qwen2Model");
   refused("architectures", Json::array({"MambaForCausalLM"}), "LlamaForCausalLM");
   refused("rope_scaling", {{"rope_type", "longrope"}, {"factor", 4.0}}, "llama3");

@@ -14,7 +14,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "data/dataset_store.h"
-#include "model/safetensors.h"
+#include "model/weights/safetensors.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"
 #include "tests/fakes/temporary_folder.h"

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-
 #include "core/random.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/jacobi_generator.h"
@@ -19,8 +18,8 @@ struct Outcome {
 };
 
 Outcome run(Generator& generator, const LanguageModel& model, const TokenIds& prompt,
-        const GenerationConfig& config, int64_t capacity = 512, TokenIds guess = {},
-        size_t max_batches = 1000) {
+            const GenerationConfig& config, int64_t capacity = 512, TokenIds guess = {},
+            size_t max_batches = 1000) {
   Sequence sequence{prompt, model.make_cache(1, capacity)};
   Outcome run;
   run.result = generator.generate(sequence, guess, config, [&](TokenSpan tokens) {

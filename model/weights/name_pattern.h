@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "text/regex.h"
+
+namespace predgen {
+
+/// A pattern of Python's re that must match the whole of a module's name. Names are ASCII, and what
+/// such patterns use means the same in PCRE2.
+class NamePattern {
+ public:
+  NamePattern(const std::string& pattern, const char* key, const std::string& where)
+      : regex_(pattern, Regex::Syntax::kWholeName, fmt::format("{}: \"{}\"", where, key)) {}
+
+  bool matches(const std::string& name) const {
+    Regex::Match match;
+    return regex_.find(name, 0, match);
+  }
+
+ private:
+  Regex regex_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,269 @@
+#include "model/weights/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "model/weights/safetensors_types.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr SafetensorsType kTypes[] = {
+    {"I64", at::kLong},      {"F64", at::kDouble}, {"F32", at::kFloat}, {"I32", at::kInt},
+    {"BF16", at::kBFloat16}, {"F16", at::kHalf},   {"I16", at::kShort}, {"I8", at::kChar},
+    {"U8", at::kByte},       {"BOOL", at::kBool},
+};
+
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the official library's limit
+
+/// Parses the header and refuses duplicate keys, which nlohmann::json keeps silent about.
+Json parse_header(std::string_view text, const std::string& where) {
+  check_json_depth(text, where);
+  std::vector<std::set<std::string>> keys;
+  const auto check = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second) {
+      throw UserError("{}: \"{}\" occurs twice in the header", where, parsed.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, check);
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError("{}: the header is not valid JSON: {}", where, error.what());
+  }
+}
+
+at::ScalarType entry_type(const Json& json, const std::string& where) {
+  const auto name = json_get<std::string>(json, "dtype", where);
+  for (const SafetensorsType& known : safetensors_types()) {
+    if (name == known.name) return known.type;
+  }
+  throw UserError(
+      "{}: type \"{}\" is not supported (F32, F16, BF16, F64, I64, I32, I16, I8, U8, "
+      "BOOL are)",
+      where, name);
+}
+
+std::vector<uint64_t> unsigned_list(const Json& json, const char* key, const std::string& where) {
+  std::vector<uint64_t> values;
+  const Json& list = json.contains(key) ? json.at(key) : Json();
+  if (!list.is_array()) throw UserError("{}: \"{}\" must be a list of numbers", where, key);
+  for (const Json& value : list) {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX) {
+      throw UserError("{}: \"{}\" holds {}, which is not a size", where, key, value.dump());
+    }
+    values.push_back(value.get<uint64_t>());
+  }
+  return values;
+}
+
+/// `data_begin`, `file_size`: byte offsets in the file between which tensors lie.
+SafetensorsFile::Entry parse_entry(const Json& json, const std::string& where, size_t data_begin,
+                                   size_t file_size) {
+  SafetensorsFile::Entry entry;
+  if (!json.is_object()) throw UserError("{}: its header entry is not an object", where);
+  entry.dtype = entry_type(json, where);
+  uint64_t num_bytes = at::elementSize(entry.dtype);
+  for (const uint64_t size : unsigned_list(json, "shape", where)) {
+    if (__builtin_mul_overflow(num_bytes, size, &num_bytes)) {
+      throw UserError("{}: its shape is too large", where);
+    }
+    entry.shape.push_back(static_cast<int64_t>(size));
+  }
+  const std::vector<uint64_t> offsets = unsigned_list(json, "data_offsets", where);
+  if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+    throw UserError("{}: \"data_offsets\" must be [begin, end]", where);
+  }
+  if (offsets[1] > file_size - data_begin) {
+    throw UserError("{}: ends at byte {} of the data, but the file holds only {}: it is truncated",
+                    where, offsets[1], file_size - data_begin);
+  }
+  if (offsets[1] - offsets[0] != num_bytes) {
+    throw UserError("{}: shape and type need {} bytes, but its data has {}", where, num_bytes,
+                    offsets[1] - offsets[0]);
+  }
+  entry.begin = data_begin + offsets[0];
+  entry.end = data_begin + offsets[1];
+  return entry;
+}
+
+/// The tensors must fill the data exactly, one after the other.
+void check_layout(const std::map<std::string, SafetensorsFile::Entry>& entries,
+                  const std::string& where, size_t data_begin, size_t file_size) {
+  std::vector<std::pair<std::pair<size_t, size_t>, std::string>> order;
+  for (const auto& [name, entry] : entries) order.push_back({{entry.begin, entry.end}, name});
+  std::sort(order.begin(), order.end());
+  size_t expected = data_begin;
+  for (const auto& [range, name] : order) {
+    if (range.first != expected) {
+      throw UserError("{}: tensor {} {} before it", where, name,
+                      range.first < expected ? "overlaps the tensor" : "leaves a hole");
+    }
+    expected = range.second;
+  }
+  if (expected != file_size) {
+    throw UserError("{}: {} bytes follow the last tensor", where, file_size - expected);
+  }
+}
+
+}  // namespace
+
+std::span<const SafetensorsType> safetensors_types() { return kTypes; }
+
+/// MAP_PRIVATE and writable: a tensor changed in place (training, merging) gets its own pages, and
+/// the file stays as it is.
+class SafetensorsFile::Mapping {
+ public:
+  explicit Mapping(const fs::path& file) : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_.value < 0) {
+      throw UserError("{}: cannot be opened: {}", file.string(), std::strerror(errno));
+    }
+    struct stat status {};
+    const bool regular = fstat(descriptor_.value, &status) == 0 && S_ISREG(status.st_mode);
+    size_ = regular ? static_cast<size_t>(status.st_size) : 0;
+    void* address = MAP_FAILED;
+    if (size_ > 0) {
+      address = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                     descriptor_.value, 0);
+    }
+    const int reason = errno;
+    if (!regular) throw UserError("{}: is not a file", file.string());
+    if (size_ == 0) throw UserError("{}: is empty", file.string());
+    if (address == MAP_FAILED) {
+      throw Error("{}: cannot be mapped: {}", file.string(), std::strerror(reason));
+    }
+    data_ = static_cast<char*>(address);
+  }
+  ~Mapping() { munmap(data_, size_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+  /// Whole pages inside [begin, end).
+  void forget(size_t begin, size_t end) const {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
+  }
+
+  void read(char* target, size_t num_bytes, size_t offset, const std::string& where) const {
+    while (num_bytes > 0) {
+      const ssize_t count = pread(descriptor_.value, target, num_bytes, static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw Error("{}: cannot be read: {}", where, std::strerror(errno));
+      if (count == 0) throw Error("{}: has become shorter while it was read", where);
+      target += count;
+      num_bytes -= static_cast<size_t>(count);
+      offset += static_cast<size_t>(count);
+    }
+  }
+
+ private:
+  struct Descriptor {
+    explicit Descriptor(int opened) : value(opened) {}
+    ~Descriptor() {
+      if (value >= 0) close(value);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    const int value;
+  };
+
+  const Descriptor descriptor_;
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+SafetensorsFile::SafetensorsFile(const fs::path& file)
+    : file_(file), mapping_(std::make_shared<Mapping>(file)) {
+  const std::string where = file.string();
+  const size_t file_size = mapping_->size();
+  if (file_size < kSafetensorsLengthBytes)
+    throw UserError("{}: is too short to be a safetensors file", where);
+  uint64_t header_size = 0;
+  std::memcpy(&header_size, mapping_->data(), kSafetensorsLengthBytes);
+  if (header_size > kMaxHeaderBytes) {
+    throw UserError("{}: header of {} bytes, at most {} are allowed; is it a safetensors file?",
+                    where, header_size, kMaxHeaderBytes);
+  }
+  if (header_size > file_size - kSafetensorsLengthBytes) {
+    throw UserError("{}: header of {} bytes in a file of {}: it is truncated", where, header_size,
+                    file_size);
+  }
+  const std::string_view text(mapping_->data() + kSafetensorsLengthBytes, header_size);
+  if (!text.starts_with('{')) throw UserError("{}: the header does not start with {{", where);
+  const size_t data_begin = kSafetensorsLengthBytes + header_size;
+  const Json header = parse_header(text, where);
+  for (const auto& [name, json] : header.items()) {
+    if (name == "__metadata__") {
+      try {
+        metadata_ = json.get<std::map<std::string, std::string>>();
+      } catch (const nlohmann::json::exception&) {
+        throw UserError("{}: \"__metadata__\" must map strings to strings", where);
+      }
+    } else {
+      entries_[name] = parse_entry(json, where + ": tensor " + name, data_begin, file_size);
+    }
+  }
+  check_layout(entries_, where, data_begin, file_size);
+}
+
+const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) throw UserError("{}: has no tensor {}", file_.string(), name);
+  return found->second;
+}
+
+at::Tensor SafetensorsFile::tensor(const std::string& name) const {
+  const Entry& stored = entry(name);
+  char* data = mapping_->data() + stored.begin;
+  const at::TensorOptions options = at::TensorOptions().dtype(stored.dtype);
+  if (reinterpret_cast<uintptr_t>(data) % at::elementSize(stored.dtype) != 0) {
+    // Old writers did not pad the header; such a tensor cannot be used in place.
+    at::Tensor copy = at::empty(stored.shape, options);
+    if (copy.numel() > 0) std::memcpy(copy.data_ptr(), data, copy.nbytes());
+    return copy;
+  }
+  return at::from_blob(
+      data, stored.shape, [keep_alive = mapping_](void*) {}, options);
+}
+
+at::Tensor SafetensorsFile::read_rows(const std::string& name, int64_t begin, int64_t end) const {
+  const Entry& stored = entry(name);
+  std::vector<int64_t> shape = stored.shape;
+  const int64_t num_rows = shape.empty() ? 1 : shape[0];
+  PREDGEN_CHECK(0 <= begin && begin <= end && end <= num_rows, "rows {} to {} of {}", begin, end,
+                name);
+  if (!shape.empty()) shape[0] = end - begin;
+  at::Tensor rows = at::empty(shape, stored.dtype);
+  const size_t row_bytes =
+      num_rows == 0 ? 0 : (stored.end - stored.begin) / static_cast<size_t>(num_rows);
+  mapping_->read(static_cast<char*>(rows.data_ptr()), rows.nbytes(),
+                 stored.begin + static_cast<size_t>(begin) * row_bytes, file_.string());
+  return rows;
+}
+
+void SafetensorsFile::forget(const std::string& name) const {
+  mapping_->forget(entry(name).begin, entry(name).end);
+}
+
+}  // namespace predgen

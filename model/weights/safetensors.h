@@ -1,0 +1,89 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace predgen {
+
+/// One .safetensors file, mapped read-only. Tensors are views of the mapping and keep it alive.
+/// Checked when opened: header within the file, offsets in range, without holes or overlap, sizes
+/// equal to shape times type. UserError names the file and what is wrong with it.
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::filesystem::path& file);
+
+  struct Entry {
+    at::ScalarType dtype;
+    std::vector<int64_t> shape;
+    size_t begin, end;  // byte offsets in the file
+  };
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+  /// Zero-copy view; do not write to it. UserError if there is no such tensor.
+  at::Tensor tensor(const std::string& name) const;
+  /// A copy of rows [begin, end) of the first dimension; a scalar has one row. Read from the file,
+  /// not through the mapping: only the copy takes memory. Error if the file cannot be read.
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  /// Gives the memory of a tensor's pages back; who reads its views again reads the file again.
+  /// Changes made in place are lost.
+  void forget(const std::string& name) const;
+
+ private:
+  class Mapping;
+  const Entry& entry(const std::string& name) const;
+  std::filesystem::path file_;
+  std::shared_ptr<Mapping> mapping_;
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
+/// All tensors of a model folder: model.safetensors, or the shards of
+/// model.safetensors.index.json.
+class SafetensorsFolder {
+ public:
+  explicit SafetensorsFolder(const std::filesystem::path& folder);
+  bool contains(const std::string& name) const { return where_.contains(name); }
+  std::vector<std::string> names() const;
+  at::Tensor tensor(const std::string& name) const;
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  void forget(const std::string& name) const { file_of(name).forget(name); }
+
+ private:
+  const SafetensorsFile& file_of(const std::string& name) const;
+
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, size_t> where_;  // name -> index in files_
+  std::filesystem::path folder_;
+};
+
+struct TensorShape {
+  at::ScalarType dtype;
+  std::vector<int64_t> shape;
+};
+
+/// Gives rows [begin, end) of the first dimension of a tensor; a scalar has one row.
+using TensorRows = std::function<at::Tensor(const std::string& name, int64_t begin, int64_t end)>;
+
+/// Calls `visit(begin, end)` for consecutive rows of a tensor of this shape, about a million
+/// elements at a time: few enough to stay in a cache while they are worked on.
+void for_each_block(const std::vector<int64_t>& shape,
+                    const std::function<void(int64_t begin, int64_t end)>& visit);
+
+/// Writes like the official library: tensors by falling alignment then name, header padded to 8,
+/// metadata {"format":"pt"}. Atomic; Error if the disk is full.
+void write_safetensors(const std::filesystem::path& file,
+                       const std::map<std::string, at::Tensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+/// The same for tensors too large to hold: asks `rows` for one block after the other.
+void write_safetensors(const std::filesystem::path& file,
+                       const std::map<std::string, TensorShape>& tensors, const TensorRows& rows,
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+
+}  // namespace predgen

@@ -1,0 +1,117 @@
+#include "text/template/jinja_template.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+std::string render(const std::string& source, const Json& variables = Json::object()) {
+  std::tm day{};
+  day.tm_year = 124, day.tm_mon = 6, day.tm_mday = 26;
+  return JinjaTemplate(source, "here").render(variables, day);
+}
+
+TEST(JinjaTemplate, WhiteSpaceOfBlocksAsInTransformers) {
+  EXPECT_EQ(render("a{% if true %}\nb\n  {% endif %}\nc\n"), "ab\nc");
+  EXPECT_EQ(render("  {% if true %}\n {{ 'b' }}\n{% endif %}"), " b\n");
+  EXPECT_EQ(render("a \n{%- if true -%}\n b\n {%- endif %} c\n\n"), "ab c\n");
+  EXPECT_EQ(render("a{# comment #}\n{{- ' b' -}}\n c"), "a bc");
+}
+
+TEST(JinjaTemplate, HasWhatChatTemplatesUse) {
+  const Json letters = {{"letters", {"a", "b", "c", "d"}}};
+  EXPECT_EQ(
+      render("{% set ns = namespace(n=0) %}{% for x in letters %}{% if x == 'b' %}{% continue "
+             "%}{% endif %}{% if x == 'd' %}{% break %}{% endif %}{% set ns.n = ns.n + 1 %}"
+             "{{ x ~ loop.index0 }}{% endfor %}{{ ns.n }}",
+             letters),
+      "a0c22");
+  EXPECT_EQ(
+      render("{{ letters[1:] | tojson }}{{ letters[::-1] | join('') }}{{ letters[-1] }}", letters),
+      "[\"b\", \"c\", \"d\"]dcbad");
+  EXPECT_EQ(render("{% macro f(x, y='!') %}{{ x | upper }}{{ y }}{% endmacro %}{{ f('a') }}"),
+            "A!");
+  EXPECT_EQ(render("{{ ' a ' | trim }}{{ ' b '.strip() }}{{ 'c--'.rstrip('-') }}"), "abc");
+  EXPECT_EQ(render("{{ 'x</t>y'.split('</t>')[-1] if '</t>' in 'x</t>y' else 'z' }}"), "y");
+  EXPECT_EQ(render("{{ 'y' if nothing is defined else 'n' }}{{ none is none }}"), "nTrue");
+  EXPECT_EQ(render("{{ strftime_now('%d %b %Y') if strftime_now is defined }}"), "26 Jul 2024");
+  EXPECT_EQ(render("{% generation %}a{% endgeneration %}"), "a");
+}
+
+TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
+  const auto fails = [](const std::string& source, const std::vector<std::string>& parts) {
+    try {
+      render(source);
+      ADD_FAILURE() << source << " renders";
+    } catch (const UserError& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+      EXPECT_TRUE(message.starts_with("here: ")) << message;
+      for (const std::string& part : parts) {
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+      }
+    }
+  };
+  fails("a\n  {{ 'x' | nonsense }}", {"line 2", "nonsense"});
+  fails("a\n{{ 'x' ", {});
+  fails("{% frobnicate %}", {"frobnicate"});
+  fails("{{ missing() }}", {"line 1"});
+  EXPECT_THROW(render("{{ raise_exception('no ' ~ 'tools') }}"), TemplateRaised);
+  expect_user_error([&] { render("{{ raise_exception('no ' ~ 'tools') }}"); },
+                    {"here says: no tools"});
+}
+
+TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
+  const auto fails = [](const std::string& source, const char* part) {
+    expect_user_error([&] { render(source); }, {"here: ", part});
+  };
+  fails("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested too deep");
+  fails("{% for i in range(9999999999) %}{% endfor %}", "too much text or too many values");
+  fails("{{ 'x' * 9999999999 }}", "too much text or too many values");
+  fails("{% for i in range(2000) %}{% for j in range(2000) %}{% endfor %}{% endfor %}", "too many");
+  fails(
+      "{% set n = namespace(x='ab') %}{% for i in range(50) %}{% set n.x = n.x ~ n.x %}{% endfor "
+      "%}",
+      "too much text");
+  fails("{% set n = namespace(x=[]) %}{% for i in range(200) %}{% set n.x = [n.x] %}{% endfor %}",
+        "nested too deep");
+  fails("{% set x = [] %}{{ x.append([x]) }}", "holds itself");
+  fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
+  fails("{{ 1 is divisibleby(0) }}", "division by zero");
+  EXPECT_EQ(render("{{ range(0, 9223372036854775807, 9223372036854775806)|length }}"), "2");
+}
+
+TEST(JinjaTemplate, LongConversationsAreWithinTheLimits) {
+  Json messages = Json::array();
+  for (int i = 0; i < 1000; ++i) {
+    messages.push_back({{"role", "user"}, {"content", std::string(5000, 'x')}});
+  }
+  const JinjaTemplate chat(
+      "{% for m in messages %}{% if loop.first and messages[0]['role'] == 'system' %}x{% endif %}"
+      "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>' + '\\n' }}"
+      "{% endfor %}",
+      "here");
+  EXPECT_GT(chat.render({{"messages", messages}}, std::tm{}).size(), 5'000'000);
+}
+
+TEST(JinjaTemplate, SeveralThreadsMayRender) {
+  const JinjaTemplate shared("{% set x = n %}{% for i in range(n) %}{{ i }}{% endfor %}{{ x }}",
+                             "here");
+  std::vector<std::string> results(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 100; ++i) results[t] = shared.render({{"n", t}}, std::tm{});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(results, (std::vector<std::string>{"0", "01", "012", "0123"}));
+}
+
+}  // namespace
+}  // namespace predgen

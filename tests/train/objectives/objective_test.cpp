@@ -1,0 +1,298 @@
+#include "train/objectives/objective.h"
+
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "model/lora.h"
+#include "tests/fakes/small_models.h"
+#include "train/objectives/autoregressive_objective.h"
+#include "train/objectives/chunked_loss.h"
+#include "train/objectives/consistency_objective.h"
+#include "train/objectives/packed_row.h"
+#include "train/optim/adamw.h"
+#include "train/optim/precision.h"
+
+namespace predgen {
+namespace {
+
+constexpr TokenId kStop = 39;
+
+Record record(int64_t index) {
+  Record record;
+  record.conversation_id = std::to_string(index);
+  record.prompt_length = 3 + index;
+  for (int64_t i = 0; i < 9 + index; ++i) record.tokens.push_back((i * 7 + index * 5 + 1) % 38);
+  record.loss_mask.assign(record.tokens.size(), 0);
+  for (size_t i = static_cast<size_t>(record.prompt_length); i < record.tokens.size(); ++i) {
+    record.loss_mask[i] = i % 3 != 0;
+  }
+  const TokenId t = index + 11;
+  record.blocks = {{{{t, 1, 2, 3}, {t, t + 1, 7, 8}, {t, t + 1, t + 2, t + 3}}},
+                   {{{4, 5, 6, 7}, {t + 4, t + 5, kStop, 0}}}};
+  return record;
+}
+
+Batch batch_of_four() { return {record(0), record(1), record(2), record(3)}; }
+
+// Logits of one unpadded row, all positions, plainly.
+at::Tensor naive_logits(const Transformer& model, const TokenIds& row) {
+  return model.logits(model.hidden_states(at::tensor(row, at::kLong).unsqueeze(0))[0]);
+}
+
+LossTerm naive_cross_entropy(const Transformer& model, const Batch& batch) {
+  LossTerm term;
+  for (const Record& record : batch) {
+    const at::Tensor log_probs = at::log_softmax(naive_logits(model, record.tokens), -1);
+    for (size_t i = 1; i < record.tokens.size(); ++i) {
+      if (!record.loss_mask[i]) continue;
+      term.sum -= log_probs[static_cast<int64_t>(i) - 1][record.tokens[i]].item<double>();
+      ++term.count;
+    }
+  }
+  return term;
+}
+
+/// The student's log-probabilities and the teacher's probabilities, from rows that are not packed.
+struct NaivePair {
+  at::Tensor log_q, p;
+  double weight;
+};
+
+std::vector<NaivePair> naive_pairs(const Transformer& model, const Transformer& teacher,
+                                   const Record& record, const ConsistencyOptions& options,
+                                   uint64_t seed) {
+  std::vector<NaivePair> pairs;
+  const PackedRow row = pack_row(record, options, seed);
+  if (row.segments.empty()) return pairs;
+  const auto begin = row.tokens.begin();
+  const TokenIds clean(begin, begin + row.segments.front().begin);
+  const at::Tensor p = at::softmax(naive_logits(teacher, clean), -1);
+  for (const Segment& segment : row.segments) {
+    TokenIds plain(begin, begin + segment.place);
+    plain.insert(plain.end(), begin + segment.begin, begin + segment.begin + segment.size);
+    const at::Tensor log_q = at::log_softmax(naive_logits(model, plain), -1);
+    for (size_t i = 0; i < row.student.size(); ++i) {
+      const int64_t offset = row.student[i] - segment.begin;
+      if (offset < 0 || offset >= segment.size) continue;
+      EXPECT_EQ(row.teacher[i], segment.place + offset);
+      pairs.push_back({log_q[segment.place + offset], p[row.teacher[i]], row.weights[i]});
+    }
+  }
+  return pairs;
+}
+
+LossTerm naive_consistency(const Transformer& model, const Batch& batch,
+                           const ConsistencyOptions& options, uint64_t seed) {
+  LossTerm term;
+  for (const Record& record : batch) {
+    for (const NaivePair& pair : naive_pairs(model, model, record, options, seed)) {
+      term.sum += pair.weight * (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
+    }
+    term.count += pack_row(record, options, seed).count;
+  }
+  return term;
+}
+
+ConsistencyOptions options(NoisyContext context) {
+  ConsistencyOptions options;
+  options.context = context;
+  options.stop_tokens = {kStop};
+  options.ar_weight = 0.7;
+  options.consistency_weight = 1.3;
+  return options;
+}
+
+std::map<std::string, double> counts(const Objective& objective, const Batch& batch) {
+  std::map<std::string, double> counts;
+  for (const auto& [name, term] : objective.count(batch, 1)) counts[name] = term.count;
+  return counts;
+}
+
+std::map<std::string, at::Tensor> gradients(const Transformer& model) {
+  std::map<std::string, at::Tensor> gradients;
+  for (const auto& [name, tensor] : model.named_weights()) gradients[name] = tensor.grad().clone();
+  return gradients;
+}
+
+void make_trainable(const Transformer& model) {
+  for (const auto& [name, tensor] : model.named_weights()) {
+    tensor.requires_grad_(true);
+    tensor.mutable_grad() = at::zeros_like(tensor);
+  }
+}
+
+TEST(AutoregressiveObjective, EqualsTheNaiveFormula) {
+  const auto model = tiny_model();
+  AutoregressiveObjective objective;
+  const LossTerm got = objective.evaluate(*model, batch_of_four()).at("ar");
+  const LossTerm expected = naive_cross_entropy(*model, batch_of_four());
+  EXPECT_EQ(got.count, expected.count);
+  EXPECT_NEAR(got.sum, expected.sum, 1e-4);
+  EXPECT_EQ(counts(objective, batch_of_four()).at("ar"), expected.count);
+}
+
+TEST(ConsistencyObjective, EqualsTheNaiveFormula) {
+  const auto model = tiny_model();
+  for (const NoisyContext context : {NoisyContext::kClean, NoisyContext::kNoisy}) {
+    for (const bool mean : {false, true}) {
+      ConsistencyOptions chosen = options(context);
+      chosen.mean_over_blocks = mean;
+      chosen.states_per_block = mean ? 1 : 2;
+      ConsistencyObjective objective(chosen);
+      make_trainable(*model);
+      const auto denominators = counts(objective, batch_of_four());
+      const LossTerms got =
+          objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
+      const at::NoGradGuard no_grad;
+      const LossTerm expected = naive_consistency(*model, batch_of_four(), chosen, 1);
+      EXPECT_GT(expected.sum, 0.1);
+      EXPECT_NEAR(got.at("consistency").sum, expected.sum, 1e-4);
+      EXPECT_EQ(got.at("consistency").count, expected.count);
+      EXPECT_EQ(denominators.at("consistency"), expected.count);
+      EXPECT_NEAR(got.at("ar").sum, naive_cross_entropy(*model, batch_of_four()).sum, 1e-4);
+    }
+  }
+}
+
+// Central differences along random directions, in double. The teacher is held constant, so the
+// derivative of the loss is taken with the teacher of the unmoved weights.
+TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
+  const auto model = tiny_model(at::kDouble), teacher = tiny_model(at::kDouble);
+  const ConsistencyOptions chosen = options(NoisyContext::kClean);
+  ConsistencyObjective objective(chosen);
+  const Batch batch = batch_of_four();
+  make_trainable(*model);
+  const auto denominators = counts(objective, batch);
+  objective.accumulate_gradients(*model, batch, denominators, 1);
+
+  const at::NoGradGuard no_grad;
+  const auto loss = [&] {
+    double consistency = 0.0;
+    for (const Record& record : batch) {
+      for (const NaivePair& pair : naive_pairs(*model, *teacher, record, chosen, 1)) {
+        consistency += (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
+      }
+    }
+    return 0.7 * naive_cross_entropy(*model, batch).sum / denominators.at("ar") +
+           1.3 * consistency / denominators.at("consistency");
+  };
+  // Logits are float32, so the step is large and the tolerance loose.
+  constexpr double kStep = 1e-2;
+  for (const char* name :
+       {"model.layers.0.self_attn.q_proj.weight", "model.layers.1.mlp.down_proj.weight",
+        "model.embed_tokens.weight", "model.layers.1.input_layernorm.weight"}) {
+    const at::Tensor weight = model->named_weights().at(name);
+    const at::Tensor direction = weight.grad() / weight.grad().norm();
+    weight.add_(direction, kStep);
+    const double above = loss();
+    weight.add_(direction, -2 * kStep);
+    const double below = loss();
+    weight.add_(direction, kStep);
+    const double slope = weight.grad().norm().item<double>();
+    EXPECT_GT(slope, 1e-3) << name;
+    EXPECT_NEAR((above - below) / (2 * kStep), slope, 0.01 * slope + 1e-4) << name;
+  }
+}
+
+TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
+  const auto model = tiny_model(), base = tiny_model();
+  attach_lora(
+      *model,
+      {.rank = 2, .alpha = 4.0, .dropout = 0.0, .target_modules = {"q_proj"}, .base_model = ""}, 1);
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    const at::NoGradGuard no_grad;
+    tensor.requires_grad_(true).normal_();
+    tensor.mutable_grad() = at::zeros_like(tensor);
+  }
+  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  chosen.ar_target = ArTarget::kBase;
+  ConsistencyObjective objective(chosen);
+  const Batch batch = batch_of_four();
+  const auto denominators = counts(objective, batch);
+  const LossTerms got = objective.accumulate_gradients(*model, batch, denominators, 1);
+  const at::NoGradGuard no_grad;
+  LossTerm expected;
+  for (const Record& record : batch) {
+    const at::Tensor log_p = at::log_softmax(naive_logits(*base, record.tokens), -1);
+    const at::Tensor log_q = at::log_softmax(naive_logits(*model, record.tokens), -1);
+    expected.sum += (log_p.exp() * (log_p - log_q)).sum().item<double>();
+    expected.count += static_cast<double>(record.tokens.size());
+  }
+  EXPECT_GT(expected.sum, 0.1);
+  EXPECT_NEAR(got.at("base").sum, expected.sum, 1e-4);
+  EXPECT_EQ(got.at("base").count, expected.count);
+  EXPECT_FALSE(got.contains("ar"));
+  // Held-out losses stay comparable with other runs.
+  EXPECT_NEAR(objective.evaluate(*model, batch).at("ar").sum,
+              naive_cross_entropy(*model, batch).sum, 1e-4);
+}
+
+TEST(Objectives, SplittingABatchChangesNothing) {
+  const auto model = tiny_model();
+  for (const NoisyContext context : {NoisyContext::kClean, NoisyContext::kNoisy}) {
+    ConsistencyOptions chosen = options(context);
+    if (context == NoisyContext::kClean) chosen.blocks = BlockChoice::kOne;
+    ConsistencyObjective objective(chosen);
+    const Batch batch = batch_of_four();
+    const auto denominators = counts(objective, batch);
+    make_trainable(*model);
+    objective.accumulate_gradients(*model, batch, denominators, 1);
+    const auto together = gradients(*model);
+    make_trainable(*model);
+    for (const Record& record : batch) {
+      objective.accumulate_gradients(*model, {record}, denominators, 1);
+    }
+    for (const auto& [name, gradient] : gradients(*model)) {
+      EXPECT_LE((gradient - together.at(name)).abs().max().item<double>(), 1e-6) << name;
+      EXPECT_GT(gradient.abs().max().item<double>(), 1e-4) << name;
+    }
+  }
+}
+
+TEST(Objectives, EmptyTermsAreSkipped) {
+  const auto model = tiny_model();
+  Batch batch = batch_of_four();
+  for (Record& record : batch) record.blocks.clear();
+  ConsistencyObjective objective(options(NoisyContext::kClean));
+  make_trainable(*model);
+  const LossTerms terms =
+      objective.accumulate_gradients(*model, batch, counts(objective, batch), 1);
+  EXPECT_EQ(terms.at("consistency").count, 0.0);
+  EXPECT_GT(terms.at("ar").sum, 0.0);
+}
+
+TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
+  const auto model = tiny_model();
+  attach_lora(*model,
+              {.rank = 2,
+               .alpha = 4.0,
+               .dropout = 0.0,
+               .target_modules = {"q_proj", "down_proj"},
+               .base_model = ""},
+              1);
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    const at::NoGradGuard no_grad;
+    tensor.requires_grad_(true).normal_();
+    tensor.mutable_grad() = at::zeros_like(tensor);
+  }
+  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  chosen.ar_weight = 0.0;  // nothing but the pass behind the teacher's
+  ConsistencyObjective objective(chosen);
+  const auto denominators = counts(objective, batch_of_four());
+  LossTerms narrow;
+  {
+    const ComputeScope scope(Compute::kBFloat16, model->device());
+    narrow = objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
+  }
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    EXPECT_EQ(tensor.grad().scalar_type(), at::kFloat);
+    EXPECT_GT(tensor.grad().abs().max().item<double>(), 0.0) << name;
+  }
+  const LossTerms wide = objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
+  EXPECT_NE(narrow.at("consistency").sum, wide.at("consistency").sum);
+  EXPECT_NEAR(narrow.at("consistency").sum, wide.at("consistency").sum,
+              0.1 * wide.at("consistency").sum);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,127 @@
+#include "train/objectives/packed_row.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace predgen {
+namespace {
+
+constexpr TokenId kStop = 9;
+
+// Prompt 1 2 3; answer 10 11 12 13 | 14 15 9 0: stop token in the second block.
+Record record() {
+  Record record;
+  record.conversation_id = std::to_string(7);
+  record.tokens = {1, 2, 3, 10, 11, 12, 13, 14, 15, 9};
+  record.loss_mask = {0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+  record.prompt_length = 3;
+  record.blocks = {{{{10, 5, 6, 13}, {10, 11, 12, 13}}}, {{{5, 5, 5, 5}, {14, 15, 9, 0}}}};
+  return record;
+}
+
+ConsistencyOptions options(NoisyContext context) {
+  ConsistencyOptions options;
+  options.context = context;
+  options.stop_tokens = {kStop};
+  return options;
+}
+
+TokenIds tokens_of(const PackedRow& row, const Segment& segment) {
+  const auto begin = row.tokens.begin() + segment.begin;
+  return {begin, begin + segment.size};
+}
+
+size_t num_positions(const Record& record, const ConsistencyOptions& options, uint64_t seed) {
+  return pack_row(record, options, seed).student.size();
+}
+
+TEST(PackedRow, CleanContextPutsEveryBlockBehindFixedPoints) {
+  const PackedRow row = pack_row(record(), options(NoisyContext::kClean), 1);
+  // Clean up to column 8, which predicts the stop token, the last that may be learned; then the
+  // two blocks.
+  EXPECT_EQ(row.tokens, (TokenIds{1, 2, 3, 10, 11, 12, 13, 14, 15, 10, 5, 6, 13, 5, 5}));
+  ASSERT_EQ(row.segments.size(), 2u);
+  EXPECT_EQ(row.segments[0].place, 3);
+  EXPECT_EQ(tokens_of(row, row.segments[0]), (TokenIds{10, 5, 6, 13}));
+  EXPECT_EQ(row.segments[1].place, 7);
+  EXPECT_EQ(tokens_of(row, row.segments[1]), (TokenIds{5, 5}));
+  // The first mismatch is token 1 of the block; token 3 agrees again but its input does not.
+  EXPECT_EQ(row.teacher, (std::vector<int64_t>{4, 5, 6, 7, 8}));
+  EXPECT_EQ(row.student, (std::vector<int64_t>{10, 11, 12, 13, 14}));
+}
+
+TEST(PackedRow, NoisyContextIsOneSegment) {
+  ConsistencyOptions noisy = options(NoisyContext::kNoisy);
+  noisy.mean_over_blocks = true;
+  const PackedRow row = pack_row(record(), noisy, 1);
+  ASSERT_EQ(row.segments.size(), 1u);
+  EXPECT_EQ(row.segments[0].place, 3);
+  EXPECT_EQ(tokens_of(row, row.segments[0]), (TokenIds{10, 5, 6, 13, 5, 5}));
+  EXPECT_EQ(row.teacher, (std::vector<int64_t>{4, 5, 6, 7, 8}));
+  EXPECT_EQ(row.weights, std::vector<double>(5, 0.5));
+  EXPECT_EQ(row.count, 5.0);
+  noisy.distance_decay = 0.5;
+  const PackedRow decayed = pack_row(record(), noisy, 1);
+  EXPECT_EQ(decayed.weights, (std::vector<double>{0.5, 0.25, 0.125, 0.5, 0.25}));
+  EXPECT_EQ(decayed.count, 3.25);
+}
+
+TEST(PackedRow, NothingIsLearnedBehindTheStopToken) {
+  Record stopped = record();
+  stopped.blocks[0].states.back() = {kStop, 0, 0, 0};
+  stopped.blocks[0].states.front() = {kStop, 5, 6, 7};
+  EXPECT_EQ(num_positions(stopped, options(NoisyContext::kClean), 1), 0u);
+  // Without a stop token in the answer the last column predicts the next block's first token.
+  Record open = record();
+  open.blocks[1].states.back() = {14, 15, 16, 17};
+  EXPECT_EQ(pack_row(open, options(NoisyContext::kClean), 1).teacher,
+            (std::vector<int64_t>{4, 5, 6, 7, 8, 9, 10}));
+}
+
+TEST(PackedRow, OneBlockIsDrawnBySeedAlone) {
+  ConsistencyOptions one = options(NoisyContext::kClean);
+  one.blocks = BlockChoice::kOne;
+  std::set<int64_t> places;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const PackedRow row = pack_row(record(), one, seed);
+    ASSERT_EQ(row.segments.size(), 1u);
+    EXPECT_EQ(row.tokens, pack_row(record(), one, seed).tokens);
+    places.insert(row.segments[0].place);
+  }
+  EXPECT_EQ(places, (std::set<int64_t>{3, 7}));
+}
+
+TEST(PackedRow, RandomStatesDifferAndAreNeverTheFixedPoint) {
+  Record one_block = record();
+  one_block.blocks = {{{{1, 1, 1, 1}, {10, 1, 1, 1}, {10, 11, 1, 1}, {10, 11, 12, 13}}}};
+  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  std::set<size_t> counts;
+  for (uint64_t seed = 0; seed < 50; ++seed) counts.insert(num_positions(one_block, chosen, seed));
+  EXPECT_EQ(counts, (std::set<size_t>{2, 3, 4}));
+  counts.clear();
+  chosen.states_per_block = 2;
+  for (uint64_t seed = 0; seed < 50; ++seed) counts.insert(num_positions(one_block, chosen, seed));
+  EXPECT_EQ(counts, (std::set<size_t>{5, 6, 7}));
+  chosen.states_per_block = 9;
+  EXPECT_EQ(num_positions(one_block, chosen, 1), 9u);
+}
+
+TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
+  // States with 4, 3, 1 and 0 unsettled tokens of 4.
+  const TrajectoryBlock block{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}};
+  EXPECT_EQ(progressive_state(block, 0, 4), 3u);  // target 0
+  EXPECT_EQ(progressive_state(block, 1, 4), 2u);  // 1/3: 1/4 is nearer than 3/4
+  EXPECT_EQ(progressive_state(block, 2, 4), 1u);  // 2/3
+  EXPECT_EQ(progressive_state(block, 3, 4), 0u);  // 1
+  EXPECT_EQ(progressive_state(block, 4, 4), 3u);  // the next window
+}
+
+TEST(PackedRow, ARecordWithoutBlocksHasNone) {
+  Record plain = record();
+  plain.blocks.clear();
+  EXPECT_EQ(num_positions(plain, options(NoisyContext::kClean), 1), 0u);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,176 @@
+#include "voice/zonos/phonemizer.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+#include "voice/zonos/symbols.h"
+
+namespace predgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// Words in brackets.
+std::string marked(std::string_view text) {
+  std::string result;
+  for (const TextPiece& piece : split_words(text)) {
+    result += piece.is_word ? "[" + piece.text + "]" : piece.text;
+  }
+  return result;
+}
+
+TEST(SplitWords, AtRunsThatHoldAMark) {
+  EXPECT_EQ(marked("Hello, world!"), "[Hello], [world]!");
+  EXPECT_EQ(marked("  a  b  "), "  [a]  [b]  ");
+  EXPECT_EQ(marked("isn't \"here\" (yet)..."), "[isn't] \"[here]\" ([yet])...");
+  EXPECT_EQ(marked("well-known/e-mail\\x&y~z*w"), "[well]-[known]/[e]-[mail]\\[x]&[y]~[z]*[w]");
+  EXPECT_EQ(marked("\u00ab\u00a0oui\u00a0\u00bb"), "\u00ab\u00a0[oui]\u00a0\u00bb");
+  EXPECT_EQ(marked("..."), "...");
+  EXPECT_EQ(marked(""), "");
+}
+
+TEST(SplitWords, WhiteSpaceWithoutAMarkStaysInItsWord) {
+  EXPECT_EQ(marked("A\nB\tC"), "[A\nB\tC]");
+  EXPECT_EQ(marked("A\n B"), "[A]\n [B]");
+  EXPECT_EQ(marked("A\x1c\u2003"
+                   "B,\nC"),
+            "[A\x1c\u2003"
+            "B],\n[C]");
+  EXPECT_EQ(marked("\n"), "[\n]");
+}
+
+TEST(CleanPhonemes, JoinsPhonemesAndTrims) {
+  EXPECT_EQ(clean_phonemes(" h_\u0259_l\u02c8_o\u028a \n"), "h\u0259l\u02c8o\u028a");
+  EXPECT_EQ(clean_phonemes("a_b  c\nd"), "ab c d");
+  EXPECT_EQ(clean_phonemes("a   b"), "a  b") << "one pass over pairs";
+  EXPECT_EQ(clean_phonemes("a _"), "a ");
+  EXPECT_EQ(clean_phonemes("(en)f_\u028a(fr)"), "(en)f\u028a(fr)");
+  EXPECT_EQ(clean_phonemes(""), "");
+}
+
+/// The real helper, where it was built beside this program.
+struct PhonemizerTest : testing::Test {
+  void SetUp() override {
+    program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "predgen-espeak";
+    if (!std::filesystem::exists(program)) {
+      GTEST_SKIP() << "predgen-espeak was not built (PREDGEN_ESPEAK=OFF)";
+    }
+  }
+
+  /// Phonemes differ between versions of espeak-ng.
+  std::string version() const {
+    FILE* const pipe = popen((program.string() + " --version").c_str(), "r");
+    char line[64] = "";
+    EXPECT_NE(fgets(line, sizeof line, pipe), nullptr);
+    pclose(pipe);
+    return std::string(line, strcspn(line, " \n"));
+  }
+
+  std::filesystem::path program;
+};
+
+TEST_F(PhonemizerTest, PronouncesWordByWord) {
+  Phonemizer phonemizer({});
+  if (version() != "1.51") GTEST_SKIP() << "espeak-ng is version " << version() << ", not 1.51";
+  const auto english = [&](const char* text) { return phonemizer.phonemes(text, "en-us"); };
+  EXPECT_EQ(english("the apple"), "\u00f0\u0259 \u02c8\u00e6p\u0259l");
+  EXPECT_EQ(english("  leading and trailing  "),
+            "  l\u02c8i\u02d0d\u026a\u014b \u00e6nd t\u0279\u02c8e\u026al\u026a\u014b  ");
+  EXPECT_EQ(english("?! ..."), "?! ...");
+  EXPECT_THAT(phonemizer.phoneme_ids("A\nB\tC", "en-us"),
+              ElementsAre(2, 81, 21, 55, 167, 62, 169, 21, 72, 167, 62, 169, 3));
+}
+
+TEST_F(PhonemizerTest, NumbersAreEnglishWordsUnlessSwitchedOff) {
+  Phonemizer english({}), none({.english_numbers = false});
+  for (const char* language : {"en-us", "de", "fr-fr"}) {
+    EXPECT_EQ(english.phonemes("21 7", language), english.phonemes("twenty-one seven", language));
+    EXPECT_EQ(none.phonemes("zwei", language), english.phonemes("zwei", language));
+  }
+  EXPECT_EQ(none.phonemes("7", "de"), english.phonemes("sieben", "de"));
+  EXPECT_NE(english.phonemes("21", "de"), none.phonemes("21", "de"));
+}
+
+TEST_F(PhonemizerTest, GoldenPhonemesAndIds) {
+  const char* const shared = std::getenv("PREDGEN_SHARED");
+  if (shared == nullptr) GTEST_SKIP() << "PREDGEN_SHARED is not set: no golden phonemes";
+  Phonemizer phonemizer({});
+  if (version() != "1.51") GTEST_SKIP() << "espeak-ng is version " << version() << ", not 1.51";
+  const Json golden = read_json(std::filesystem::path(shared) / "zonos_reference" / "golden" /
+                                "phonemes_espeak_1.51.json");
+  EXPECT_GE(golden.size(), 17u);
+  for (const Json& row : golden) {
+    const auto text = row.at("text").get<std::string>();
+    const auto language = row.at("lang").get<std::string>();
+    EXPECT_EQ(phonemizer.phonemes(text, language), row.at("phonemes")) << text;
+    EXPECT_EQ(phonemizer.phoneme_ids(text, language), row.at("ids").get<std::vector<int64_t>>())
+        << text;
+  }
+}
+
+TEST_F(PhonemizerTest, EveryLanguageButJapaneseHasAVoice) {
+  Phonemizer phonemizer({});
+  for (const std::string& language : zonos_languages()) {
+    if (language == "ja") continue;
+    EXPECT_NO_THROW(phonemizer.phonemes("a", language)) << language;
+  }
+}
+
+TEST_F(PhonemizerTest, WarnsOnceOfChineseThatEspeakCannotRead) {
+  Phonemizer phonemizer({});
+  if (version() != "1.51") GTEST_SKIP() << "espeak-ng is version " << version() << ", not 1.51";
+  const auto output_of = [&](const char* language) {
+    testing::internal::CaptureStdout();
+    phonemizer.phonemes("a", language);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(output_of("yue"), "");
+  EXPECT_THAT(output_of("cmn"), HasSubstr("cmn"));
+  EXPECT_EQ(output_of("cmn"), "");
+}
+
+TEST_F(PhonemizerTest, BadTextAndLanguageAreUserErrors) {
+  Phonemizer phonemizer({});
+  const auto asking = [&](const char* text, const char* language) {
+    return [&phonemizer, text, language] { phonemizer.phonemes(text, language); };
+  };
+  EXPECT_THAT(asking("", "en-us"), ThrowsMessage<UserError>(HasSubstr("empty")));
+  EXPECT_THAT(asking("a\xff", "en-us"), ThrowsMessage<UserError>(HasSubstr("UTF-8")));
+  EXPECT_THAT(asking("a", "en-uk"), ThrowsMessage<UserError>(HasSubstr("en-us")));
+  EXPECT_THAT(
+      asking("\u30ab\u30bf\u30ab\u30ca", "ja"),
+      ThrowsMessage<UserError>(testing::AllOf(HasSubstr("Japanese"), HasSubstr("--tts espeak"))));
+  EXPECT_NO_THROW(phonemizer.phonemes("a", "en-us"));
+}
+
+TEST_F(PhonemizerTest, LongAndOddTextIsPronounced) {
+  Phonemizer phonemizer({});
+  const std::string expected = phonemizer.phonemes("fine", "en-us");
+  EXPECT_FALSE(phonemizer.phonemes(std::string(10000, 'a'), "en-us").empty());
+  EXPECT_FALSE(phonemizer.phonemes(std::string(50, '9'), "en-us").empty());
+  EXPECT_NO_THROW(phonemizer.phonemes(std::string("a\0b", 3), "en-us"));
+  EXPECT_NO_THROW(phonemizer.phonemes("\U0001F600\u0301\u200d", "en-us"));
+  EXPECT_EQ(phonemizer.phonemes("fine", "en-us"), expected);
+}
+
+TEST_F(PhonemizerTest, UnknownLettersLeaveNoTrace) {
+  Phonemizer phonemizer({.helper = program});
+  const std::string before = phonemizer.phonemes("letter", "en-us");
+  phonemizer.phonemes("\u314b \ua800", "en-us");  // Hangul, then a letter without a reading
+  EXPECT_EQ(phonemizer.phonemes("letter", "en-us"), before);
+}
+
+TEST(Phonemizer, MissingHelperIsAUserError) {
+  EXPECT_THAT([] { Phonemizer phonemizer({.helper = "/no/helper"}); },
+              ThrowsMessage<UserError>(testing::AllOf(HasSubstr("Zonos"), HasSubstr("/no/helper"),
+                                                      HasSubstr("-DPREDGEN_ESPEAK=ON"))));
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,303 @@
+#include "voice/zonos/zonos_synthesizer.h"
+
+#include <gmock/gmock.h>
+#include <sndfile.h>
+
+#include <cmath>
+#include <functional>
+
+#include "core/error.h"
+#include "tests/fakes/small_zonos.h"
+#include "tests/fakes/temporary_folder.h"
+#include "voice/speaker/speaker_embedding.h"
+#include "voice/zonos/phonemizer.h"
+
+namespace predgen {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int64_t kHop = 512, kLookahead = 4757;  // samples of the codec
+
+std::vector<float> speak(Synthesis& synthesis) {
+  std::vector<float> samples;
+  while (synthesis.advance(samples)) {
+  }
+  return samples;
+}
+
+int64_t samples_after(Synthesis& synthesis, int64_t steps) {
+  std::vector<float> samples;
+  for (int64_t i = 0; i < steps; ++i) EXPECT_TRUE(synthesis.advance(samples));
+  return static_cast<int64_t>(samples.size());
+}
+
+struct ZonosSynthesizerTest : testing::Test {
+  void SetUp() override {
+    write_small_zonos(folder.path());
+    options.model = folder.path();
+    options.generation.sampling.seed = 7;
+    options.generation.max_new_frames = 60;
+  }
+  std::string refusal() {
+    try {
+      ZonosSynthesizer voice(options);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  TemporaryFolder folder;
+  ZonosOptions options;
+};
+
+TEST_F(ZonosSynthesizerTest, SpeaksTheCodecsSoundOfTheModelsCodes) {
+  ZonosSynthesizer voice(options);
+  EXPECT_EQ(voice.sample_rate(), 44100);
+  const std::vector<float> spoken = speak(*voice.begin("Hello, world."));
+
+  Phonemizer phonemizer({});
+  ZonosConditioning conditioning{
+      .phoneme_ids = phonemizer.phoneme_ids("Hello, world.", "en-us"),
+      .speaker = {},
+      .emotion = std::array<float, 8>{0.3077f, 0.0256f, 0.0256f, 0.0256f, 0.0256f, 0.0256f, 0.2564f,
+                                      0.3077f},
+      .fmax = 22050.0f,
+      .pitch_std = {},
+      .speaking_rate = {},
+      .language_id = 24};
+  const auto model = ZonosModel::load(folder.path());
+  CodeGeneration generation(*model, model->make_prefix(conditioning), options.generation);
+  while (generation.step()) {
+  }
+  const at::Tensor codes = generation.codes();
+  EXPECT_GE(std::get<0>(at::_unique(codes)).numel(), 20);
+  const at::Tensor expected = DacDecoder(DacWeights(folder / "dac_44khz")).decode(codes);
+  ASSERT_EQ(static_cast<int64_t>(spoken.size()), expected.numel());
+  for (size_t i = 300; i + 700 < spoken.size(); ++i) {  // between the fades
+    ASSERT_NEAR(spoken[i], expected[static_cast<int64_t>(i)].item<float>(), 1e-4) << i;
+  }
+}
+
+TEST_F(ZonosSynthesizerTest, BeginsAndEndsInSilence) {
+  ZonosSynthesizer voice(options);
+  const std::vector<float> spoken = speak(*voice.begin("Hello."));
+  ASSERT_GT(spoken.size(), 1000u);
+  EXPECT_EQ(spoken.front(), 0.0f);
+  EXPECT_EQ(spoken.back(), 0.0f);
+}
+
+TEST_F(ZonosSynthesizerTest, ResumesFromASavedStateToTheBit) {
+  ZonosSynthesizer voice(options);
+  const std::vector<float> whole = speak(*voice.begin("Hello, world."));
+  for (const int64_t pause : {1, 17, 34, 45}) {
+    const auto synthesis = voice.begin_utterance("Hello, world.");
+    std::vector<float> start;
+    for (int64_t i = 0; i < pause; ++i) ASSERT_TRUE(synthesis->advance(start));
+    const auto saved = synthesis->save();
+    speak(*voice.begin("Something else is said in between."));
+    std::vector<float> resumed = start, once_more = start;
+    const std::vector<float> rest = speak(*saved), again = speak(*synthesis);
+    resumed.insert(resumed.end(), rest.begin(), rest.end());
+    once_more.insert(once_more.end(), again.begin(), again.end());
+    EXPECT_EQ(resumed, whole) << pause;
+    EXPECT_EQ(once_more, whole) << pause;
+  }
+}
+
+TEST_F(ZonosSynthesizerTest, SentencesMayTakeTurns) {
+  ZonosSynthesizer voice(options);
+  const std::vector<float> first = speak(*voice.begin("First.")),
+                           second = speak(*voice.begin("Second one."));
+  const auto a = voice.begin("First."), b = voice.begin("Second one.");
+  std::vector<float> of_a, of_b;
+  for (bool more = true; more;) {
+    const bool more_a = a->advance(of_a), more_b = b->advance(of_b);
+    more = more_a || more_b;
+  }
+  EXPECT_EQ(of_a, first);
+  EXPECT_EQ(of_b, second);
+}
+
+TEST_F(ZonosSynthesizerTest, AheadBufferIsOfExactSamples) {
+  ZonosSynthesizer voice(options);
+  EXPECT_EQ(samples_after(*voice.begin("Hello, world."), 34), 26 * kHop - kLookahead);  // 194 ms
+  EXPECT_TRUE(options.ahead_buffer().is_full(34, 0, 44100));
+  EXPECT_FALSE(options.ahead_buffer().is_full(33, 100'000, 44100));
+}
+
+TEST_F(ZonosSynthesizerTest, EdgePresetsSpeakUpToTheLastFrame) {
+  for (const auto& [steps, frames] : {std::pair{17, 9}, std::pair{25, 17}}) {
+    options.edge = true;
+    options.ahead_steps = steps;
+    ZonosSynthesizer voice(options);
+    const auto synthesis = voice.begin_utterance("Hello, world.");
+    EXPECT_EQ(samples_after(*synthesis, steps), frames * kHop);
+    const auto rest = static_cast<int64_t>(speak(*synthesis).size());
+    options.edge = false;
+    ZonosSynthesizer exact(options);
+    EXPECT_EQ(frames * kHop + rest,
+              static_cast<int64_t>(speak(*exact.begin("Hello, world.")).size()));
+  }
+}
+
+TEST_F(ZonosSynthesizerTest, LongSentencesAreSpokenInParts) {
+  ZonosSynthesizer voice(options);
+  std::string text;
+  while (text.size() < 10'000) text.append("and then he said, ");
+  const auto synthesis = voice.begin(text);
+  std::vector<float> samples;
+  int64_t steps = 1;
+  while (steps < 400 && synthesis->advance(samples)) ++steps;
+  EXPECT_EQ(steps, 400);  // far from done, and not slower for its length
+  EXPECT_GT(samples.size(), 3u * 60 * kHop);
+  // Parts join in silence.
+  size_t quiet = 0;
+  for (size_t i = 1; i < samples.size(); ++i) quiet += samples[i - 1] == 0 && samples[i] == 0;
+  EXPECT_GE(quiet, 3u);
+}
+
+TEST_F(ZonosSynthesizerTest, NothingToSayIsCompleteAtOnce) {
+  ZonosSynthesizer voice(options);
+  for (const char* text : {"", "...", "\U0001F600"}) {
+    EXPECT_THAT(speak(*voice.begin(text)), IsEmpty()) << text;
+  }
+}
+
+TEST_F(ZonosSynthesizerTest, WhatHasNoSoundIsLeftOut) {
+  ZonosSynthesizer voice(options);
+  const std::string unknown = "\ua800";  // a letter that espeak-ng does not know
+  EXPECT_THAT(speak(*voice.begin(unknown)), IsEmpty());
+  const std::vector<float> hello = speak(*voice.begin("Hello!"));
+  ASSERT_FALSE(hello.empty());
+  std::string marks = "Hello! ";  // a part of a long sentence may be nothing but marks
+  for (int i = 0; i < 200; ++i) marks += "-- ";
+  EXPECT_EQ(speak(*voice.begin(marks)).size(), hello.size());
+}
+
+TEST_F(ZonosSynthesizerTest, DamagedWeightsAreRefusedAtOnce) {
+  write_small_transformer(folder.path(), small_zonos_config(), [](auto& tensors) {
+    tensors["backbone.layers.0.mlp.fc1.weight"][3][5].fill_(std::nan(""));
+  });
+  EXPECT_THAT(refusal(), HasSubstr("model.safetensors is damaged"));
+  write_small_zonos(folder.path());
+  const auto codec = folder / "dac_44khz";
+  auto tensors = random_tensors(dac_weight_layout(DacConfig::load(codec)), 1);
+  tensors["decoder.conv2.weight"].fill_(std::nan(""));
+  write_safetensors(codec / "model.safetensors", tensors);
+  EXPECT_THAT(refusal(), HasSubstr("dac_44khz: the codec gives samples that are not numbers"));
+}
+
+TEST_F(ZonosSynthesizerTest, OtherCodecsAreRefused) {
+  const auto refused = [&](const std::function<void(DacConfig&)>& change) {
+    DacConfig codec = DacConfig::load(folder / "dac_44khz");
+    change(codec);
+    options.codec = folder / "other";
+    write_dac(options.codec, codec);
+    EXPECT_THAT(refusal(), HasSubstr("use descript/dac_44khz"));
+  };
+  refused([](DacConfig& codec) { codec.codebook_size = 512; });
+  refused([](DacConfig& codec) { codec.codebook_size = 2048; });
+  refused([](DacConfig& codec) { codec.num_codebooks = 12; });
+  refused([](DacConfig& codec) { codec.sample_rate = 16000; });
+  refused([](DacConfig& codec) { codec.strides = {2, 4, 4, 8}; });
+}
+
+TEST_F(ZonosSynthesizerTest, VoiceAndAudioPrefixChangeTheSound) {
+  options.generation.sampling.temperature = 0;
+  const std::vector<float> plain = speak(*ZonosSynthesizer(options).begin("Hello."));
+  options.voice = folder / "me.safetensors";
+  save_speaker_embedding(options.voice, at::randn({128}));
+  const std::vector<float> mine = speak(*ZonosSynthesizer(options).begin("Hello."));
+  EXPECT_NE(mine, plain);
+
+  options.audio_prefix = folder / "prefix.wav";
+  SF_INFO info{};
+  info.samplerate = 22050;
+  info.channels = 1;
+  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
+  SNDFILE* file = sf_open(options.audio_prefix.c_str(), SFM_WRITE, &info);
+  std::vector<float> tone(2205);
+  for (size_t i = 0; i < tone.size(); ++i) tone[i] = std::sin(0.1f * static_cast<float>(i));
+  sf_write_float(file, tone.data(), static_cast<sf_count_t>(tone.size()));
+  sf_close(file);
+  const std::vector<float> behind = speak(*ZonosSynthesizer(options).begin("Hello."));
+  EXPECT_NE(behind, mine);
+  EXPECT_LE(behind.size(), 60u * kHop);  // the prefix itself is not heard
+}
+
+TEST_F(ZonosSynthesizerTest, BadOptionsAreNamed) {
+  options.language = "en-uk";
+  EXPECT_THAT(refusal(), HasSubstr("en-uk"));
+  options.language = "en-us";
+  options.codec = folder / "nowhere";
+  EXPECT_THAT(refusal(), HasSubstr("nowhere"));
+  options.codec.clear();
+  options.voice = folder / "none.safetensors";
+  EXPECT_THAT(refusal(), HasSubstr("none.safetensors"));
+  options.voice = folder / "none.wav";
+  EXPECT_THAT(refusal(), HasSubstr("none.wav"));
+  options.voice.clear();
+  options.audio_prefix = folder / "config.json";
+  EXPECT_THAT(refusal(), HasSubstr("config.json"));
+  options.audio_prefix.clear();
+  options.emotion.assign(8, 0.0);
+  EXPECT_THAT(refusal(), HasSubstr("emotion"));
+  options.emotion[0] = 1;
+  options.espeak_helper = folder / "no-helper";
+  EXPECT_THAT(refusal(), HasSubstr("no-helper"));
+  options.espeak_helper.clear();
+  options.model = folder / "no-model";
+  EXPECT_THAT(refusal(), HasSubstr("no-model"));
+}
+
+TEST_F(ZonosSynthesizerTest, LongAudioPrefixesAreRefused) {
+  options.audio_prefix = folder / "prefix.wav";
+  SF_INFO info{};
+  info.samplerate = 8000;
+  info.channels = 1;
+  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
+  SNDFILE* file = sf_open(options.audio_prefix.c_str(), SFM_WRITE, &info);
+  const std::vector<float> sound(30 * 8000 + 1);
+  sf_write_float(file, sound.data(), static_cast<sf_count_t>(sound.size()));
+  sf_close(file);
+  EXPECT_THAT(refusal(), HasSubstr("prefix.wav: is longer than 30 seconds"));
+}
+
+TEST(ReadZonosOptions, EveryProblemIsAtItsOwnKey) {
+  for (const char* line :
+       {"emotion: [0, 0, 0, 0, 0, 0, 0, 0]", "emotion: [-1, 0, 0, 0, 0, 0, 0, 2]", "cfg_scale: -1",
+        "max_new_frames: 0", "temperature: -1", "repetition_penalty: 0", "repetition_window: -1",
+        "linear: -1", "confidence: 1", "quadratic: 1", "top_p: 2", "top_k: -1", "min_p: 2",
+        "eos_penalty: -1", "quantize: int4"}) {
+    ConfigReader reader = ConfigReader::parse(fmt::format("model: m\n{}\n", line), "voice.yaml");
+    read_zonos_options(reader);
+    const std::string_view key(line, std::string_view(line).find(':'));
+    try {
+      reader.finish();
+      ADD_FAILURE() << line << " is accepted";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), testing::StartsWith(fmt::format("voice.yaml:2: \"{}\"", key)));
+    }
+  }
+}
+
+TEST(ReadZonosOptions, NamesWhatDoesNotDo) {
+  ConfigReader reader = ConfigReader::parse(
+      "model: m\nemotion: [1, 2]\nunconditional: [pitch]\nmin_p: 7\nquantize: int3\nrate: 3\n",
+      "voice.yaml");
+  read_zonos_options(reader);
+  try {
+    reader.finish();
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    for (const char* part : {"eight", "'pitch'", "min_p", "int3", "rate"}) {
+      EXPECT_THAT(error.what(), HasSubstr(part));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace predgen

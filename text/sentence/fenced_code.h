@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "text/sentence/open_text.h"
+
+namespace predgen {
+
+/// The marks that open fenced code, ``` or ~~~ or longer, at the beginning of a line or behind the
+/// marks of a list item or a quotation. They do not if the line closes them again: that is a code
+/// span.
+struct Fence {
+  size_t begin = 0;   // byte of the first mark
+  size_t length = 0;  // 0: no fence
+  bool known = true;  // false: the text ends too early to tell
+};
+/// `at`: byte where the line begins.
+Fence fence_at(OpenText text, size_t at);
+
+/// Byte just past the marks that close `fence`. Nothing: they are not there yet. A complete text
+/// closes it at its end. `line`: where to look for the next line break; moves on, so that
+/// a growing text is read once. Begins as fence.begin.
+std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size_t& line);
+
+}  // namespace predgen

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "text/sentence/fenced_code.h"
+#include "text/sentence/open_text.h"
+
+namespace predgen {
+
+/// Finds the ends of natural sentences in a text that grows. Its answers are the same however the
+/// text was cut when it came, and every character is looked at a bounded number of times. Every end
+/// needs one following character (a digit, quote or second mark may come); a few need the next word
+/// ("U.S. The") or the beginning of the next line.
+class SentenceEndFinder {
+ public:
+  /// Byte just past the next sentence (closing quotes included, trailing space not). Nothing: no
+  /// further sentence ends in `text` yet. `text` begins with that of the last call and holds whole
+  /// characters. `complete`: no more will come, so what is left is a sentence if it is not blank.
+  std::optional<size_t> next(std::string_view text, bool complete);
+
+ private:
+  bool begin_sentence(OpenText text);
+  Verdict judge(OpenText text, char32_t code);
+  void pass(std::string_view text, size_t length);
+  size_t end_sentence(size_t end);
+
+  size_t end_ = 0;  // of the last sentence
+  // Of the one under way:
+  bool begun_ = false;
+  size_t begin_ = 0, at_ = 0;  // bytes; before at_ it does not end
+  size_t run_ = 0;             // bytes of the marks or the line break at at_
+  bool has_content_ = false;   // marks and dashes alone are not a sentence
+  bool in_url_ = false;
+  size_t code_quote_ = 0;  // length of the `` that opened a code span; 0: outside
+  bool quoted_ = false;    // the line begins with '>'
+  Fence fence_;
+  size_t fence_line_ = 0;
+};
+
+/// The end of the first sentence of `text`.
+std::optional<size_t> find_sentence_end(std::string_view text, bool complete);
+
+}  // namespace predgen

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+#include "text/sentence/open_text.h"
+
+namespace predgen {
+
+/// Whether the period at byte `period`, with white space behind it, ends the sentence that `text`
+/// begins with, or belongs to an abbreviation, an initial, a date or the number of a list item.
+/// `next`: where the next word begins; text.size() if it is not there yet.
+Verdict judge_period(OpenText text, size_t period, size_t next);
+
+}  // namespace predgen

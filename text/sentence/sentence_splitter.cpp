@@ -1,0 +1,69 @@
+#include "text/sentence/sentence_splitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace predgen {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n\f\v";
+
+}  // namespace
+
+SentenceSplitter::SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode)
+    : tokenizer_(&tokenizer), mode_(mode), text_(tokenizer) {}
+
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
+  text_.push({&token, 1});
+  token_ends_.push_back(text_.text().size());
+  if (mode_ == SplitMode::kNatural) return take_natural(false);
+  std::vector<Sentence> sentences;
+  const bool ends = tokenizer_->decode({&token, 1}).find_first_of(".?!") != std::string::npos;
+  if (ends) take(text_.text().size(), sentences);
+  return sentences;
+}
+
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish() {
+  text_.finish();
+  if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
+  if (mode_ == SplitMode::kNatural) return take_natural(true);
+  std::vector<Sentence> sentences;
+  take(std::max(text_.text().find_last_not_of(kSpace) + 1, begin_), sentences);
+  return sentences;
+}
+
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::take_natural(bool complete) {
+  std::vector<Sentence> sentences;
+  while (const auto end = ends_.next(text_.text(), complete)) take(*end, sentences);
+  return sentences;
+}
+
+void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
+  PREDGEN_CHECK(end >= begin_ && end <= text_.text().size(), "sentence [{}, {})", begin_, end);
+  std::string text(trimmed(std::string_view(text_.text()).substr(begin_, end - begin_), kSpace));
+  begin_ = end;
+  if (text.empty()) return;
+  const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);
+  PREDGEN_CHECK(last != token_ends_.end(), "no token holds byte {}", end);
+  sentences.push_back({std::move(text), last - token_ends_.begin() + 1});
+}
+
+int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer) {
+  SentenceSplitter splitter(tokenizer, mode);
+  for (const TokenId token : answer) {
+    const auto sentences = splitter.push(token);
+    if (!sentences.empty()) return sentences.front().num_tokens;
+  }
+  const TokenIds& stops = tokenizer.stop_tokens();
+  const bool over = !answer.empty() && std::ranges::find(stops, answer.back()) != stops.end();
+  if (over) {
+    const auto sentences = splitter.finish();
+    if (!sentences.empty()) return sentences.front().num_tokens;
+  }
+  return static_cast<int64_t>(answer.size());
+}
+
+}  // namespace predgen

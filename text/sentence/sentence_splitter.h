@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "text/sentence/sentence_end.h"
+#include "text/streaming_text.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// kPaper: the first token whose text holds '.', '?' or '!' ends the sentence (arXiv 2506.15556
+/// A.1; "1.", "Dr." and a point within code count): for figures that are compared with the paper's.
+/// kNatural: sentence_end.h; fenced code is one sentence, and tokens do not matter.
+enum class SplitMode { kNatural, kPaper };
+
+/// Watches an answer's tokens for the end of sentences. Borrows the tokenizer.
+class SentenceSplitter {
+ public:
+  SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode);
+
+  struct Sentence {
+    std::string text;        // trimmed, not empty
+    int64_t num_tokens = 0;  // tokens from the answer's start up to and with the sentence's last
+  };
+  /// Next token; the sentences that it confirmed, mostly none or one. The last token of a sentence
+  /// may lie before this one.
+  std::vector<Sentence> push(TokenId token);
+  /// The answer is over (stop token or limit): what is left, mostly one sentence.
+  std::vector<Sentence> finish();
+
+ private:
+  std::vector<Sentence> take_natural(bool complete);
+  void take(size_t end, std::vector<Sentence>& sentences);  // the text from begin_ to byte `end`
+
+  const Tokenizer* tokenizer_;
+  SplitMode mode_;
+  StreamingText text_;
+  SentenceEndFinder ends_;
+  std::vector<size_t> token_ends_;  // bytes of text that were complete after each token
+  size_t begin_ = 0;                // byte where the sentence under way begins
+};
+
+/// How many of the answer's tokens belong to its first sentence; all if it is not finished. A stop
+/// token at the end of the answer finishes it and is not counted.
+int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer);
+
+}  // namespace predgen

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/regex.h"
+
+namespace predgen {
+
+/// A pattern of Regex::Syntax::kPattern for this folder's texts.
+Regex speech_pattern(std::string_view source);
+
+/// Patterns (in the syntax of Regex::Syntax::kPattern: no anchors, no groups kept) and what stands
+/// in place of each match, applied one after the other.
+class TextRules {
+ public:
+  struct Rule {
+    const char* pattern;
+    const char* replacement;
+  };
+  TextRules(std::initializer_list<Rule> rules);
+
+  std::string apply(std::string_view text) const;
+
+ private:
+  struct Compiled {
+    Regex regex;
+    std::string replacement;
+  };
+  std::vector<Compiled> rules_;
+};
+
+/// `text` with every match replaced by what `replace(match, bytes behind it)` returns.
+std::string replace_each(
+    const Regex& regex, std::string_view text,
+    const std::function<std::string(std::string_view match, std::string_view rest)>& replace);
+
+}  // namespace predgen

@@ -1,0 +1,31 @@
+#include "text/streaming_text.h"
+
+#include "text/utf8.h"
+
+namespace predgen {
+
+std::string StreamingText::push(TokenSpan tokens) {
+  if (begun_) {
+    pending_ += tokenizer_->decode_next(tokens);
+  } else {
+    // Together with those before, which had no text: what is dropped at the start may be spread
+    // over several tokens.
+    first_.insert(first_.end(), tokens.begin(), tokens.end());
+    pending_ = tokenizer_->decode(first_);
+    begun_ = !pending_.empty();
+  }
+  const size_t length = complete_utf8_length(pending_);
+  const std::string complete = replace_ill_formed_utf8(pending_.substr(0, length));
+  pending_.erase(0, length);
+  text_ += complete;
+  return complete;
+}
+
+std::string StreamingText::finish() {
+  const std::string rest = replace_ill_formed_utf8(pending_);
+  pending_.clear();
+  text_ += rest;
+  return rest;
+}
+
+}  // namespace predgen

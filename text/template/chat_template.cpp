@@ -1,0 +1,235 @@
+#include "text/template/chat_template.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "text/utf8.h"
+
+namespace predgen {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+void check_messages(const std::vector<Message>& messages) {
+  if (messages.empty()) throw UserError("a conversation needs at least one message");
+  for (const Message& message : messages) {
+    if (message.role != "system" && message.role != "user" && message.role != "assistant") {
+      throw UserError("a message has the role \"{}\" (system, user, assistant)", message.role);
+    }
+    require_utf8(message.content, "a message's content");
+  }
+}
+
+/// Adds what can be done to the engine's errors, but not to what the template itself refuses.
+template <typename Work>
+auto with_advice(const Work& work) {
+  try {
+    return work();
+  } catch (const TemplateRaised&) {
+    throw;
+  } catch (const UserError& error) {
+    throw UserError("{}; give a template that can be run with --chat-template FILE", error.what());
+  }
+}
+
+Json message_json(const std::string& role, const std::string& content) {
+  return {{"role", role}, {"content", content}};
+}
+
+}  // namespace
+
+std::tm ChatTemplate::today() {
+  std::tm result{};
+  if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH")) {
+    char* end = nullptr;
+    const std::time_t time = std::strtoll(epoch, &end, 10);
+    if (end == epoch || *end != '\0') {
+      throw UserError("SOURCE_DATE_EPOCH is \"{}\", but must be a number of seconds", epoch);
+    }
+    gmtime_r(&time, &result);
+  } else {
+    const std::time_t time = std::time(nullptr);
+    localtime_r(&time, &result);
+  }
+  return result;
+}
+
+ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
+    : source_(std::move(source)),
+      tokens_(added),
+      template_(with_advice([&] { return JinjaTemplate(source_.jinja, source_.where); })) {
+  find_visible();
+  probe();
+}
+
+/// A token is visible if the source has it as a whole literal that contents are searched for:
+/// `'</think>' in content`, content.split('</think>').
+void ChatTemplate::find_visible() {
+  constexpr std::array<std::string_view, 2> kSearches = {"split(", "replace("};
+  const std::string_view source = source_.jinja;
+  for (const auto& [id, text] : tokens_.texts()) {
+    for (const char quote : {'\'', '"'}) {
+      const std::string literal = fmt::format("{}{}{}", quote, text, quote);
+      for (size_t at = source.find(literal); at != std::string_view::npos;
+           at = source.find(literal, at + 1)) {
+        const std::string_view before = source.substr(0, at);
+        std::string_view after = source.substr(at + literal.size());
+        after.remove_prefix(std::min(after.find_first_not_of(kSpace), after.size()));
+        const bool is_searched =
+            after.starts_with("in ") || after.starts_with("not in ") ||
+            std::any_of(kSearches.begin(), kSearches.end(),
+                        [&](std::string_view search) { return before.ends_with(search); });
+        if (is_searched) visible_.insert(id);
+      }
+    }
+  }
+}
+
+/// Renders small conversations to see what the template does with them.
+void ChatTemplate::probe() {
+  const ContentVeil veil(tokens_, {source_.jinja});
+  const std::string answer = veil.placeholder(0);
+  const Json user = message_json("user", "x");
+  const std::string prompt =
+      run(Json::array({user}), true);  // what every template must be able to do
+  try {
+    run(Json::array({message_json("system", "x"), user}), true);
+  } catch (const TemplateRaised&) {
+    takes_system_ = false;
+  }
+  const std::string whole = run(Json::array({user, message_json("assistant", answer)}), false);
+  const size_t at = whole.find(answer);
+  if (at == std::string::npos) return;
+  if (whole.starts_with(prompt) && prompt.size() <= at) {
+    answers_follow_prompt_ = true;
+    before_answer_ = whole.substr(prompt.size(), at - prompt.size());
+  }
+  const std::string_view behind = std::string_view(whole).substr(at + answer.size());
+  const size_t end = std::min(behind.find_first_not_of(kSpace), behind.size());
+  bool is_first = true;
+  tokens_.finder().split(
+      behind.substr(end), [&](std::string_view) { is_first = false; },
+      [&](TokenId id) {
+        if (is_first) end_token_ = id;
+        is_first = false;
+      },
+      AddedTokenFinder::Control::kFind, AddedTokenFinder::Flags::kIgnore);
+  if (end_token_) after_answer_ = behind.substr(0, end);
+}
+
+std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt) const {
+  Json variables = source_.special_tokens;
+  variables["messages"] = messages;
+  variables["add_generation_prompt"] = add_generation_prompt;
+  variables["tools"] = nullptr;
+  variables["documents"] = nullptr;
+  return with_advice([&] { return template_.render(variables, source_.today); });
+}
+
+bool ChatTemplate::keeps_ids(const Message& message) const {
+  if (message.ids.empty()) return false;
+  return message.role != "assistant" ||
+         std::none_of(visible_.begin(), visible_.end(), [&](TokenId id) {
+           return message.content.find(tokens_.texts().at(id)) != std::string::npos;
+         });
+}
+
+Json ChatTemplate::covered(const std::vector<Message>& messages, const ContentVeil& veil) const {
+  Json result = Json::array();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const Message& message = messages[i];
+    const bool is_answer = message.role == "assistant";
+    result.push_back(message_json(
+        message.role, keeps_ids(message) ? veil.placeholder(i)
+                                         : veil.cover(message.content,
+                                                      is_answer ? visible_ : std::set<TokenId>{})));
+  }
+  const bool has_both =
+      messages.size() > 1 && messages[0].role == "system" && messages[1].role == "user";
+  if (!takes_system_ && has_both) {
+    result[1]["content"] = fmt::format("{}\n\n{}", result[0]["content"].get<std::string>(),
+                                       result[1]["content"].get<std::string>());
+    result.erase(0);
+  }
+  return result;
+}
+
+/// A system message alone; `messages` holds nothing else.
+std::string ChatTemplate::run_opening(Json messages, const ContentVeil& veil) const {
+  try {
+    std::string text = run(messages, false);
+    if (!text.empty()) return text;
+  } catch (const TemplateRaised&) {
+  }
+  const std::string first = veil.placeholder(1);
+  if (takes_system_) {
+    messages.push_back(message_json("user", first));
+  } else {
+    messages[0] = message_json(
+        "user", fmt::format("{}\n\n{}", messages[0]["content"].get<std::string>(), first));
+  }
+  const std::string text = run(messages, false);
+  return text.substr(0, text.find(first));
+}
+
+/// Takes away what stands between the ids of an answer and its surroundings.
+void ChatTemplate::fit_ids(size_t index, const Message& message, const ContentVeil& veil,
+                           std::string& text) const {
+  const std::string ids = veil.placeholder(index);
+  const size_t at = text.find(ids);
+  if (at == std::string::npos || text.find(ids, at + 1) != std::string::npos) {
+    throw UserError(
+        "{}: shows the content of a message with the role \"{}\" {}, so its tokens "
+        "cannot be kept",
+        source_.where, message.role, at == std::string::npos ? "not at all" : "twice");
+  }
+  if (message.role != "assistant") return;
+  if (std::string_view(text).substr(at + ids.size()).starts_with(after_answer_)) {
+    text.erase(at + ids.size(), after_answer_.size());
+  }
+  if (std::string_view(text).substr(0, at).ends_with(before_answer_)) {
+    text.erase(at - before_answer_.size(), before_answer_.size());
+  }
+}
+
+std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
+                                                       const std::vector<Message>& messages,
+                                                       const ContentVeil& veil) const {
+  std::vector<Segment> segments;
+  tokens_.finder().split(
+      text,
+      [&](std::string_view run) {
+        for (ContentVeil::Piece& piece : veil.uncover(run)) {
+          if (!piece.text.empty()) segments.emplace_back(Text{std::move(piece.text)});
+          if (!piece.ids) continue;
+          if (*piece.ids >= messages.size() || !keeps_ids(messages[*piece.ids])) {
+            throw UserError("{}: changes the content of a message whose tokens are kept",
+                            source_.where);
+          }
+          segments.emplace_back(messages[*piece.ids].ids);
+        }
+      },
+      [&](TokenId id) { segments.emplace_back(Control{id}); });
+  return segments;
+}
+
+std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& messages,
+                                                        bool add_generation_prompt) const {
+  check_messages(messages);
+  std::vector<std::string_view> texts{source_.jinja};
+  for (const Message& message : messages) texts.push_back(message.content);
+  const ContentVeil veil(tokens_, texts);
+  const Json contents = covered(messages, veil);
+  const bool is_opening =
+      messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
+  std::string text =
+      is_opening ? run_opening(contents, veil) : run(contents, add_generation_prompt);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (keeps_ids(messages[i])) fit_ids(i, messages[i], veil, text);
+  }
+  return split(text, messages, veil);
+}
+
+}  // namespace predgen

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "text/string_map.h"
+#include "text/token_ids.h"
+
+namespace predgen {
+
+/// Where a text stands in the whole input: some models put a space before its first word only.
+enum class TextPlace { kStart, kAfterToken };
+
+/// Text without added tokens to ids, and tokens to text: the inner part of a tokenizer.
+/// Thread-safe after construction.
+class TextModel {
+ public:
+  virtual ~TextModel() = default;
+
+  /// What is done to a text before added tokens marked "normalized" are looked for in it.
+  virtual std::string normalize(std::string_view text) const = 0;
+
+  /// Appends the ids of `normalized`, which is well-formed UTF-8.
+  virtual void encode(std::string_view normalized, TextPlace place, TokenIds& ids) const = 0;
+
+  /// The bytes that `token` stands for, be it of the vocabulary or an added one.
+  virtual std::string text_of(std::string_view token) const = 0;
+
+  /// How many spaces are dropped where a decoded text begins, at most.
+  virtual size_t num_dropped_spaces() const = 0;
+
+  /// Token, as the model's file spells it, to id.
+  virtual const StringMap<TokenId>& vocabulary() const = 0;
+};
+
+}  // namespace predgen

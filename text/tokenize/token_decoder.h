@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "text/regex.h"
+
+namespace predgen {
+
+/// The "decoder" of tokenizer.json: ByteLevel, or a Sequence of Replace, ByteFallback, Fuse and
+/// Strip (of spaces where the text begins) as sentencepiece vocabularies have it. Anything else is
+/// a UserError that names it. Immutable.
+class TokenDecoder {
+ public:
+  TokenDecoder(const Json& decoder, const std::string& where);
+
+  bool is_byte_level() const { return byte_level_; }
+  /// The bytes that a token stands for.
+  std::string text_of(std::string_view token) const;
+  /// How many spaces are dropped where a text begins, at most.
+  size_t num_dropped_spaces() const { return num_dropped_spaces_; }
+
+ private:
+  struct Replace {
+    Regex pattern;
+    std::string content;
+  };
+
+  void add(const Json& step, const std::string& where);
+
+  bool byte_level_ = false, byte_fallback_ = false, fused_ = false;
+  std::vector<Replace> replacements_;
+  size_t num_dropped_spaces_ = 0;
+};
+
+/// The byte that a token of the form <0x41> stands for; -1 for any other token.
+int fallback_byte(std::string_view token);
+
+}  // namespace predgen

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/token_ids.h"
+#include "text/tokenize/text_frame.h"
+
+namespace predgen {
+
+struct Message {
+  std::string role;     // "system", "user" or "assistant"
+  std::string content;  // UTF-8
+  TokenIds ids{};       // when not empty: used instead of encoding `content` (a generated answer)
+};
+
+/// Text to ids and back. Thread-safe after construction.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// Plain text: a typed "<|im_end|>" gives text ids, never the control id. Adds no special
+  /// tokens. UserError on ill-formed UTF-8.
+  virtual TokenIds encode(std::string_view text) const = 0;
+
+  /// Like encode(), but special tokens named in the text become their ids (--parse-special).
+  virtual TokenIds encode_special(std::string_view text) const = 0;
+
+  /// What goes around a plain text that the model shall continue or score; encode() adds nothing.
+  virtual const TextFrame& text_frame() const = 0;
+
+  /// Skips special tokens unless `keep_special`; unknown ids are a UserError. The bytes may end
+  /// inside a UTF-8 character when the tokens do; StreamingText joins pieces. The text is that of
+  /// the tokens: "clean_up_tokenization_spaces" of tokenizer_config.json takes no spaces from it.
+  virtual std::string decode(TokenSpan tokens, bool keep_special = false) const = 0;
+
+  /// As decode(), for tokens that go on with a text. Some vocabularies mark the beginning of words
+  /// and have a space there, which decode() drops from a text's first word.
+  virtual std::string decode_next(TokenSpan tokens, bool keep_special = false) const = 0;
+
+  /// The model's chat template over `messages`, `add_generation_prompt` ends it where the
+  /// assistant's answer begins. The only place that adds special tokens. Whether the ids of a
+  /// history stay a prefix when messages are appended is up to the template (ChatTemplate).
+  /// UserError for an empty list, other roles, or an order of roles that the template refuses.
+  virtual TokenIds render_chat(const std::vector<Message>& messages,
+                               bool add_generation_prompt = true) const = 0;
+
+  /// Ends an assistant answer: from generation_config.json / config.json and the template.
+  virtual const TokenIds& stop_tokens() const = 0;
+
+  /// What the chat template puts behind an answer that stands right behind the generation prompt;
+  /// none if there is no template, or it has them otherwise.
+  virtual std::optional<TokenId> answer_end() const = 0;
+
+  /// Ids are in [0, vocab_size()). The model's own vocabulary may be larger (padded).
+  virtual int64_t vocab_size() const = 0;
+
+  /// Hash of every file that decides about ids; part of a dataset's manifest.
+  virtual std::string content_hash() const = 0;
+};
+
+/// Reads tokenizer.json (or, where there is none, the sentencepiece tokenizer.model),
+/// tokenizer_config.json, generation_config.json and config.json of a Hugging Face folder; the
+/// first two decide the ids: a tokenizer.json as the library `tokenizers` reads it, a
+/// tokenizer.model as sentencepiece does. UserError names the missing file or field. A
+/// `chat_template` file, if given, stands in for the folder's template.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder,
+                                          const std::filesystem::path& chat_template = {});
+
+}  // namespace predgen

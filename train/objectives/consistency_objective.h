@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "train/objectives/objective.h"
+
+namespace predgen {
+
+/// Which earlier tokens a noisy block sees.
+enum class NoisyContext {
+  kClean,  // fixed points of the earlier blocks (CLLM, Kou et al. 2024)
+  kNoisy,  // the earlier noisy blocks (Jacobi Forcing)
+};
+/// Which state of a block's trajectory is the noisy one.
+enum class StateChoice {
+  kRandom,       // any but the fixed point, uniformly
+  kProgressive,  // whose share of unsettled tokens is nearest to linspace(0,1,window)[b % window]
+};
+enum class BlockChoice { kOne, kEvery };
+/// What keeps the model a good autoregressive one.
+enum class ArTarget {
+  kLabels,  // cross-entropy with the dataset's tokens where the loss mask is 1
+  kBase,    // KL with the model without its adapter, at every position (LoRA only)
+};
+
+struct ConsistencyOptions {
+  double ar_weight = 1.0;
+  double consistency_weight = 1.0;
+  ArTarget ar_target = ArTarget::kLabels;
+  NoisyContext context = NoisyContext::kClean;
+  StateChoice states = StateChoice::kRandom;
+  BlockChoice blocks = BlockChoice::kEvery;
+  int64_t states_per_block = 1;  // of kClean and kRandom: so many different ones
+  /// Weight of a position by its distance from the block's first mismatch, decay^distance: a token
+  /// counts in decoding only if all before it are right too. 1: all alike, as in the papers.
+  double distance_decay = 1.0;
+  int64_t noise_window = 16;
+  bool mean_over_blocks = false;  // divides a record's consistency loss by its number of blocks
+  TokenIds stop_tokens;
+};
+
+/// ar_weight * cross-entropy (term "ar", on tokens and loss_mask), or, in training with
+///     ArTarget::kBase, the divergence from the base model (term "base")
+///   + consistency_weight * KL(stop_grad(model on fixed points) || model on noisy states)
+/// (term "consistency"), over the positions of each block from the first token that is not yet the
+/// fixed point's to the end; a position whose next token lies behind the stop token is left out.
+/// Records without blocks have only the first term.
+class ConsistencyObjective : public Objective {
+ public:
+  explicit ConsistencyObjective(ConsistencyOptions options);
+
+  LossTerms count(const Batch& batch, uint64_t step_seed) const override;
+  LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
+                                 const std::map<std::string, double>& denominators,
+                                 uint64_t step_seed) override;
+  LossTerms evaluate(const Transformer& model, const Batch& batch) const override;
+
+ private:
+  const char* answer_term() const;
+  LossTerm consistency_term(const Transformer& model, const Batch& batch, double scale,
+                            uint64_t step_seed) const;
+  const ConsistencyOptions options_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,32 @@
+#include "train/objectives/make_objective.h"
+
+#include "core/error.h"
+#include "train/objectives/autoregressive_objective.h"
+
+namespace predgen {
+
+ConsistencyOptions consistency_preset(ObjectiveKind kind) {
+  ConsistencyOptions options;
+  if (kind == ObjectiveKind::kCllm) {
+    options.ar_weight = 10.0;
+    options.blocks = BlockChoice::kOne;
+  }
+  if (kind == ObjectiveKind::kJacobiForcing) {
+    options.context = NoisyContext::kNoisy;
+    options.states = StateChoice::kProgressive;
+  }
+  return options;
+}
+
+std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config) {
+  switch (config.kind) {
+    case ObjectiveKind::kAutoregressive:
+      return std::make_unique<AutoregressiveObjective>();
+    case ObjectiveKind::kCllm:
+    case ObjectiveKind::kJacobiForcing:
+      return std::make_unique<ConsistencyObjective>(config.consistency);
+  }
+  throw Error("unknown objective");
+}
+
+}  // namespace predgen

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include "train/objectives/consistency_objective.h"
+
+namespace predgen {
+
+enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing };
+
+struct ObjectiveConfig {
+  ObjectiveKind kind = ObjectiveKind::kAutoregressive;
+  ConsistencyOptions consistency;  // not used by kAutoregressive
+};
+
+/// What the published recipe of `kind` sets.
+ConsistencyOptions consistency_preset(ObjectiveKind kind);
+
+std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config);
+
+}  // namespace predgen

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "data/record.h"
+#include "train/objectives/consistency_objective.h"
+#include "train/objectives/token_rows.h"
+
+namespace predgen {
+
+/// One record as a single row: prompt and fixed points first, then noisy states as segments that
+/// stand in for the blocks they are states of. So one pass gives the teacher's and the student's
+/// view, and all states of a record share the prompt's computation.
+struct PackedRow {
+  TokenIds tokens;
+  std::vector<Segment> segments;
+  /// Position student[i] is taught what the model says at position teacher[i] of the clean part.
+  /// Empty: nothing to learn.
+  std::vector<int64_t> student, teacher;
+  std::vector<double> weights;  // of the positions
+  double count = 0.0;           // what they count as in the mean
+};
+
+/// Depends on (record, options, step_seed) only.
+PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint64_t step_seed);
+
+/// Index of the first token of `state` that is not the fixed point's; its size if there is none.
+int64_t first_mismatch(const TokenIds& state, const TokenIds& fixed_point);
+
+/// The state whose (n - first_mismatch) / n is nearest to linspace(0,1,window)[block % window];
+/// the earliest of equals.
+size_t progressive_state(const TrajectoryBlock& block, int64_t block_index, int64_t window);
+
+}  // namespace predgen

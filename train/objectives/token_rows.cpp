@@ -1,0 +1,59 @@
+#include "train/objectives/token_rows.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+
+at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device) {
+  size_t width = 0;
+  for (const TokenIds& row : rows) width = std::max(width, row.size());
+  const at::Tensor tokens_RT =
+      at::zeros({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, at::kLong);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy(rows[i].begin(), rows[i].end(), tokens_RT.data_ptr<int64_t>() + i * width);
+  }
+  return tokens_RT.to(device);
+}
+
+namespace {
+
+at::Tensor packed_states(const Transformer& model, const at::Tensor& tokens_RT,
+                         const std::vector<std::vector<Segment>>& segments) {
+  const int64_t R = tokens_RT.size(0), T = tokens_RT.size(1);
+  const at::Tensor positions_RT = at::arange(T, at::kLong).repeat({R, 1});
+  const at::Tensor seen_RTT = at::ones({T, T}, at::kBool).tril().repeat({R, 1, 1});
+  for (int64_t row = 0; row < R; ++row) {
+    for (const Segment& segment : segments[static_cast<size_t>(row)]) {
+      positions_RT[row].narrow(0, segment.begin, segment.size) -= segment.begin - segment.place;
+      seen_RTT[row]
+          .narrow(0, segment.begin, segment.size)
+          .narrow(1, segment.place, segment.begin - segment.place)
+          .fill_(false);
+    }
+  }
+  return model.hidden_states(tokens_RT, positions_RT.to(model.device()),
+                             seen_RTT.unsqueeze(1).to(model.device()));
+}
+
+}  // namespace
+
+at::Tensor hidden_at(const Transformer& model, const std::vector<TokenIds>& rows,
+                     const std::vector<RowPosition>& positions,
+                     const std::vector<std::vector<Segment>>& segments) {
+  const at::Tensor tokens_RT = pad_rows(rows, model.device());
+  const at::Tensor hidden_RTE =
+      segments.empty() ? model.hidden_states(tokens_RT) : packed_states(model, tokens_RT, segments);
+  const int64_t width = tokens_RT.size(1);
+  std::vector<int64_t> flat;
+  flat.reserve(positions.size());
+  for (const RowPosition& position : positions) {
+    PREDGEN_CHECK(position.column >= 0 && position.column < width, "position {} of {}",
+                  position.column, width);
+    flat.push_back(position.row * width + position.column);
+  }
+  return hidden_RTE.flatten(0, 1).index_select(0, at::tensor(flat, at::kLong).to(model.device()));
+}
+
+}  // namespace predgen

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <vector>
+
+#include "voice/dac/dac_layers.h"
+#include "voice/dac/dac_weights.h"
+#include "voice/waveform.h"
+
+namespace predgen {
+
+/// A convolution of stride S (even) and kernel 2S, with S/2 zeros at both ends: float32 [E,S*n] to
+/// [O,n].
+class StridedConv {
+ public:
+  StridedConv(const DacWeights& weights, const std::string& name);
+  at::Tensor operator()(const at::Tensor& x_EN) const;
+
+ private:
+  at::Tensor weight_OC_, bias_O1_;
+  int64_t stride_ = 0;
+};
+
+/// Sound into codes, for the audio that a voice begins with. Immutable, used by any number of
+/// threads.
+class DacEncoder {
+ public:
+  explicit DacEncoder(const DacWeights& weights);
+
+  const DacConfig& config() const { return config_; }
+
+  /// Mono at the codec's rate, silence added up to a whole frame: codes int64 [K, ceil(N'/hop)] on
+  /// the CPU. Takes about 50 MB for each second. UserError as mono_at().
+  at::Tensor encode(const Waveform& waveform) const;
+
+ private:
+  struct Block {
+    std::vector<ResidualUnit> units;
+    Snake snake;
+    StridedConv down;
+  };
+  struct Quantizer {
+    Conv in, out;
+    at::Tensor codebook_SD;
+  };
+  at::Tensor quantize(at::Tensor residual_EN) const;
+
+  const DacConfig config_;
+  Conv first_;
+  std::vector<Block> blocks_;
+  Snake snake_;
+  Conv last_;
+  std::vector<Quantizer> quantizers_;
+};
+
+}  // namespace predgen

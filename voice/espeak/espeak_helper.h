@@ -1,0 +1,61 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/json.h"
+#include "voice/espeak/helper_process.h"
+
+namespace predgen {
+
+/// A piece of the helper's answer to a request.
+struct EspeakFrame {
+  enum class Type { kAudio, kPhonemes, kDone };
+  Type type = Type::kDone;
+  std::string payload;  // as helpers/espeak/README.md says
+};
+
+/// The program predgen-espeak, which answers one request at a time. Used by one thread at a time.
+/// After an exception other than UserError it is stopped, because what it still sends belongs to
+/// nobody.
+class EspeakHelper {
+ public:
+  /// Only checks that the program is there: otherwise UserError, which says that `user` needs it.
+  /// Empty `program`: predgen-espeak beside this program. `timeout`: for every frame.
+  EspeakHelper(const std::filesystem::path& program, Seconds timeout, const std::string& user);
+
+  /// Starts the program if it does not run. UserError if it cannot speak.
+  void start();
+  void stop() { process_.reset(); }
+
+  /// The program is started and has an answer, if any is still to come, dropped. False: it ended.
+  bool request(const Json& request);
+
+  /// The next frame of the answer; nothing if the program has ended. UserError if it knows no such
+  /// voice, Error if it failed or did not answer in time.
+  std::optional<EspeakFrame> receive();
+
+  int sample_rate() const { return sample_rate_; }               // Hz; known after start()
+  pid_t pid() const { return process_ ? process_->pid() : -1; }  // -1: does not run
+
+ private:
+  struct Frame {
+    char type = 0;
+    std::string payload;
+  };
+  std::optional<Frame> read_frame();
+  void drop_answer();
+
+  std::filesystem::path program_;
+  Seconds timeout_;
+  std::unique_ptr<HelperProcess> process_;
+  bool answering_ = false;  // frames of the last request are still to come
+  int sample_rate_ = 0;
+};
+
+}  // namespace predgen

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/core/Generator.h>
+
+#include <cstdint>
+#include <span>
+
+#include "voice/zonos/code_grid.h"
+
+namespace predgen {
+
+/// Applied in this order, as Zyphra's sampling.py does; 0 switches off what follows temperature.
+struct CodeSamplingConfig {
+  /// Logits of the codes of the last `repetition_window` columns are divided by it where positive
+  /// and multiplied where not, as often as they occur; 1: nothing. > 0
+  double repetition_penalty = 3.0;
+  int64_t repetition_window = 2;
+  double temperature = 1.0;  // 0: the most likely code
+  /// "Unified" sampling: log p -> log p * (linear + entropy * confidence) - (log p)^2 * quadratic.
+  double linear = 0.0;  // >= 0; 0: off, then the other two must be 0
+  double confidence = 0.0;
+  double quadratic = 0.0;
+  double top_p = 0.0;  // in [0,1]
+  int64_t top_k = 0;
+  double min_p = 0.1;  // in [0,1]: keep what is at least so likely, relative to the likeliest
+  /// Taken from codebook 0's logit of EOS; ln 2 makes clipped endings rarer.
+  double eos_penalty = 0.0;
+  uint64_t seed = 0;
+  /// Draws 1026 numbers a codebook instead of 1025, as Python does: the same codes for its seed.
+  bool python_draws = false;
+
+  /// UserError naming the value that is out of range.
+  void validate() const;
+};
+
+/// Draws columns of codes; the same seed gives the same draws. Copies go on alike, independently.
+class CodeSampler {
+ public:
+  explicit CodeSampler(const CodeSamplingConfig& config);
+  CodeSampler(const CodeSampler& other);
+  CodeSampler& operator=(const CodeSampler& other);
+  CodeSampler(CodeSampler&&) = default;
+  CodeSampler& operator=(CodeSampler&&) = default;
+
+  /// The next column of `grid` from float32 logits [9,1025] on the CPU.
+  CodeColumn sample(const at::Tensor& logits_KV, const CodeGrid& grid);
+
+ private:
+  CodeSamplingConfig config_;
+  at::Generator generator_;
+};
+
+/// Steps 2 to 6 of section "sampling": what is left of softmax(logits / temperature), [..,V].
+at::Tensor filtered_probabilities(const at::Tensor& logits, const CodeSamplingConfig& config);
+/// Step 1, on a copy: `history` holds the columns that count.
+at::Tensor penalize_repetition(const at::Tensor& logits_KV, std::span<const CodeColumn> history,
+                               double penalty);
+
+}  // namespace predgen

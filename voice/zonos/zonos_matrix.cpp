@@ -1,0 +1,29 @@
+#include "voice/zonos/zonos_matrix.h"
+
+#include "model/kernels/row_kernels.h"
+
+namespace predgen {
+
+ZonosMatrix::ZonosMatrix(const at::Tensor& weight, Quantization quantization, at::Device device,
+                         const std::string& name) {
+  if (quantization == Quantization::kNone) {
+    weight_ = weight;
+  } else {
+    quantized_ = std::make_shared<QuantizedWeight>(weight, quantization, device, name);
+  }
+}
+
+at::Tensor ZonosMatrix::operator()(const at::Tensor& input) const {
+  const at::Tensor rows = input.reshape({-1, input.size(-1)});
+  if (!has_row_kernels(rows)) {
+    return quantized_ ? (*quantized_)(input) : at::linear(input, weight_);
+  }
+  const at::Tensor output = quantized_
+                                ? row_product(rows, quantized_->values(), quantized_->scales())
+                                : row_product(rows, weight_);
+  std::vector<int64_t> sizes = input.sizes().vec();
+  sizes.back() = output.size(-1);
+  return output.view(sizes);
+}
+
+}  // namespace predgen
