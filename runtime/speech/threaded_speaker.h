@@ -9,6 +9,7 @@
 
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
+#include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen {
