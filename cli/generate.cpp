@@ -15,6 +15,7 @@
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "text/streaming_text.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -83,9 +84,7 @@ std::unique_ptr<Tokenizer> find_tokenizer(const GenerateOptions& options,
                                           const std::vector<InputRow>& rows) {
   const std::filesystem::path folder = options.model.model;
   const bool needed = std::ranges::any_of(rows, [](const auto& row) { return !row.token_ids; });
-  const bool present = std::filesystem::exists(folder / "tokenizer.json") ||
-                       std::filesystem::exists(folder / "tokenizer.model");
-  return needed || present ? load_tokenizer(folder, options.chat_template) : nullptr;
+  return needed || has_tokenizer(folder) ? load_tokenizer(folder, options.chat_template) : nullptr;
 }
 
 /// The model's vocabulary may be padded beyond the tokenizer's.
