@@ -12,6 +12,7 @@
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/system_prompt.h"
@@ -62,7 +63,7 @@ struct Mouth {
 };
 
 Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
-  constexpr const char* kInsteadOfPlaying = "predgen_answers.wav";
+  constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   const VoiceOptions voice = options.voice.parse();
   Mouth mouth;
   mouth.synthesizer = make_synthesizer(voice);
@@ -72,6 +73,7 @@ Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
     mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
+    make_folder("runs");
     mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
     spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
   }
