@@ -41,6 +41,7 @@ if(PREDGEN_INSTALL_LIBTORCH)
   endif()
 else()
   install(CODE "
+    file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib\")
     set(link \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/torch\")
     if(IS_SYMLINK \"\${link}\" OR NOT EXISTS \"\${link}\")  # a folder there is the user's own
       file(REMOVE \"\${link}\")
@@ -60,10 +61,13 @@ foreach(library IN LISTS libraries)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen
           FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
 endforeach()
+list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)
+list(JOIN rooms "|" room_pattern)
+list(JOIN rooms ", " rooms)
 install(EXPORT predgen NAMESPACE predgen:: FILE predgenTargets.cmake DESTINATION ${package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/predgenConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake INSTALL_DESTINATION ${package_dir}
-  NO_SET_AND_CHECK_MACRO)
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake ${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
