@@ -66,6 +66,7 @@ check() {
   fi
 }
 export -f check
+# shellcheck disable=SC2016  # for the inner shell
 [ ${#sources[@]} -eq 0 ] || printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1"' check
 num_left_out=$(wc -l <build/tidy/left_out.log)
 [ "$num_left_out" = 0 ] || echo "tidy: left out after $minutes minutes: $(tr '\n' ' ' <build/tidy/left_out.log)" >&2
