@@ -61,7 +61,7 @@ struct Mouth {
   std::unique_ptr<Speaker> speaker = std::make_unique<SilentSpeaker>();
 };
 
-Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
+Mouth make_mouth(const ChatOptions& options, const Clock& clock, const std::stop_token& stop) {
   constexpr const char* kInsteadOfPlaying = "predgen_answers.wav";
   const VoiceOptions voice = options.voice.parse();
   Mouth mouth;
@@ -69,14 +69,14 @@ Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
   if (!mouth.synthesizer) return mouth;
   const int rate = mouth.synthesizer->sample_rate();
   try {
-    mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate);
+    mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate, stop);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
-    mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
+    mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate, stop);
     spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
   }
   mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock,
-                                                    voice.ahead_buffer());
+                                                    voice.ahead_buffer(), stop);
   return mouth;
 }
 
@@ -91,17 +91,19 @@ void drain(AudioSink& sink) {
   }
 }
 
-std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock) {
+std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock,
+                                              const std::stop_token& stop) {
   if (transcripts.empty()) {
-    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kAuto, clock);
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kAuto, clock, stop);
   }
   if (transcripts == "-") {
-    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kJsonLines, clock);
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kJsonLines, clock,
+                                         stop);
   }
   return std::make_unique<ScheduledSource>(shifted(read_transcript_file(transcripts), clock.now()));
 }
 
-void chat(const ChatOptions& options) {
+void chat(const ChatOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const bool stdout_is_sound = options.audio_out == "-" && options.voice.tts != "none";
   if (stdout_is_sound && options.json) {
@@ -116,8 +118,8 @@ void chat(const ChatOptions& options) {
   const auto generator = make_generator({.name = options.decoder}, *model);
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
-  SystemClock clock;
-  Mouth mouth = make_mouth(options, clock);
+  SystemClock clock(stop);
+  Mouth mouth = make_mouth(options, clock, stop);
   TurnConfig config;
   config.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.max_new_tokens = options.max_new_tokens;
@@ -128,12 +130,12 @@ void chat(const ChatOptions& options) {
       },
       std::min(options.max_context, model->max_positions()));
   Conversation conversation(config, *tokenizer, speculator, *mouth.speaker, clock,
-                            system_prompt_text(options.system_prompt));
+                            system_prompt_text(options.system_prompt), stop);
   conversation.set_history({});
 
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
-  const auto source = make_source(options.transcripts, clock);
+  const auto source = make_source(options.transcripts, clock, stop);
   while (true) {
     view.begin_turn();
     const std::optional<TurnResult> result = conversation.run_turn(*source, view.observer());
@@ -146,7 +148,7 @@ void chat(const ChatOptions& options) {
 
 }  // namespace
 
-void add_chat(CLI::App& app) {
+void add_chat(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("chat", "Talk to a model: typed lines or transcripts");
   command->footer(kExamples);
   auto options = std::make_shared<ChatOptions>();
@@ -184,7 +186,7 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "One JSON document on stdout, at the end");
-  command->callback([options] { chat(*options); });
+  command->callback([options, stop] { chat(*options, stop); });
 }
 
 }  // namespace predgen

@@ -9,9 +9,9 @@
 #include "cli/model_setup.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/stop.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "text/streaming_text.h"
@@ -105,8 +105,8 @@ struct Answer {
 /// `show` gets text as it becomes complete.
 Answer generate_row(const LanguageModel& model, const GeneratorConfig& decoder,
                     const GenerationConfig& config, const TokenIds& prompt,
-                    const Tokenizer* tokenizer,
-                    const std::function<void(const std::string&)>& show) {
+                    const Tokenizer* tokenizer, const std::function<void(const std::string&)>& show,
+                    const std::stop_token& stop) {
   const auto length = static_cast<int64_t>(prompt.size());
   const int64_t capacity = std::min(model.max_positions(), length + config.max_new_tokens);
   Sequence sequence{prompt, model.make_cache(1, capacity)};
@@ -115,7 +115,7 @@ Answer generate_row(const LanguageModel& model, const GeneratorConfig& decoder,
   if (tokenizer) text.emplace(*tokenizer);
   answer.result =
       make_generator(decoder, model)->generate(sequence, {}, config, [&](TokenSpan tokens) {
-        throw_if_interrupted();
+        throw_if_stopped(stop);
         if (text) show(text->push(known_ids(tokens, *tokenizer)));
         return true;
       });
@@ -127,7 +127,7 @@ Answer generate_row(const LanguageModel& model, const GeneratorConfig& decoder,
   return answer;
 }
 
-void run_generate(const GenerateOptions& options, bool has_prompt) {
+void run_generate(const GenerateOptions& options, bool has_prompt, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   if (options.max_new_tokens < 1) {
     throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
@@ -151,14 +151,15 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-  const SystemClock clock;
+  const SystemClock clock(stop);
   Json results = Json::array();
   for (size_t i = 0; i < rows.size(); ++i) {
     const GenerationConfig config{
         .max_new_tokens = options.max_new_tokens,
         .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens};
     const Seconds start = clock.now();
-    const Answer answer = generate_row(*model, decoder, config, prompts[i], tokenizer.get(), show);
+    const Answer answer =
+        generate_row(*model, decoder, config, prompts[i], tokenizer.get(), show, stop);
     const double seconds = (clock.now() - start).count();
     const GenerationResult& result = answer.result;
     if (options.json) {
@@ -180,7 +181,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Continue prompts, conversations or ids");
   options->model.add_to(*command);
@@ -207,7 +208,7 @@ void add_generate(CLI::App& app) {
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);
   command->footer(kExamples);
-  command->callback([options, prompt] { run_generate(*options, prompt->count() > 0); });
+  command->callback([options, prompt, stop] { run_generate(*options, prompt->count() > 0, stop); });
 }
 
 }  // namespace predgen

@@ -30,10 +30,12 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
 class TrajectoryBuild {
  public:
   TrajectoryBuild(const TrajectoryConfig& config, const LanguageModel& model,
-                  const std::string& model_hash, const Tokenizer& tokenizer)
+                  const std::string& model_hash, const Tokenizer& tokenizer,
+                  const std::stop_token& stop)
       : config_(config),
         model_(model),
         tokenizer_(tokenizer),
+        stop_(stop),
         dataset_(open_dataset(config.dataset)) {
     const Json& source = dataset_->manifest();
     const Json& recipe = source.at("recipe");
@@ -127,7 +129,7 @@ class TrajectoryBuild {
             {.index = static_cast<uint64_t>(begin) + order[i],
              .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
       }
-      std::vector<Trajectory> solved = collect_trajectories(model_, prompts, collector_);
+      std::vector<Trajectory> solved = collect_trajectories(model_, prompts, collector_, stop_);
       for (size_t i = first; i < last; ++i) trajectories[order[i]] = std::move(solved[i - first]);
       progress.update(begin + static_cast<int64_t>(last), note());
     }
@@ -171,6 +173,7 @@ class TrajectoryBuild {
   const TrajectoryConfig& config_;
   const LanguageModel& model_;
   const Tokenizer& tokenizer_;
+  const std::stop_token stop_;
   std::unique_ptr<DatasetReader> dataset_;
   CollectorConfig collector_;
   Json recipe_, counters_;
@@ -206,8 +209,9 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
 }
 
 Json build_trajectories(const TrajectoryConfig& config, const LanguageModel& model,
-                        const std::string& model_hash, const Tokenizer& tokenizer) {
-  return TrajectoryBuild(config, model, model_hash, tokenizer).run();
+                        const std::string& model_hash, const Tokenizer& tokenizer,
+                        const std::stop_token& stop) {
+  return TrajectoryBuild(config, model, model_hash, tokenizer, stop).run();
 }
 
 std::string hash_model(const fs::path& model, const fs::path& adapter) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "runtime/generate/sampler.h"
 
 namespace predgen {
@@ -24,8 +24,8 @@ struct Row {
 class BatchSolver {
  public:
   BatchSolver(const LanguageModel& model, std::span<const TrajectoryPrompt> prompts,
-              const CollectorConfig& config)
-      : model_(model), config_(config) {
+              const CollectorConfig& config, const std::stop_token& stop)
+      : model_(model), config_(config), stop_(stop) {
     PREDGEN_CHECK(config.block_size >= 1 && config.max_answer_tokens >= 1, "block size {}",
                   config.block_size);
     for (const TrajectoryPrompt& prompt : prompts) {
@@ -109,7 +109,7 @@ class BatchSolver {
   }
 
   void solve_block(uint64_t block) {
-    throw_if_interrupted();
+    throw_if_stopped(stop_);
     start_block(block);
     const int64_t begin = cache_->length(), size = config_.block_size;
     for (int64_t solved = 0; solved < size;) {
@@ -167,6 +167,7 @@ class BatchSolver {
 
   const LanguageModel& model_;
   const CollectorConfig& config_;
+  const std::stop_token& stop_;
   std::vector<Row> rows_;
   int64_t width_ = 0;  // of the longest prompt
   std::unique_ptr<KvCache> cache_;
@@ -176,9 +177,10 @@ class BatchSolver {
 
 std::vector<Trajectory> collect_trajectories(const LanguageModel& model,
                                              std::span<const TrajectoryPrompt> prompts,
-                                             const CollectorConfig& config) {
+                                             const CollectorConfig& config,
+                                             const std::stop_token& stop) {
   if (prompts.empty()) return {};
-  return BatchSolver(model, prompts, config).solve();
+  return BatchSolver(model, prompts, config, stop).solve();
 }
 
 }  // namespace predgen

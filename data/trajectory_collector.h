@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "data/record.h"
@@ -34,9 +35,10 @@ struct Trajectory {
 /// step: a block takes as many passes as the slowest unfinished row needs. Prompts of different
 /// lengths are padded at the left.
 /// Every prompt must leave room for one block within model.max_positions(); answers end where the
-/// next block would not fit. Not thread-safe.
+/// next block would not fit. Throws Interrupted between blocks after a stop. Not thread-safe.
 std::vector<Trajectory> collect_trajectories(const LanguageModel& model,
                                              std::span<const TrajectoryPrompt> prompts,
-                                             const CollectorConfig& config);
+                                             const CollectorConfig& config,
+                                             const std::stop_token& stop);
 
 }  // namespace predgen

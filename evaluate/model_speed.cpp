@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
 #include "runtime/generate/sequence_pass.h"
@@ -19,22 +19,18 @@ namespace {
 constexpr int kPassesPerRun = 4;  // of each width: one alone is too short for a small model
 constexpr int64_t kWarmUp = -1;   // in place of a run's index
 
-bool go_on(TokenSpan) {
-  throw_if_interrupted();
-  return true;
-}
-
 int64_t whole_length(TokenSpan answer) { return static_cast<int64_t>(answer.size()); }
 
 /// What stays the same over all runs. Borrows everything.
 class SpeedRuns {
  public:
   SpeedRuns(const LanguageModel& model, const SpeedConfig& config, const SpeedTexts& texts,
-            const Clock& clock)
+            const Clock& clock, const std::stop_token& stop)
       : model_(model),
         config_(config),
         texts_(texts),
         clock_(clock),
+        stop_(stop),
         single_(make_generator({.name = "ar"}, model)),
         prefill_(model, verifier_, *single_, whole_length, config.prompt) {
     sequence_.tokens = random_ids(config.prompt, "context", 0);
@@ -64,7 +60,7 @@ class SpeedRuns {
     GenerationResult result;
     const double seconds = seconds_of([&] {
       result = single_->generate(sequence_, {},
-                                 {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on);
+                                 {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on_);
     });
     PREDGEN_CHECK(result.num_new_tokens == config_.generate, "{} tokens", result.num_new_tokens);
     speed.decode.push_back(seconds / static_cast<double>(config_.generate));
@@ -100,7 +96,7 @@ class SpeedRuns {
     std::optional<Seconds> start;
     const SpeculationStep step = speculator.update(prompt, "", generation, [&](TokenSpan) {
       if (!start) start = clock_.now();
-      return go_on({});
+      return go_on_({});
     });
     const double seconds = (clock_.now() - start.value()).count();
     const auto num_tokens = static_cast<double>(step.generation.num_new_tokens);
@@ -131,7 +127,7 @@ class SpeedRuns {
   }
 
   double seconds_of(const auto& work) const {
-    throw_if_interrupted();
+    throw_if_stopped(stop_);
     const Seconds start = clock_.now();
     work();
     return (clock_.now() - start).count();
@@ -145,8 +141,9 @@ class SpeedRuns {
 
   double step_seconds() {
     back_to_context();
-    return seconds_of(
-        [&] { single_->generate(sequence_, {}, {.max_new_tokens = 1, .stop_tokens = {}}, go_on); });
+    return seconds_of([&] {
+      single_->generate(sequence_, {}, {.max_new_tokens = 1, .stop_tokens = {}}, go_on_);
+    });
   }
 
   /// The pass and the verdict as in InputTimeSpeculator, one prompt token being new.
@@ -168,6 +165,11 @@ class SpeedRuns {
   const SpeedConfig& config_;
   const SpeedTexts& texts_;
   const Clock& clock_;
+  const std::stop_token stop_;
+  const TokenCallback go_on_ = [this](TokenSpan) {
+    throw_if_stopped(stop_);
+    return true;
+  };
   GreedyVerifier verifier_;
   std::unique_ptr<Generator> single_;
   InputTimeSpeculator prefill_;
@@ -187,11 +189,11 @@ int64_t num_speed_parts(const SpeedConfig& config) {
 
 ModelSpeed measure_speed(const LanguageModel& model, const SpeedConfig& config,
                          const SpeedTexts& texts, const Clock& clock,
-                         const std::function<void()>& on_part) {
+                         const std::function<void()>& on_part, const std::stop_token& stop) {
   PREDGEN_CHECK(config.num_positions() <= model.max_positions(), "{} positions of {}",
                 config.num_positions(), model.max_positions());
   PREDGEN_CHECK(!texts.prompts.empty(), "no texts");
-  SpeedRuns runs(model, config, texts, clock);
+  SpeedRuns runs(model, config, texts, clock, stop);
   ModelSpeed warm_up = runs.no_runs(), counted = runs.no_runs();
   for (int64_t run = kWarmUp; run < config.runs; ++run) {
     ModelSpeed& speed = run == kWarmUp ? warm_up : counted;

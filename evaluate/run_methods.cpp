@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 #include "evaluate/score.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/generate/make_generator.h"
@@ -38,8 +38,8 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   return std::min(models.base.max_positions(), static_cast<int64_t>(longest) + room);
 }
 
-std::unique_ptr<Clock> make_clock(const EvalConfig& config) {
-  if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>();
+std::unique_ptr<Clock> make_clock(const EvalConfig& config, const std::stop_token& stop) {
+  if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
   return std::make_unique<VirtualClock>(config.cost == EvalCost::kTable
                                             ? VirtualClock::Computation::kCostTable
                                             : VirtualClock::Computation::kMeasured);
@@ -51,8 +51,8 @@ struct Mouth {
   std::unique_ptr<Speaker> speaker;
 };
 
-Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* sink,
-                 Clock& clock) {
+Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* sink, Clock& clock,
+                 const std::stop_token& stop) {
   Mouth mouth;
   if (auto* virtual_clock = dynamic_cast<VirtualClock*>(&clock)) {
     VirtualSpeaker::Options options;
@@ -63,16 +63,16 @@ Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* 
     options.sink = sink;
     options.ahead = config.voice.ahead_buffer();
     if (options.cost || options.synthesizer) {
-      mouth.speaker = std::make_unique<VirtualSpeaker>(*virtual_clock, options);
+      mouth.speaker = std::make_unique<VirtualSpeaker>(*virtual_clock, options, stop);
       return mouth;
     }
   } else if (models.voice) {
     if (!sink) {
-      mouth.silence = make_audio_sink("none", models.voice->sample_rate());
+      mouth.silence = make_audio_sink("none", models.voice->sample_rate(), 0, stop);
       sink = mouth.silence.get();
     }
-    mouth.speaker =
-        std::make_unique<ThreadedSpeaker>(*models.voice, *sink, clock, config.voice.ahead_buffer());
+    mouth.speaker = std::make_unique<ThreadedSpeaker>(*models.voice, *sink, clock,
+                                                      config.voice.ahead_buffer(), stop);
     return mouth;
   }
   mouth.speaker = std::make_unique<SilentSpeaker>();
@@ -85,10 +85,10 @@ ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, Seco
 }
 
 EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
-                const Method& method, AudioSink* sink) {
+                const Method& method, AudioSink* sink, const std::stop_token& stop) {
   const std::string system_prompt = system_prompt_text(config.system_prompt);
   const int64_t capacity = cache_capacity(config, models, turn, system_prompt);
-  const std::unique_ptr<Clock> clock = make_clock(config);
+  const std::unique_ptr<Clock> clock = make_clock(config, stop);
   auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get());
 
   const PricedModel model(method.adapter ? *models.adapted : models.base, virtual_clock,
@@ -101,12 +101,12 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
       model, *verifier, *generator,
       [&](TokenSpan answer) { return first_sentence_length(models.tokenizer, split_mode, answer); },
       capacity);
-  const Mouth mouth = make_mouth(config, models, sink, *clock);
+  const Mouth mouth = make_mouth(config, models, sink, *clock, stop);
 
   TurnConfig turn_config = config.turn;
   turn_config.work = method.work;
   Conversation conversation(turn_config, models.tokenizer, speculator, *mouth.speaker, *clock,
-                            system_prompt);
+                            system_prompt, stop);
   conversation.set_history(turn.history);
   ScheduledSource source = make_source(config, turn, clock->now());
   std::optional<TurnResult> result = conversation.run_turn(source);
@@ -124,20 +124,23 @@ std::string spoken_method(const EvalConfig& config) {
 
 std::vector<EvalRow> run_methods(const EvalConfig& config, const EvalModels& models,
                                  const std::vector<EvalTurn>& turns,
-                                 const std::function<void(const EvalRow&)>& on_row) {
+                                 const std::function<void(const EvalRow&)>& on_row,
+                                 const std::stop_token& stop) {
   std::vector<Method> methods;
   for (const std::string& name : config.methods) methods.push_back(parse_method(name));
   const std::string spoken = spoken_method(config);
   std::vector<EvalRow> rows;
   if (config.clock != EvalClock::kVirtual || config.cost != EvalCost::kTable) {
     // The first passes of a process are slow; no method shall pay for that.
-    for (const Method& method : methods) run_row(config, models, turns.front(), method, nullptr);
+    for (const Method& method : methods) {
+      run_row(config, models, turns.front(), method, nullptr, stop);
+    }
   }
   for (size_t i = 0; i < turns.size(); ++i) {
     for (const Method& method : methods) {
-      throw_if_interrupted();
+      throw_if_stopped(stop);
       AudioSink* sink = i == 0 && method.name == spoken ? models.first_answer : nullptr;
-      EvalRow row = run_row(config, models, turns[i], method, sink);
+      EvalRow row = run_row(config, models, turns[i], method, sink, stop);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.first_sentence_tokens > 0) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,11 @@ struct EvalModels {
 std::string spoken_method(const EvalConfig& config);
 
 /// Runs every method on every turn, turn by turn, each with a fresh conversation whose history is
-/// prefilled before the first word. `on_row` is called after each row; Interrupted on Ctrl-C.
+/// prefilled before the first word. `on_row` is called after each row. After a stop it
+/// throws Interrupted.
 std::vector<EvalRow> run_methods(const EvalConfig& config, const EvalModels& models,
                                  const std::vector<EvalTurn>& turns,
-                                 const std::function<void(const EvalRow&)>& on_row);
+                                 const std::function<void(const EvalRow&)>& on_row,
+                                 const std::stop_token& stop);
 
 }  // namespace predgen

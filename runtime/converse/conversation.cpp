@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/turn.h"
@@ -18,13 +18,14 @@ void check_at_least(int64_t minimum, int64_t value, const char* name) {
 
 Conversation::Conversation(const TurnConfig& config, const Tokenizer& tokenizer,
                            InputTimeSpeculator& speculator, Speaker& speaker, Clock& clock,
-                           const std::string& system_prompt)
+                           const std::string& system_prompt, std::stop_token stop)
     : config_(config),
       tokenizer_(tokenizer),
       speculator_(speculator),
       speaker_(speaker),
       clock_(clock),
-      history_(tokenizer, system_prompt) {
+      history_(tokenizer, system_prompt),
+      stop_(std::move(stop)) {
   check_at_least(1, config.max_draft_tokens, "max_draft_tokens");
   check_at_least(0, config.first_round_tokens, "first_round_tokens");
   check_at_least(0, config.later_round_tokens, "later_round_tokens");
@@ -102,7 +103,7 @@ void Conversation::draft_answer(const Transcript& heard, TokenSpan prompt, Trans
       prompt, heard.text, generation,
       [&](TokenSpan tokens) {
         speaker_.give_way(false);
-        throw_if_interrupted();
+        throw_if_stopped(stop_);
         take(reader.push(tokens));
         observer.on_draft(reader.text());
         const std::optional<Transcript> newest = source.latest(clock_.now());
@@ -152,7 +153,7 @@ void Conversation::answer(const Transcript& heard, const TurnObserver& observer,
   const SpeculationStep step =
       speculator_.update(result.prompt, heard.text, generation, [&](TokenSpan tokens) {
         speaker_.give_way(false);
-        throw_if_interrupted();
+        throw_if_stopped(stop_);
         take(reader.push(tokens));
         return true;
       });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,10 @@ struct TurnObserver {
 class Conversation {
  public:
   /// `system_prompt` empty: none. The model is wrapped by the caller if passes shall be priced
-  /// (PricedModel).
+  /// (PricedModel). After a stop, run_turn() throws Interrupted between two passes.
   Conversation(const TurnConfig& config, const Tokenizer& tokenizer,
                InputTimeSpeculator& speculator, Speaker& speaker, Clock& clock,
-               const std::string& system_prompt);
+               const std::string& system_prompt, std::stop_token stop);
 
   /// Replaces the history (user and assistant messages in turn) and prefills its cache together
   /// with the system prompt; the time for that is not part of a turn. Without this call the first
@@ -111,6 +112,7 @@ class Conversation {
   Speaker& speaker_;
   Clock& clock_;
   History history_;
+  const std::stop_token stop_;
 };
 
 }  // namespace predgen

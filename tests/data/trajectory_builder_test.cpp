@@ -32,6 +32,21 @@ class DyingModel : public FakeLanguageModel {
   int64_t last_pass_;
 };
 
+/// Asks for a stop at its n-th pass and goes on.
+class StoppingModel : public FakeLanguageModel {
+ public:
+  StoppingModel(Options options, int64_t stop_at_pass)
+      : FakeLanguageModel(std::move(options)), stop_at_pass_(stop_at_pass) {}
+  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
+    if (num_passes == stop_at_pass_) stop.request_stop();
+    return FakeLanguageModel::forward(input, cache);
+  }
+  mutable std::stop_source stop;
+
+ private:
+  int64_t stop_at_pass_;
+};
+
 void write_examples(const fs::path& folder, int64_t count) {
   const auto writer = create_dataset(folder, {{"tokenizer", "fake"}, {"count", count}}, {});
   for (int64_t i = 0; i < count; ++i) {
@@ -73,22 +88,38 @@ TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
   const FakeTokenizer tokenizer;
   const TrajectoryConfig whole = config(folder, "whole"), killed = config(folder, "killed");
   const FakeLanguageModel model(fake());
-  build_trajectories(whole, model, "m", tokenizer);
-  EXPECT_THROW(build_trajectories(killed, DyingModel(fake(), model.num_passes / 2), "m", tokenizer),
-               Error);
+  build_trajectories(whole, model, "m", tokenizer, {});
+  EXPECT_THROW(
+      build_trajectories(killed, DyingModel(fake(), model.num_passes / 2), "m", tokenizer, {}),
+      Error);
   EXPECT_FALSE(fs::exists(killed.output / "manifest.json"));
   EXPECT_TRUE(fs::exists(killed.output / "shard-00000.h5"));
   write_file(killed.output / "shard-00009.h5.tmp", "half");
   const FakeLanguageModel again(fake());
-  build_trajectories(killed, again, "m", tokenizer);
+  build_trajectories(killed, again, "m", tokenizer, {});
   EXPECT_LT(again.num_passes, model.num_passes);
   for (const auto& entry : fs::directory_iterator(whole.output)) {
     EXPECT_EQ(read_file(entry.path()), read_file(killed.output / entry.path().filename()))
         << entry.path();
   }
   const FakeLanguageModel unused(fake());
-  build_trajectories(killed, unused, "m", tokenizer);
+  build_trajectories(killed, unused, "m", tokenizer, {});
   EXPECT_EQ(unused.num_passes, 0);
+}
+
+TEST(TrajectoryBuilder, AStopEndsTheBlockAndKeepsWhatWasFlushed) {
+  const TemporaryFolder folder;
+  write_examples(folder.path() / "examples", 18);
+  const FakeTokenizer tokenizer;
+  const TrajectoryConfig stopped = config(folder, "stopped");
+  const FakeLanguageModel model(fake());
+  build_trajectories(config(folder, "whole"), model, "m", tokenizer, {});
+  const StoppingModel stopping(fake(), model.num_passes / 2);
+  EXPECT_THROW(build_trajectories(stopped, stopping, "m", tokenizer, stopping.stop.get_token()),
+               Interrupted);
+  EXPECT_LE(stopping.num_passes, model.num_passes / 2 + stopped.block_size);
+  EXPECT_TRUE(fs::exists(stopped.output / "shard-00000.h5"));
+  EXPECT_FALSE(fs::exists(stopped.output / "manifest.json"));
 }
 
 TEST(TrajectoryBuilder, BatchSizeChangesNothing) {
@@ -97,8 +128,8 @@ TEST(TrajectoryBuilder, BatchSizeChangesNothing) {
   TrajectoryConfig three = config(folder, "three"), one = config(folder, "one");
   one.batch_size = 1;
   const FakeLanguageModel model(fake());
-  build_trajectories(three, model, "m", FakeTokenizer());
-  build_trajectories(one, model, "m", FakeTokenizer());
+  build_trajectories(three, model, "m", FakeTokenizer(), {});
+  build_trajectories(one, model, "m", FakeTokenizer(), {});
   EXPECT_EQ(read_file(three.output / "shard-00000.h5"), read_file(one.output / "shard-00000.h5"));
 }
 
@@ -108,8 +139,8 @@ TEST(TrajectoryBuilder, LabelsOfTheDatasetOrOfTheFixedPoint) {
   TrajectoryConfig dataset = config(folder, "dataset"), own = config(folder, "own");
   own.ar_labels = ArLabels::kFixedPoint;
   const FakeLanguageModel model(fake());
-  build_trajectories(dataset, model, "m", FakeTokenizer());
-  build_trajectories(own, model, "m", FakeTokenizer());
+  build_trajectories(dataset, model, "m", FakeTokenizer(), {});
+  build_trajectories(own, model, "m", FakeTokenizer(), {});
   const auto source = read_all(folder.path() / "examples");
   const auto a = read_all(dataset.output), b = read_all(own.output);
   ASSERT_EQ(a.size(), 6u);
@@ -140,7 +171,8 @@ TEST(TrajectoryBuilder, DropsStuckAnswersAndCounts) {
   };
   options.max_positions = 4096;
   const Json counters =
-      build_trajectories(build, FakeLanguageModel(options), "m", FakeTokenizer()).at("counters");
+      build_trajectories(build, FakeLanguageModel(options), "m", FakeTokenizer(), {})
+          .at("counters");
   const int64_t stuck = counters.at("dropped").at("repeated_token");
   EXPECT_GT(stuck, 2);
   EXPECT_EQ(counters.at("records_read"), 10);
@@ -158,13 +190,14 @@ TEST(TrajectoryBuilder, RefusesAnotherTokenizerOrModel) {
   writer->append(record);
   writer->finish({});
   const FakeLanguageModel model(fake());
-  expect_user_error([&] { build_trajectories(config(folder, "out"), model, "m", FakeTokenizer()); },
-                    {"another tokenizer"});
+  expect_user_error(
+      [&] { build_trajectories(config(folder, "out"), model, "m", FakeTokenizer(), {}); },
+      {"another tokenizer"});
   fs::remove_all(folder.path() / "examples");
   write_examples(folder.path() / "examples", 3);
-  build_trajectories(config(folder, "out"), model, "m", FakeTokenizer());
+  build_trajectories(config(folder, "out"), model, "m", FakeTokenizer(), {});
   expect_user_error(
-      [&] { build_trajectories(config(folder, "out"), model, "m2", FakeTokenizer()); },
+      [&] { build_trajectories(config(folder, "out"), model, "m2", FakeTokenizer(), {}); },
       {"model: \"m\" there, \"m2\" here"});
 }
 

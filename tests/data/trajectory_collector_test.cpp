@@ -95,7 +95,7 @@ TEST(TrajectoryCollector, StatesAndFixedPointOfAFakeModel) {
   const CollectorConfig collector = config(6, 18);
   std::vector<TrajectoryPrompt> prompts;
   for (uint64_t i = 0; i < 5; ++i) prompts.push_back({i, random_prompt(i, 3 + 4 * i, 31)});
-  const auto trajectories = collect_trajectories(model, prompts, collector);
+  const auto trajectories = collect_trajectories(model, prompts, collector, {});
   ASSERT_EQ(trajectories.size(), 5u);
   size_t longest = 0;
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -116,7 +116,7 @@ TEST(TrajectoryCollector, TheRandomStateSurvives) {
   options.next = [](TokenSpan) { return TokenId{7}; };
   const FakeLanguageModel model(options);
   const std::vector<TrajectoryPrompt> prompts{{0, {1, 2, 3}}};
-  const auto trajectories = collect_trajectories(model, prompts, config(8, 8));
+  const auto trajectories = collect_trajectories(model, prompts, config(8, 8), {});
   const auto& states = trajectories[0].blocks.at(0).states;
   ASSERT_EQ(states.size(), 2u);
   EXPECT_EQ(states[1], TokenIds(8, 7));
@@ -134,7 +134,7 @@ TEST(TrajectoryCollector, StopTokensCountInTheAnswerOnly) {
   collector.stop_tokens = {kStop};
   const std::vector<TrajectoryPrompt> prompts{{0, {kStop, 1, kStop, 2, 3, kStop}},
                                               {1, {1, 2, 3, 4}}};
-  const auto trajectories = collect_trajectories(model, prompts, collector);
+  const auto trajectories = collect_trajectories(model, prompts, collector, {});
   EXPECT_TRUE(trajectories[0].stopped);
   EXPECT_EQ(trajectories[0].answer.size(), 11u);  // positions 6 .. 16
   EXPECT_EQ(trajectories[0].answer.back(), kStop);
@@ -148,11 +148,11 @@ TEST(TrajectoryCollector, StopsAtTheLimits) {
   options.max_positions = 20;
   const FakeLanguageModel model(options);
   const std::vector<TrajectoryPrompt> prompts{{0, random_prompt(0, 9, 31)}};
-  const auto cut = collect_trajectories(model, prompts, config(4, 6));
+  const auto cut = collect_trajectories(model, prompts, config(4, 6), {});
   EXPECT_EQ(cut[0].answer.size(), 6u);
   EXPECT_EQ(cut[0].blocks.size(), 2u);
   EXPECT_FALSE(cut[0].stopped);
-  const auto full = collect_trajectories(model, prompts, config(4, 100));
+  const auto full = collect_trajectories(model, prompts, config(4, 100), {});
   EXPECT_EQ(full[0].answer.size(), 8u);  // 9 + 8 + 4 would be beyond 20
 }
 
@@ -163,10 +163,10 @@ TEST(TrajectoryCollector, TransformerBatchEqualsSingleRowsAndGreedyDecoding) {
   std::vector<TrajectoryPrompt> prompts;
   for (uint64_t i = 0; i < 6; ++i) prompts.push_back({i, random_prompt(100 + i, 5 + 7 * i, 61)});
   collector.stop_tokens = {greedy(*model, prompts[2].tokens, 5).back()};
-  const auto batch = collect_trajectories(*model, prompts, collector);
+  const auto batch = collect_trajectories(*model, prompts, collector, {});
   for (size_t i = 0; i < prompts.size(); ++i) {
     check_states(*model, prompts[i], batch[i], collector);
-    const auto single = collect_trajectories(*model, {&prompts[i], 1}, collector);
+    const auto single = collect_trajectories(*model, {&prompts[i], 1}, collector, {});
     EXPECT_EQ(single[0].answer, batch[i].answer);
     ASSERT_EQ(single[0].blocks.size(), batch[i].blocks.size());
     for (size_t b = 0; b < single[0].blocks.size(); ++b) {

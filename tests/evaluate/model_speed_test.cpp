@@ -41,7 +41,7 @@ struct Fixture {
   SpeedTexts texts{.prompts = {{1, 2}}, .stop_tokens = {kStop}};
 
   ModelSpeed measure(const std::function<void()>& on_part = [] {}) {
-    return measure_speed(model, config, texts, clock, on_part);
+    return measure_speed(model, config, texts, clock, on_part, {});
   }
 };
 

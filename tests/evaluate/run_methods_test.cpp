@@ -41,7 +41,7 @@ struct Bench {
   }
   std::vector<EvalRow> run() {
     return run_methods(config, {tokenizer, base, &adapted, nullptr, nullptr}, turns.turns,
-                       [](const EvalRow&) {});
+                       [](const EvalRow&) {}, {});
   }
   Json report() {
     const std::vector<EvalRow> rows = run();

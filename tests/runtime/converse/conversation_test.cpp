@@ -64,7 +64,7 @@ struct Stage {
                       .first_round_tokens = setup.first_round_tokens,
                       .later_round_tokens = setup.later_round_tokens,
                       .max_new_tokens = 40},
-                     tokenizer, speculator, speaker, clock, setup.system_prompt) {}
+                     tokenizer, speculator, speaker, clock, setup.system_prompt, {}) {}
 
   std::function<TokenId(TokenSpan)> script(const TalkSetup& setup) {
     return [this, answer = setup.answer](TokenSpan history) -> TokenId {
