@@ -42,7 +42,7 @@ void refuse_without(const CLI::App& command, const char* needed,
   }
 }
 
-void bench(const CLI::App& command, BenchOptions options) {
+void bench(const CLI::App& command, BenchOptions options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const bool has_voice = options.voice.voice.tts != "none";
   const bool has_model = !options.model.model.model.empty();
@@ -61,15 +61,15 @@ void bench(const CLI::App& command, BenchOptions options) {
   Json report = Json::object();
   // The voice first, which is sooner done: what is wrong with it is said before a model is
   // measured.
-  if (has_voice) report["voice"] = bench_voice(options.voice, options.runs, !options.json);
+  if (has_voice) report["voice"] = bench_voice(options.voice, options.runs, !options.json, stop);
   if (has_model && has_voice && !options.json) std::printf("\n");
-  if (has_model) report["model"] = bench_model(options.model, !options.json);
+  if (has_model) report["model"] = bench_model(options.model, !options.json, stop);
   if (options.json) std::printf("%s\n", report.dump().c_str());
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command =
       app.add_subcommand("bench", "How fast a language model or a voice is on this machine");
   command->footer(kExamples);
@@ -80,7 +80,7 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{100'000}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on stdout");
-  command->callback([command, options] { bench(*command, *options); });
+  command->callback([command, options, stop] { bench(*command, *options, stop); });
 }
 
 }  // namespace predgen

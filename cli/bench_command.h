@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <stop_token>
 #include <string>
 
 #include "cli/command.h"
@@ -19,13 +20,14 @@ struct ModelBench {
   void add_to(CLI::App& command);
 };
 /// Its report, printed as a table too if `print_table`.
-Json bench_model(const ModelBench& options, bool print_table);
+Json bench_model(const ModelBench& options, bool print_table, const std::stop_token& stop);
 
 struct VoiceBench {
   VoiceFlags voice;
   std::string text = "The weather in Berlin is sunny today, with a high of twenty-one degrees.";
   void add_to(CLI::App& command);
 };
-Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table);
+Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
+                 const std::stop_token& stop);
 
 }  // namespace predgen

@@ -103,12 +103,12 @@ void ModelBench::add_to(CLI::App& command) {
   add_chat_template(command, chat_template);
 }
 
-Json bench_model(const ModelBench& options, bool print_table) {
+Json bench_model(const ModelBench& options, bool print_table, const std::stop_token& stop) {
   const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
   check_sizes(options, max_positions);
   std::vector<std::string> names;
   const SpeedTexts texts = read_texts(options, max_positions, names);
-  const SystemClock clock;
+  const SystemClock clock(stop);
   const Seconds start = clock.now();
   std::shared_ptr<Transformer> model = set_up_model(options.model);
   std::optional<Engine> engine(std::in_place, model);
@@ -122,7 +122,8 @@ Json bench_model(const ModelBench& options, bool print_table) {
   Progress progress("bench", "parts", num_speed_parts(options.speed));
   int64_t done = 0;
   const ModelSpeed speed =
-      measure_speed(*engine, options.speed, texts, clock, [&] { progress.update(++done); });
+      measure_speed(
+      *engine, options.speed, texts, clock, [&] { progress.update(++done); }, stop);
   progress.finish();
   const DecodeBytes bytes = decode_bytes(*model, parse_quantization(options.model.quantize));
   Json environment{
@@ -138,7 +139,7 @@ Json bench_model(const ModelBench& options, bool print_table) {
   engine.reset();
   model.reset();
   const MemoryBandwidth bandwidth =
-      measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)));
+      measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
   Json report =
       make_speed_report({options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
   if (!print_table) return report;

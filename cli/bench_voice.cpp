@@ -6,7 +6,7 @@
 
 #include "cli/bench_command.h"
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 #include "evaluate/statistics.h"
 #include "text/spoken/speech_text.h"
 
@@ -22,13 +22,14 @@ struct VoiceRun {
   int64_t steps = 0;
 };
 
-VoiceRun speak(SpeechSynthesizer& voice, const AheadBuffer& ahead, const std::string& text) {
+VoiceRun speak(SpeechSynthesizer& voice, const AheadBuffer& ahead, const std::string& text,
+               const std::stop_token& stop) {
   VoiceRun run;
   std::vector<float> samples;
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Synthesis> synthesis = voice.begin(speakable_text(text, voice.language()));
   for (bool more = true; more; ++run.steps) {
-    throw_if_interrupted();
+    throw_if_stopped(stop);
     more = synthesis->advance(samples);
     run.work = seconds_since(start);
     if (run.first_audio == 0 && !samples.empty()) run.first_audio = run.work;
@@ -48,17 +49,18 @@ void VoiceBench::add_to(CLI::App& command) {
   command.add_option("--text", text, "--tts: the sentence")->capture_default_str();
 }
 
-Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table) {
+Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
+                 const std::stop_token& stop) {
   const VoiceOptions voice_options = options.voice.parse();
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
   PREDGEN_CHECK(voice, "no voice to measure");
   const double load = seconds_since(start);
   const AheadBuffer ahead = voice_options.ahead_buffer();
-  speak(*voice, ahead, options.text);  // warm-up
+  speak(*voice, ahead, options.text, stop);  // warm-up
   std::map<std::string, std::vector<std::optional<double>>> values;
   for (int64_t i = 0; i < runs; ++i) {
-    const VoiceRun run = speak(*voice, ahead, options.text);
+    const VoiceRun run = speak(*voice, ahead, options.text, stop);
     values["first_audio"].push_back(run.first_audio);
     values["buffer_ready"].push_back(run.buffer_ready);
     values["audio"].push_back(run.audio);

@@ -52,14 +52,15 @@ struct ChatOptions {
   bool json = false;
 };
 
-std::unique_ptr<AudioSink> make_sink(const ChatOptions& options, int rate) {
+std::unique_ptr<AudioSink> make_sink(const ChatOptions& options, int rate,
+                                     const std::stop_token& stop) {
   constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   try {
-    return make_audio_sink(options.audio_out, rate, options.audio_rate);
+    return make_audio_sink(options.audio_out, rate, options.audio_rate, stop);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
     make_folder("runs");
-    auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
+    auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate, stop);
     spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
     return file;
   }
@@ -76,17 +77,19 @@ void drain(AudioSink& sink) {
   }
 }
 
-std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock) {
+std::unique_ptr<TranscriptSource> make_source(const std::string& transcripts, const Clock& clock,
+                                              const std::stop_token& stop) {
   if (transcripts.empty()) {
-    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kAuto, clock);
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kAuto, clock, stop);
   }
   if (transcripts == "-") {
-    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kJsonLines, clock);
+    return std::make_unique<StdinSource>(STDIN_FILENO, StdinSource::Format::kJsonLines, clock,
+                                         stop);
   }
   return std::make_unique<ScheduledSource>(shifted(read_transcript_file(transcripts), clock.now()));
 }
 
-void chat(const ChatOptions& options) {
+void chat(const ChatOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const bool stdout_is_sound = options.audio_out == "-" && options.voice.tts != "none";
   if (stdout_is_sound && options.json) {
@@ -98,11 +101,11 @@ void chat(const ChatOptions& options) {
   Engine engine(model, {.pass_tokens = options.pass_tokens});
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
-  SystemClock clock;
+  SystemClock clock(stop);
   const VoiceOptions voice_options = options.voice.parse();
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
   const std::unique_ptr<AudioSink> sink =
-      voice ? make_sink(options, voice->sample_rate()) : nullptr;
+      voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
   const bool speculates = options.verifier != "off";
   SessionConfig config{
       .verifier = {.name = speculates ? options.verifier : "greedy", .top_k = options.top_k},
@@ -114,17 +117,18 @@ void chat(const ChatOptions& options) {
   Session session(
       config, engine, *tokenizer,
       make_speaker(
-          clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()}),
+          clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
+          stop),
       clock);
   session.set_history({});
 
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
-  const auto source = make_source(options.transcripts, clock);
+  const auto source = make_source(options.transcripts, clock, stop);
   int64_t num_turns = 0, num_failed = 0;
   while (true) {
     view.begin_turn();
-    const std::optional<TurnResult> result = session.run_turn(*source, view.observer());
+    const std::optional<TurnResult> result = session.run_turn(*source, view.observer(), stop);
     if (!result) break;
     view.end_turn(*result);
     ++num_turns;
@@ -137,7 +141,7 @@ void chat(const ChatOptions& options) {
 
 }  // namespace
 
-void add_chat(CLI::App& app) {
+void add_chat(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("chat", "Talk to a model: typed lines or transcripts");
   command->footer(kExamples);
   auto options = std::make_shared<ChatOptions>();
@@ -181,7 +185,7 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "One JSON document on stdout, at the end");
-  command->callback([options] { chat(*options); });
+  command->callback([options, stop] { chat(*options, stop); });
 }
 
 }  // namespace predgen

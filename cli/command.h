@@ -2,25 +2,27 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 namespace predgen {
 
-/// Adds a subcommand to `app`; its callback runs the command and returns normally or throws. Each
-/// command has a file cli/<name>.cpp and one line in the list of cli/main.cpp.
-using AddCommand = void (*)(CLI::App& app);
+/// Adds a subcommand to `app`; its callback runs the command and returns normally or throws:
+/// Interrupted after a `stop`, at a point where that loses nothing. Each command has a file
+/// cli/<name>.cpp and one line in the list of cli/main.cpp.
+using AddCommand = void (*)(CLI::App& app, const std::stop_token& stop);
 
-void add_bench(CLI::App& app);
-void add_chat(CLI::App& app);
-void add_data(CLI::App& app);  // build, trajectories, show
-void add_doctor(CLI::App& app);
-void add_eval(CLI::App& app);
-void add_export(CLI::App& app);
-void add_generate(CLI::App& app);
-void add_score(CLI::App& app);
-void add_tokenize(CLI::App& app);
-void add_train(CLI::App& app);
+void add_bench(CLI::App& app, const std::stop_token& stop);
+void add_chat(CLI::App& app, const std::stop_token& stop);
+void add_data(CLI::App& app, const std::stop_token& stop);  // build, trajectories, show
+void add_doctor(CLI::App& app, const std::stop_token& stop);
+void add_eval(CLI::App& app, const std::stop_token& stop);
+void add_export(CLI::App& app, const std::stop_token& stop);
+void add_generate(CLI::App& app, const std::stop_token& stop);
+void add_score(CLI::App& app, const std::stop_token& stop);
+void add_tokenize(CLI::App& app, const std::stop_token& stop);
+void add_train(CLI::App& app, const std::stop_token& stop);
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
 /// --quantize, --threads.

@@ -17,11 +17,11 @@ void print_counters(const Json& counters, int indent) {
   }
 }
 
-void add_data(CLI::App& app) {
+void add_data(CLI::App& app, const std::stop_token& stop) {
   CLI::App* data = app.add_subcommand("data", "Build and look at training datasets");
   data->require_subcommand(1);
-  add_data_build(*data);
-  add_data_trajectories(*data);
+  add_data_build(*data, stop);
+  add_data_trajectories(*data, stop);
   add_data_show(*data);
 }
 

@@ -13,13 +13,13 @@ struct BuildOptions {
   bool json = false, skip_bad_rows = false;
 };
 
-void run_build(const BuildOptions& options) {
+void run_build(const BuildOptions& options, const std::stop_token& stop) {
   ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
   BuildConfig config = BuildConfig::read(reader);
   reader.finish();
   config.skip_bad_rows |= options.skip_bad_rows;
   const auto tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
-  const BuildResult result = build_dataset(config, *tokenizer);
+  const BuildResult result = build_dataset(config, *tokenizer, stop);
   const Json& manifest = result.manifest;
   if (options.json) {
     const Json summary = {
@@ -37,7 +37,7 @@ void run_build(const BuildOptions& options) {
 
 }  // namespace
 
-void add_data_build(CLI::App& data) {
+void add_data_build(CLI::App& data, const std::stop_token& stop) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command =
       data.add_subcommand("build", "Conversations (Parquet, JSONL) to training examples (HDF5)");
@@ -48,7 +48,7 @@ void add_data_build(CLI::App& data) {
   command->footer(
       "Example:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "
       "output=runs/one");
-  command->callback([options] { run_build(*options); });
+  command->callback([options, stop] { run_build(*options, stop); });
 }
 
 }  // namespace predgen

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <stop_token>
 
 #include "core/json.h"
 
 namespace predgen {
 
 // Subcommands of `predgen data`.
-void add_data_build(CLI::App& data);
+void add_data_build(CLI::App& data, const std::stop_token& stop);
 void add_data_show(CLI::App& data);
-void add_data_trajectories(CLI::App& data);
+void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
 
 /// "name  value" lines of the counters in a manifest, nested ones indented.
 void print_counters(const Json& counters, int indent);

@@ -16,7 +16,7 @@ struct TrajectoryOptions {
   bool json = false;
 };
 
-void run_trajectories(const TrajectoryOptions& options) {
+void run_trajectories(const TrajectoryOptions& options, const std::stop_token& stop) {
   ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
   const TrajectoryConfig config = TrajectoryConfig::read(reader);
   reader.finish();
@@ -31,7 +31,7 @@ void run_trajectories(const TrajectoryOptions& options) {
   // Batches of short blocks and long prompts: passes may be larger than in a conversation.
   Engine engine(set_up_model(model_options), {.pass_tokens = 4096});
   const Json manifest =
-      build_trajectories(config, engine, hash_model(config.model, config.adapter), *tokenizer);
+      build_trajectories(config, engine, hash_model(config.model, config.adapter), *tokenizer, stop);
   if (options.json) {
     const Json summary = {{"output", config.output.string()},
                           {"num_records", manifest.at("num_records")},
@@ -47,7 +47,7 @@ void run_trajectories(const TrajectoryOptions& options) {
 
 }  // namespace
 
-void add_data_trajectories(CLI::App& data) {
+void add_data_trajectories(CLI::App& data, const std::stop_token& stop) {
   auto options = std::make_shared<TrajectoryOptions>();
   CLI::App* command = data.add_subcommand(
       "trajectories", "Dataset and model to Jacobi trajectories (HDF5); continues after a kill");
@@ -55,7 +55,7 @@ void add_data_trajectories(CLI::App& data) {
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
       "Example:\n  predgen data trajectories --config configs/data/quickstart_trajectories.yaml");
-  command->callback([options] { run_trajectories(*options); });
+  command->callback([options, stop] { run_trajectories(*options, stop); });
 }
 
 }  // namespace predgen

@@ -240,7 +240,7 @@ void run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app) {
+void add_doctor(CLI::App& app, const std::stop_token&) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
       app.add_subcommand("doctor", "What this machine has; whether a model is whole and fits");

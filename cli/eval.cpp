@@ -48,7 +48,7 @@ bool wants_adapter(const EvalConfig& config) {
   return false;
 }
 
-Json evaluate(const EvalConfig& config, const std::string& resolved) {
+Json evaluate(const EvalConfig& config, const std::string& resolved, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
   if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
@@ -77,7 +77,7 @@ Json evaluate(const EvalConfig& config, const std::string& resolved) {
   Progress progress("eval", "answers", num_rows);
   int64_t num_done = 0;
   const EvalRun run = run_methods(
-      config, {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get()},
+      config, {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get(), stop},
       turns.turns, [&](const EvalRow& row) { progress.update(++num_done, row.method); });
   progress.finish();
 
@@ -97,18 +97,18 @@ Json evaluate(const EvalConfig& config, const std::string& resolved) {
 
 }  // namespace
 
-void add_eval(CLI::App& app) {
+void add_eval(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("eval", "Compare methods side by side on the same turns");
   command->footer(kExamples);
   auto config_options = std::make_shared<ConfigOptions>();
   auto json = std::make_shared<bool>(false);
   config_options->add_to(*command);
   command->add_flag("--json", *json, "Print results.json on stdout instead of the table");
-  command->callback([config_options, json] {
+  command->callback([config_options, json, stop] {
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
     const EvalConfig config = read_eval_config(reader);
     reader.finish();
-    const Json report = evaluate(config, reader.resolved());
+    const Json report = evaluate(config, reader.resolved(), stop);
     if (*json) {
       std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       return;

@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/json.h"
 #include "core/staged_folder.h"
+#include "core/stop.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/logit_check.h"
 #include "model/weights/merged_weights.h"
@@ -69,19 +69,21 @@ void check_free_space(const fs::path& output, uint64_t num_bytes) {
   }
 }
 
-void write_weights(const MergedWeights& merged, const fs::path& folder, at::ScalarType dtype) {
+void write_weights(const MergedWeights& merged, const fs::path& folder, at::ScalarType dtype,
+                   const std::stop_token& stop) {
   write_sharded_weights(folder, weight_layout(merged.config()), dtype,
                         [&](const std::string& name, int64_t begin, int64_t end) {
-                          throw_if_interrupted();
+                          throw_if_stopped(stop);
                           return merged.rows(name, begin, end).to(dtype);
                         });
 }
 
 /// The written folder against base and adapter, one layer in memory at a time.
 LogitDifference check_logits(const MergedWeights& merged, const ModelWeights& stored,
-                             const ExportOptions& options, at::ScalarType dtype) {
+                             const ExportOptions& options, at::ScalarType dtype,
+                             const std::stop_token& stop) {
   const LogitDifference difference = compare_logits(
-      merged, stored, parse_device(options.model.device), [] { throw_if_interrupted(); });
+      merged, stored, parse_device(options.model.device), [&] { throw_if_stopped(stop); });
   const double share = dtype == at::kFloat ? kFloat32Bound : kBfloat16Bound;
   const double bound = options.max_logit_difference > 0
                            ? options.max_logit_difference
@@ -128,7 +130,7 @@ void print_report(const Json& report) {
       logits["num_same_top_token"].get<long>(), logits["num_positions"].get<long>());
 }
 
-void run_export(const ExportOptions& options) {
+void run_export(const ExportOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(options.model.threads);
   const fs::path output = check_output(options.output);
@@ -146,13 +148,13 @@ void run_export(const ExportOptions& options) {
                                   (has_tokenizer(adapter) || fs::exists(adapter / "vocab.json"));
   save_model_files(staging.path(), merged.config(), options.model.model, dtype,
                    adapters_tokenizer ? adapter : fs::path());
-  write_weights(merged, staging.path(), type);
-  throw_if_interrupted();
+  write_weights(merged, staging.path(), type, stop);
+  throw_if_stopped(stop);
   const ModelWeights stored(staging.path());
   const MergedWeights::Comparison weights = merged.compare(stored, type);
-  throw_if_interrupted();
+  throw_if_stopped(stop);
   Json logits;
-  if (with_logits) logits = describe(check_logits(merged, stored, options, type));
+  if (with_logits) logits = describe(check_logits(merged, stored, options, type, stop));
   staging.publish();
 
   const Json report{{"output", output.string()},
@@ -175,7 +177,7 @@ void run_export(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app) {
+void add_export(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Merge an adapter into a checkpoint and verify");
   ModelOptions& model = options->model;
@@ -206,7 +208,7 @@ void add_export(CLI::App& app) {
       "gets its name; a failed check leaves nothing (exit code 2).\n\nExample:\n  predgen export "
       "--model checkpoints/demo --adapter "
       "checkpoints/demo-cllm --output merged --dtype fp32");
-  command->callback([options] { run_export(*options); });
+  command->callback([options, stop] { run_export(*options, stop); });
 }
 
 }  // namespace predgen

@@ -9,9 +9,9 @@
 #include "cli/model_setup.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/stop.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "text/streaming_text.h"
@@ -104,7 +104,8 @@ struct Answer {
 /// `show` gets text as it becomes complete.
 Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const GenerationConfig& config,
                     const TokenIds& prompt, const Tokenizer* tokenizer,
-                    const std::function<void(const std::string&)>& show) {
+                    const std::function<void(const std::string&)>& show,
+                    const std::stop_token& stop) {
   const auto length = static_cast<int64_t>(prompt.size());
   Sequence sequence = engine.make_sequence(length + config.max_new_tokens);
   sequence.append(prompt);
@@ -113,7 +114,7 @@ Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const Genera
   if (tokenizer) text.emplace(*tokenizer);
   answer.result =
       make_generator(decoder, engine)->generate(sequence, {}, config, [&](TokenSpan tokens) {
-        throw_if_interrupted();
+        throw_if_stopped(stop);
         if (text) show(text->push(known_ids(tokens, *tokenizer)));
         return true;
       });
@@ -125,7 +126,7 @@ Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const Genera
   return answer;
 }
 
-void run_generate(const GenerateOptions& options, bool has_prompt) {
+void run_generate(const GenerateOptions& options, bool has_prompt, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   if (options.max_new_tokens < 1) {
     throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
@@ -150,14 +151,14 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-  const SystemClock clock;
+  const SystemClock clock(stop);
   Json results = Json::array();
   for (size_t i = 0; i < rows.size(); ++i) {
     const GenerationConfig config{
         .max_new_tokens = options.max_new_tokens,
         .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens};
     const Seconds start = clock.now();
-    const Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show);
+    const Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
     const double seconds = (clock.now() - start).count();
     const GenerationResult& result = answer.result;
     if (options.json) {
@@ -179,7 +180,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Continue prompts, conversations or ids");
   options->model.add_to(*command);
@@ -206,7 +207,7 @@ void add_generate(CLI::App& app) {
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);
   command->footer(kExamples);
-  command->callback([options, prompt] { run_generate(*options, prompt->count() > 0); });
+  command->callback([options, prompt, stop] { run_generate(*options, prompt->count() > 0, stop); });
 }
 
 }  // namespace predgen

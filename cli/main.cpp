@@ -2,8 +2,8 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/log.h"
 
 namespace predgen {
@@ -21,9 +21,9 @@ int run(int argc, char** argv) {
   app.add_option("--log-level", log_level, "debug, info, warn, error or off")
       ->capture_default_str();
   app.parse_complete_callback([&] { configure_log(log_level); });
-  for (const AddCommand add : kCommands) add(app);
   try {
-    install_interrupt_handler();
+    const std::stop_token stop = install_interrupt_handler();
+    for (const AddCommand add : kCommands) add(app, stop);
     configure_log("info");
     app.parse(argc, argv);
     return 0;

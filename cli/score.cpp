@@ -8,8 +8,8 @@
 #include "cli/input_rows.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/json.h"
+#include "core/stop.h"
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 
@@ -56,7 +56,8 @@ struct Score {
 enum class KeepLogits { kNo, kYes };
 
 /// In chunks: the logits of a long row would not fit into memory at once.
-Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep) {
+Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep,
+                const std::stop_token& stop) {
   constexpr int64_t kChunk = 512;
   const auto num_tokens = static_cast<int64_t>(ids.size());
   const at::Tensor tokens_T = at::tensor(ids, at::kLong);
@@ -65,7 +66,7 @@ Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep
   Score score;
   std::vector<at::Tensor> kept;
   for (int64_t begin = 0; begin < num_tokens; begin += kChunk) {
-    throw_if_interrupted();
+    throw_if_stopped(stop);
     const int64_t length = std::min(kChunk, num_tokens - begin);
     const TokenSpan chunk = TokenSpan(ids).subspan(begin, length);
     const at::Tensor logits_TV =
@@ -115,18 +116,18 @@ double perplexity(const std::vector<Score>& scores) {
 
 /// What quantisation costs: the same rows by the same weights in bfloat16.
 void print_quantization_cost(ModelOptions options, const std::vector<Row>& rows,
-                             double quantized_perplexity) {
+                             double quantized_perplexity, const std::stop_token& stop) {
   const std::string kind = std::exchange(options.quantize, "none");
   options.dtype = "bf16";
   const std::unique_ptr<Transformer> model = set_up_model(options);
   std::vector<Score> scores;
-  for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo));
+  for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo, stop));
   const double full = perplexity(scores);
   std::printf("all rows: perplexity %.4f in %s, %.4f in bf16: %+.2f %%\n", quantized_perplexity,
               kind.c_str(), full, 100 * (quantized_perplexity / full - 1));
 }
 
-void run_score(const ScoreOptions& options) {
+void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const std::vector<Row> rows = read_rows(options);
   if (!options.logits_file.empty() && rows.size() != 1) {
@@ -138,7 +139,7 @@ void run_score(const ScoreOptions& options) {
   std::vector<Score> scores;
   for (const Row& row : rows) {
     const bool keep = !options.logits_file.empty();
-    Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo);
+    Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo, stop);
     if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
     if (options.json) {
       results.push_back(to_json(row.ids, score));
@@ -151,7 +152,7 @@ void run_score(const ScoreOptions& options) {
     std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
   } else if (options.model.quantize != "none") {
     model.reset();  // one model at a time
-    print_quantization_cost(options.model, rows, perplexity(scores));
+    print_quantization_cost(options.model, rows, perplexity(scores), stop);
   } else if (rows.size() > 1) {
     std::printf("all rows: perplexity %.4f\n", perplexity(scores));
   }
@@ -159,7 +160,7 @@ void run_score(const ScoreOptions& options) {
 
 }  // namespace
 
-void add_score(CLI::App& app) {
+void add_score(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<ScoreOptions>();
   CLI::App* command = app.add_subcommand("score", "Log-probability of every token of a text");
   options->model.add_to(*command);
@@ -172,7 +173,7 @@ void add_score(CLI::App& app) {
   add_chat_template(*command, options->chat_template);
   command->add_option("--logits", options->logits_file)->group("");
   command->footer("Example:\n  predgen score --model checkpoints/demo --token-ids 1,2,3 --json");
-  command->callback([options] { run_score(*options); });
+  command->callback([options, stop] { run_score(*options, stop); });
 }
 
 }  // namespace predgen

@@ -82,7 +82,7 @@ void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
 
 }  // namespace
 
-void add_tokenize(CLI::App& app) {
+void add_tokenize(CLI::App& app, const std::stop_token&) {
   CLI::App* command = app.add_subcommand("tokenize", "Text or a conversation to token ids");
   const auto options = std::make_shared<TokenizeOptions>();
   command->add_option("--model", options->model, "Folder with tokenizer.json or tokenizer.model")

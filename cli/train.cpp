@@ -3,10 +3,11 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "train/distributed/single_process_communicator.h"
 
 namespace predgen {
 
-void add_train(CLI::App& app) {
+void add_train(CLI::App& app, const std::stop_token& stop) {
   CLI::App& command = *app.add_subcommand("train", "trains a LoRA adapter or every weight");
   command.footer(
       "Examples:\n"
@@ -18,9 +19,9 @@ void add_train(CLI::App& app) {
   const auto resume = std::make_shared<std::string>("none");
   command.add_option("--resume", *resume, "auto, none or the path of a step-... folder")
       ->capture_default_str();
-  command.callback([config, resume] {
+  command.callback([config, resume, stop] {
     SingleProcessCommunicator communicator;
-    train(TrainConfig::load(config->file, config->overrides), *resume, communicator);
+    train(TrainConfig::load(config->file, config->overrides), *resume, communicator, stop);
   });
 }
 

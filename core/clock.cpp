@@ -1,24 +1,28 @@
 #include "core/clock.h"
 
 #include <algorithm>
-#include <thread>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 
-#include "core/interrupt.h"
+#include "core/stop.h"
 
 namespace predgen {
 
 using std::chrono::steady_clock;
 
-SystemClock::SystemClock() : start_(steady_clock::now()) {}
+SystemClock::SystemClock(std::stop_token stop)
+    : stop_(std::move(stop)), start_(steady_clock::now()) {}
 
 Seconds SystemClock::now() const { return steady_clock::now() - start_; }
 
 void SystemClock::sleep_until(Seconds time) {
-  constexpr Seconds kSlice{0.05};
-  for (Seconds left = time - now(); left.count() > 0; left = time - now()) {
-    throw_if_interrupted();
-    std::this_thread::sleep_for(std::min(left, kSlice));
-  }
+  const auto end = start_ + std::chrono::ceil<steady_clock::duration>(time);
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_until(lock, stop_, end, [] { return false; });
+  if (now() < time) throw_if_stopped(stop_);
 }
 
 VirtualClock::VirtualClock(Computation computation)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 
 namespace predgen {
 
@@ -16,15 +17,16 @@ class Clock {
   virtual void sleep_until(Seconds time) = 0;
 };
 
-/// Wall-clock time; sleeps in short slices and throws Interrupted on Ctrl-C.
+/// Wall-clock time. A stop ends a sleep at once: sleep_until() throws Interrupted.
 class SystemClock : public Clock {
  public:
-  SystemClock();
+  explicit SystemClock(std::stop_token stop);
   Seconds now() const override;
   void sleep_until(Seconds time) override;
 
  private:
-  std::chrono::steady_clock::time_point start_;
+  const std::stop_token stop_;
+  const std::chrono::steady_clock::time_point start_;
 };
 
 /// Discrete-event time: sleeping jumps instead of waiting. Computation counts either as measured

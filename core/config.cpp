@@ -180,4 +180,10 @@ void ConfigReader::finish() {
 
 std::string ConfigReader::resolved() const { return node_->to_yaml(0); }
 
+std::map<std::string, std::string> ConfigReader::values() const {
+  std::map<std::string, std::string> values;
+  node_->collect(values, "");
+  return values;
+}
+
 }  // namespace predgen

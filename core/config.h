@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +56,8 @@ class ConfigReader {
 
   /// What was read, defaults included, as YAML; for the run's folder.
   std::string resolved() const;
+  /// The same by full key ("lora.rank", "methods[0].name"), each value as YAML.
+  std::map<std::string, std::string> values() const;
 
  private:
   struct Document;

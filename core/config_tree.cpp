@@ -57,6 +57,22 @@ std::string ConfigReader::Node::to_yaml(int indent) const {
   return result;
 }
 
+void ConfigReader::Node::collect(std::map<std::string, std::string>& values,
+                                 const std::string& prefix) const {
+  for (const auto& [name, answer] : answers) {
+    if (const auto* value = std::get_if<std::string>(&answer)) {
+      values[prefix + name] = *value;
+    } else if (const auto* section = std::get_if<Child>(&answer)) {
+      (*section)->collect(values, prefix + name + ".");
+    } else {
+      const auto& sections = std::get<std::vector<Child>>(answer);
+      for (size_t i = 0; i < sections.size(); ++i) {
+        sections[i]->collect(values, fmt::format("{}{}[{}].", prefix, name, i));
+      }
+    }
+  }
+}
+
 void ConfigReader::Node::set_place(const Node& place) {
   where = place.where;
   line = place.line;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,6 +87,8 @@ struct ConfigReader::Node {
   void set_place(const Node& place);  // here and below
   /// What was read, as YAML.
   std::string to_yaml(int indent) const;
+  /// Adds what was read to `values`, each key after `prefix`.
+  void collect(std::map<std::string, std::string>& values, const std::string& prefix) const;
 };
 
 }  // namespace predgen

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "core/stop.h"
 #include "data/dataset_store.h"
 #include "data/example_builder.h"
 #include "data/hdf5_store.h"
@@ -67,8 +67,9 @@ class Corpus {
 
 class DatasetBuild {
  public:
-  DatasetBuild(const BuildConfig& config, const Tokenizer& tokenizer)
+  DatasetBuild(const BuildConfig& config, const Tokenizer& tokenizer, const std::stop_token& stop)
       : config_(config),
+        stop_(stop),
         examples_(tokenizer, config.system_prompt),
         held_out_prompts_(config.held_out.min_words) {
     for (const std::string& pattern : config.sources) {
@@ -138,7 +139,7 @@ class DatasetBuild {
     Corpus corpus(files_, bad_rows());
     Row row;
     while (corpus.next(row)) {
-      if (row.index % kBatchRows == 0) throw_if_interrupted();
+      if (row.index % kBatchRows == 0) throw_if_stopped(stop_);
       if (is_held_out_row(row.conversation)) held_out_prompts_.add(row.conversation);
     }
   }
@@ -149,7 +150,7 @@ class DatasetBuild {
     std::vector<Row> rows;
     bool more = true;
     while (more) {
-      throw_if_interrupted();
+      throw_if_stopped(stop_);
       rows.clear();
       while (rows.size() < kBatchRows && (more = read_row(corpus, rows))) {
       }
@@ -284,6 +285,7 @@ class DatasetBuild {
   }
 
   const BuildConfig& config_;
+  const std::stop_token stop_;
   ExampleBuilder examples_;
   HeldOutPrompts held_out_prompts_;
   std::vector<fs::path> files_, held_out_files_;
@@ -295,8 +297,9 @@ class DatasetBuild {
 
 }  // namespace
 
-BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer) {
-  return DatasetBuild(config, tokenizer).run();
+BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer,
+                          const std::stop_token& stop) {
+  return DatasetBuild(config, tokenizer, stop).run();
 }
 
 }  // namespace predgen

@@ -43,6 +43,18 @@ class Shard {
     return record;
   }
 
+  RecordSize size_of(size_t index) const {
+    RecordSize size{.tokens = token_offsets_.at(index + 1) - token_offsets_.at(index),
+                    .prompt_length = prompt_length_.at(index)};
+    const auto last_block = static_cast<size_t>(block_offsets_.at(index + 1));
+    for (auto block = static_cast<size_t>(block_offsets_.at(index)); block < last_block; ++block) {
+      const auto fixed_point = static_cast<size_t>(state_offsets_.at(block + 1) - 1);
+      size.block_tokens +=
+          state_token_offsets_.at(fixed_point + 1) - state_token_offsets_.at(fixed_point);
+    }
+    return size;
+  }
+
  private:
   void read_blocks(size_t index, Record& record) const {
     const auto first_block = static_cast<size_t>(block_offsets_.at(index));
@@ -99,6 +111,11 @@ class Hdf5DatasetReader : public DatasetReader {
     const auto [shard, place] = index_.find(index);
     const std::lock_guard lock(hdf5_mutex());
     return shards_[shard].read(static_cast<size_t>(place));
+  }
+
+  RecordSize size_of(int64_t index) const override {
+    const auto [shard, place] = index_.find(index);
+    return shards_[shard].size_of(static_cast<size_t>(place));
   }
 
  private:

@@ -30,6 +30,13 @@ class DatasetWriter {
   virtual int64_t size() const = 0;
 };
 
+/// How long a record is, in tokens.
+struct RecordSize {
+  int64_t tokens = 0;         // prompt and answer
+  int64_t prompt_length = 0;  // of these
+  int64_t block_tokens = 0;   // one state of each of its blocks
+};
+
 /// Random access to a finished dataset. Thread-safe.
 class DatasetReader {
  public:
@@ -37,6 +44,8 @@ class DatasetReader {
   virtual int64_t size() const = 0;
   /// `index` in [0, size()).
   virtual Record read(int64_t index) const = 0;
+  /// From the index in memory, without reading the record.
+  virtual RecordSize size_of(int64_t index) const = 0;
   virtual const Json& manifest() const = 0;
 };
 

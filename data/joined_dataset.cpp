@@ -25,6 +25,11 @@ class JoinedDataset : public DatasetReader {
     return parts_[part]->read(place);
   }
 
+  RecordSize size_of(int64_t index) const override {
+    const auto [part, place] = index_.find(index);
+    return parts_[part]->size_of(place);
+  }
+
  private:
   std::vector<std::unique_ptr<DatasetReader>> parts_;
   PartIndex index_;

@@ -30,10 +30,11 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
 class TrajectoryBuild {
  public:
   TrajectoryBuild(const TrajectoryConfig& config, Engine& engine, const std::string& model_hash,
-                  const Tokenizer& tokenizer)
+                  const Tokenizer& tokenizer, const std::stop_token& stop)
       : config_(config),
         engine_(engine),
         tokenizer_(tokenizer),
+        stop_(stop),
         dataset_(open_dataset(config.dataset)) {
     const Json& source = dataset_->manifest();
     const Json& recipe = source.at("recipe");
@@ -127,7 +128,7 @@ class TrajectoryBuild {
             {.index = static_cast<uint64_t>(begin) + order[i],
              .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
       }
-      std::vector<Trajectory> solved = collect_trajectories(engine_, prompts, collector_, {});
+      std::vector<Trajectory> solved = collect_trajectories(engine_, prompts, collector_, stop_);
       for (size_t i = first; i < last; ++i) trajectories[order[i]] = std::move(solved[i - first]);
       progress.update(begin + static_cast<int64_t>(last), note());
     }
@@ -171,6 +172,7 @@ class TrajectoryBuild {
   const TrajectoryConfig& config_;
   Engine& engine_;
   const Tokenizer& tokenizer_;
+  const std::stop_token stop_;
   std::unique_ptr<DatasetReader> dataset_;
   CollectorConfig collector_;
   Json recipe_, counters_;
@@ -206,8 +208,9 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
 }
 
 Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
-                        const std::string& model_hash, const Tokenizer& tokenizer) {
-  return TrajectoryBuild(config, engine, model_hash, tokenizer).run();
+                        const std::string& model_hash, const Tokenizer& tokenizer,
+                        const std::stop_token& stop) {
+  return TrajectoryBuild(config, engine, model_hash, tokenizer, stop).run();
 }
 
 std::string hash_model(const fs::path& model, const fs::path& adapter) {

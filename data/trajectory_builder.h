@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <stop_token>
 #include <string>
 
 #include "core/config.h"
@@ -37,7 +38,8 @@ struct TrajectoryConfig {
 /// `model_hash` names the weights in the recipe. Throws Interrupted between blocks: what was
 /// flushed stays.
 Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
-                        const std::string& model_hash, const Tokenizer& tokenizer);
+                        const std::string& model_hash, const Tokenizer& tokenizer,
+                        const std::stop_token& stop);
 
 /// Of config.json and every weight file of a model folder and of an adapter folder (may be empty).
 std::string hash_model(const std::filesystem::path& model, const std::filesystem::path& adapter);

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 
 namespace predgen {
 namespace {
@@ -38,7 +38,7 @@ int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes) {
   return std::min(std::max(4 * cache_bytes, 512 * kMiB), memory_bytes / 4);
 }
 
-MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes) {
+MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std::stop_token& stop) {
   PREDGEN_CHECK(num_passes >= 1, "{} passes", num_passes);
   MemoryBandwidth result;
   result.buffer_bytes = kDeviceBufferBytes;
@@ -53,7 +53,7 @@ MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes) {
   // On a GPU, starting one sum and waiting for it takes a tenth of its time.
   const int num_sums = device.is_cpu() ? 1 : 16;
   for (int pass = -1; pass < num_passes; ++pass) {  // one to warm up
-    throw_if_interrupted();
+    throw_if_stopped(stop);
     const auto start = std::chrono::steady_clock::now();
     at::Tensor sum;
     for (int i = 0; i < num_sums; ++i) sum = buffer.sum();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 
 namespace predgen {
 
@@ -19,8 +20,9 @@ struct MemoryBandwidth {
 /// the memory.
 int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes);
 
-/// Takes seconds, and the memory of the buffer while it runs.
-MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes);
+/// Takes seconds, and the memory of the buffer while it runs. Throws Interrupted between two passes
+/// after a stop.
+MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std::stop_token& stop);
 
 /// The most memory in use since the process began.
 struct PeakMemory {

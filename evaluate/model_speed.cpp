@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
 #include "runtime/speculate/greedy_verifier.h"
@@ -18,19 +18,16 @@ namespace {
 constexpr int kPassesPerRun = 4;  // of each width: one alone is too short for a small model
 constexpr int64_t kWarmUp = -1;   // in place of a run's index
 
-bool go_on(TokenSpan) {
-  throw_if_interrupted();
-  return true;
-}
-
 /// What stays the same over all runs. Borrows everything.
 class SpeedRuns {
  public:
-  SpeedRuns(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts, const Clock& clock)
+  SpeedRuns(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts, const Clock& clock,
+            const std::stop_token& stop)
       : engine_(engine),
         config_(config),
         texts_(texts),
         clock_(clock),
+        stop_(stop),
         single_(make_generator({.name = "ar"}, engine)),
         prefill_(engine, verifier_, *single_, config.prompt),
         sequence_(engine.make_sequence(config.num_positions())) {
@@ -61,7 +58,7 @@ class SpeedRuns {
     GenerationResult result;
     const double seconds = seconds_of([&] {
       result = single_->generate(sequence_, {},
-                                 {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on);
+                                 {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on_);
     });
     PREDGEN_CHECK(result.num_new_tokens == config_.generate, "{} tokens", result.num_new_tokens);
     speed.decode.push_back(seconds / static_cast<double>(config_.generate));
@@ -98,7 +95,7 @@ class SpeedRuns {
     std::optional<Seconds> start;
     const SpeculationStep step = speculator.update(prompt, "", generation, [&](TokenSpan) {
       if (!start) start = clock_.now();
-      return go_on({});
+      return go_on_({});
     });
     const double seconds = (clock_.now() - start.value()).count();
     const auto num_tokens = static_cast<double>(step.generation.num_new_tokens);
@@ -129,7 +126,7 @@ class SpeedRuns {
   }
 
   double seconds_of(const auto& work) const {
-    throw_if_interrupted();
+    throw_if_stopped(stop_);
     const Seconds start = clock_.now();
     work();
     return (clock_.now() - start).count();
@@ -140,8 +137,9 @@ class SpeedRuns {
 
   double step_seconds() {
     back_to_context();
-    return seconds_of(
-        [&] { single_->generate(sequence_, {}, {.max_new_tokens = 1, .stop_tokens = {}}, go_on); });
+    return seconds_of([&] {
+      single_->generate(sequence_, {}, {.max_new_tokens = 1, .stop_tokens = {}}, go_on_);
+    });
   }
 
   /// The pass and the verdict as in InputTimeSpeculator, one prompt token being new.
@@ -167,6 +165,11 @@ class SpeedRuns {
   const SpeedConfig& config_;
   const SpeedTexts& texts_;
   const Clock& clock_;
+  const std::stop_token stop_;
+  const TokenCallback go_on_ = [this](TokenSpan) {
+    throw_if_stopped(stop_);
+    return true;
+  };
   GreedyVerifier verifier_;
   std::unique_ptr<Generator> single_;
   InputTimeSpeculator prefill_;
@@ -185,11 +188,12 @@ int64_t num_speed_parts(const SpeedConfig& config) {
 }
 
 ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts,
-                         const Clock& clock, const std::function<void()>& on_part) {
+                         const Clock& clock, const std::function<void()>& on_part,
+                         const std::stop_token& stop) {
   PREDGEN_CHECK(config.num_positions() <= engine.model().max_positions(), "{} positions of {}",
                 config.num_positions(), engine.model().max_positions());
   PREDGEN_CHECK(!texts.prompts.empty(), "no texts");
-  SpeedRuns runs(engine, config, texts, clock);
+  SpeedRuns runs(engine, config, texts, clock, stop);
   ModelSpeed warm_up = runs.no_runs(), counted = runs.no_runs();
   for (int64_t run = kWarmUp; run < config.runs; ++run) {
     ModelSpeed& speed = run == kWarmUp ? warm_up : counted;

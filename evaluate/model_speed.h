@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "core/clock.h"
@@ -53,11 +54,11 @@ struct ModelSpeed {
 };
 
 /// Runs what a conversation runs (speculator, generators, greedy verifier). Parts of a run follow
-/// each other, so that a disturbance meets all of them. `on_part` is called behind each; there are
-/// num_speed_parts(). Throws Interrupted between two passes.
-ModelSpeed measure_speed(
-    Engine& engine, const SpeedConfig& config, const SpeedTexts& texts, const Clock& clock,
-    const std::function<void()>& on_part = [] {});
+/// each other, so that a disturbance meets all of them. `on_part` is called after each; there are
+/// num_speed_parts(). After a stop it throws Interrupted between two passes.
+ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts,
+                         const Clock& clock, const std::function<void()>& on_part,
+                         const std::stop_token& stop);
 int64_t num_speed_parts(const SpeedConfig& config);
 
 }  // namespace predgen

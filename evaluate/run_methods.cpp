@@ -35,8 +35,8 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
-std::unique_ptr<Clock> make_clock(const EvalConfig& config) {
-  if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>();
+std::unique_ptr<Clock> make_clock(const EvalConfig& config, const std::stop_token& stop) {
+  if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
   return std::make_unique<VirtualClock>(config.cost == EvalCost::kTable
                                             ? VirtualClock::Computation::kCostTable
                                             : VirtualClock::Computation::kMeasured);
@@ -72,7 +72,7 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   session_config.max_context = cache_capacity(config, models, turn, session_config.system_prompt);
 
   Engine& engine = method.adapter ? *models.adapted : models.base;
-  const std::unique_ptr<Clock> clock = make_clock(config);
+  const std::unique_ptr<Clock> clock = make_clock(config, models.stop);
   std::optional<ChargedPasses> charged;
   if (auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get())) {
     charged.emplace(engine, *virtual_clock,
@@ -80,14 +80,15 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   }
   std::unique_ptr<AudioSink> silence;
   if (!charged && models.voice && !sink) {
-    silence = make_audio_sink("none", models.voice->sample_rate());
+    silence = make_audio_sink("none", models.voice->sample_rate(), 0, models.stop);
     sink = silence.get();
   }
   SpeakerOptions speech{.voice = models.voice, .sink = sink, .ahead = config.voice.ahead_buffer()};
   if (config.cost == EvalCost::kTable) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
   }
-  Session session(session_config, engine, models.tokenizer, make_speaker(*clock, speech), *clock);
+  Session session(session_config, engine, models.tokenizer, make_speaker(*clock, speech, models.stop),
+                  *clock);
   session.set_history(turn.history);
   ScheduledSource source = make_source(config, turn, clock->now());
   std::optional<TurnResult> result = session.run_turn(source, {}, models.stop);
@@ -111,7 +112,9 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
   const std::string spoken = spoken_method(config);
   if (config.clock != EvalClock::kVirtual || config.cost != EvalCost::kTable) {
     // The first passes of a process are slow; no method shall pay for that.
-    for (const Method& method : methods) run_row(config, models, turns.front(), method, nullptr);
+    for (const Method& method : methods) {
+      run_row(config, models, turns.front(), method, nullptr);
+    }
   }
   EvalRun run;
   for (size_t i = 0; i < turns.size(); ++i) {

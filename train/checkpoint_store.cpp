@@ -4,25 +4,27 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "model/weights/safetensors.h"
 
 namespace predgen {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1: what identifies a run stood there as numbers of enums
 
-std::string differences(const Json& saved, const Json& current) {
-  std::string text;
-  const Json old_values = saved.flatten(), new_values = current.flatten();
-  const auto value = [](const Json& values, const std::string& key) {
-    return values.contains(key) ? values[key].dump() : std::string("not set");
+/// "learning_rate: 0.01 there, 0.5 now; ..."
+std::string differences(const RunIdentity& saved, const RunIdentity& current) {
+  const auto value = [](const RunIdentity& identity, const std::string& key) {
+    const auto found = identity.find(key);
+    return found == identity.end() ? std::string("not set") : found->second;
   };
-  Json keys = old_values;
-  keys.update(new_values);
-  for (const auto& [key, unused] : keys.items()) {
-    if (value(old_values, key) == value(new_values, key)) continue;
-    text += fmt::format("{}{}: {} there, {} now", text.empty() ? "" : "; ", key.substr(1),
-                        value(old_values, key), value(new_values, key));
+  RunIdentity keys = saved;
+  keys.insert(current.begin(), current.end());
+  std::string text;
+  for (const auto& [key, unused] : keys) {
+    if (value(saved, key) == value(current, key)) continue;
+    text += fmt::format("{}{}: {} there, {} now", text.empty() ? "" : "; ", key, value(saved, key),
+                        value(current, key));
   }
   return text;
 }
@@ -35,7 +37,8 @@ void remove_checkpoint(const std::filesystem::path& folder) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(std::filesystem::path folder, Json identity, int64_t keep_last)
+CheckpointStore::CheckpointStore(std::filesystem::path folder, RunIdentity identity,
+                                 int64_t keep_last)
     : folder_(std::move(folder)), identity_(std::move(identity)), keep_last_(keep_last) {}
 
 std::vector<std::filesystem::path> CheckpointStore::finished() const {
@@ -93,10 +96,13 @@ TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, Traine
   }
   const std::string where = (checkpoint / "state.json").string();
   const Json json = read_json(where);
-  if (json_get<int>(json, "format", where) != kFormat) {
-    throw UserError("{}: written by another version of this program", where);
+  if (const int format = json_get<int>(json, "format", where); format != kFormat) {
+    throw UserError(
+        "{}: has format {}, this program resumes format {}: finish the run with the program that "
+        "began it, or train on from its weights (`start_from` or `model`)",
+        where, format, kFormat);
   }
-  const std::string changed = differences(json_get<Json>(json, "run", where), identity_);
+  const std::string changed = differences(json_get<RunIdentity>(json, "run", where), identity_);
   if (!changed.empty()) {
     throw UserError("{} belongs to a run with other settings ({}); undo that or use another output",
                     checkpoint.string(), changed);

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 
-#include "core/json.h"
 #include "train/optim/adamw.h"
 #include "train/trained_weights.h"
 
@@ -16,19 +17,23 @@ struct TrainState {
   double seconds = 0.0;       // of training, over all resumes
 };
 
+/// What must be equal for a resume: the settings of a run by name, as its configuration spells
+/// them.
+using RunIdentity = std::map<std::string, std::string>;
+
 /// The step-00000500/ folders of a run: the weights (a usable adapter or model folder),
 /// optimizer.safetensors, state.json, and DONE, written last. Random numbers need no state: all of
 /// them come from (seed, step).
 class CheckpointStore {
  public:
-  /// `identity`: what must be equal for a resume.
-  CheckpointStore(std::filesystem::path folder, Json identity, int64_t keep_last);
+  CheckpointStore(std::filesystem::path folder, RunIdentity identity, int64_t keep_last);
 
   /// The newest finished checkpoint.
   std::optional<std::filesystem::path> newest() const;
   /// Writes a checkpoint and then deletes all but the newest keep_last.
   void save(const TrainState& state, const TrainedWeights& weights, const AdamW& optimizer) const;
-  /// UserError shows what differs when the checkpoint belongs to another run.
+  /// UserError if the checkpoint belongs to another run, with every setting that differs, or was
+  /// written by a version of this program that stored other things.
   TrainState load(const std::filesystem::path& checkpoint, TrainedWeights& weights,
                   AdamW& optimizer) const;
 
@@ -38,7 +43,7 @@ class CheckpointStore {
              const TrainedWeights& weights, const AdamW& optimizer) const;
 
   const std::filesystem::path folder_;
-  const Json identity_;
+  const RunIdentity identity_;
   const int64_t keep_last_;
 };
 

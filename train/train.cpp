@@ -2,27 +2,22 @@
 
 #include <ATen/Parallel.h>
 
-#include <chrono>
+#include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
 #include "core/log.h"
-#include "core/progress.h"
 #include "core/staged_folder.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
-#include "train/metrics_log.h"
-#include "train/tensorboard_writer.h"
+#include "train/run_log.h"
 #include "train/trainer.h"
 
 namespace predgen {
 namespace {
-
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   const at::Device device = parse_device(config.device);
@@ -45,34 +40,41 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
       });
 }
 
-// What a record costs, and whether the model can take it.
+/// What each record costs; UserError if one is too long for the model.
 std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_positions) {
   std::vector<int64_t> lengths;
-  int64_t num_targets = 0;
-  Progress progress("lengths", "records", dataset.size());
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    const Record record = dataset.read(i);
-    auto length = static_cast<int64_t>(record.tokens.size());
-    if (!record.blocks.empty()) {
-      int64_t answer = 0;
-      for (const TrajectoryBlock& block : record.blocks) {
-        answer += static_cast<int64_t>(block.states.back().size());
-      }
-      length = std::max(length, record.prompt_length + answer);
-    }
-    if (length > max_positions) {
+    const RecordSize size = dataset.size_of(i);
+    lengths.push_back(std::max(size.tokens, size.prompt_length + size.block_tokens));
+    if (lengths.back() > max_positions) {
+      const Record record = dataset.read(i);
       throw UserError(
           "conversation {}, round {} has {} tokens, the model has room for {}: build the "
           "dataset with a smaller maximum",
-          record.conversation_id, record.round, length, max_positions);
+          record.conversation_id, record.round, lengths.back(), max_positions);
     }
-    for (const uint8_t mask : record.loss_mask) num_targets += mask != 0;
-    lengths.push_back(length);
-    progress.update(i + 1);
   }
   if (lengths.empty()) throw UserError("the dataset has no records");
-  if (num_targets == 0) throw UserError("the dataset has no token to learn: all loss masks are 0");
   return lengths;
+}
+
+void check_targets(const DatasetReader& dataset) {
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    const std::vector<uint8_t> mask = dataset.read(i).loss_mask;
+    if (std::ranges::any_of(mask, [](uint8_t target) { return target != 0; })) return;
+  }
+  throw UserError("the dataset has no token to learn: all loss masks are 0");
+}
+
+/// What must be the same when a checkpoint is resumed, on any number of ranks.
+RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset, int world_size) {
+  RunIdentity identity = config.identity();
+  identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
+  // More ranks with fewer micro-batches each take the same steps.
+  identity.erase("gradient_accumulation");
+  identity["gradient_accumulation x ranks"] =
+      std::to_string(config.gradient_accumulation * world_size);
+  return identity;
 }
 
 std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config,
@@ -99,14 +101,24 @@ void log_sizes(const Transformer& model, const AdamW& optimizer, int64_t num_rec
                trained, optimizer.parameters().size(), all);
 }
 
+void write_result(const TrainConfig& config, const TrainedWeights& weights) {
+  const std::filesystem::path result = config.output / "final";
+  StagedFolder staged(result);
+  weights.save(staged.path(), config.save_dtype);
+  std::filesystem::remove_all(result);  // of an earlier, shorter run
+  staged.publish();
+}
+
 }  // namespace
 
-void train(const TrainConfig& given, const std::string& resume, Communicator& communicator) {
+void train(const TrainConfig& given, const std::string& resume, Communicator& communicator,
+           const std::stop_token& stop) {
   TrainConfig config = given;
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   std::vector<std::filesystem::path> folders{config.dataset};
   folders.insert(folders.end(), config.replay.begin(), config.replay.end());
   const std::unique_ptr<DatasetReader> dataset = open_datasets(folders);
+  check_targets(*dataset);
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
   const std::unique_ptr<Transformer> model = make_model(config);
@@ -116,50 +128,38 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   }
   BatchSampler batches(record_lengths(*dataset, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
-
-  Json identity = config.identity();
-  identity["dataset"] = Hasher().add(dataset->manifest().dump()).hex();
-  const CheckpointStore checkpoints(config.output, identity, config.keep_last);
-  const std::optional<std::filesystem::path> checkpoint =
-      choose_checkpoint(config, resume, checkpoints);
-
+  const CheckpointStore checkpoints(
+      config.output, run_identity(config, *dataset, communicator.world_size()), config.keep_last);
+  const std::unique_ptr<Objective> objective = make_objective(config.objective);
   TrainedWeights weights(*model, config);
   AdamW optimizer(weights.parameters(), config.optimizer);
-  TrainState state;
-  if (checkpoint) {
-    state = checkpoints.load(*checkpoint, weights, optimizer);
-    spdlog::info("going on behind step {} of {}", state.step, checkpoint->string());
-  } else if (!config.start_from.empty()) {
-    weights.load(config.start_from);
-  }
-  log_sizes(*model, optimizer, dataset->size());
 
-  const std::unique_ptr<Objective> objective = make_objective(config.objective);
-  make_folder(config.output);
-  if (communicator.is_main()) write_file(config.output / "config.yaml", config.resolved);
-  MetricsLog metrics(config.output / "metrics.jsonl", state.step);
-  TensorboardWriter tensorboard(config.output / "tensorboard", state.step + 1, unix_time());
-  const Trainer::Report report = [&](int64_t step, const std::map<std::string, double>& scalars) {
-    Json line{{"step", step}};
-    for (const auto& [tag, value] : scalars) {
-      line[tag] = value;
-      tensorboard.scalar(tag, step, value, unix_time());
+  TrainState state;
+  std::optional<RunLog> log;
+  if (communicator.is_main()) {
+    if (const auto checkpoint = choose_checkpoint(config, resume, checkpoints)) {
+      state = checkpoints.load(*checkpoint, weights, optimizer);
+      spdlog::info("going on after step {} of {}", state.step, checkpoint->string());
+    } else if (!config.start_from.empty()) {
+      weights.load(config.start_from);
     }
-    metrics.write(line);
-  };
-  Trainer trainer(config,
-                  {*model, weights, *objective, optimizer, batches, *dataset, held_out.get(),
-                   checkpoints, communicator},
-                  state, report);
+    log_sizes(*model, optimizer, dataset->size());
+    make_folder(config.output);
+    write_file(config.output / "config.yaml", given.to_yaml());
+    log.emplace(config.output, state.step);
+  }
+  Trainer trainer(
+      config,
+      {*model, weights, *objective, optimizer, batches, *dataset, held_out.get(), checkpoints,
+       communicator},
+      state, [&](int64_t step, const auto& scalars) { log->write(step, scalars); }, stop);
   trainer.run();
   if (communicator.is_main()) {
-    const std::filesystem::path result = config.output / "final";
-    StagedFolder staged(result);
-    weights.save(staged.path(), config.save_dtype);
-    std::filesystem::remove_all(result);  // of an earlier, shorter run
-    staged.publish();
-    spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(), result.string());
+    write_result(config, weights);
+    spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(),
+                 (config.output / "final").string());
   }
+  communicator.barrier();  // final/ is there when any rank returns
 }
 
 }  // namespace predgen

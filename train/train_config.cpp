@@ -9,13 +9,10 @@ namespace {
 constexpr int64_t kMany = int64_t{1} << 40;
 
 void read_objective(ConfigReader reader, ObjectiveConfig& config) {
-  reader.choice<ObjectiveKind>("kind", config.kind,
-                               {{"autoregressive", ObjectiveKind::kAutoregressive},
-                                {"cllm", ObjectiveKind::kCllm},
-                                {"jacobi_forcing", ObjectiveKind::kJacobiForcing}});
+  reader.choice("kind", config.kind, objective_kinds());
   if (config.kind == ObjectiveKind::kAutoregressive) return;
   ConsistencyOptions& options = config.consistency;
-  options = consistency_preset(config.kind);
+  if (reader.has("kind")) options = consistency_preset(config.kind);
   reader.optional("ar_weight", options.ar_weight, 0.0, 1e6);
   reader.optional("consistency_weight", options.consistency_weight, 0.0, 1e6);
   reader.choice<ArTarget>("ar_target", options.ar_target,
@@ -43,10 +40,7 @@ void read_lora(ConfigReader reader, LoraConfig& config) {
 
 void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   reader.optional("learning_rate", config.learning_rate, 0.0, 10.0);
-  reader.choice<ScheduleKind>("schedule", config.schedule,
-                              {{"constant", ScheduleKind::kConstant},
-                               {"linear", ScheduleKind::kLinear},
-                               {"cosine", ScheduleKind::kCosine}});
+  reader.choice("schedule", config.schedule, schedule_kinds());
   reader.optional("warmup_steps", config.warmup_steps, int64_t{0}, kMany);
   reader.optional("warmup_ratio", config.warmup_ratio, 0.0, 1.0);
   if (config.warmup_steps > 0 && config.warmup_ratio > 0) {
@@ -66,12 +60,8 @@ void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   reader.optional("max_grad_norm", config.max_grad_norm, 0.0, 1e9);
 }
 
-}  // namespace
-
-TrainConfig TrainConfig::load(const std::filesystem::path& file,
-                              const std::vector<std::string>& overrides) {
-  TrainConfig config;
-  ConfigReader reader = ConfigReader::load(file, overrides);
+/// `config` holds the defaults.
+void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("model", config.model);
   reader.optional("initialize", config.initialize);
   reader.optional("tokenizer", config.tokenizer);
@@ -124,52 +114,41 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
   reader.optional("keep_last", config.keep_last, int64_t{1}, kMany);
   reader.optional("eval_every", config.eval_every, int64_t{0}, kMany);
   reader.optional("log_every", config.log_every, int64_t{1}, kMany);
+}
+
+/// What a reader of an empty file, with these defaults, says that it has read.
+ConfigReader read_back(TrainConfig config) {
+  ConfigReader reader = ConfigReader::parse("{}", "the configuration");
+  read_all(reader, config);
+  return reader;
+}
+
+/// Keys that a resumed run may have otherwise: they do not change what is trained. The contents of
+/// the datasets and the stop tokens of the tokenizer are compared in place of their paths.
+constexpr const char* kMayChange[] = {"tokenizer",        "dataset",      "replay",     "held_out",
+                                      "held_out_records", "stop_at_step", "device",     "threads",
+                                      "output",           "save_dtype",   "save_every", "keep_last",
+                                      "eval_every",       "log_every"};
+
+}  // namespace
+
+TrainConfig TrainConfig::load(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides) {
+  TrainConfig config;
+  ConfigReader reader = ConfigReader::load(file, overrides);
+  read_all(reader, config);
   reader.finish();
-  config.resolved = reader.resolved();
   return config;
 }
 
-Json TrainConfig::identity() const {
-  const ConsistencyOptions& options = objective.consistency;
-  Json json{{"model", model.string()},
-            {"initialize", initialize.string()},
-            {"mode", mode == TrainMode::kLora ? "lora" : "full"},
-            {"objective", static_cast<int>(objective.kind)},
-            {"batch_size", batch_size},
-            {"gradient_accumulation", gradient_accumulation},
-            {"max_steps", max_steps},
-            {"epochs", epochs},
-            {"learning_rate", learning_rate},
-            {"schedule", static_cast<int>(schedule)},
-            {"warmup_steps", warmup_steps},
-            {"warmup_ratio", warmup_ratio},
-            {"min_ratio", min_ratio},
-            {"weight_decay", optimizer.weight_decay},
-            {"betas", {optimizer.beta1, optimizer.beta2}},
-            {"eps", optimizer.eps},
-            {"max_grad_norm", max_grad_norm},
-            {"compute", compute == Compute::kFloat32 ? "fp32" : "bf16"},
-            {"seed", seed}};
-  if (mode == TrainMode::kLora) {
-    json["start_from"] = start_from.string();
-    json["lora"] = {{"rank", lora.rank},
-                    {"alpha", lora.alpha},
-                    {"dropout", lora.dropout},
-                    {"targets", lora.target_modules}};
+std::string TrainConfig::to_yaml() const { return read_back(*this).resolved(); }
+
+std::map<std::string, std::string> TrainConfig::identity() const {
+  std::map<std::string, std::string> values = read_back(*this).values();
+  for (const char* key : kMayChange) {
+    PREDGEN_CHECK(values.erase(key) == 1, "{} is no key of a training", key);
   }
-  if (objective.kind != ObjectiveKind::kAutoregressive) {
-    json["consistency"] = {{"ar_weight", options.ar_weight},
-                           {"consistency_weight", options.consistency_weight},
-                           {"ar_target", static_cast<int>(options.ar_target)},
-                           {"states", static_cast<int>(options.states)},
-                           {"blocks", static_cast<int>(options.blocks)},
-                           {"states_per_block", options.states_per_block},
-                           {"distance_decay", options.distance_decay},
-                           {"noise_window", options.noise_window},
-                           {"mean_over_blocks", options.mean_over_blocks},
-                           {"stop_tokens", options.stop_tokens}};
-  }
-  return json;
+  return values;
 }
 
 }  // namespace predgen

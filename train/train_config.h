@@ -1,10 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "model/lora.h"
 #include "train/objectives/make_objective.h"
 #include "train/optim/adamw.h"
@@ -33,7 +33,7 @@ struct TrainConfig {
   int64_t gradient_accumulation = 1;          // micro-batches per step
   int64_t max_steps = 0;                      // one of max_steps and epochs is > 0
   double epochs = 0.0;
-  int64_t stop_at_step = 0;  // pause there with a checkpoint, as Ctrl-C would; 0: never
+  int64_t stop_at_step = 0;  // pause there with a checkpoint, as a stop would; 0: never
 
   double learning_rate = 1e-4;
   ScheduleKind schedule = ScheduleKind::kCosine;
@@ -51,13 +51,14 @@ struct TrainConfig {
   std::string save_dtype = "fp32";  // of final/ in full mode
   int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
 
-  /// The file as read, defaults included.
-  std::string resolved;
-
+  /// UserError, one line for each thing that is wrong with the file or an override (key=value).
   static TrainConfig load(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides);
-  /// Every choice that changes the trained weights: a run resumes only with the same.
-  Json identity() const;
+  /// As a file with every key, defaults included.
+  std::string to_yaml() const;
+  /// By key ("lora.rank"), every setting of to_yaml() but those that may change when a run is
+  /// resumed: a new key is part of it until it is exempted.
+  std::map<std::string, std::string> identity() const;
 };
 
 }  // namespace predgen

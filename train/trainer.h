@@ -1,68 +1,42 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 
-#include "data/dataset_store.h"
-#include "train/batch_sampler.h"
-#include "train/checkpoint_store.h"
-#include "train/distributed/communicator.h"
-#include "train/objectives/objective.h"
-#include "train/train_config.h"
-#include "train/trained_weights.h"
+#include "train/train_step.h"
 
 namespace predgen {
 
-/// The training loop. Knows neither the loss nor where the data came from.
+/// The training loop of one rank. Knows neither the loss nor where the data came from.
 class Trainer {
  public:
-  struct Parts {
-    Transformer& model;
-    TrainedWeights& weights;
-    Objective& objective;
-    AdamW& optimizer;
-    BatchSampler& batches;
-    const DatasetReader& dataset;
-    const DatasetReader* held_out;  // may be null
-    const CheckpointStore& checkpoints;
-    Communicator& communicator;
-  };
-  /// What the loop tells the outside: scalars by name ("train/ar", "held_out/ar", ...).
+  /// What the loop tells the outside: scalars by name ("train/ar", "held_out/ar", ...). Called on
+  /// rank 0 alone.
   using Report = std::function<void(int64_t step, const std::map<std::string, double>& scalars)>;
 
-  /// Borrows everything. `state`: where to begin.
-  Trainer(const TrainConfig& config, const Parts& parts, const TrainState& state, Report report);
+  /// Borrows everything. `state`: where to begin; rank 0's counts.
+  Trainer(const TrainConfig& config, const TrainParts& parts, const TrainState& state,
+          Report report, std::stop_token stop);
 
-  /// Steps until the last one. Throws Interrupted, after writing a checkpoint, on Ctrl-C or at
-  /// config.stop_at_step; Error after five steps in a row whose gradient is not finite.
+  /// Gives every rank the weights and moments of rank 0, then steps until the last one. Throws
+  /// Interrupted on all ranks, after the same step and its checkpoint, when one of them was asked
+  /// to stop, and at config.stop_at_step; Error after five steps in a row whose gradient is not
+  /// finite. Only rank 0 evaluates held-out records, reports, and writes checkpoints.
   void run();
 
   int64_t total_steps() const;
-  /// Mean of every term over the held-out records.
-  std::map<std::string, double> evaluate() const;
 
  private:
-  struct StepResult {
-    std::map<std::string, double> losses;  // mean of every term
-    double gradient_norm = 0.0;
-    double learning_rate = 0.0;
-    int64_t num_tokens = 0;  // of all ranks
-    bool skipped = false;
-  };
-  StepResult step();
-  /// Reads this rank's micro-batches and moves on.
-  std::vector<Batch> next_batches();
-  Batch read(const std::vector<int64_t>& indices) const;
-  void reduce(LossTerms& terms) const;
-  double clip_gradients();
-  void try_longest_batch();
-  void report_held_out();
-  void save();
+  void begin_alike();
+  void report_step(const TrainStep::Result& result, double tokens_per_second) const;
+  void report_held_out() const;
+  void save() const;
 
   const TrainConfig& config_;
-  Parts parts_;
+  const TrainParts parts_;
   TrainState state_;
   const Report report_;
-  int64_t num_bad_in_a_row_ = 0;
+  const std::stop_token stop_;
 };
 
 }  // namespace predgen

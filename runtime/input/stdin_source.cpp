@@ -5,25 +5,24 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
+#include "core/stoppable_poll.h"
 #include "core/text.h"
 
 namespace predgen {
-namespace {
 
-constexpr int kPollMilliseconds = 50;  // how late the reader sees that it shall stop
-
-}  // namespace
-
-StdinSource::StdinSource(int fd, Format format, const Clock& clock)
-    : fd_(fd), format_(format), clock_(clock) {
+StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_token stop)
+    : fd_(fd), format_(format), clock_(clock), stop_(std::move(stop)) {
   if (format_ == Format::kAuto && isatty(fd)) format_ = Format::kPlainText;
-  reader_ = std::thread([this] {
+  reader_ = std::jthread([this](const std::stop_token& destroyed) {
     std::exception_ptr failure;
     try {
-      read_all();
+      read_all(StoppablePoll(destroyed));
+    } catch (const Interrupted&) {
+      return;
     } catch (...) {
       failure = std::current_exception();
     }
@@ -37,24 +36,11 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock)
   });
 }
 
-StdinSource::~StdinSource() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  reader_.join();
-}
-
-void StdinSource::read_all() {
+void StdinSource::read_all(const StoppablePoll& poll) {
   std::string pending;
   char buffer[4096];
   while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return;
-    }
-    pollfd poller{.fd = fd_, .events = POLLIN, .revents = 0};
-    if (poll(&poller, 1, kPollMilliseconds) <= 0) continue;
+    poll.wait(fd_, POLLIN);
     const ssize_t count = read(fd_, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw Error("cannot read the input: {}", std::strerror(errno));
@@ -107,29 +93,29 @@ std::optional<Transcript> StdinSource::newest_locked(Seconds now) const {
 }
 
 std::optional<Transcript> StdinSource::latest(Seconds now) {
-  throw_if_interrupted();
+  throw_if_stopped(stop_);
   const std::lock_guard lock(mutex_);
   return newest_locked(now);
 }
 
 std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock& clock) {
   std::unique_lock lock(mutex_);
-  while (true) {
-    throw_if_interrupted();
-    std::optional<Transcript> newest = newest_locked(clock.now());
-    if (newest && newest->revision > revision) {
-      while (newest->is_final && !transcripts_.empty() &&
-             transcripts_.front().revision <= newest->revision) {
-        transcripts_.pop_front();
-      }
-      return newest;
-    }
-    if (ended_) {
-      if (failure_) std::rethrow_exception(failure_);
-      return std::nullopt;
-    }
-    arrived_.wait_for(lock, std::chrono::milliseconds(kPollMilliseconds));
+  std::optional<Transcript> newest;
+  const auto is_newer = [&] {
+    newest = newest_locked(clock.now());
+    return newest && newest->revision > revision;
+  };
+  arrived_.wait(lock, stop_, [&] { return is_newer() || ended_; });
+  throw_if_stopped(stop_);
+  if (!is_newer()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::nullopt;
   }
+  while (newest->is_final && !transcripts_.empty() &&
+         transcripts_.front().revision <= newest->revision) {
+    transcripts_.pop_front();
+  }
+  return newest;
 }
 
 }  // namespace predgen

@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -11,6 +12,8 @@
 #include "runtime/input/transcript_source.h"
 
 namespace predgen {
+
+class StoppablePoll;
 
 /// Live input: a person at a terminal or a recogniser behind a pipe. A thread reads lines and
 /// stamps them with the clock; "time" in a line is ignored. Input that ends without a final
@@ -23,16 +26,15 @@ class StdinSource : public TranscriptSource {
 
   /// Reads file descriptor `fd`, which stays the caller's. The clock is read by the thread too: a
   /// SystemClock.
-  StdinSource(int fd, Format format, const Clock& clock);
-  ~StdinSource() override;
+  StdinSource(int fd, Format format, const Clock& clock, std::stop_token stop);
 
   /// wait_newer() throws the UserError of a malformed line, which names its number, once everything
-  /// in front of it was taken. Both throw Interrupted on Ctrl-C.
+  /// in front of it was taken. Both throw Interrupted after a stop, wait_newer() at once.
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
  private:
-  void read_all();
+  void read_all(const StoppablePoll& poll);
   void take_line(const std::string& line);
   void push(const std::string& text, bool is_final);
   void push_locked(const std::string& text, bool is_final);
@@ -41,16 +43,17 @@ class StdinSource : public TranscriptSource {
   const int fd_;
   Format format_;  // used by the reader only, as the next three
   const Clock& clock_;
+  const std::stop_token stop_;
   int64_t line_number_ = 0;
   RevisionFilter filter_;
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable arrived_;
+  std::condition_variable_any arrived_;
   std::deque<Transcript> transcripts_;  // of turns that are not over
   int64_t num_transcripts_ = 0;
-  bool ended_ = false, stopping_ = false;
+  bool ended_ = false;
   std::exception_ptr failure_;
-  std::thread reader_;
+  std::jthread reader_;  // last: it uses the members above
 };
 
 }  // namespace predgen

@@ -5,7 +5,8 @@
 
 namespace predgen {
 
-std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& options) {
+std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& options,
+                                      const std::stop_token& stop) {
   auto* virtual_clock = dynamic_cast<VirtualClock*>(&clock);
   if (!options.voice && !(virtual_clock && options.cost)) return std::make_unique<SilentSpeaker>();
   if (virtual_clock) {
@@ -13,10 +14,12 @@ std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& option
                                             VirtualSpeaker::Options{.cost = options.cost,
                                                                     .synthesizer = options.voice,
                                                                     .sink = options.sink,
-                                                                    .ahead = options.ahead});
+                                                                    .ahead = options.ahead},
+                                            stop);
   }
   PREDGEN_CHECK(options.sink, "a voice in real time needs a sink");
-  return std::make_unique<ThreadedSpeaker>(*options.voice, *options.sink, clock, options.ahead);
+  return std::make_unique<ThreadedSpeaker>(*options.voice, *options.sink, clock, options.ahead,
+                                           stop);
 }
 
 }  // namespace predgen

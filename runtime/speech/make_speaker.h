@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
@@ -20,7 +21,8 @@ struct SpeakerOptions {
 };
 
 /// The speaker that goes with the clock: threads in real time, a timeline on a virtual clock, and
-/// silence where there is neither a voice nor a price.
-std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& options);
+/// silence where there is neither a voice nor a price. After a stop its waits throw Interrupted.
+std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& options,
+                                      const std::stop_token& stop);
 
 }  // namespace predgen

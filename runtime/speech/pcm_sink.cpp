@@ -11,27 +11,18 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 
 namespace predgen {
-namespace {
-
-/// Until at least PIPE_BUF bytes can be written without waiting; a slow reader holds up nobody who
-/// presses Ctrl-C.
-void wait_until_writable(int descriptor) {
-  constexpr int kMilliseconds = 50;
-  pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
-  while (poll(&wanted, 1, kMilliseconds) == 0) throw_if_interrupted();
-  throw_if_interrupted();
-}
-
-}  // namespace
 
 // A reader that ends is an error of write(), and not the end of this program.
-PcmSink::PcmSink(int descriptor) : descriptor_(descriptor) { signal(SIGPIPE, SIG_IGN); }
+PcmSink::PcmSink(int descriptor, std::stop_token stop)
+    : descriptor_(descriptor), poll_(std::move(stop)) {
+  signal(SIGPIPE, SIG_IGN);
+}
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -41,7 +32,7 @@ void PcmSink::write(std::span<const float> samples) {
     return static_cast<int16_t>(std::lrint(std::clamp(sample * 32768.0f, -32768.0f, 32767.0f)));
   });
   for (auto bytes = std::as_bytes(std::span(values)); !bytes.empty();) {
-    wait_until_writable(descriptor_);
+    poll_.wait(descriptor_, POLLOUT);  // until PIPE_BUF bytes can be written without waiting
     const ssize_t n = ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
     if (n > 0) {
       bytes = bytes.subspan(static_cast<size_t>(n));

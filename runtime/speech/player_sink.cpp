@@ -8,9 +8,10 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 
 namespace predgen {
 namespace {
@@ -50,7 +51,8 @@ int on_device(const void*, void* output, unsigned long num_frames, const PaStrea
 
 }  // namespace
 
-PlayerSink::PlayerSink(int preferred_rate) : sample_rate_(preferred_rate), buffer_(kMaxQueued) {
+PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop)
+    : sample_rate_(preferred_rate), stop_(std::move(stop)), buffer_(kMaxQueued) {
   const SilentStderr silence;
   PaError error = Pa_Initialize();
   if (error != paNoError) {
@@ -87,7 +89,7 @@ PlayerSink::~PlayerSink() {
 }
 
 void PlayerSink::wait_a_little() const {
-  throw_if_interrupted();
+  throw_if_stopped(stop_);
   if (Pa_IsStreamActive(stream_) != 1) throw Error("the audio device has stopped");
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }

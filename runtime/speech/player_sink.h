@@ -1,17 +1,20 @@
 #pragma once
 
+#include <stop_token>
+
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/playback_buffer.h"
 
 namespace predgen {
 
 /// The default loudspeaker through PortAudio. write() waits only when a minute of audio is queued;
-/// clear() and set_paused() are heard within one device buffer.
+/// clear() and set_paused() are heard within one device buffer. A stop ends a wait of write() and
+/// drain() within milliseconds: they throw Interrupted.
 class PlayerSink : public AudioSink {
  public:
   /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
   /// UserError if there is no device that plays.
-  explicit PlayerSink(int preferred_rate);
+  PlayerSink(int preferred_rate, std::stop_token stop);
   ~PlayerSink() override;  // drops what was not played: drain() first
   PlayerSink(const PlayerSink&) = delete;
   PlayerSink& operator=(const PlayerSink&) = delete;
@@ -30,6 +33,7 @@ class PlayerSink : public AudioSink {
   void wait_a_little() const;
 
   int sample_rate_;
+  const std::stop_token stop_;
   PlaybackBuffer buffer_;
   void* stream_ = nullptr;  // PaStream
 };

@@ -37,7 +37,7 @@ class Speaker {
   virtual void give_way(bool /*urgent*/) {}
 
   /// Drops what was prepared and not said, waits until everything said is in the sink, and starts
-  /// afresh for the next turn. Interrupted if Ctrl-C ends the wait.
+  /// afresh for the next turn. Interrupted if a stop ends the wait.
   virtual SpeechReport finish_turn() = 0;
 };
 

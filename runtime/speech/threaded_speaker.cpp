@@ -1,22 +1,22 @@
 #include "runtime/speech/threaded_speaker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "core/log.h"
+#include "core/stop.h"
 #include "text/spoken/speech_text.h"
 
 namespace predgen {
 
 ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink,
-                                 const Clock& clock, const AheadBuffer& ahead)
+                                 const Clock& clock, const AheadBuffer& ahead, std::stop_token stop)
     : synthesizer_(synthesizer),
       sink_(sink),
       clock_(clock),
       ahead_(ahead),
+      stop_(std::move(stop)),
       synthesis_([this] { run_synthesis(); }),
       playback_([this] { run_playback(); }) {
   speakable_text("One.", synthesizer.language());  // makes its patterns before the first turn
@@ -25,7 +25,7 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
 ThreadedSpeaker::~ThreadedSpeaker() {
   {
     const Lock lock(mutex_);
-    stop_ = true;
+    ending_ = true;
   }
   changed_.notify_all();
   synthesis_.join();
@@ -72,8 +72,8 @@ SpeechReport ThreadedSpeaker::finish_turn() {
   Lock lock(mutex_);
   gives_way_ = false;
   cancel_prepared();
-  constexpr auto kLookUp = std::chrono::milliseconds(50);
-  while (!changed_.wait_for(lock, kLookUp, [&] { return queue_.empty(); })) throw_if_interrupted();
+  changed_.wait(lock, stop_, [&] { return queue_.empty(); });
+  throw_if_stopped(stop_);  // the queue may be empty because the sink was stopped
   failed_ = false;
   sink_.expect_nothing();
   const int64_t num_underruns = sink_.num_underruns();
@@ -101,9 +101,7 @@ void ThreadedSpeaker::cancel_prepared() {
 
 void ThreadedSpeaker::report_failure(const char* what, const std::exception& error) {
   failed_ = true;
-  if (!std::exchange(failure_logged_, true)) {
-    spdlog::error("{} failed, answers go on as text: {}", what, error.what());
-  }
+  if (!report_.error) report_.error = fmt::format("{} failed: {}", what, error.what());
 }
 
 bool ThreadedSpeaker::wants_step(const Utterance& utterance) const {
@@ -118,9 +116,9 @@ void ThreadedSpeaker::run_synthesis() {
     auto next = queue_.end();
     changed_.wait(lock, [&] {
       next = std::ranges::find_if(queue_, [this](const auto& u) { return wants_step(*u); });
-      return stop_ || !cancelled_.empty() || next != queue_.end();
+      return ending_ || !cancelled_.empty() || next != queue_.end();
     });
-    if (stop_) return;
+    if (ending_) return;
     if (!cancelled_.empty()) {
       std::vector<std::shared_ptr<Utterance>> cancelled = std::exchange(cancelled_, {});
       lock.unlock();
@@ -162,11 +160,11 @@ void ThreadedSpeaker::run_playback() {
   Lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] {
-      if (stop_) return true;
+      if (ending_) return true;
       if (queue_.empty() || !queue_.front()->said) return false;
       return queue_.front()->finished || !queue_.front()->samples.empty();
     });
-    if (stop_) return;
+    if (ending_) return;
     const std::shared_ptr<Utterance> utterance = queue_.front();
     const std::vector<float> samples = std::exchange(utterance->samples, {});
     if (samples.empty()) {  // finished

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -17,11 +18,12 @@ namespace predgen {
 /// Speaks in real time: one thread synthesises, step by step, one feeds the sink, so a prepared
 /// buffer is heard at once while its sentence is synthesised on from where it stopped. A changed
 /// sentence is cancelled within one step. A voice or sink that fails is logged once; the rest of
-/// that turn is silent. Borrows everything; the clock must be thread-safe.
+/// that turn is silent. A stop ends the wait in finish_turn(), which throws Interrupted. Borrows
+/// everything; the clock must be thread-safe.
 class ThreadedSpeaker : public Speaker {
  public:
   ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock,
-                  const AheadBuffer& ahead = {});
+                  const AheadBuffer& ahead, std::stop_token stop);
   ~ThreadedSpeaker() override;  // drops what is not in the sink: finish_turn() first
 
   void prepare(const std::string& sentence) override;
@@ -55,9 +57,10 @@ class ThreadedSpeaker : public Speaker {
   AudioSink& sink_;
   const Clock& clock_;
   const AheadBuffer ahead_;
+  const std::stop_token stop_;
 
   std::mutex mutex_;  // guards everything below
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<std::shared_ptr<Utterance>> queue_;       // those said in order, then the prepared one
   std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none
   std::vector<std::shared_ptr<Utterance>> cancelled_;  // for the synthesis thread to destroy
@@ -65,8 +68,7 @@ class ThreadedSpeaker : public Speaker {
   int64_t num_underruns_ = 0;  // of the sink, up to the last turn
   bool gives_way_ = false;
   bool failed_ = false;  // this turn goes on without sound
-  bool failure_logged_ = false;
-  bool stop_ = false;
+  bool ending_ = false;  // the destructor waits for the threads
 
   std::thread synthesis_, playback_;  // last: they use the members above
 };

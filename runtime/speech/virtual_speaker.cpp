@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 #include "text/spoken/speech_text.h"
 
 namespace predgen {
 
-VirtualSpeaker::VirtualSpeaker(VirtualClock& clock, Options options)
-    : clock_(clock), options_(std::move(options)) {
+VirtualSpeaker::VirtualSpeaker(VirtualClock& clock, Options options, std::stop_token stop)
+    : clock_(clock), options_(std::move(options)), stop_(std::move(stop)) {
   if (!options_.cost && options_.synthesizer == nullptr) {
     throw UserError("speech on the virtual clock needs a cost table or a voice");
   }
@@ -103,7 +103,7 @@ void VirtualSpeaker::run_voice(Utterance& utterance, bool ahead) {
                                   utterance.samples.size(), options_.synthesizer->sample_rate());
   };
   while (utterance.synthesis && !is_enough()) {
-    throw_if_interrupted();
+    throw_if_stopped(stop_);
     if (!utterance.synthesis->advance(utterance.samples)) utterance.synthesis.reset();
     if (options_.cost) continue;
     utterance.end = from + elapsed();

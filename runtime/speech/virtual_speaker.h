@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct SpeechCost {
 /// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
 /// is taken out of the clock, a sentence not yet said is synthesised only as far as `ahead`, and a
 /// cancelled one still finishes the step under way. A voice that fails throws: measurements must
-/// not go on without it.
+/// not go on without it. A stop ends synthesis at its next step: say() and prepare() throw
+/// Interrupted.
 class VirtualSpeaker : public Speaker {
  public:
   struct Options {
@@ -36,7 +38,7 @@ class VirtualSpeaker : public Speaker {
     std::function<Seconds()> stopwatch{};  // wall time; empty: the steady clock
   };
   /// UserError if there is neither a cost table nor a voice.
-  VirtualSpeaker(VirtualClock& clock, Options options);
+  VirtualSpeaker(VirtualClock& clock, Options options, std::stop_token stop);
 
   void prepare(const std::string& sentence) override;
   void say(const std::string& sentence) override;
@@ -60,6 +62,7 @@ class VirtualSpeaker : public Speaker {
 
   VirtualClock& clock_;
   Options options_;
+  const std::stop_token stop_;
   Seconds free_{0};  // when the synthesis timeline is free
   Seconds said_end_{0};
   std::optional<Utterance> prepared_;

@@ -1,8 +1,12 @@
 #include "core/clock.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <thread>
+
+#include "core/error.h"
 
 namespace predgen {
 namespace {
@@ -48,11 +52,24 @@ TEST(VirtualClock, MeasuredTimeCountsWorkAndJumpsOverSleep) {
 }
 
 TEST(SystemClock, SleepReachesTheTimeAndThePastCostsNothing) {
-  SystemClock clock;
+  SystemClock clock{std::stop_token()};
   clock.sleep_until(Seconds(-1));
   const Seconds wanted = clock.now() + Seconds(0.003);
   clock.sleep_until(wanted);
   EXPECT_GE(clock.now(), wanted);
+}
+
+TEST(SystemClock, AStopEndsASleepAtOnce) {
+  alarm(60);  // ends a test that hangs
+  std::stop_source source;
+  SystemClock clock(source.get_token());
+  {
+    const std::jthread stopper([&] { source.request_stop(); });
+    EXPECT_THROW(clock.sleep_until(Seconds(3600)), Interrupted);
+  }
+  EXPECT_THROW(clock.sleep_until(Seconds(3600)), Interrupted);
+  EXPECT_NO_THROW(clock.sleep_until(Seconds(0))) << "there is nothing to wait for";
+  alarm(0);
 }
 
 }  // namespace

@@ -343,5 +343,19 @@ methods:
   EXPECT_EQ(example.name, "a \"b\"\n");
 }
 
+TEST(Config, ValuesHoldEverythingByFullKey) {
+  ConfigReader reader = ConfigReader::parse("seed: 1\nmethods: [{name: x}, {name: y}]\n",
+                                            "run.yaml", {"lora.rank=5"});
+  read_example(reader);
+  const std::map<std::string, std::string> values = reader.values();
+  EXPECT_EQ(values.at("seed"), "1");
+  EXPECT_EQ(values.at("targets"), "[\"q\", \"v\"]");
+  EXPECT_EQ(values.at("verifier"), "\"greedy\"");
+  EXPECT_EQ(values.at("lora.rank"), "5");
+  EXPECT_EQ(values.at("lora.dropout"), "0");
+  EXPECT_EQ(values.at("methods[1].name"), "\"y\"");
+  EXPECT_EQ(values.size(), 12u);
+}
+
 }  // namespace
 }  // namespace predgen

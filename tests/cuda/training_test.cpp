@@ -11,6 +11,7 @@
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"
 #include "tests/fakes/temporary_folder.h"
+#include "train/distributed/single_process_communicator.h"
 #include "train/train.h"
 
 namespace predgen {
@@ -47,7 +48,7 @@ class TrainingOnDevice : public OnDevice {
 
   static void run(const TrainConfig& config, const std::string& resume = "none") {
     SingleProcessCommunicator communicator;
-    train(config, resume, communicator);
+    train(config, resume, communicator, {});
   }
 
   /// Losses, gradient norm and rate of every step: all but what depends on the clock.

@@ -53,8 +53,8 @@ TEST(DatasetBuilder, ResultDoesNotDependOnThreads) {
   BuildConfig one = config(folder, "one"), four = config(folder, "four");
   one.examples_per_conversation = four.examples_per_conversation = 2;
   four.threads = 4;
-  const BuildResult result = build_dataset(one, tokenizer);
-  build_dataset(four, tokenizer);
+  const BuildResult result = build_dataset(one, tokenizer, {});
+  build_dataset(four, tokenizer, {});
   EXPECT_EQ(result.manifest.at("num_records"), 2600);
   for (const auto& entry : fs::directory_iterator(one.output)) {
     const fs::path name = entry.path().filename();
@@ -63,7 +63,7 @@ TEST(DatasetBuilder, ResultDoesNotDependOnThreads) {
   BuildConfig other = config(folder, "other");
   other.examples_per_conversation = 2;
   other.seed = 1;
-  build_dataset(other, tokenizer);
+  build_dataset(other, tokenizer, {});
   EXPECT_NE(read_file(one.output / "shard-00000.h5"), read_file(other.output / "shard-00000.h5"));
 }
 
@@ -72,18 +72,30 @@ TEST(DatasetBuilder, ContinuesAKilledBuildAndThenDoesNothing) {
   write_file(folder / "a.jsonl", many_rows(1300));
   const FakeTokenizer tokenizer;
   const BuildConfig whole = config(folder, "whole"), killed = config(folder, "killed");
-  build_dataset(whole, tokenizer);
+  build_dataset(whole, tokenizer, {});
   // As a kill leaves it: the recipe, one published shard, half of the next.
   fs::create_directories(killed.output);
   const Json manifest = read_json(whole.output / "manifest.json");
   write_file(killed.output / "recipe.json", manifest.at("recipe").dump());
   fs::copy(whole.output / "shard-00000.h5", killed.output / "shard-00000.h5");
   write_file(killed.output / "shard-00001.h5.tmp", "half");
-  EXPECT_FALSE(build_dataset(killed, tokenizer).already_complete);
+  EXPECT_FALSE(build_dataset(killed, tokenizer, {}).already_complete);
   for (const char* name : {"shard-00000.h5", "shard-00001.h5", "shard-00002.h5", "manifest.json"}) {
     EXPECT_EQ(read_file(whole.output / name), read_file(killed.output / name)) << name;
   }
-  EXPECT_TRUE(build_dataset(killed, tokenizer).already_complete);
+  EXPECT_TRUE(build_dataset(killed, tokenizer, {}).already_complete);
+}
+
+TEST(DatasetBuilder, AStopLeavesABuildThatGoesOn) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", many_rows(20));
+  const BuildConfig whole = config(folder, "whole"), stopped = config(folder, "stopped");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(build_dataset(stopped, FakeTokenizer(), stop.get_token()), Interrupted);
+  EXPECT_FALSE(fs::exists(stopped.output / "manifest.json"));
+  const BuildResult result = build_dataset(stopped, FakeTokenizer(), {});
+  EXPECT_EQ(result.manifest, build_dataset(whole, FakeTokenizer(), {}).manifest);
 }
 
 TEST(DatasetBuilder, CountsEveryDrop) {
@@ -95,7 +107,7 @@ TEST(DatasetBuilder, CountsEveryDrop) {
   BuildConfig build = config(folder, "out");
   build.law = ExampleLaw::kWhole;
   build.filters.max_tokens = 10;
-  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
   EXPECT_EQ(counters.at("rows_read"), 6);
   EXPECT_EQ(counters.at("records"), 1);
   const Json& dropped = counters.at("dropped");
@@ -111,10 +123,11 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
              row("1", {"q", "a"}) + "{\"conversation\": [\n" + "{\"conversation\": 7}\n" +
                  R"({"conversation":[{"role":"user","content":3}]})" + "\n" + row("2", {"q", "a"}));
   BuildConfig build = config(folder, "out");
-  expect_user_error([&] { build_dataset(build, FakeTokenizer()); }, {"a.jsonl:2: not valid JSON"});
+  expect_user_error([&] { build_dataset(build, FakeTokenizer(), {}); },
+                    {"a.jsonl:2: not valid JSON"});
   fs::remove_all(build.output);
   build.skip_bad_rows = true;
-  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
   EXPECT_EQ(counters.at("bad_rows"), 3);
   EXPECT_EQ(counters.at("records"), 2);
   EXPECT_EQ(counters.at("rows_read"), 5);
@@ -123,10 +136,10 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
 TEST(DatasetBuilder, EmptyResultIsAnError) {
   const TemporaryFolder folder;
   write_file(folder / "a.jsonl", row("1", {}));
-  expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer()); }, {"empty"});
+  expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); }, {"empty"});
   BuildConfig missing = config(folder, "out2");
   missing.sources = {(folder.path() / "none-*.parquet").string()};
-  expect_user_error([&] { build_dataset(missing, FakeTokenizer()); },
+  expect_user_error([&] { build_dataset(missing, FakeTokenizer(), {}); },
                     {"no such file", "PREDGEN_DATA", "docs/data.md"});
 }
 
@@ -142,7 +155,7 @@ TEST(DatasetBuilder, HeldOutPromptsNeverAppear) {
   BuildConfig build = config(folder, "out");
   build.law = ExampleLaw::kWhole;
   build.held_out.files = {prompts.string()};
-  const Json counters = build_dataset(build, FakeTokenizer()).manifest.at("counters");
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
   EXPECT_EQ(counters.at("dropped").at("held_out_exact"), 2);
   EXPECT_EQ(counters.at("dropped").at("held_out_normalised"), 1);
   const auto dataset = open_dataset(build.output);
@@ -157,7 +170,7 @@ TEST(DatasetBuilder, HoldsOutAFraction) {
   BuildConfig build = config(folder, "out");
   build.law = ExampleLaw::kWhole;
   build.held_out.fraction = 0.25;
-  const BuildResult result = build_dataset(build, FakeTokenizer());
+  const BuildResult result = build_dataset(build, FakeTokenizer(), {});
   const auto train = open_dataset(build.output);
   const auto held_out = open_dataset(build.output / "held_out");
   EXPECT_EQ(train->size() + held_out->size(), 400);
@@ -167,7 +180,7 @@ TEST(DatasetBuilder, HoldsOutAFraction) {
   for (int64_t i = 0; i < held_out->size(); ++i) {
     EXPECT_FALSE(ids.contains(held_out->read(i).conversation_id));
   }
-  EXPECT_TRUE(build_dataset(build, FakeTokenizer()).already_complete);
+  EXPECT_TRUE(build_dataset(build, FakeTokenizer(), {}).already_complete);
 }
 
 TEST(NormalisePrompt, FoldsCasePunctuationAndSpace) {

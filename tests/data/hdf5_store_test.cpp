@@ -38,6 +38,16 @@ void expect_equal(const Record& a, const Record& b) {
   for (size_t i = 0; i < a.blocks.size(); ++i) EXPECT_EQ(a.blocks[i].states, b.blocks[i].states);
 }
 
+void expect_size(const RecordSize& size, const Record& record) {
+  EXPECT_EQ(size.tokens, static_cast<int64_t>(record.tokens.size()));
+  EXPECT_EQ(size.prompt_length, record.prompt_length);
+  int64_t block_tokens = 0;
+  for (const TrajectoryBlock& block : record.blocks) {
+    block_tokens += static_cast<int64_t>(block.states.back().size());
+  }
+  EXPECT_EQ(size.block_tokens, block_tokens);
+}
+
 const Json kRecipe{{"seed", 1}, {"filters", {{"max_tokens", 9}}}};
 
 void write(const fs::path& folder, int64_t count) {
@@ -51,7 +61,10 @@ TEST(Hdf5Store, GivesBackWhatWasWritten) {
   write(folder.path(), 10);
   const auto reader = open_dataset(folder.path());
   ASSERT_EQ(reader->size(), 10);
-  for (const int64_t i : {9, 0, 4, 3, 8, 7, 1, 2, 5, 6}) expect_equal(reader->read(i), record(i));
+  for (const int64_t i : {9, 0, 4, 3, 8, 7, 1, 2, 5, 6}) {
+    expect_equal(reader->read(i), record(i));
+    expect_size(reader->size_of(i), record(i));
+  }
   EXPECT_EQ(reader->manifest().at("shards").size(), 3u);
   EXPECT_EQ(reader->manifest().at("counters").at("rows"), 10);
   EXPECT_FALSE(fs::exists(folder.path() / "recipe.json"));
@@ -63,7 +76,10 @@ TEST(Hdf5Store, SeveralDatasetsReadAsOne) {
   write(folder.path() / "b", 5);
   const auto reader = open_datasets({folder.path() / "a", folder.path() / "b"});
   ASSERT_EQ(reader->size(), 8);
-  for (const int64_t i : {7, 0, 2, 3}) expect_equal(reader->read(i), record(i < 3 ? i : i - 3));
+  for (const int64_t i : {7, 0, 2, 3}) {
+    expect_equal(reader->read(i), record(i < 3 ? i : i - 3));
+    expect_size(reader->size_of(i), record(i < 3 ? i : i - 3));
+  }
   EXPECT_EQ(reader->manifest().size(), 2u);
 }
 

@@ -33,10 +33,26 @@ class DyingModel : public FakeLanguageModel {
   int64_t last_pass_;
 };
 
+/// Asks for a stop at its n-th pass and goes on.
+class StoppingModel : public FakeLanguageModel {
+ public:
+  StoppingModel(Options options, int64_t stop_at_pass)
+      : FakeLanguageModel(std::move(options)), stop_at_pass_(stop_at_pass) {}
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    if (num_passes == stop_at_pass_) stop.request_stop();
+    return FakeLanguageModel::forward(steps);
+  }
+  mutable std::stop_source stop;
+
+ private:
+  int64_t stop_at_pass_;
+};
+
 Json build_records(const TrajectoryConfig& config, const LanguageModel& model,
-                   const std::string& hash, const Tokenizer& tokenizer) {
+                   const std::string& hash, const Tokenizer& tokenizer,
+                   const std::stop_token& stop = {}) {
   Engine engine = borrowing_engine(model);
-  return build_trajectories(config, engine, hash, tokenizer);
+  return build_trajectories(config, engine, hash, tokenizer, stop);
 }
 
 void write_examples(const fs::path& folder, int64_t count) {
@@ -96,6 +112,21 @@ TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
   const FakeLanguageModel unused(fake());
   build_records(killed, unused, "m", tokenizer);
   EXPECT_EQ(unused.num_passes, 0);
+}
+
+TEST(TrajectoryBuilder, AStopEndsTheBlockAndKeepsWhatWasFlushed) {
+  const TemporaryFolder folder;
+  write_examples(folder.path() / "examples", 18);
+  const FakeTokenizer tokenizer;
+  const TrajectoryConfig stopped = config(folder, "stopped");
+  const FakeLanguageModel model(fake());
+  build_records(config(folder, "whole"), model, "m", tokenizer, {});
+  const StoppingModel stopping(fake(), model.num_passes / 2);
+  EXPECT_THROW(build_records(stopped, stopping, "m", tokenizer, stopping.stop.get_token()),
+               Interrupted);
+  EXPECT_LE(stopping.num_passes, model.num_passes / 2 + stopped.block_size);
+  EXPECT_TRUE(fs::exists(stopped.output / "shard-00000.h5"));
+  EXPECT_FALSE(fs::exists(stopped.output / "manifest.json"));
 }
 
 TEST(TrajectoryBuilder, BatchSizeChangesNothing) {

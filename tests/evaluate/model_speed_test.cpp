@@ -41,7 +41,7 @@ struct Fixture {
 
   ModelSpeed measure(const std::function<void()>& on_part = [] {}) {
     Engine engine = borrowing_engine(model);
-    return measure_speed(engine, config, texts, clock, on_part);
+    return measure_speed(engine, config, texts, clock, on_part, {});
   }
 };
 

@@ -49,14 +49,85 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problems(kGood, {"betas=[0.9]"}), testing::HasSubstr("betas"));
 }
 
-TEST(TrainConfig, ShippedFilesAreValid) {
+TEST(TrainConfig, ShippedFilesAreValidAndCanBeWrittenBack) {
+  const TemporaryFolder folder;
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("configs/train")) {
     if (entry.path().extension() != ".yaml") continue;
-    EXPECT_NO_THROW(TrainConfig::load(entry.path(), {})) << entry.path();
+    const TrainConfig config = TrainConfig::load(entry.path(), {});
+    write_file(folder / "again.yaml", config.to_yaml());
+    const TrainConfig again = TrainConfig::load(folder / "again.yaml", {});
+    EXPECT_EQ(again.to_yaml(), config.to_yaml()) << entry.path();
+    EXPECT_EQ(again.identity(), config.identity()) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 4);
+}
+
+TEST(TrainConfig, IdentityHasTheNamesAndValuesOfTheFile) {
+  const TemporaryFolder folder;
+  write_file(folder / "train.yaml", kGood);
+  const TrainConfig config =
+      TrainConfig::load(folder / "train.yaml",
+                        {"objective.blocks=every", "lora.targets=[q_proj]", "betas=[0.5,0.9]"});
+  const auto identity = config.identity();
+  EXPECT_EQ(identity.at("model"), "\"base\"");
+  EXPECT_EQ(identity.at("mode"), "\"lora\"");
+  EXPECT_EQ(identity.at("schedule"), "\"cosine\"");
+  EXPECT_EQ(identity.at("objective.kind"), "\"cllm\"");
+  EXPECT_EQ(identity.at("objective.blocks"), "\"every\"");
+  EXPECT_EQ(identity.at("objective.ar_weight"), "10");
+  EXPECT_EQ(identity.at("lora.targets"), "[\"q_proj\"]");
+  EXPECT_EQ(identity.at("betas"), "[0.5, 0.9]");
+  EXPECT_EQ(identity.at("compute"), "\"fp32\"");
+}
+
+TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
+  const TemporaryFolder folder;
+  write_file(folder / "train.yaml", kGood);
+  const TrainConfig config = TrainConfig::load(folder / "train.yaml", {});
+  const auto load = [&](const std::string& change) {
+    return TrainConfig::load(folder / "train.yaml", {change}).identity();
+  };
+  for (const char* change :
+       {"tokenizer=t", "dataset=d", "replay=[r]", "held_out=h", "held_out_records=3",
+        "stop_at_step=3", "device=cpu", "threads=3", "output=o", "save_dtype=bf16", "save_every=3",
+        "keep_last=3", "eval_every=3", "log_every=3"}) {
+    EXPECT_EQ(load(change), config.identity()) << change;
+  }
+  for (const char* change : {"model=m",
+                             "lora.rank=3",
+                             "lora.alpha=3",
+                             "lora.dropout=0.3",
+                             "lora.targets=[up_proj]",
+                             "start_from=a",
+                             "objective.kind=jacobi_forcing",
+                             "objective.ar_weight=3",
+                             "objective.consistency_weight=3",
+                             "objective.ar_target=base",
+                             "objective.states=progressive",
+                             "objective.blocks=every",
+                             "objective.states_per_block=3",
+                             "objective.distance_decay=0.3",
+                             "objective.noise_window=3",
+                             "objective.mean_over_blocks=true",
+                             "objective.stop_tokens=[3]",
+                             "batch_size=3",
+                             "gradient_accumulation=3",
+                             "max_steps=3",
+                             "learning_rate=3e-3",
+                             "schedule=linear",
+                             "warmup_steps=3",
+                             "warmup_ratio=0.3",
+                             "min_ratio=0.3",
+                             "weight_decay=0.3",
+                             "betas=[0.3,0.3]",
+                             "eps=0.3",
+                             "max_grad_norm=3",
+                             "compute=bf16",
+                             "seed=3"}) {
+    EXPECT_NE(load(change), config.identity()) << change;
+  }
 }
 
 }  // namespace

@@ -1,91 +1,16 @@
 #include "train/train.h"
 
-#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include <csignal>
-#include <cstdlib>
-#include <functional>
-#include <limits>
-#include <set>
-#include <sstream>
-
-#include "core/error.h"
-#include "core/files.h"
-#include "core/interrupt.h"
-#include "data/dataset_store.h"
-#include "model/weights/safetensors.h"
-#include "tests/fakes/small_models.h"
-#include "tests/fakes/small_records.h"
-#include "tests/fakes/temporary_folder.h"
-#include "train/trainer.h"
+#include "tests/train/training.h"
+#include "train/checkpoint_store.h"
 
 namespace predgen {
 namespace {
 
-class Training : public testing::Test {
+/// A LoRA adapter.
+class AdapterTraining : public Training {
  protected:
-  void SetUp() override {
-    at::set_num_threads(1);
-    write_data(folder_ / "data", 0);
-    write_file(folder_ / "model.json", tiny_config().to_json().dump());
-  }
-
-  static void write_data(const std::filesystem::path& folder, int64_t first) {
-    const auto writer = create_dataset(folder, {{"first", first}}, {});
-    for (int64_t i = 0; i < 23; ++i) writer->append(small_record(first + i));
-    writer->finish(Json::object());
-  }
-
-  TrainConfig config(const std::string& output) const {
-    TrainConfig config;
-    config.initialize = folder_ / "model.json";
-    config.mode = TrainMode::kFull;
-    config.objective.kind = ObjectiveKind::kCllm;
-    config.objective.consistency.stop_tokens = {39};
-    config.dataset = folder_ / "data";
-    config.output = folder_ / output;
-    config.batch_size = 2;
-    config.gradient_accumulation = 2;
-    config.max_steps = 6;
-    config.learning_rate = 1e-2;
-    config.warmup_steps = 2;
-    config.log_every = 1;
-    config.save_every = 2;
-    return config;
-  }
-
-  static void run(const TrainConfig& config, const std::string& resume = "none") {
-    SingleProcessCommunicator communicator;
-    train(config, resume, communicator);
-  }
-
-  std::string weights(const std::string& output) const {
-    return read_file(folder_ / output / "final" / "model.safetensors");
-  }
-
-  // metrics.jsonl without what depends on the clock.
-  std::vector<std::string> losses(const std::string& output) const {
-    std::vector<std::string> lines;
-    std::istringstream file(read_file(folder_ / output / "metrics.jsonl"));
-    for (std::string line; std::getline(file, line);) {
-      Json json = Json::parse(line);
-      json.erase("train/seconds");
-      json.erase("train/tokens_per_second");
-      lines.push_back(json.dump());
-    }
-    return lines;
-  }
-
-  static std::string message(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
   /// Of rank 2, on a base that was trained for a step.
   TrainConfig lora_config(const char* output) {
     TrainConfig base = config("base");
@@ -101,8 +26,6 @@ class Training : public testing::Test {
   std::string adapter(const char* output) const {
     return read_file(folder_ / output / "final" / "adapter_model.safetensors");
   }
-
-  const TemporaryFolder folder_;
 };
 
 TEST_F(Training, ResumesBitForBit) {
@@ -122,7 +45,7 @@ TEST_F(Training, ResumesBitForBit) {
   EXPECT_NE(weights("other"), weights("whole"));
 }
 
-TEST_F(Training, ResumesAnAdapterWithDropoutBitForBit) {
+TEST_F(AdapterTraining, ResumesBitForBitWithDropout) {
   TrainConfig lora = lora_config("whole");
   lora.lora.dropout = 0.3;
   lora.compute = Compute::kBFloat16;
@@ -136,7 +59,7 @@ TEST_F(Training, ResumesAnAdapterWithDropoutBitForBit) {
   EXPECT_EQ(losses("parts"), losses("whole"));
 }
 
-TEST_F(Training, GoesOnFromAnAdapter) {
+TEST_F(AdapterTraining, GoesOnFromAnAdapter) {
   TrainConfig lora = lora_config("first");
   run(lora);
   lora.start_from = folder_ / "first" / "final";
@@ -175,6 +98,36 @@ TEST_F(Training, RefusesAFullFolderAndAnotherRun) {
               testing::HasSubstr("no DONE file"));
 }
 
+TEST_F(Training, NamesWhatDiffersFromTheCheckpointsRun) {
+  run(config("out"));
+  TrainConfig changed = config("out");
+  changed.schedule = ScheduleKind::kLinear;
+  changed.objective.consistency.noise_window = 3;
+  const std::string text = message([&] { run(changed, "auto"); });
+  EXPECT_THAT(text, testing::HasSubstr("objective.noise_window: 16 there, 3 now"));
+  EXPECT_THAT(text, testing::HasSubstr("schedule: \"cosine\" there, \"linear\" now"));
+}
+
+TEST_F(Training, RefusesACheckpointOfAnotherFormat) {
+  run(config("out"));
+  const std::filesystem::path file = folder_ / "out" / "step-00000006" / "state.json";
+  Json state = read_json(file);
+  state["format"] = 1;
+  write_file(file, state.dump());
+  const std::string text = message([&] { run(config("out"), "auto"); });
+  EXPECT_THAT(text, testing::HasSubstr("has format 1, this program resumes format 2"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\n")));
+}
+
+TEST_F(Training, WritesTheConfigurationOfItsRun) {
+  run(config("out"));
+  TrainConfig again = TrainConfig::load(folder_ / "out" / "config.yaml", {});
+  EXPECT_EQ(again.to_yaml(), config("out").to_yaml());
+  again.output = folder_ / "again";
+  run(again);
+  EXPECT_EQ(weights("again"), weights("out"));
+}
+
 TEST_F(Training, LearnsAndReportsHeldOutLoss) {
   TrainConfig learning = config("out");
   learning.objective.kind = ObjectiveKind::kAutoregressive;
@@ -199,54 +152,6 @@ TEST_F(Training, RefusesRecordsThatDoNotFit) {
   EXPECT_THAT(message([&] { run(config("out")); }), testing::HasSubstr("room for 10"));
 }
 
-// Gives gradients that are not finite in some steps.
-class SickObjective : public Objective {
- public:
-  explicit SickObjective(std::set<int64_t> sick_calls) : sick_calls_(std::move(sick_calls)) {}
-  LossTerms count(const Batch&, uint64_t) const override { return {{"ar", {0.0, 1.0}}}; }
-  LossTerms accumulate_gradients(Transformer& model, const Batch&,
-                                 const std::map<std::string, double>&, uint64_t) override {
-    const bool sick = sick_calls_.contains(num_calls_++);
-    for (const auto& [name, tensor] : model.named_weights()) {
-      tensor.mutable_grad().fill_(sick ? std::numeric_limits<double>::quiet_NaN() : 1.0);
-    }
-    if (interrupt_at == num_calls_) std::raise(SIGINT);
-    return {{"ar", {1.0, 1.0}}};
-  }
-  LossTerms evaluate(const Transformer&, const Batch&) const override { return {}; }
-
-  int64_t interrupt_at = -1;
-
- private:
-  std::set<int64_t> sick_calls_;
-  int64_t num_calls_ = 0;  // the trial of the longest batch is call 0
-};
-
-struct Loop {
-  explicit Loop(TrainConfig given, Objective& objective)
-      : config(std::move(given)),
-        model(tiny_model()),
-        weights(*model, config),
-        optimizer(weights.parameters(), config.optimizer),
-        dataset(open_dataset(config.dataset)),
-        batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
-        checkpoints(config.output, {}, 2),
-        trainer(config,
-                {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
-                 communicator},
-                {}, [this](int64_t step, const auto& scalars) { reports[step] = scalars; }) {}
-  TrainConfig config;
-  std::unique_ptr<Transformer> model;
-  TrainedWeights weights;
-  AdamW optimizer;
-  std::unique_ptr<DatasetReader> dataset;
-  BatchSampler batches;
-  CheckpointStore checkpoints;
-  SingleProcessCommunicator communicator;
-  std::map<int64_t, std::map<std::string, double>> reports;
-  Trainer trainer;
-};
-
 TEST_F(Training, SavesItsTokenizerBesideANewModel) {
   TrainConfig plain = config("out");
   plain.tokenizer = folder_ / "tokenizer";
@@ -266,64 +171,15 @@ TEST_F(Training, SavesItsTokenizerBesideANewModel) {
   EXPECT_NO_THROW(SafetensorsFile(saved / "model.safetensors"));
 }
 
-TEST_F(Training, SkipsStepsWithoutFiniteGradients) {
-  TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
-  SickObjective objective({2, 4});
-  Loop loop(plain, objective);
-  loop.trainer.run();
-  EXPECT_EQ(loop.reports.at(6).at("train/skipped_steps"), 2.0);
-  for (const auto& [name, tensor] : loop.model->named_weights()) {
-    EXPECT_TRUE(at::isfinite(tensor).all().item<bool>()) << name;
-  }
-}
-
-TEST_F(Training, GivesUpAfterFiveBadStepsInARow) {
-  TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
-  plain.max_steps = 20;
-  SickObjective objective({2, 3, 4, 5, 6});
-  Loop loop(plain, objective);
-  EXPECT_THROW(loop.trainer.run(), Error);
-  EXPECT_EQ(loop.reports.rbegin()->first, 5);
-}
-
-TEST_F(Training, AWeightThatIsCutOffStopsTheFirstStep) {
-  class Silent : public SickObjective {
-   public:
-    Silent() : SickObjective({}) {}
-    LossTerms accumulate_gradients(Transformer&, const Batch&, const std::map<std::string, double>&,
-                                   uint64_t) override {
-      return {{"ar", {1.0, 1.0}}};
-    }
-  } objective;
-  Loop loop(config("out"), objective);
-  EXPECT_THROW(loop.trainer.run(), Error);
-}
-
-using TrainingDeathTest = Training;
-
-TEST_F(TrainingDeathTest, CtrlCFinishesTheStepAndSaves) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        install_interrupt_handler();
-        TrainConfig plain = config("out");
-        plain.gradient_accumulation = 1;
-        plain.save_every = 100;
-        SickObjective objective({});
-        objective.interrupt_at = 4;  // during step 3
-        Loop loop(plain, objective);
-        try {
-          loop.trainer.run();
-        } catch (const Interrupted&) {  // this process has a folder of its own
-          const bool saved = loop.checkpoints.newest() == folder_ / "out" / "step-00000003";
-          std::filesystem::remove_all(folder_.path());
-          std::_Exit(saved ? 130 : 1);
-        }
-        std::_Exit(0);
-      },
-      testing::ExitedWithCode(130), "");
+TEST_F(Training, RefusesADatasetThatTeachesNothing) {
+  const auto writer = create_dataset(folder_ / "empty", Json::object(), {});
+  Record record = small_record(0);
+  record.loss_mask.assign(record.tokens.size(), 0);
+  writer->append(record);
+  writer->finish(Json::object());
+  TrainConfig nothing = config("out");
+  nothing.dataset = folder_ / "empty";
+  EXPECT_THAT(message([&] { run(nothing); }), testing::HasSubstr("no token to learn"));
 }
 
 }  // namespace

@@ -6,29 +6,37 @@
 
 namespace predgen {
 
-/// The ranks of one training run. Collectives must be called by all ranks in the same order, with
-/// the same shapes; they change the tensors in place.
+/// The ranks of one training run, each of which has a communicator of its own and uses it from one
+/// thread. All ranks call the same collectives in the same order, with tensors of the same sizes
+/// and types. A collective returns when this rank's tensors have their values; it may wait for the
+/// other ranks. Gradients do not flow through it. The results are the same bits on every rank.
+///
+/// When ranks disagree, or one of them has ended or failed, the others get an Error that names it
+/// from the collective they are in and from every later one: nobody waits for ever.
 class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual int rank() const = 0;
-  virtual int world_size() const = 0;
+  virtual int rank() const = 0;        // 0, 1, .. world_size() - 1
+  virtual int world_size() const = 0;  // >= 1
+  /// Whether this is rank 0, which alone writes logs and files.
   bool is_main() const { return rank() == 0; }
 
-  virtual void all_reduce_sum(const std::vector<at::Tensor>& tensors) = 0;
+  /// In place: every rank's tensors become those of rank `root`.
   virtual void broadcast(const std::vector<at::Tensor>& tensors, int root) = 0;
+  /// In place: every rank's tensors become their sums over the ranks.
+  virtual void all_reduce(const std::vector<at::Tensor>& tensors) = 0;
+  /// whole[r*n .. (r+1)*n) becomes the part [n, ...] of rank r; whole: [world_size * n, ...],
+  /// memory of its own.
+  virtual void all_gather(const at::Tensor& part, const at::Tensor& whole) = 0;
+  /// `part` [n, ...] becomes the sum over the ranks of whole[rank*n .. (rank+1)*n); whole:
+  /// [world_size * n, ...], unchanged, memory of its own.
+  virtual void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) = 0;
+  /// Returns when every rank has called it.
   virtual void barrier() = 0;
 };
 
-/// A world of one: every collective is already done.
-class SingleProcessCommunicator : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int world_size() const override { return 1; }
-  void all_reduce_sum(const std::vector<at::Tensor>&) override {}
-  void broadcast(const std::vector<at::Tensor>&, int) override {}
-  void barrier() override {}
-};
+/// The sum of one value of every rank; a collective.
+double sum_over_ranks(double value, Communicator& communicator);
 
 }  // namespace predgen

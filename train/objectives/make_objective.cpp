@@ -5,6 +5,14 @@
 
 namespace predgen {
 
+const std::vector<std::pair<std::string, ObjectiveKind>>& objective_kinds() {
+  static const std::vector<std::pair<std::string, ObjectiveKind>> kinds{
+      {"autoregressive", ObjectiveKind::kAutoregressive},
+      {"cllm", ObjectiveKind::kCllm},
+      {"jacobi_forcing", ObjectiveKind::kJacobiForcing}};
+  return kinds;
+}
+
 ConsistencyOptions consistency_preset(ObjectiveKind kind) {
   ConsistencyOptions options;
   if (kind == ObjectiveKind::kCllm) {

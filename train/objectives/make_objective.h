@@ -1,6 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "train/objectives/consistency_objective.h"
 
@@ -12,6 +15,9 @@ struct ObjectiveConfig {
   ObjectiveKind kind = ObjectiveKind::kAutoregressive;
   ConsistencyOptions consistency;  // not used by kAutoregressive
 };
+
+/// The kinds by the names that configurations use.
+const std::vector<std::pair<std::string, ObjectiveKind>>& objective_kinds();
 
 /// What the published recipe of `kind` sets.
 ConsistencyOptions consistency_preset(ObjectiveKind kind);

@@ -7,18 +7,11 @@
 
 #include "data/record.h"
 #include "model/transformer.h"
+#include "train/objectives/loss_terms.h"
 
 namespace predgen {
 
 using Batch = std::vector<Record>;
-
-/// Sums over a micro-batch: the mean is taken over the whole step (all micro-batches and ranks),
-/// so that splitting a batch does not change the loss.
-struct LossTerm {
-  double sum = 0.0;
-  double count = 0.0;  // of positions
-};
-using LossTerms = std::map<std::string, LossTerm>;
 
 /// What a batch teaches. Owns the backward passes, so terms free their graphs in turn.
 class Objective {

@@ -6,6 +6,14 @@
 
 namespace predgen {
 
+const std::vector<std::pair<std::string, ScheduleKind>>& schedule_kinds() {
+  static const std::vector<std::pair<std::string, ScheduleKind>> kinds{
+      {"constant", ScheduleKind::kConstant},
+      {"linear", ScheduleKind::kLinear},
+      {"cosine", ScheduleKind::kCosine}};
+  return kinds;
+}
+
 double learning_rate(const LrSchedule& schedule, int64_t step) {
   if (step <= schedule.warmup_steps) {
     return schedule.peak * static_cast<double>(step) /

@@ -1,10 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace predgen {
 
 enum class ScheduleKind { kConstant, kLinear, kCosine };
+
+/// The kinds by the names that configurations use.
+const std::vector<std::pair<std::string, ScheduleKind>>& schedule_kinds();
 
 struct LrSchedule {
   ScheduleKind kind = ScheduleKind::kCosine;

@@ -3,37 +3,21 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "core/error.h"
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/pipe.h"
 
 namespace predgen {
 namespace {
-
-class Pipe {
- public:
-  Pipe() { EXPECT_EQ(pipe(ends_), 0); }
-  ~Pipe() {
-    end();
-    close(ends_[0]);
-  }
-  int out() const { return ends_[0]; }
-  void send(const std::string& text) {
-    EXPECT_EQ(write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  }
-  void end() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
-
- private:
-  int ends_[2] = {-1, -1};
-};
 
 using Format = StdinSource::Format;
 
 TEST(StdinSource, JsonLinesArriveOneByOne) {
   Pipe input;
-  SystemClock clock;
-  StdinSource source(input.out(), Format::kAuto, clock);
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kAuto, clock, {});
   EXPECT_FALSE(source.latest(clock.now()));
   input.send("{\"text\": \"a\", \"ti");
   input.send("me\": 99}\n");
@@ -52,8 +36,8 @@ TEST(StdinSource, JsonLinesArriveOneByOne) {
 
 TEST(StdinSource, EndOfInputMakesTheLastTextFinal) {
   Pipe input;
-  SystemClock clock;
-  StdinSource source(input.out(), Format::kJsonLines, clock);
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kJsonLines, clock, {});
   input.send("{\"text\": \"half a quest\"}\n");
   const auto partial = source.wait_newer(0, clock);
   EXPECT_FALSE(partial->is_final);
@@ -67,8 +51,8 @@ TEST(StdinSource, EndOfInputMakesTheLastTextFinal) {
 
 TEST(StdinSource, PlainLinesAreTurns) {
   Pipe input;
-  SystemClock clock;
-  StdinSource source(input.out(), Format::kAuto, clock);
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kAuto, clock, {});
   input.send("\n  hello there \r\nand {this}\nlast without end");
   input.end();
   for (const char* text : {"hello there", "and {this}", "last without end"}) {
@@ -82,17 +66,32 @@ TEST(StdinSource, PlainLinesAreTurns) {
 
 TEST(StdinSource, MalformedLineIsNamed) {
   Pipe input;
-  SystemClock clock;
-  StdinSource source(input.out(), Format::kAuto, clock);
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kAuto, clock, {});
   input.send("{\"text\": \"fine\", \"final\": true}\n\n{\"text\": 3}\n");
   EXPECT_EQ(source.wait_newer(0, clock)->text, "fine");
   expect_user_error([&] { source.wait_newer(0, clock); }, {"line 3", "text"});
 }
 
-TEST(StdinSource, StopsWhileNothingComes) {
+TEST(StdinSource, EndsWhileNothingComes) {
+  alarm(60);  // ends a test that hangs
   Pipe input;
-  SystemClock clock;
-  StdinSource source(input.out(), Format::kAuto, clock);
+  SystemClock clock{std::stop_token()};
+  { StdinSource source(input.out(), Format::kAuto, clock, {}); }
+  alarm(0);
+}
+
+TEST(StdinSource, AStopEndsTheWaitForALine) {
+  alarm(60);
+  Pipe input;
+  std::stop_source stop;
+  SystemClock clock(stop.get_token());
+  StdinSource source(input.out(), Format::kAuto, clock, stop.get_token());
+  EXPECT_FALSE(source.latest(clock.now()));
+  const std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_THROW(source.wait_newer(0, clock), Interrupted);
+  EXPECT_THROW(source.latest(clock.now()), Interrupted);
+  alarm(0);
 }
 
 }  // namespace

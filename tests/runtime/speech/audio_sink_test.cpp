@@ -2,18 +2,16 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sndfile.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/pcm_sink.h"
 #include "runtime/speech/playback_buffer.h"
@@ -21,6 +19,7 @@
 #include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/sample_ring.h"
 #include "tests/fakes/buffer_sink.h"
+#include "tests/fakes/pipe.h"
 
 namespace predgen {
 namespace {
@@ -51,7 +50,7 @@ std::filesystem::path temporary(const char* name) {
 TEST(WavSink, HoldsTheSamplesClipped) {
   const auto path = temporary("predgen_clipped.wav");
   {
-    const auto sink = make_audio_sink(path, 8000);
+    const auto sink = make_audio_sink(path, 8000, 0, {});
     sink->write(std::vector<float>{0.5f, -0.25f});
     sink->clear();
     sink->write(std::vector<float>{3.0f, -3.0f});
@@ -66,7 +65,7 @@ TEST(WavSink, HoldsTheSamplesClipped) {
 
 TEST(WavSink, FileIsValidBeforeItIsClosed) {
   const auto path = temporary("predgen_open.wav");
-  const auto sink = make_audio_sink(path, 8000);
+  const auto sink = make_audio_sink(path, 8000, 0, {});
   sink->write(std::vector<float>(5, 0.1f));
   EXPECT_EQ(read_wav(path).samples.size(), 5u);
   sink->write(std::vector<float>(7, 0.1f));
@@ -75,13 +74,14 @@ TEST(WavSink, FileIsValidBeforeItIsClosed) {
 }
 
 TEST(MakeAudioSink, BadTargetsAreUserErrors) {
-  EXPECT_THAT([] { make_audio_sink("/no/such/folder/a.wav", 8000); },
+  EXPECT_THAT([] { make_audio_sink("/no/such/folder/a.wav", 8000, 0, {}); },
               ThrowsMessage<UserError>(HasSubstr("/no/such/folder/a.wav")));
-  EXPECT_THAT([] { make_audio_sink("a.mp3", 8000); }, ThrowsMessage<UserError>(HasSubstr("a.mp3")));
+  EXPECT_THAT([] { make_audio_sink("a.mp3", 8000, 0, {}); },
+              ThrowsMessage<UserError>(HasSubstr("a.mp3")));
 }
 
 TEST(MakeAudioSink, NoneTakesEverything) {
-  const auto sink = make_audio_sink("none", 8000);
+  const auto sink = make_audio_sink("none", 8000, 0, {});
   sink->write(std::vector<float>(3));
   sink->drain();
 }
@@ -90,7 +90,7 @@ TEST(PlayerSink, NoDeviceIsAUserErrorThatNamesTheWayOut) {
   testing::internal::CaptureStderr();
   std::string message;
   try {
-    make_audio_sink("play", 22050);
+    make_audio_sink("play", 22050, 0, {});
   } catch (const UserError& error) {
     message = error.what();
   }
@@ -100,20 +100,18 @@ TEST(PlayerSink, NoDeviceIsAUserErrorThatNamesTheWayOut) {
 }
 
 TEST(PcmSink, WritesLittleEndian16BitClipped) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  PcmSink(ends[1]).write(std::vector<float>{0.5f, -0.25f, 3.0f, -3.0f});
-  close(ends[1]);
+  Pipe pipe;
+  PcmSink(pipe.in(), {}).write(std::vector<float>{0.5f, -0.25f, 3.0f, -3.0f});
+  pipe.end();
   std::vector<unsigned char> bytes(16);
-  bytes.resize(static_cast<size_t>(read(ends[0], bytes.data(), bytes.size())));
-  close(ends[0]);
+  bytes.resize(static_cast<size_t>(read(pipe.out(), bytes.data(), bytes.size())));
   EXPECT_THAT(bytes, ElementsAre(0, 0x40, 0, 0xE0, 0xFF, 0x7F, 0, 0x80));
 }
 
 TEST(PcmSink, ReportsAFullOrClosedOutput) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
-  EXPECT_THAT([&] { PcmSink(full).write(std::vector<float>(10)); },
+  EXPECT_THAT([&] { PcmSink(full, {}).write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("No space left")));
   close(full);
 }
@@ -121,33 +119,25 @@ TEST(PcmSink, ReportsAFullOrClosedOutput) {
 TEST(PcmSink, AReaderThatEndsIsAnErrorAndNotTheEnd) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  PcmSink sink(ends[1]);
+  PcmSink sink(ends[1], {});
   close(ends[0]);
   EXPECT_THAT([&] { sink.write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("Broken pipe")));
   close(ends[1]);
 }
 
-/// Exits with 7 if Ctrl-C ends a write that nobody reads.
-[[noreturn]] void write_and_press_ctrl_c() {
-  alarm(10);
-  install_interrupt_handler();
-  int ends[2] = {-1, -1};
-  if (pipe(ends) != 0) _exit(1);
-  std::thread([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    kill(getpid(), SIGINT);  // whichever thread it reaches
-  }).detach();
-  try {
-    PcmSink(ends[1]).write(std::vector<float>(1'000'000));
-  } catch (const Interrupted&) {
-    _exit(7);
-  }
-  _exit(1);
-}
-
-TEST(PcmSinkDeathTest, CtrlCIsSeenWhileNobodyReads) {
-  EXPECT_EXIT(write_and_press_ctrl_c(), testing::ExitedWithCode(7), "");
+TEST(PcmSink, AStopEndsAWriteThatNobodyReads) {
+  alarm(60);  // ends a test that hangs
+  Pipe pipe;
+  std::stop_source source;
+  std::jthread stopper([&] {
+    pollfd first_samples{.fd = pipe.out(), .events = POLLIN, .revents = 0};
+    poll(&first_samples, 1, /*timeout=*/-1);
+    source.request_stop();
+  });
+  PcmSink sink(pipe.in(), source.get_token());
+  EXPECT_THROW(sink.write(std::vector<float>(1'000'000)), Interrupted);
+  alarm(0);
 }
 
 /// One second of a 440 Hz tone.

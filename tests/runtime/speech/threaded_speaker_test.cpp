@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <mutex>
+#include <thread>
 
 #include "core/error.h"
-#include "core/interrupt.h"
 #include "tests/fakes/buffer_sink.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
@@ -38,7 +37,7 @@ struct ThreadedSpeakerTest : testing::Test {
 };
 
 TEST_F(ThreadedSpeakerTest, KeptSentencePlaysFromItsBuffer) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   clock.set(1);
   speaker.prepare("A one.");
   voice.release(2);
@@ -57,7 +56,7 @@ TEST_F(ThreadedSpeakerTest, KeptSentencePlaysFromItsBuffer) {
 }
 
 TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
   voice.release(1);
   voice.delivered(1);
@@ -70,7 +69,7 @@ TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
 }
 
 TEST_F(ThreadedSpeakerTest, SentencesAreSpokenInOrder) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
   for (const char* sentence : {"A one.", "B two.", "C three.", "B two."}) speaker.say(sentence);
   voice.release_all();
@@ -80,7 +79,7 @@ TEST_F(ThreadedSpeakerTest, SentencesAreSpokenInOrder) {
 }
 
 TEST_F(ThreadedSpeakerTest, SayingAnotherSentenceDropsThePreparedOne) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
   voice.release(2);
   voice.finished(1);
@@ -98,7 +97,7 @@ struct LongSentence : ThreadedSpeakerTest {
 };
 
 TEST_F(LongSentence, ChangedIsCancelledWithinOneStep) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
   voice.release(1);
   voice.delivered(1);
@@ -114,7 +113,7 @@ TEST_F(LongSentence, ChangedIsCancelledWithinOneStep) {
 }
 
 TEST_F(LongSentence, IsSynthesisedAheadOnlySoFar) {
-  ThreadedSpeaker speaker(voice, sink, clock, {.audio = Seconds(1)});  // two chunks
+  ThreadedSpeaker speaker(voice, sink, clock, {.audio = Seconds(1)}, {});  // two chunks
   voice.release_all();
   speaker.prepare("A one.");
   voice.delivered(2);
@@ -129,7 +128,7 @@ TEST_F(LongSentence, IsSynthesisedAheadOnlySoFar) {
 }
 
 TEST_F(LongSentence, IsSynthesisedAheadOnlySoManySteps) {
-  ThreadedSpeaker speaker(voice, sink, clock, {.steps = 3});
+  ThreadedSpeaker speaker(voice, sink, clock, {.steps = 3}, {});
   voice.release_all();
   speaker.prepare("A one.");
   voice.delivered(3);
@@ -149,7 +148,7 @@ TEST_F(ThreadedSpeakerTest, SynthesisGivesWayToTheModelBetweenSteps) {
     log.push_back(what);
   };
   voice.before_chunk = [&](const std::string&, int) { note("step"); };
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.say("A one.");
   voice.started(1);
   speaker.give_way(true);
@@ -162,7 +161,7 @@ TEST_F(ThreadedSpeakerTest, SynthesisGivesWayToTheModelBetweenSteps) {
 }
 
 TEST_F(ThreadedSpeakerTest, FinishDropsWhatWasNotSaidAndStartsAfresh) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
   voice.release(2);
   voice.finished(1);
@@ -177,7 +176,7 @@ TEST_F(ThreadedSpeakerTest, FinishDropsWhatWasNotSaidAndStartsAfresh) {
 }
 
 TEST_F(ThreadedSpeakerTest, EveryTurnReportsItsOwnUnderruns) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   voice.release_all();
   sink.underruns = 2;
   speaker.say("A one.");
@@ -189,7 +188,7 @@ TEST_F(ThreadedSpeakerTest, EveryTurnReportsItsOwnUnderruns) {
 }
 
 TEST_F(ThreadedSpeakerTest, BrokenVoiceLeavesTheTurnAsText) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   voice.release_all();
   voice.fail_on = "A one.";
   speaker.say("A one.");
@@ -203,7 +202,7 @@ TEST_F(ThreadedSpeakerTest, BrokenVoiceLeavesTheTurnAsText) {
 }
 
 TEST_F(ThreadedSpeakerTest, BrokenSinkDoesNotStopTheTurn) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   voice.release_all();
   sink.fail = true;
   speaker.say("A one.");
@@ -213,7 +212,7 @@ TEST_F(ThreadedSpeakerTest, BrokenSinkDoesNotStopTheTurn) {
 }
 
 TEST_F(ThreadedSpeakerTest, UnspeakableSentenceIsNotPrepared) {
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("...");
   EXPECT_EQ(speaker.finish_turn().prepared, 0);
 }
@@ -229,26 +228,34 @@ TEST_F(ThreadedSpeakerTest, VoiceGetsTheSpokenFormInItsLanguage) {
   EXPECT_THAT(voice.started(2), ElementsAre("Code ausgelassen.", "Tiere, zum Beispiel Katzen"));
 }
 
-/// Exits with 7 if Ctrl-C ends the wait for a voice that does not go on.
-[[noreturn]] void wait_and_press_ctrl_c() {
-  alarm(10);
-  install_interrupt_handler();
-  ManualClock clock;
-  BufferSink sink;
-  FakeSynthesizer voice;  // waits for a release that does not come
-  ThreadedSpeaker speaker(voice, sink, clock);
-  speaker.say("A one.");
-  raise(SIGINT);
-  try {
-    speaker.finish_turn();
-  } catch (const Interrupted&) {
-    _exit(7);
-  }
-  _exit(1);
+TEST_F(ThreadedSpeakerTest, AStopEndsTheWaitForASlowVoice) {
+  alarm(60);  // ends a test that hangs
+  std::stop_source stop;
+  ThreadedSpeaker speaker(voice, sink, clock, {}, stop.get_token());
+  speaker.say("A one.");  // waits for a release that does not come
+  voice.started(1);
+  const std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_THROW(speaker.finish_turn(), Interrupted);
+  voice.release_all();
+  alarm(0);
 }
 
-TEST(ThreadedSpeakerDeathTest, CtrlCEndsTheWaitForASlowVoice) {
-  EXPECT_EXIT(wait_and_press_ctrl_c(), testing::ExitedWithCode(7), "");
+TEST_F(ThreadedSpeakerTest, ATurnWhoseSinkWasStoppedIsNotATurnThatWasSpoken) {
+  /// A sink that waits for its reader, and whose wait a stop ends.
+  struct StoppedSink : BufferSink {
+    explicit StoppedSink(std::stop_source given) : stop(std::move(given)) {}
+    void write(std::span<const float>) override {
+      stop.request_stop();
+      throw Interrupted();
+    }
+    std::stop_source stop;
+  };
+  std::stop_source stop;
+  StoppedSink stopped(stop);
+  ThreadedSpeaker speaker(voice, stopped, clock, {}, stop.get_token());
+  voice.release_all();
+  speaker.say("A one.");
+  EXPECT_THROW(speaker.finish_turn(), Interrupted);
 }
 
 }  // namespace

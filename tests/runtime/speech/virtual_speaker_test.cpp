@@ -14,7 +14,7 @@ using testing::IsEmpty;
 /// First audio after 0.2 s, then 0.1 s for every character.
 struct PricedSpeaker : testing::Test {
   VirtualClock clock{VirtualClock::Computation::kCostTable};
-  VirtualSpeaker speaker{clock, {.cost = SpeechCost{Seconds(0.2), Seconds(0.1)}}};
+  VirtualSpeaker speaker{clock, {.cost = SpeechCost{Seconds(0.2), Seconds(0.1)}}, {}};
 
   void at(double time) { clock.sleep_until(Seconds(time)); }
 };
@@ -115,9 +115,12 @@ struct MeasuredSpeaker : testing::Test {
   Seconds wall{100};
   FakeSynthesizer voice;
   BufferSink sink;
+  std::stop_source stop;
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   VirtualSpeaker speaker{
-      clock, {.synthesizer = &voice, .sink = &sink, .stopwatch = [this] { return wall; }}};
+      clock,
+      {.synthesizer = &voice, .sink = &sink, .stopwatch = [this] { return wall; }},
+      stop.get_token()};
 };
 
 TEST_F(MeasuredSpeaker, TimesAreThoseOfTheVoice) {
@@ -148,10 +151,12 @@ TEST_F(MeasuredSpeaker, CancelledSentenceFinishesTheChunkUnderWay) {
 }
 
 TEST_F(MeasuredSpeaker, SentenceIsSynthesisedAheadOnlySoFar) {
-  VirtualSpeaker careful{
-      clock, {.synthesizer = &voice, .sink = &sink, .ahead = {.steps = 1}, .stopwatch = [this] {
-                return wall;
-              }}};
+  VirtualSpeaker careful{clock,
+                         {.synthesizer = &voice,
+                          .sink = &sink,
+                          .ahead = {.steps = 1},
+                          .stopwatch = [this] { return wall; }},
+                         {}};
   at(1);
   careful.prepare("A one.");  // its first chunk, until 1.3
   EXPECT_EQ(voice.delivered(1).size(), 1u);
@@ -175,6 +180,12 @@ TEST_F(MeasuredSpeaker, SentenceCancelledBeforeItsStartCostsNothing) {
   EXPECT_NEAR(clock.now().count(), 2.2, 1e-9);
 }
 
+TEST_F(MeasuredSpeaker, AStopEndsTheSentenceAtItsNextStep) {
+  voice.before_chunk = [this](const std::string&, int) { stop.request_stop(); };
+  EXPECT_THROW(speaker.say("A one."), Interrupted);
+  EXPECT_EQ(voice.delivered(1).size(), 1u);
+}
+
 TEST_F(MeasuredSpeaker, BrokenVoiceStopsTheMeasurement) {
   voice.fail_on = "A one.";
   EXPECT_THROW(speaker.say("A one."), std::runtime_error);
@@ -186,7 +197,7 @@ TEST(VirtualSpeaker, VoiceTimeDoesNotCountForTheLanguageModel) {
   voice.release_all();
   Seconds wall{0};
   voice.before_chunk = [&](const std::string&, int) { wall += Seconds(50); };
-  VirtualSpeaker speaker(clock, {.synthesizer = &voice, .stopwatch = [&] { return wall; }});
+  VirtualSpeaker speaker(clock, {.synthesizer = &voice, .stopwatch = [&] { return wall; }}, {});
   clock.sleep_until(Seconds(1000));
   speaker.prepare("A one.");
   EXPECT_LT(clock.now().count(), 950);  // 100 s were taken out, though none had really passed
@@ -198,7 +209,8 @@ TEST(VirtualSpeaker, PricedRunStillWritesTheAudio) {
   voice.release_all();
   BufferSink sink;
   VirtualSpeaker speaker(
-      clock, {.cost = SpeechCost{Seconds(0.5), Seconds(0)}, .synthesizer = &voice, .sink = &sink});
+      clock, {.cost = SpeechCost{Seconds(0.5), Seconds(0)}, .synthesizer = &voice, .sink = &sink},
+      {});
   speaker.prepare("B no.");
   speaker.say("A one.");
   expect_time(speaker.finish_turn().first_audio, 0.5);
@@ -221,7 +233,7 @@ TEST(VirtualSpeaker, VoiceGetsTheSpokenFormInItsLanguage) {
 
 TEST(VirtualSpeaker, NeedsACostTableOrAVoice) {
   VirtualClock clock(VirtualClock::Computation::kCostTable);
-  EXPECT_THROW(VirtualSpeaker(clock, {}), UserError);
+  EXPECT_THROW(VirtualSpeaker(clock, {}, {}), UserError);
 }
 
 }  // namespace

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <stop_token>
+
+namespace predgen {
+
+/// From now on the first Ctrl-C (SIGINT) or SIGTERM asks for a stop through the token, and a second
+/// one ends the process at once (130). For main(), once, before it starts threads: the handlers and
+/// a thread that waits for them stay as long as the process. Error if the system refuses.
+std::stop_token install_interrupt_handler();
+
+}  // namespace predgen

@@ -1,0 +1,262 @@
+// What more than one rank must keep to: the same steps as one rank, one end, one writer.
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "model/weights/safetensors.h"
+#include "tests/fakes/run_ranks.h"
+#include "tests/train/training.h"
+#include "train/objectives/autoregressive_objective.h"
+#include "train/trainer.h"
+
+namespace predgen {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Ranks : public Training {
+ protected:
+  static constexpr int kMicroBatches = 6;  // of a step, whatever the number of ranks
+
+  TrainConfig config_of(const std::string& output, int world_size) const {
+    TrainConfig result = config(output);
+    result.gradient_accumulation = kMicroBatches / world_size;
+    result.max_steps = 4;
+    result.learning_rate = 1e-3;
+    result.optimizer.eps = 1e-4;  // a gradient that is 0 but for rounding moves nothing
+    return result;
+  }
+
+  static std::vector<std::string> run_on(int world_size, const TrainConfig& config,
+                                         const std::string& resume = "none") {
+    return run_ranks(world_size,
+                     [&](Communicator& communicator) { train(config, resume, communicator, {}); });
+  }
+
+  void expect_same_run(const std::string& output, const std::string& expected_output) const {
+    const SafetensorsFile found(weights_file(output)), expected(weights_file(expected_output));
+    for (const auto& [name, entry] : expected.entries()) {
+      const at::Tensor difference = found.tensor(name) - expected.tensor(name);
+      EXPECT_LE(difference.abs().max().item<double>(), 1e-6) << name;
+    }
+    const std::vector<std::string> lines = losses(output), expected_lines = losses(expected_output);
+    ASSERT_EQ(lines.size(), expected_lines.size());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const Json line = Json::parse(lines[i]), expected_line = Json::parse(expected_lines[i]);
+      for (const auto& [name, value] : expected_line.items()) {
+        const double expected_value = value, found_value = line.at(name);
+        EXPECT_NEAR(found_value, expected_value, 1e-6 * std::max(1.0, expected_value))
+            << name << " in line " << i;
+      }
+    }
+  }
+};
+
+TEST_F(Ranks, TakeTheStepsOfOneRank) {
+  for (const ObjectiveKind kind : {ObjectiveKind::kAutoregressive, ObjectiveKind::kCllm}) {
+    const auto name = [&](int world_size) { return fmt::format("{}-{}", int(kind), world_size); };
+    for (const int world_size : {1, 2, 3}) {
+      TrainConfig config = config_of(name(world_size), world_size);
+      config.objective.kind = kind;
+      config.held_out = folder_ / "data";
+      config.eval_every = 2;
+      EXPECT_THAT(run_on(world_size, config), Each(IsEmpty()));
+    }
+    EXPECT_EQ(losses(name(1)).size(), 4u + 2u);  // steps, and held-out losses
+    for (const int world_size : {2, 3}) expect_same_run(name(world_size), name(1));
+    // That they are alike says something: the steps moved the weights.
+    const SafetensorsFile last(weights_file(name(1)));
+    const SafetensorsFile earlier(folder_ / name(1) / "step-00000002" / "model.safetensors");
+    const char* weight = "model.layers.0.mlp.up_proj.weight";
+    EXPECT_GT((last.tensor(weight) - earlier.tensor(weight)).abs().max().item<double>(), 1e-4);
+  }
+}
+
+TEST_F(Ranks, ResumeWhatAnotherNumberOfRanksBegan) {
+  EXPECT_THAT(run_on(1, config_of("whole", 1)), Each(IsEmpty()));
+  TrainConfig parts = config_of("parts", 1);
+  parts.stop_at_step = 2;
+  EXPECT_THAT(run_on(1, parts), Each("interrupted"));
+  for (const int world_size : {3, 2}) {  // a step with each, rank 0 alone has read the checkpoint
+    TrainConfig more = config_of("parts", world_size);
+    more.stop_at_step = world_size == 3 ? 3 : 0;
+    EXPECT_THAT(run_on(world_size, more, "auto"), Each(world_size == 3 ? "interrupted" : ""));
+  }
+  expect_same_run("parts", "whole");
+}
+
+TEST_F(Ranks, RefuseToResumeWithAnotherGlobalBatch) {
+  EXPECT_THAT(run_on(1, config_of("out", 1)), Each(IsEmpty()));
+  const std::vector<std::string> errors = run_on(2, config_of("out", 1), "auto");
+  EXPECT_THAT(errors[0], HasSubstr("gradient_accumulation x ranks: 6 there, 12 now"));
+  EXPECT_THAT(errors[1], HasSubstr("rank 0 has ended or failed"));
+}
+
+TEST_F(Ranks, OnlyRankZeroWrites) {
+  const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+    TrainConfig config = config_of(fmt::format("out-{}", communicator.rank()), 3);
+    config.held_out = folder_ / "data";
+    train(config, "none", communicator, {});
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  for (const char* name :
+       {"config.yaml", "metrics.jsonl", "tensorboard", "step-00000004", "final"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "out-0" / name)) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out-1"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out-2"));
+}
+
+/// What a rank of the loop owns. Calls `watch` with every batch that the loop trains on.
+struct Rank {
+  class Watched : public AutoregressiveObjective {
+   public:
+    LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
+                                   const std::map<std::string, double>& denominators,
+                                   uint64_t step_seed) override {
+      if (num_calls_++ > 0) watch(batch);  // the first call tries the longest batch
+      return AutoregressiveObjective::accumulate_gradients(model, batch, denominators, step_seed);
+    }
+    std::function<void(const Batch&)> watch = [](const Batch&) {};
+
+   private:
+    int64_t num_calls_ = 0;
+  };
+
+  Rank(TrainConfig given, Communicator& communicator)
+      : config(std::move(given)),
+        model(tiny_model()),
+        weights(*model, config),
+        optimizer(weights.parameters(), config.optimizer),
+        dataset(open_dataset(config.dataset)),
+        batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
+        checkpoints(config.output, {}, 2),
+        trainer(
+            config,
+            {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
+             communicator},
+            {}, [this](int64_t step, const auto&) { reported.push_back(step); }, stop.get_token()) {
+  }
+
+  TrainConfig config;
+  std::unique_ptr<Transformer> model;
+  TrainedWeights weights;
+  Watched objective;
+  AdamW optimizer;
+  std::unique_ptr<DatasetReader> dataset;
+  BatchSampler batches;
+  CheckpointStore checkpoints;
+  std::stop_source stop;
+  std::vector<int64_t> reported;
+  Trainer trainer;
+};
+
+TEST_F(Ranks, StopTogetherWhenOneOfThemIsAskedTo) {
+  for (const int asked : {0, 1, 2}) {
+    const std::string output = fmt::format("stopped-{}", asked);
+    const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+      TrainConfig config = config_of(output, 3);
+      config.max_steps = 100;
+      config.save_every = 100;
+      Rank rank(config, communicator);
+      int64_t num_batches = 0;
+      rank.objective.watch = [&](const Batch&) {
+        if (++num_batches == 6 && communicator.rank() == asked) rank.stop.request_stop();
+      };
+      EXPECT_THROW(rank.trainer.run(), Interrupted) << "rank " << communicator.rank();
+      EXPECT_EQ(num_batches, 6);  // three steps of two
+      EXPECT_EQ(rank.reported.size(), communicator.is_main() ? 3u : 0u);
+    });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+    EXPECT_EQ(CheckpointStore(folder_ / output, {}, 2).newest(),
+              folder_ / output / "step-00000003");
+  }
+}
+
+TEST_F(Ranks, BeginWithTheWeightsOfRankZero) {
+  std::mutex mutex;
+  std::vector<std::map<std::string, at::Tensor>> found(3);
+  const auto run_from = [&](const std::string& output, bool alike) {
+    const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+      Rank rank(config_of(output, 3), communicator);
+      if (!alike && !communicator.is_main()) {
+        const at::NoGradGuard no_grad;
+        for (const Parameter& parameter : rank.weights.parameters()) parameter.tensor.add_(1.0);
+      }
+      rank.trainer.run();
+      const std::lock_guard lock(mutex);
+      found[static_cast<size_t>(communicator.rank())] = rank.model->named_weights();
+    });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+    return found;
+  };
+  const auto alike = run_from("alike", true), unlike = run_from("unlike", false);
+  for (const auto& [name, expected] : alike[0]) {
+    for (size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_TRUE(alike[rank].at(name).equal(expected)) << name << " of rank " << rank;
+      EXPECT_TRUE(unlike[rank].at(name).equal(expected)) << name << " of rank " << rank;
+    }
+  }
+}
+
+TEST_F(Ranks, AFailureOfOneEndsAllOfThem) {
+  const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+    Rank rank(config_of("out", 3), communicator);
+    int64_t num_batches = 0;
+    rank.objective.watch = [&](const Batch&) {
+      if (++num_batches == 3 && communicator.rank() == 2) throw Error("out of memory");
+    };
+    rank.trainer.run();
+  });
+  EXPECT_EQ(errors[2], "out of memory");
+  EXPECT_THAT(errors[0], HasSubstr("rank 2 has ended or failed"));
+  EXPECT_THAT(errors[1], HasSubstr("rank 2 has ended or failed"));
+}
+
+/// One of several ranks, alone: nobody else is there to add anything.
+class LonelyRank : public SingleProcessCommunicator {
+ public:
+  LonelyRank(int rank, int world_size) : rank_(rank), world_size_(world_size) {}
+  int rank() const override { return rank_; }
+  int world_size() const override { return world_size_; }
+
+ private:
+  const int rank_, world_size_;
+};
+
+TEST_F(Ranks, ShareTheMicroBatchesAndTheirDropoutOfOneRank) {
+  // What each micro-batch of the run holds, and what dropout would draw there.
+  const auto micro_batches = [&](int rank, int world_size) {
+    LonelyRank communicator(rank, world_size);
+    Rank loop(config_of(fmt::format("alone-{}-{}", rank, world_size), world_size), communicator);
+    std::vector<std::string> found;
+    loop.objective.watch = [&](const Batch& batch) {
+      std::string text;
+      for (const Record& record : batch) text += record.conversation_id + " ";
+      found.push_back(text + fmt::format("{}", at::rand({1}).item<float>()));
+    };
+    loop.trainer.run();
+    return found;
+  };
+  const std::vector<std::string> whole = micro_batches(0, 1);
+  ASSERT_EQ(whole.size(), 4u * kMicroBatches);
+  EXPECT_EQ(std::set<std::string>(whole.begin(), whole.end()).size(), whole.size());
+  for (const int world_size : {2, 3}) {
+    for (int rank = 0; rank < world_size; ++rank) {
+      std::vector<std::string> expected;
+      for (size_t i = static_cast<size_t>(rank); i < whole.size();
+           i += static_cast<size_t>(world_size)) {
+        expected.push_back(whole[i]);
+      }
+      EXPECT_EQ(micro_batches(rank, world_size), expected) << "rank " << rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace predgen

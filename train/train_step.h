@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/dataset_store.h"
+#include "train/batch_sampler.h"
+#include "train/checkpoint_store.h"
+#include "train/distributed/communicator.h"
+#include "train/objectives/objective.h"
+#include "train/train_config.h"
+#include "train/trained_weights.h"
+
+namespace predgen {
+
+/// What a rank trains with. Borrowed.
+struct TrainParts {
+  Transformer& model;
+  TrainedWeights& weights;
+  Objective& objective;
+  AdamW& optimizer;
+  BatchSampler& batches;
+  const DatasetReader& dataset;
+  const DatasetReader* held_out;  // may be null
+  const CheckpointStore& checkpoints;
+  Communicator& communicator;
+};
+
+/// One step of the optimizer, on all ranks together: the same step with any number of them. Its
+/// micro-batches are numbered, and rank r of R takes those with number % R == r. What is drawn at
+/// random depends on the step, the record and the number of the micro-batch, never on the rank.
+class TrainStep {
+ public:
+  struct Result {
+    std::map<std::string, double> losses;  // mean of every term
+    double gradient_norm = 0.0;
+    double learning_rate = 0.0;
+    double num_tokens = 0.0;  // of all ranks
+    bool skipped = false;     // the gradient was not finite: weights unchanged
+  };
+
+  /// Borrows everything. `total_steps`: where the learning rate's curve ends.
+  TrainStep(const TrainConfig& config, const TrainParts& parts, int64_t total_steps);
+
+  /// Gradients of the longest batch, for nothing: it fails at once if it does not fit into memory.
+  void try_longest_batch();
+  /// Takes the step after state.step and counts it there. Error after five steps in a row whose
+  /// gradient is not finite, and when a weight gets no gradient in the first one.
+  Result run(TrainState& state);
+
+ private:
+  /// Reads this rank's micro-batches and moves on.
+  std::vector<Batch> next_batches(TrainState& state) const;
+  Batch read(const std::vector<int64_t>& indices) const;
+  /// Adds this rank's share of the gradients; returns the terms of all ranks.
+  LossTerms accumulate(const std::vector<Batch>& batches, const LossTerms& counts,
+                       uint64_t step_seed);
+  void update_weights(TrainState& state, Result& result);
+  double rate_of(int64_t step) const;
+
+  const TrainConfig& config_;
+  const TrainParts parts_;
+  const int64_t total_steps_;
+  int64_t num_bad_in_a_row_ = 0;
+};
+
+}  // namespace predgen
