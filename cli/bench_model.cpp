@@ -121,8 +121,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
 
   Progress progress("bench", "parts", num_speed_parts(options.speed));
   int64_t done = 0;
-  const ModelSpeed speed =
-      measure_speed(
+  const ModelSpeed speed = measure_speed(
       *engine, options.speed, texts, clock, [&] { progress.update(++done); }, stop);
   progress.finish();
   const DecodeBytes bytes = decode_bytes(*model, parse_quantization(options.model.quantize));

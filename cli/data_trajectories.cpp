@@ -30,8 +30,8 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   model_options.threads = static_cast<int>(config.threads);
   // Batches of short blocks and long prompts: passes may be larger than in a conversation.
   Engine engine(set_up_model(model_options), {.pass_tokens = 4096});
-  const Json manifest =
-      build_trajectories(config, engine, hash_model(config.model, config.adapter), *tokenizer, stop);
+  const Json manifest = build_trajectories(config, engine, hash_model(config.model, config.adapter),
+                                           *tokenizer, stop);
   if (options.json) {
     const Json summary = {{"output", config.output.string()},
                           {"num_records", manifest.at("num_records")},

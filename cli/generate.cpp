@@ -158,7 +158,8 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
         .max_new_tokens = options.max_new_tokens,
         .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens};
     const Seconds start = clock.now();
-    const Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
+    const Answer answer =
+        generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
     const double seconds = (clock.now() - start).count();
     const GenerationResult& result = answer.result;
     if (options.json) {

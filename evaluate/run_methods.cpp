@@ -87,8 +87,8 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   if (config.cost == EvalCost::kTable) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
   }
-  Session session(session_config, engine, models.tokenizer, make_speaker(*clock, speech, models.stop),
-                  *clock);
+  Session session(session_config, engine, models.tokenizer,
+                  make_speaker(*clock, speech, models.stop), *clock);
   session.set_history(turn.history);
   ScheduledSource source = make_source(config, turn, clock->now());
   std::optional<TurnResult> result = session.run_turn(source, {}, models.stop);

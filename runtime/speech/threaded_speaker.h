@@ -17,9 +17,9 @@ namespace predgen {
 
 /// Speaks in real time: one thread synthesises, step by step, one feeds the sink, so a prepared
 /// buffer is heard at once while its sentence is synthesised on from where it stopped. A changed
-/// sentence is cancelled within one step. A voice or sink that fails is logged once; the rest of
-/// that turn is silent. A stop ends the wait in finish_turn(), which throws Interrupted. Borrows
-/// everything; the clock must be thread-safe.
+/// sentence is cancelled within one step. Once a voice or sink fails, the rest of that turn is
+/// silent and its report says why. A stop ends the wait in finish_turn(), which throws Interrupted.
+/// Borrows everything; the clock must be thread-safe.
 class ThreadedSpeaker : public Speaker {
  public:
   ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock,

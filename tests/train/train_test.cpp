@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "model/weights/safetensors.h"
 #include "tests/train/training.h"
 #include "train/checkpoint_store.h"
 

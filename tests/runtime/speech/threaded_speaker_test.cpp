@@ -220,7 +220,7 @@ TEST_F(ThreadedSpeakerTest, UnspeakableSentenceIsNotPrepared) {
 TEST_F(ThreadedSpeakerTest, VoiceGetsTheSpokenFormInItsLanguage) {
   voice.language_code = "de";
   voice.release_all();
-  ThreadedSpeaker speaker(voice, sink, clock);
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("```py\nx.y\n```");
   speaker.say("```py\nx.y\n```");
   speaker.say("**Tiere**, z.B. Katzen");

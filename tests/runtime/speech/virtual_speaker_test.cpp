@@ -222,7 +222,7 @@ TEST(VirtualSpeaker, VoiceGetsTheSpokenFormInItsLanguage) {
   FakeSynthesizer voice;
   voice.language_code = "de";
   voice.release_all();
-  VirtualSpeaker speaker(clock, {.synthesizer = &voice});
+  VirtualSpeaker speaker(clock, {.synthesizer = &voice}, {});
   speaker.prepare("```py\nx.y\n```");
   speaker.say("```py\nx.y\n```");
   speaker.say("**Tiere**, z.B. Katzen");
