@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/log.h"
+#include "model/configure_math.h"
 
 namespace predgen {
 namespace {
@@ -25,6 +26,7 @@ int run(int argc, char** argv) {
   try {
     install_interrupt_handler();
     configure_log("info");
+    configure_math();
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {

@@ -69,6 +69,30 @@ if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
   endif()
 endif()
 
+# nvcc, which compiles the CUDA kernels of model/kernels/: from a wheel beside torch's, or from the
+# toolkit; never what the system happens to have. Their only other need is the runtime's library,
+# which torch loads as well.
+set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING "GPUs to compile kernels for; others take PTX")
+set(PREDGEN_KERNELS none)
+if(EXISTS ${torch_dir}/lib/libtorch_cuda.so)
+  set(cuda_dir ${PREDGEN_SITE}/nvidia/cu13)
+  if(PREDGEN_CUDA)
+    set(cuda_dir ${PREDGEN_CUDA})
+  endif()
+  find_program(PREDGEN_NVCC nvcc NO_CACHE NO_DEFAULT_PATH PATHS ${cuda_dir}/bin)
+  find_file(cudart NAMES libcudart.so.13 libcudart.so NO_CACHE NO_DEFAULT_PATH
+            PATHS ${cuda_dir}/lib64 ${cuda_dir}/lib)
+  if(PREDGEN_NVCC AND cudart AND PREDGEN_GRAPHS STREQUAL "cuda")
+    set(PREDGEN_KERNELS cuda)
+    get_filename_component(cudart_dir ${cudart} DIRECTORY)
+    target_link_libraries(predgen_torch INTERFACE ${cudart})
+    target_link_options(predgen_torch INTERFACE "LINKER:-rpath,${cudart_dir}")
+  endif()
+endif()
+if(PREDGEN_KERNELS STREQUAL "none")
+  message(STATUS "No nvcc for this LibTorch: without CUDA kernels 8-bit weights are slow on a GPU")
+endif()
+
 # A LibTorch that is not the wheel finds the CUDA libraries in the toolkit; the wheel brings its own.
 if(PREDGEN_CUDA)
   if(NOT EXISTS ${PREDGEN_CUDA}/include/cuda_runtime_api.h)

@@ -96,8 +96,8 @@ if [ "${version%%+*}" != "$(made_for torch)" ]; then
 fi
 made_cuda=$(made_for cuda)
 if [ "$device" = cuda ] && [ "${cuda%%.*}" != "${made_cuda%%.*}" ]; then
-  say "WARNING torch here is for CUDA ${cuda:-none}, the programs were compiled against CUDA $made_cuda;" \
-    "they call CUDA through torch only, so they should run all the same"
+  say "WARNING torch here is for CUDA ${cuda:-none}, the programs were compiled against CUDA $made_cuda" \
+    "and load its libcudart.so.${made_cuda%%.*}"
 fi
 here_glibc=$(getconf GNU_LIBC_VERSION | cut -d' ' -f2) made_glibc=$(made_for glibc)
 if [ "$(printf '%s\n' "$made_glibc" "$here_glibc" | sort -V | head -1)" != "$made_glibc" ]; then
