@@ -5,6 +5,7 @@
 #include "cli/interrupt.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "model/configure_math.h"
 
 namespace predgen {
 namespace {
@@ -25,6 +26,7 @@ int run(int argc, char** argv) {
     const std::stop_token stop = install_interrupt_handler();
     for (const AddCommand add : kCommands) add(app, stop);
     configure_log("info");
+    configure_math();
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {

@@ -42,6 +42,17 @@ if(EXISTS ${predgen_torch_dir}/lib/libtorch_cuda.so)
   endif()
 endif()
 
+# nvcc, which compiles the CUDA kernels of model/kernels/: from a wheel beside torch's, or from the
+# toolkit; never what the system happens to have.
+set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING "GPUs to compile kernels for; others take PTX")
+set(PREDGEN_KERNELS none)
+find_program(PREDGEN_NVCC nvcc NO_CACHE NO_DEFAULT_PATH PATHS ${PREDGEN_CUDA}/bin ${PREDGEN_SITE}/nvidia/cu13/bin)
+if(PREDGEN_NVCC AND PREDGEN_GRAPHS STREQUAL "cuda" AND predgen_cudart)
+  set(PREDGEN_KERNELS cuda)
+else()
+  message(STATUS "No nvcc for this LibTorch: without CUDA kernels 8-bit weights are slow on a GPU")
+endif()
+
 # Jinja, for chat templates: llama.cpp's engine, compiled from the source that scripts/fetch_jinja.py
 # keeps, with limits to what a template may take (engine.patch). text/template/jinja_shim/ stands in for the
 # two headers of llama.cpp that the engine includes.

@@ -53,6 +53,16 @@ if(PREDGEN_CUDA)
     "LINKER:-rpath,${PREDGEN_CUDA}/lib64" "LINKER:-rpath-link,${PREDGEN_CUDA}/lib64")
 endif()
 
+# The CUDA runtime of the kernels, which torch's wheel brings: linked in, so that programs name no
+# library of CUDA themselves.
+get_filename_component(torch_place ${predgen_torch_dir} REALPATH)
+find_file(predgen_cudart libcudart_static.a NO_CACHE NO_DEFAULT_PATH
+          PATHS ${PREDGEN_CUDA}/lib64 ${torch_place}/../nvidia/cu13/lib)
+add_library(predgen::cudart INTERFACE IMPORTED)
+if(predgen_cudart)
+  target_link_libraries(predgen::cudart INTERFACE ${predgen_cudart} Threads::Threads ${CMAKE_DL_LIBS} rt)
+endif()
+
 # Arrow and Parquet: the libraries of the pyarrow wheel, which have no unversioned names.
 if(predgen_arrow_dir)
   file(GLOB arrow_so ${predgen_arrow_dir}/libarrow.so.*)

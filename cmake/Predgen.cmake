@@ -65,6 +65,26 @@ function(predgen_refuse_torch name)
   endforeach()
 endfunction()
 
+# predgen_add_cuda_source(target file.cu): compiled by nvcc as a step of its own. CUDA as a language of
+# the project would want a whole toolkit where the wheels bring only its parts.
+function(predgen_add_cuda_source target source)
+  get_filename_component(name ${source} NAME)
+  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
+  # PTX of the oldest that nvcc knows, too: GPUs that are not listed compile it when they first run.
+  set(codes -gencode arch=compute_75,code=compute_75)
+  foreach(architecture IN LISTS PREDGEN_CUDA_ARCHITECTURES)
+    list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -ccbin ${CMAKE_CXX_COMPILER} ${codes}
+            -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC
+            -I${PROJECT_SOURCE_DIR} -isystem ${cuda_headers} -MD -MF ${object}.d
+    DEPENDS ${input} DEPFILE ${object}.d COMMENT "Compiling ${source} for CUDA" VERBATIM)
+  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  target_sources(${target} PRIVATE ${object})
+endfunction()
+
 # predgen_add_tool(name SOURCES .. DEPENDS ..): a program.
 function(predgen_add_tool name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS" ${ARGN})

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/kernels/row_product.h"
 
 namespace predgen {
 namespace {
-
-constexpr int64_t kFewRows = 16;
-constexpr int64_t kInt8Step = 16;  // inputs that the kernel takes at a time, also beyond the end
 
 /// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [rows,groups,group].
 struct Grouped {
@@ -176,8 +174,8 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   if (kind_ == Quantization::kInt4) {
     output = rows.is_cuda() ? at::_weight_int4pack_mm(rows, values_, group_, scales_)
                             : at::_weight_int4pack_mm_for_cpu(rows, values_, group_, scales_);
-  } else if (rows.size(0) <= kFewRows && rows.size(1) % kInt8Step == 0) {
-    output = at::_weight_int8pack_mm(rows, values_, scales_);
+  } else if (has_int8_product(rows)) {
+    output = int8_product(rows, values_, scales_);
   } else {
     output = widened_product(rows);
   }

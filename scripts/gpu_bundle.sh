@@ -8,7 +8,8 @@
 #   --archive      also DIR.tar.gz, which is half the size
 #
 # The programs want the torch version they were compiled against; its CUDA may be another (not tried), as
-# they name no library of CUDA themselves. They are built in build-gpu, without Parquet, whose library
+# they name no library of CUDA themselves, if the driver is new enough for the one that compiled their
+# kernels. They are built in build-gpu, without Parquet, whose library
 # would be most of the bundle.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -38,8 +39,10 @@ libtorch='' cuda=''
 programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench)
 cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF
-grep -q graphed_step_cuda.cpp build-gpu/build.ninja ||
-  die "no CUDA graphs in this build (see cmake's warning above), which a bundle is there to test"
+for source in graphed_step_cuda.cpp row_product_cuda.cu; do
+  grep -q "$source" build-gpu/build.ninja ||
+    die "no $source in this build (see what cmake says above), which a bundle is there to test"
+done
 cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${programs[@]}"
 
 rm -rf "$output"

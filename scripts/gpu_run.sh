@@ -94,7 +94,7 @@ fi
 made_cuda=$(made_for cuda)
 if [ "$device" = cuda ] && [ "${cuda%%.*}" != "${made_cuda%%.*}" ]; then
   say "WARNING torch here is for CUDA ${cuda:-none}, the programs were compiled against CUDA $made_cuda;" \
-    "they call CUDA through torch only, so they should run all the same"
+    "their own kernels need a driver for that one"
 fi
 here_glibc=$(getconf GNU_LIBC_VERSION | cut -d' ' -f2) made_glibc=$(made_for glibc)
 if [ "$(printf '%s\n' "$made_glibc" "$here_glibc" | sort -V | head -1)" != "$made_glibc" ]; then

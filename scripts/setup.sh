@@ -8,7 +8,7 @@
 #   --with-tests    also the Python packages that tests compare with (transformers, peft, ..), and
 #                   clang-format and clang-tidy
 #   --libtorch DIR  use this LibTorch instead of downloading torch; remembered in build/
-#   --cuda DIR      use this CUDA toolkit instead of the headers that come with torch; remembered
+#   --cuda DIR      use this CUDA toolkit instead of the headers and compiler beside torch; remembered
 #                   (an empty DIR forgets either)
 #
 # The environment lies in the user's cache folder under a name made from the requirements, so all
@@ -97,7 +97,8 @@ done
 [ -n "$python" ] || die "needs python3 >= 3.11 with venv; on Debian: apt-get install python3 python3-venv"
 
 requirements=$(grep -v '^#' "$root/requirements.txt")
-[ -z "$libtorch" ] || requirements=$(grep -v '^torch==' <<<"$requirements")
+# With another LibTorch its toolkit: parts of two CUDA versions do not go together.
+[ -z "$libtorch" ] || requirements=$(grep -v '^torch==\|^nvidia-' <<<"$requirements")
 key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; uname -m; echo "$requirements"; cat "$root/requirements-test.txt"; } |
   sha256sum | cut -c1-12)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen

@@ -89,6 +89,11 @@ at::Tensor AdapterFolder::read_embedding(const std::string& name, int64_t begin,
   return file_.read_rows(kPrefix + name, begin, end);
 }
 
+at::Tensor AdapterFolder::load_embedding(const std::string& name, at::Device device,
+                                         at::ScalarType dtype) const {
+  return file_.load(kPrefix + name, device, dtype);
+}
+
 void AdapterFolder::attach(Transformer& model) const {
   const std::string weights_file = (folder_ / kWeightsFile).string();
   std::set<std::string> unused;
@@ -105,7 +110,7 @@ void AdapterFolder::attach(Transformer& model) const {
       throw UserError("{}: tensor {} is {}, this model and \"r\" need {}", weights_file, name,
                       c10::str(stored.sizes()), c10::str(shape));
     }
-    return stored.to(model.device(), at::kFloat);
+    return file_.load(name, model.device(), at::kFloat);
   };
   bool adapted = false;
   for (Linear* linear : model.linears()) {

@@ -22,6 +22,8 @@ class AdapterFolder {
   /// resized, and when "modules_to_save" names them. Views of the file.
   const std::map<std::string, at::Tensor>& embeddings() const { return embeddings_; }
 
+  /// As SafetensorsFile::load() and read_rows().
+  at::Tensor load_embedding(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_embedding(const std::string& name, int64_t begin, int64_t end) const;
 
   /// Attaches A and B, in float32 on the model's device. UserError for an adapter that matches no

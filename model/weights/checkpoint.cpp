@@ -11,25 +11,9 @@
 namespace predgen {
 namespace fs = std::filesystem;
 
-namespace {
-
-/// What speed and numbers on a GPU rest on, whatever the environment says.
-at::Device settled(at::Device device) {
-  if (!device.is_cuda()) return device;
-  // cuDNN's attention plans every shape anew, and each token is one; its gradients under a mask can
-  // be wrong (pytorch#196678).
-  at::globalContext().setSDPUseCuDNN(false);
-  // TF32 has three digits.
-  at::globalContext().setFloat32MatmulPrecision("highest");
-  at::globalContext().setAllowTF32CuDNN(false);
-  return device;
-}
-
-}  // namespace
-
 at::Device parse_device(const std::string& name) {
   const bool has_cuda = at::globalContext().hasCUDA();
-  if (name == "auto") return settled(has_cuda ? at::kCUDA : at::kCPU);
+  if (name == "auto") return has_cuda ? at::kCUDA : at::kCPU;
   if (name != "cpu" && !name.starts_with("cuda")) {
     throw UserError("device \"{}\": must be auto, cpu, cuda or cuda:N", name);
   }
@@ -40,7 +24,7 @@ at::Device parse_device(const std::string& name) {
     if (device.is_cuda() && device.index() >= num_gpus) {
       throw UserError("device \"{}\": there are only {} GPUs", name, num_gpus);
     }
-    return settled(device);
+    return device;
   } catch (const c10::Error&) {
     throw UserError("device \"{}\": must be auto, cpu, cuda or cuda:N", name);
   }

@@ -114,13 +114,10 @@ at::Tensor ModelWeights::tensor(const std::string& name) const {
 
 at::Tensor ModelWeights::load(const std::string& name, at::Device device,
                               at::ScalarType dtype) const {
-  const at::Tensor stored = tensor(name);
-  if (device.is_cpu() && stored.scalar_type() == dtype) return stored;
-  const at::Tensor loaded = at::empty(stored.sizes(), at::TensorOptions(dtype).device(device));
-  for_each_block(stored.sizes().vec(), [&](int64_t begin, int64_t end) {
-    loaded.narrow(0, begin, end - begin).copy_(read_rows(name, begin, end));
-  });
-  return loaded;
+  if (adapter_ && adapter_->embeddings().contains(name)) {
+    return adapter_->load_embedding(name, device, dtype);
+  }
+  return stored_.load(name, device, dtype);
 }
 
 at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64_t end) const {

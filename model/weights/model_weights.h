@@ -20,8 +20,7 @@ class ModelWeights {
   const ModelConfig& config() const { return config_; }
   /// As stored: a view of the file, not to be written to.
   at::Tensor tensor(const std::string& name) const;
-  /// On `device` and in `dtype`: the view if it is so already, else a copy made block by block past
-  /// the mapping, so that the file does not count as memory besides.
+  /// See SafetensorsFile::load().
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   /// As stored: a copy of rows [begin, end), read without the mapping.
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;

@@ -247,6 +247,20 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
       data, stored.shape, [keep_alive = mapping_](void*) {}, options);
 }
 
+at::Tensor SafetensorsFile::load(const std::string& name, at::Device device,
+                                 at::ScalarType dtype) const {
+  constexpr uintptr_t kAlignment = 64;  // of LibTorch's own memory, too
+  const Entry& stored = entry(name);
+  const auto address = reinterpret_cast<uintptr_t>(mapping_->data() + stored.begin);
+  if (device.is_cpu() && stored.dtype == dtype && address % kAlignment == 0) return tensor(name);
+  const at::Tensor loaded = at::empty(stored.shape, at::TensorOptions(dtype).device(device));
+  for_each_block(stored.shape, [&](int64_t begin, int64_t end) {
+    const at::Tensor rows = read_rows(name, begin, end);
+    (stored.shape.empty() ? loaded : loaded.narrow(0, begin, end - begin)).copy_(rows);
+  });
+  return loaded;
+}
+
 at::Tensor SafetensorsFile::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   const Entry& stored = entry(name);
   std::vector<int64_t> shape = stored.shape;

@@ -28,6 +28,11 @@ class SafetensorsFile {
 
   /// Zero-copy view; do not write to it. UserError if there is no such tensor.
   at::Tensor tensor(const std::string& name) const;
+  /// What arithmetic is done with: on `device`, in `dtype`, and beginning at a multiple of 64
+  /// bytes, because on some CPUs the last bits of a product depend on the addresses of its factors.
+  /// The view if it is so already, else a copy made block by block past the mapping, so that the
+  /// file does not count as memory besides.
+  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   /// A copy of rows [begin, end) of the first dimension; a scalar has one row. Read from the file,
   /// not through the mapping: only the copy takes memory. Error if the file cannot be read.
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
@@ -52,6 +57,7 @@ class SafetensorsFolder {
   bool contains(const std::string& name) const { return where_.contains(name); }
   std::vector<std::string> names() const;
   at::Tensor tensor(const std::string& name) const;
+  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
   void forget(const std::string& name) const { file_of(name).forget(name); }
 

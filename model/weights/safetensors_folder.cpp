@@ -71,6 +71,11 @@ at::Tensor SafetensorsFolder::tensor(const std::string& name) const {
   return file_of(name).tensor(name);
 }
 
+at::Tensor SafetensorsFolder::load(const std::string& name, at::Device device,
+                                   at::ScalarType dtype) const {
+  return file_of(name).load(name, device, dtype);
+}
+
 at::Tensor SafetensorsFolder::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   return file_of(name).read_rows(name, begin, end);
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "model/configure_math.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -16,6 +17,7 @@ namespace predgen {
 class OnDevice : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    configure_math();
     if (std::string(GetParam()) != "cuda" || at::globalContext().hasCUDA()) return;
     const char* required = std::getenv("PREDGEN_REQUIRE_CUDA");
     if (required && std::string(required) == "1") {

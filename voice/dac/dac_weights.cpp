@@ -13,7 +13,7 @@ DacWeights::DacWeights(const std::filesystem::path& folder, at::Device device)
 }
 
 at::Tensor DacWeights::tensor(const std::string& name) const {
-  return stored_.tensor(name).to(device_, at::kFloat);
+  return stored_.load(name, device_, at::kFloat);
 }
 
 }  // namespace predgen

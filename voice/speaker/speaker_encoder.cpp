@@ -23,8 +23,8 @@ SpeakerEncoder::SpeakerEncoder(const std::filesystem::path& network_file,
       {{"weight", {kSpeakerEmbeddingSize, sizes.output}}, {"bias", {kSpeakerEmbeddingSize}}}, names,
       [&](const std::string& name) { return file.tensor(name); }, projection_file.string(),
       "the projection behind Zonos' speaker network");
-  weight_ = file.tensor("weight").to(at::kFloat);
-  bias_ = file.tensor("bias").to(at::kFloat);
+  weight_ = file.load("weight", at::kCPU, at::kFloat);
+  bias_ = file.load("bias", at::kCPU, at::kFloat);
 }
 
 at::Tensor SpeakerEncoder::embed(const Waveform& waveform) const {

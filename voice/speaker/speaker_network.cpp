@@ -84,10 +84,10 @@ SpeakerNetwork::SpeakerNetwork(const std::filesystem::path& path,
       [&](const std::string& name) { return file.tensor(name); }, path.string(),
       "Zonos' speaker network");
   const auto matrix = [&](const std::string& name) {
-    return file.tensor(name).to(at::kFloat).flatten(1);
+    return file.load(name, at::kCPU, at::kFloat).flatten(1);
   };
   const auto column = [&](const std::string& name) {
-    return file.tensor(name).to(at::kFloat).unsqueeze(1);
+    return file.load(name, at::kCPU, at::kFloat).unsqueeze(1);
   };
   front_ = fold(file, "front.conv1", "front.bn1", 1);
   for (size_t stage = 0; stage < sizes.blocks.size(); ++stage) {

@@ -1,6 +1,6 @@
 #include "voice/zonos/zonos_matrix.h"
 
-#include "model/kernels/row_kernels.h"
+#include "model/kernels/row_product.h"
 
 namespace predgen {
 
@@ -14,13 +14,10 @@ ZonosMatrix::ZonosMatrix(const at::Tensor& weight, Quantization quantization, at
 }
 
 at::Tensor ZonosMatrix::operator()(const at::Tensor& input) const {
+  if (quantized_) return (*quantized_)(input);
   const at::Tensor rows = input.reshape({-1, input.size(-1)});
-  if (!has_row_kernels(rows)) {
-    return quantized_ ? (*quantized_)(input) : at::linear(input, weight_);
-  }
-  const at::Tensor output = quantized_
-                                ? row_product(rows, quantized_->values(), quantized_->scales())
-                                : row_product(rows, weight_);
+  if (!has_bfloat16_product(rows)) return at::linear(input, weight_);
+  const at::Tensor output = bfloat16_product(rows, weight_);
   std::vector<int64_t> sizes = input.sizes().vec();
   sizes.back() = output.size(-1);
   return output.view(sizes);

@@ -53,6 +53,15 @@ TEST_F(CheckpointTest, RoundTripKeepsEveryBit) {
   }
 }
 
+TEST_F(CheckpointTest, WeightsLieAsInMemoryOfTheirOwn) {
+  // In the file they lie one after the other at any multiple of four bytes.
+  save_model(*small_model(), folder_.path(), {}, "fp32");
+  const auto loaded = load_model(folder_.path(), {}, kCpu);
+  for (const auto& [name, tensor] : loaded->named_weights()) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64, 0u) << name;
+  }
+}
+
 TEST_F(CheckpointTest, BfloatIsRoundedOnceAndNamedInTheConfig) {
   const auto model = small_model();
   save_model(*model, folder_.path(), {}, "bf16");

@@ -55,6 +55,34 @@ TEST_F(SafetensorsTest, KeepsEveryTypeAndShape) {
   }
 }
 
+TEST_F(SafetensorsTest, WhatIsLoadedBeginsAtAMultipleOf64Bytes) {
+  const std::map<std::string, at::Tensor> tensors{{"a", at::arange(48, at::kFloat).view({3, 16})},
+                                                  {"b", at::arange(11, at::kFloat)},
+                                                  {"empty", at::empty({0, 4})},
+                                                  {"scalar", at::full({}, 2.5)}};
+  const auto is_aligned = [](const at::Tensor& tensor) {
+    return reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64 == 0;
+  };
+  int num_views = 0, num_copies = 0;
+  for (size_t length = 0; length < 64; length += 8) {  // of the header
+    const fs::path path = folder_ / fmt::format("{}.safetensors", length);
+    write_safetensors(path, tensors, {{"note", std::string(length, 'x')}});
+    const SafetensorsFile file(path);
+    for (const auto& [name, tensor] : tensors) {
+      const at::Tensor view = file.tensor(name), loaded = file.load(name, at::kCPU, at::kFloat);
+      EXPECT_TRUE(at::equal(loaded, tensor)) << name;
+      EXPECT_TRUE(is_aligned(loaded)) << name;
+      const bool in_place = loaded.const_data_ptr() == view.const_data_ptr();
+      EXPECT_EQ(in_place, is_aligned(view)) << name;
+      ++(in_place ? num_views : num_copies);
+      const at::Tensor narrow = file.load(name, at::kCPU, at::kBFloat16);
+      EXPECT_TRUE(at::equal(narrow, tensor.to(at::kBFloat16))) << name;
+    }
+  }
+  EXPECT_GT(num_views, 0);
+  EXPECT_GT(num_copies, 0);
+}
+
 TEST_F(SafetensorsTest, WritesTheBytesOfTheOfficialLibrary) {
   const char* shared = std::getenv("PREDGEN_SHARED");
   const fs::path golden = fs::path(shared ? shared : "../shared") / "notes/golden";

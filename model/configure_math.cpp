@@ -1,0 +1,17 @@
+#include "model/configure_math.h"
+
+#include <ATen/Context.h>
+
+namespace predgen {
+
+void configure_math() {
+  at::Context& context = at::globalContext();
+  // cuDNN's attention plans every shape anew, and each token is one; its gradients under a mask can
+  // be wrong (pytorch#196678).
+  context.setSDPUseCuDNN(false);
+  // TF32 has three digits.
+  context.setFloat32MatmulPrecision("highest");
+  context.setAllowTF32CuDNN(false);
+}
+
+}  // namespace predgen

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace predgen {
+
+/// What the speed and the numbers of a GPU rest on, whatever the environment says: float32 is never
+/// computed in TF32, and attention never by cuDNN. For the whole process: programs call it once,
+/// before any other work.
+void configure_math();
+
+}  // namespace predgen

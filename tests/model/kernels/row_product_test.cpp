@@ -1,0 +1,134 @@
+#include "model/kernels/row_product.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/fakes/tensors.h"
+
+namespace predgen {
+namespace {
+
+at::Tensor random(at::IntArrayRef sizes, uint64_t seed) {
+  return normal(sizes, seed).to(at::kBFloat16);
+}
+
+/// W ~ values * scales, full of whole numbers.
+struct Int8Weight {
+  Int8Weight(int64_t out, int64_t in, uint64_t seed)
+      : values((normal({out, in}, seed) * 50).clamp(-127, 127).to(at::kChar)),
+        scales((normal({out}, seed + 1).abs() * 0.01).to(at::kBFloat16)) {}
+  at::Tensor exact(const at::Tensor& x) const {
+    const at::Tensor wide = values.to(at::kDouble) * scales.to(at::kDouble).unsqueeze(1);
+    return at::linear(x.to(at::kDouble), wide);
+  }
+  at::Tensor operator()(const at::Tensor& x) const { return int8_product(x, values, scales); }
+
+  at::Tensor values, scales;
+};
+
+/// Beside the rounding to bfloat16: how far in units of the
+/// largest result.
+double error(const at::Tensor& found, const at::Tensor& exact) {
+  return ((found.to(at::kDouble) - exact).abs() - exact.abs() / 256).max().item<double>() /
+         exact.abs().max().item<double>();
+}
+
+TEST(Int8Product, IsExactButForTheRoundingOfInputs) {
+  for (const auto& [out, in] : {std::pair{1, 16}, {300, 192}, {5, 208}, {1025, 2048}, {70, 4864}}) {
+    const Int8Weight weight(out, in, 1);
+    for (const int64_t rows : {1, 2, 3, 4, 5, 8, 15, 16}) {
+      const at::Tensor x = random({rows, in}, 2), found = weight(x);
+      ASSERT_TRUE(has_int8_product(x));
+      EXPECT_EQ(found.sizes(), (at::IntArrayRef{rows, out}));
+      EXPECT_EQ(found.scalar_type(), at::kBFloat16);
+      EXPECT_LT(error(found, weight.exact(x)), 1e-4) << rows << " x " << in << " x " << out;
+    }
+  }
+}
+
+TEST(Int8Product, ARowDoesNotDependOnTheOthersNorOnAddresses) {
+  const Int8Weight weight(130, 944, 1);
+  const at::Tensor x = random({16, 944}, 2), all = weight(x);
+  for (const int64_t rows : {1, 2, 3, 4, 7, 12}) {
+    EXPECT_TRUE(at::equal(weight(x.narrow(0, 3, rows)), all.narrow(0, 3, rows))) << rows;
+  }
+  const at::Tensor shifted = at::empty({16 * 944 + 1}, at::kBFloat16).narrow(0, 1, 16 * 944);
+  shifted.copy_(x.flatten());
+  EXPECT_TRUE(at::equal(weight(shifted.view({16, 944})), all));
+  EXPECT_TRUE(at::equal(weight(x.t().contiguous().t()), all));  // another layout
+}
+
+TEST(Int8Product, KeepsZerosOutliersAndNaN) {
+  const Int8Weight weight(40, 128, 1);
+  at::Tensor x = random({2, 128}, 2);
+  const at::Tensor usual = weight(x);
+  x.select(0, 1).zero_();
+  EXPECT_TRUE(at::equal(weight(x)[0], usual[0]));
+  EXPECT_EQ(weight(x)[1].abs().max().item<float>(), 0.0f);
+  // An entry 1,000 times the others takes ten of the sixteen bits.
+  x[1].narrow(0, 64, 64).copy_(random({64}, 3));
+  x[1][5] = 1000.0;
+  EXPECT_LT(relative(weight(x)[1], weight.exact(x)[1]), 0.004);
+  // Where its weights are zero, what is left of the others shows.
+  Int8Weight blind = weight;
+  blind.values = weight.values.clone();
+  blind.values.select(1, 5).zero_();
+  EXPECT_LT(relative(blind(x)[1], blind.exact(x)[1]), 0.02);
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    x[1][7] = bad;
+    EXPECT_TRUE(at::equal(weight(x)[0], usual[0]));
+    EXPECT_FALSE(at::isfinite(weight(x)[1]).any().item<bool>()) << bad;
+  }
+}
+
+TEST(Int8Product, LargeSumsOfIntegersFit) {
+  const Int8Weight weight(3, 65536, 1);
+  weight.values.fill_(-127);
+  const at::Tensor x = at::full({1, 65536}, -3.0, at::kBFloat16);
+  EXPECT_LT(error(weight(x), weight.exact(x)), 1e-4);
+  EXPECT_LT(error(weight(-x), weight.exact(-x)), 1e-4);
+}
+
+TEST(Int8Product, TakesFewRowsOfBfloat16) {
+  EXPECT_FALSE(has_int8_product(random({kFewRows + 1, 64}, 1)));
+  EXPECT_FALSE(has_int8_product(random({0, 64}, 1)));
+  EXPECT_FALSE(has_int8_product(random({2, 64}, 1).to(at::kFloat)));
+  EXPECT_FALSE(has_int8_product(random({64}, 1)));
+  // LibTorch's kernel would read beyond the end.
+  EXPECT_EQ(has_int8_product(random({2, 50}, 1)), has_int8_product_on_cpu());
+}
+
+TEST(Int8Product, RefusesOtherShapes) {
+  const Int8Weight weight(8, 64, 1);
+  const at::Tensor x = random({1, 64}, 2);
+  EXPECT_ANY_THROW(int8_product(random({1, 32}, 2), weight.values, weight.scales));
+  EXPECT_ANY_THROW(int8_product(x, weight.values.to(at::kFloat), weight.scales));
+  EXPECT_ANY_THROW(int8_product(x, weight.values.slice(1, 0, 64, 1).t(), weight.scales));
+  EXPECT_ANY_THROW(int8_product(x, weight.values, weight.scales.narrow(0, 0, 7)));
+}
+
+TEST(Bfloat16Product, MultipliesLikeTheWholeMatrix) {
+  if (!has_bfloat16_product(random({2, 64}, 1))) {
+    GTEST_SKIP() << "a processor without AVX-512 bfloat16";
+  }
+  for (const auto& [out, in] : {std::pair{1, 64}, {300, 192}, {1025, 2048}}) {
+    const at::Tensor weight = random({out, in}, 1);
+    for (const int64_t rows : {1, 2}) {
+      const at::Tensor x = random({rows, in}, 2), found = bfloat16_product(x, weight);
+      EXPECT_EQ(found.sizes(), (at::IntArrayRef{rows, out}));
+      EXPECT_LT(relative(found, at::linear(x.to(at::kFloat), weight.to(at::kFloat))), 0.004)
+          << rows << " x " << in << " x " << out;
+    }
+  }
+}
+
+TEST(Bfloat16Product, LeavesOtherInputsToTheGeneralWay) {
+  EXPECT_FALSE(has_bfloat16_product(random({3, 64}, 1)));
+  EXPECT_FALSE(has_bfloat16_product(random({2, 48}, 1)));
+  EXPECT_FALSE(has_bfloat16_product(random({2, 64}, 1).to(at::kFloat)));
+}
+
+}  // namespace
+}  // namespace predgen
