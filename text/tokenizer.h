@@ -53,7 +53,7 @@ class Tokenizer {
   /// Ends an assistant answer: from generation_config.json / config.json and the template.
   virtual const TokenIds& stop_tokens() const = 0;
 
-  /// What the chat template puts behind an answer that stands right behind the generation prompt;
+  /// What the chat template puts after an answer that stands right after the generation prompt;
   /// none if there is no template, or it has them otherwise.
   virtual std::optional<TokenId> answer_end() const = 0;
 

@@ -51,9 +51,9 @@ class CodeSampler {
   at::Generator generator_;
 };
 
-/// Steps 2 to 6 of section "sampling": what is left of softmax(logits / temperature), [..,V].
+/// All but the repetition penalty: what is left of softmax(logits / temperature), [..,V].
 at::Tensor filtered_probabilities(const at::Tensor& logits, const CodeSamplingConfig& config);
-/// Step 1, on a copy: `history` holds the columns that count.
+/// The repetition penalty, on a copy: `history` holds the columns that count.
 at::Tensor penalize_repetition(const at::Tensor& logits_KV, std::span<const CodeColumn> history,
                                double penalty);
 

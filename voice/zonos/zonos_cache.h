@@ -11,7 +11,7 @@ namespace predgen {
 
 /// Attention keys and values of one utterance: small at first, larger by buckets. Every bucket is
 /// one shape of the decoding step, so that a CUDA graph can be kept for each. Copies share nothing.
-/// Positions behind length() hold nothing that is read.
+/// Positions after length() hold nothing that is read.
 class ZonosCache {
  public:
   /// `rows`: 2 with guidance, 1 without.

@@ -121,7 +121,7 @@ void ZonosSynthesizer::check_codec(const fs::path& folder) {
 }
 
 at::Tensor ZonosSynthesizer::audio_prefix_codes(const DacWeights& weights) const {
-  const Waveform sound = read_wav(options_.audio_prefix);
+  const Waveform sound = read_audio_file(options_.audio_prefix);
   if (sound.samples_CN.size(1) > kMaxPrefixSeconds * sound.sample_rate) {
     throw UserError("{}: is longer than {} seconds: one or two are enough to go on from",
                     sound.name, kMaxPrefixSeconds);
