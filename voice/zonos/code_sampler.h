@@ -34,7 +34,8 @@ struct CodeSamplingConfig {
   void validate() const;
 };
 
-/// Draws columns of codes; the same seed gives the same draws. Copies go on alike, independently.
+/// Draws columns of codes; the same seed gives the same draws. A copy goes on with the same draws,
+/// by itself.
 class CodeSampler {
  public:
   explicit CodeSampler(const CodeSamplingConfig& config);

@@ -25,7 +25,7 @@ class ZonosCache {
   int64_t length() const { return length_; }
   int64_t capacity() const { return storage_.size(4); }
   int64_t num_bytes() const { return static_cast<int64_t>(storage_.nbytes()); }
-  /// Another one for every cache and copy of one: says whose positions a working copy holds.
+  /// Different for every cache and every copy: says whose positions a working copy holds.
   uint64_t identity() const { return identity_; }
 
   /// Makes room for `length` positions. UserError beyond the model's context.
