@@ -124,9 +124,13 @@ foreach(source lexer parser runtime string value)
 endforeach()
 target_include_directories(predgen_jinja PUBLIC ${PROJECT_SOURCE_DIR}/text/template/jinja_shim)
 target_include_directories(predgen_jinja SYSTEM PUBLIC ${jinja_dir})
-target_compile_options(predgen_jinja PRIVATE -w -fwrapv)  # its integers may overflow
+target_compile_options(predgen_jinja PRIVATE -w -fwrapv)  # its integers may overflow, ..
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # .. and numbers become integers that they do not fit
+  target_compile_options(predgen_jinja PRIVATE -fno-strict-float-cast-overflow)
+endif()
 if(PREDGEN_SANITIZE)
-  target_compile_options(predgen_jinja PRIVATE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(predgen_jinja PRIVATE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize=float-cast-overflow)
 endif()
 target_link_libraries(predgen_jinja PUBLIC nlohmann_json::nlohmann_json PRIVATE PkgConfig::UTF8PROC)
 

@@ -11,7 +11,7 @@ TopKVerifier::TopKVerifier(int64_t k) : k_(k) {
   if (k < 1) throw UserError("top-k verification needs k of at least 1, not {}", k);
 }
 
-int64_t TopKVerifier::count_accepted(const Draft& draft) {
+Verification TopKVerifier::verify(const Draft& draft, const VerifierContext&) {
   const auto num_tokens = static_cast<int64_t>(draft.tokens.size());
   at::Tensor tokens_D1 = at::empty({num_tokens, 1}, at::kLong);
   std::ranges::copy(draft.tokens, tokens_D1.data_ptr<int64_t>());
@@ -30,7 +30,7 @@ int64_t TopKVerifier::count_accepted(const Draft& draft) {
                          std::ranges::find(draft.stop_tokens, token) == draft.stop_tokens.end();
     if (token != choices[i] && !(relaxed && num_greater[i] < k_)) break;
   }
-  return accepted;
+  return {.num_accepted = accepted};
 }
 
 }  // namespace predgen

@@ -45,7 +45,7 @@ class VirtualSpeaker : public Speaker {
 
  private:
   struct Utterance {
-    std::string text;
+    std::string text, spoken;
     Seconds free_before{0};    // the timeline's end without this sentence
     Seconds start{0}, end{0};  // of its synthesis, as far as it went
     std::optional<Seconds> first_audio{};

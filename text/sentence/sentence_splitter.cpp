@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -17,6 +18,7 @@ SentenceSplitter::SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode)
     : tokenizer_(&tokenizer), mode_(mode), text_(tokenizer) {}
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
+  added_ = text_.text().size();
   text_.push({&token, 1});
   token_ends_.push_back(text_.text().size());
   if (mode_ == SplitMode::kNatural) return take_natural(false);
@@ -27,6 +29,7 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
 }
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish() {
+  added_ = text_.text().size();
   text_.finish();
   if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
   if (mode_ == SplitMode::kNatural) return take_natural(true);
@@ -57,9 +60,7 @@ int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenS
     const auto sentences = splitter.push(token);
     if (!sentences.empty()) return sentences.front().num_tokens;
   }
-  const TokenIds& stops = tokenizer.stop_tokens();
-  const bool over = !answer.empty() && std::ranges::find(stops, answer.back()) != stops.end();
-  if (over) {
+  if (!answer.empty() && is_stop_token(tokenizer.stop_tokens(), answer.back())) {
     const auto sentences = splitter.finish();
     if (!sentences.empty()) return sentences.front().num_tokens;
   }
