@@ -155,7 +155,7 @@ std::unique_ptr<ZonosSynthesis> ZonosSynthesizer::begin_utterance(const std::str
 std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part) {
   ZonosConditioning conditioning = conditioning_;
   conditioning.phoneme_ids = phonemizer_.phoneme_ids(part, options_.language);
-  // Behind the marks, the symbols are letters and sounds.
+  // After the marks, the symbols are letters and sounds.
   if (std::ranges::none_of(conditioning.phoneme_ids,
                            [](int64_t id) { return id >= kFirstSound; })) {
     spdlog::warn("the Zonos voice has no sounds for {} in the language {}: it is left out",
