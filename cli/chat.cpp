@@ -12,6 +12,7 @@
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/session.h"
@@ -52,11 +53,12 @@ struct ChatOptions {
 };
 
 std::unique_ptr<AudioSink> make_sink(const ChatOptions& options, int rate) {
-  constexpr const char* kInsteadOfPlaying = "predgen_answers.wav";
+  constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   try {
     return make_audio_sink(options.audio_out, rate, options.audio_rate);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
+    make_folder("runs");
     auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
     spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
     return file;

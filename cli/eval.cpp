@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "data/conversation.h"
 #include "evaluate/report.h"
 #include "evaluate/run_methods.h"
 #include "model/stream_priority.h"
@@ -50,6 +51,7 @@ bool wants_adapter(const EvalConfig& config) {
 Json evaluate(const EvalConfig& config, const std::string& resolved) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
+  if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
   const LoadOptions load{.device = config.device,

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "core/stop.h"
 #include "runtime/generate/sampler.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -116,8 +117,7 @@ class BatchSolver {
     TokenIds& answer = row.trajectory.answer;
     for (const TokenId token : row.state) {
       answer.push_back(token);
-      const TokenIds& stops = config_.stop_tokens;
-      row.trajectory.stopped = std::find(stops.begin(), stops.end(), token) != stops.end();
+      row.trajectory.stopped = is_stop_token(config_.stop_tokens, token);
       row.finished = row.trajectory.stopped ||
                      static_cast<int64_t>(answer.size()) >= config_.max_answer_tokens;
       if (row.finished) return;

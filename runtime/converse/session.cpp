@@ -8,6 +8,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -250,6 +251,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
 
 void Session::finish_speech(const Transcript& heard, TurnResult& result) {
   const SpeechReport speech = speaker_->finish_turn();
+  if (speech.error) throw Error("{}", *speech.error);
   TurnMetrics& metrics = result.metrics;
   if (!metrics.ttfs) return;
   if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
@@ -258,12 +260,11 @@ void Session::finish_speech(const Transcript& heard, TurnResult& result) {
 }
 
 void Session::remember(const TurnResult& result) {
-  const TokenIds& stops = tokenizer_.stop_tokens();
-  TokenIds ids = result.answer;
-  if (!ids.empty() && std::ranges::find(stops, ids.back()) != stops.end()) ids.pop_back();
+  const TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
   history_.drop(result.dropped_rounds);
   history_.add({.role = "user", .content = result.prompt_text});
-  history_.add({.role = "assistant", .content = result.text, .ids = std::move(ids)});
+  history_.add(
+      {.role = "assistant", .content = result.text, .ids = TokenIds(ids.begin(), ids.end())});
 }
 
 }  // namespace predgen

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/stop_tokens.h"
+
 namespace predgen {
 
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
@@ -15,20 +17,16 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
   return pass.logits;
 }
 
-bool contains(TokenSpan tokens, TokenId token) {
-  return std::ranges::find(tokens, token) != tokens.end();
-}
-
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result) {
   const auto stop = std::ranges::find_if(
-      tokens, [&](TokenId token) { return contains(config.stop_tokens, token); });
+      tokens, [&](TokenId token) { return is_stop_token(config.stop_tokens, token); });
   const int64_t until_stop = stop - tokens.begin() + (stop == tokens.end() ? 0 : 1);
   const int64_t count = std::min(until_stop, config.max_new_tokens - result.num_new_tokens);
   tokens = tokens.first(static_cast<size_t>(count));
   sequence.append(tokens);
   result.num_new_tokens += count;
-  const bool stopped = count > 0 && contains(config.stop_tokens, tokens.back());
+  const bool stopped = count > 0 && is_stop_token(config.stop_tokens, tokens.back());
   const bool wanted = !on_tokens || on_tokens(tokens);
   if (stopped) {
     result.stop_reason = StopReason::kStopToken;

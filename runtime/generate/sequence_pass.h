@@ -15,8 +15,6 @@ namespace predgen {
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
                                     const GenerationConfig& config, GenerationResult& result);
 
-bool contains(TokenSpan tokens, TokenId token);
-
 /// Appends `tokens` up to and with the first stop token and up to what the limit leaves, counts,
 /// and calls back. True: go on; false: `result` says why not.
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,

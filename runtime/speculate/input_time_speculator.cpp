@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "runtime/generate/sampler.h"
 #include "runtime/generate/sequence_pass.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 
@@ -60,7 +61,7 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
   }
 
   const bool wanted = !on_tokens || on_tokens(answer());
-  if (contains(config.stop_tokens, sequence_.tokens().back())) {
+  if (is_stop_token(config.stop_tokens, sequence_.tokens().back())) {
     step.generation.stop_reason = StopReason::kStopToken;
     return step;
   }
@@ -145,7 +146,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   verified_ = true;
   TokenIds answered(draft.begin(), draft.begin() + step.num_accepted);
   TokenIds guess;
-  const bool ended = !answered.empty() && contains(config.stop_tokens, answered.back());
+  const bool ended = !answered.empty() && is_stop_token(config.stop_tokens, answered.back());
   if (!ended && step.num_accepted < config.max_new_tokens) {
     // The same pass predicts the token after the accepted ones; what it says after the rejected
     // one is the best guess there is.

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "runtime/generate/sampler.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 
@@ -26,8 +27,8 @@ Verification TopKVerifier::verify(const Draft& draft, const VerifierContext&) {
   for (; accepted < num_tokens; ++accepted) {
     const auto i = static_cast<size_t>(accepted);
     const TokenId token = draft.tokens[i];
-    const bool relaxed = accepted < draft.first_sentence &&
-                         std::ranges::find(draft.stop_tokens, token) == draft.stop_tokens.end();
+    const bool relaxed =
+        accepted < draft.first_sentence && !is_stop_token(draft.stop_tokens, token);
     if (token != choices[i] && !(relaxed && num_greater[i] < k_)) break;
   }
   return {.num_accepted = accepted};

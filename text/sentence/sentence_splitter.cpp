@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -52,19 +51,6 @@ void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
   const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);
   PREDGEN_CHECK(last != token_ends_.end(), "no token holds byte {}", end);
   sentences.push_back({std::move(text), last - token_ends_.begin() + 1});
-}
-
-int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer) {
-  SentenceSplitter splitter(tokenizer, mode);
-  for (const TokenId token : answer) {
-    const auto sentences = splitter.push(token);
-    if (!sentences.empty()) return sentences.front().num_tokens;
-  }
-  if (!answer.empty() && is_stop_token(tokenizer.stop_tokens(), answer.back())) {
-    const auto sentences = splitter.finish();
-    if (!sentences.empty()) return sentences.front().num_tokens;
-  }
-  return static_cast<int64_t>(answer.size());
 }
 
 }  // namespace predgen

@@ -49,8 +49,4 @@ class SentenceSplitter {
   size_t begin_ = 0;                // byte where the sentence under way begins
 };
 
-/// How many of the answer's tokens belong to its first sentence; all if it is not finished. A stop
-/// token at the end of the answer finishes it and is not counted.
-int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer);
-
 }  // namespace predgen

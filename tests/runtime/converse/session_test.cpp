@@ -41,7 +41,7 @@ struct TalkSetup {
   };
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
-  int64_t context_length = 2048, pass_tokens = 512;
+  int64_t context_length = 2048, pass_tokens = 512, top_k = 3;
   double speech_delay = 0.2;
 };
 
@@ -59,7 +59,7 @@ struct Stage {
                           .first_round_tokens = setup.first_round_tokens,
                           .later_round_tokens = setup.later_round_tokens,
                           .max_new_tokens = 40},
-                 .verifier = {.name = setup.verifier},
+                 .verifier = {.name = setup.verifier, .top_k = setup.top_k},
                  .generator = {.name = setup.decoder, .block_size = 6},
                  .system_prompt = setup.system_prompt,
                  .max_context = setup.context_length},
@@ -182,6 +182,25 @@ TEST(Session, WrongDraftIsNeitherSaidNorShownNorStored) {
   EXPECT_EQ(stage.speaker.all_said[0][0].second, "Yes I can.");
   EXPECT_EQ(stage.speaker.all_said[0][1].second, "Go on!");
   EXPECT_GE(stage.speaker.all_said[0][0].first.count(), 1.1);
+}
+
+TEST(Session, TopKIsRelaxedInTheFirstSentenceOnly) {
+  // Every token is among the 1000 likeliest: what is heard last changes nothing in the first
+  // sentence, and everything after it. The draft has a token of the second one: the second
+  // verification adds it.
+  Stage stage({.verifier = "topk",
+               .answer =
+                   [](const std::string& user) {
+                     const bool changed = user.find("my") != std::string::npos;
+                     return changed ? "No. No well" : "Yes I can. Go on!";
+                   },
+               .top_k = 1000});
+  const TurnResult result =
+      stage.run({partial("hello", 1), partial("hello there", 2), final_one("hello there my", 3)});
+  EXPECT_EQ(result.metrics.spec_tokens_drafted, 5);
+  EXPECT_EQ(result.metrics.spec_tokens_accepted, 4);
+  EXPECT_EQ(result.first_sentence, "Yes I can.");
+  EXPECT_EQ(result.text.find("Go"), std::string::npos) << result.text;
 }
 
 TEST(Session, DraftStopsAtItsLimit) {

@@ -86,20 +86,6 @@ TEST(SentenceSplitter, UnfinishedCharacterAtTheEndIsReplaced) {
             (std::vector<Step>{{"It\ufffd", 2, -1}}));
 }
 
-TEST(FirstSentenceLength, CountsUpToTheEndOrAll) {
-  const auto length = [](SplitMode mode, const TokenIds& answer) {
-    return first_sentence_length(words(), mode, answer);
-  };
-  const TokenIds open = words().encode("It costs $4.99.");
-  EXPECT_EQ(length(SplitMode::kNatural, open), 6);
-  EXPECT_EQ(length(SplitMode::kNatural, with_stop(open)), 6);
-  EXPECT_EQ(length(SplitMode::kNatural, words().encode("It costs $4.99. Ok")), 6);
-  EXPECT_EQ(length(SplitMode::kPaper, open), 4);
-  EXPECT_EQ(length(SplitMode::kNatural, words().encode("It costs")), 2);
-  EXPECT_EQ(length(SplitMode::kNatural, {}), 0);
-  EXPECT_EQ(length(SplitMode::kNatural, {FakeTokenizer::kEnd}), 1);
-}
-
 TEST(SentenceSplitter, TellsItsTextAndWhatWasAdded) {
   SentenceSplitter splitter(words(), SplitMode::kNatural);
   std::string added;
