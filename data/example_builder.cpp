@@ -82,8 +82,8 @@ void ExampleBuilder::append_target(const std::vector<Message>& messages, Record&
   const std::optional<TokenId> end = tokenizer_.answer_end();
   if (!end) {
     throw UserError(
-        "the chat template does not have one token behind an answer, or its answers do "
-        "not stand behind its generation prompt");
+        "the chat template does not have one token after an answer, or its answers do "
+        "not follow its generation prompt");
   }
   TokenIds prompt = tokenizer_.render_chat({messages.begin(), messages.end() - 1},
                                            /*add_generation_prompt=*/true);

@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// Where a record is when parts stand one behind the other.
+/// Where a record is when parts stand one after the other.
 class PartIndex {
  public:
   struct Place {
@@ -28,7 +28,7 @@ class PartIndex {
   }
 
  private:
-  std::vector<int64_t> ends_;  // of each part: the first index behind it
+  std::vector<int64_t> ends_;  // of each part: the first index after it
 };
 
 }  // namespace predgen

@@ -9,7 +9,7 @@
 namespace predgen {
 
 /// One block of a Jacobi trajectory: `states` are its iterates, from the untouched random guess to
-/// the fixed point (last); all have n tokens, the last block of an answer may end in tokens behind
+/// the fixed point (last); all have n tokens, the last block of an answer may end in tokens after
 /// the stop token, which nothing may learn from.
 struct TrajectoryBlock {
   std::vector<TokenIds> states;
@@ -23,7 +23,7 @@ struct Record {
   std::vector<uint8_t> loss_mask;       // same size; 1: this token is a target of the cross-entropy
   int64_t prompt_length = 0;            // where the last answer begins in `tokens`
   std::vector<TrajectoryBlock> blocks;  // empty unless `data trajectories` made it. Block b covers
-                                        // answer positions [b*n, (b+1)*n) behind the prompt
+                                        // answer positions [b*n, (b+1)*n) after the prompt
 };
 
 }  // namespace predgen

@@ -5,7 +5,7 @@
 
 namespace predgen {
 
-/// Sum of ln p(token | everything before it), in nats, over `answer` behind `prompt`; both not
+/// Sum of ln p(token | everything before it), in nats, over `answer` after `prompt`; both not
 /// empty.
 double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answer);
 

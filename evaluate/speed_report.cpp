@@ -90,7 +90,7 @@ std::string decode_lines(const Json& decode, const Json& bandwidth) {
   const double bytes = decode["bytes_per_token"]["total"].get<double>();
   const Json& cache = bandwidth["cache_bytes"];
   const bool fits = cache.is_number() && bytes <= cache.get<double>();
-  return line(fmt::format("decode behind {}", decode["context"].get<int64_t>()),
+  return line(fmt::format("decode after {}", decode["context"].get<int64_t>()),
               decode["tokens_per_second"], 1, "tokens/s") +
          line("", decode["seconds_per_token"], 1e3, "ms/token") +
          line("", decode["bytes_per_second"], 1e-9,
@@ -147,7 +147,7 @@ std::string format_speed(const Json& report) {
   text += line(fmt::format("prefill of {}", report.at("prefill").at("tokens").get<int64_t>()),
                report.at("prefill").at("tokens_per_second"), 1, "tokens/s");
   text += decode_lines(report.at("decode"), bandwidth);
-  text += line(fmt::format("one step behind {}", report.at("step").at("context").get<int64_t>()),
+  text += line(fmt::format("one step after {}", report.at("step").at("context").get<int64_t>()),
                report.at("step").at("seconds"), 1e3, "ms");
   for (const Json& verify : report.at("verify")) {
     text += line(fmt::format("verify a draft of {}", verify.at("draft").get<int64_t>()),

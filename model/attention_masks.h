@@ -9,15 +9,15 @@ namespace predgen {
 
 // Shapes: B rows, T new tokens, S cached plus new.
 
-/// Which keys each query sees, by window; made once for all layers of a pass. Query i of T, behind
+/// Which keys each query sees, by window; made once for all layers of a pass. Query i of T, after
 /// `past` cached positions, sees keys 0..past+i. is_causal of scaled_dot_product_attention aligns
 /// top-left, which is wrong for T < S.
 class AttentionMasks {
  public:
   /// `given`: bool [..,T,S], or undefined. `positions_BS`: of the keys, the last T of which are the
   /// queries' too, where they are not their places in the row; else undefined. `num_folded`: heads
-  /// whose queries stand behind each other, as further queries of the key head that they share. On
-  /// CUDA, no fused kernel takes a mask and shared heads.
+  /// whose queries stand one after the other, as further queries of the key head that they share.
+  /// On CUDA, no fused kernel takes a mask and shared heads.
   AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS, int64_t num_new,
                  int64_t past, int64_t num_folded, at::Device device);
 

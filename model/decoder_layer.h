@@ -57,7 +57,7 @@ struct DecoderLayer {
   std::map<std::string, at::Tensor> norms(const ModelConfig& config) const;
 
   int64_t index;
-  at::Tensor attention_norm, mlp_norm;  // [E]; before or behind, as ModelConfig::norm_after says
+  at::Tensor attention_norm, mlp_norm;  // [E]; before or after, as ModelConfig::norm_after says
   at::Tensor q_norm, k_norm;            // undefined without ModelConfig::qk_norm
   Linear q, k, v, o, gate, up, down;
   int64_t window = 0;  // positions that a query sees, its own included; 0: all

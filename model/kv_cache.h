@@ -79,7 +79,7 @@ class KvCache {
   /// through a tree of tokens. `kept` ascends strictly.
   void keep(int64_t begin, std::span<const int64_t> kept);
 
-  /// A cache with the same positions, which are computed and stored once as long as none of both
+  /// A cache with the same positions, which are computed and stored once as long as neither
   /// writes where the other one reads.
   std::unique_ptr<KvCache> fork() const;
 

@@ -32,7 +32,7 @@ struct ModelConfig {
   bool tie_word_embeddings = false;
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   QkNorm qk_norm = QkNorm::kNone;
-  bool norm_after = false;        // norms behind attention and MLP instead of before them
+  bool norm_after = false;        // norms after attention and MLP instead of before them
   bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
   std::vector<int64_t> windows;   // by layer, how many positions it sees; 0 or empty: all
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"

@@ -31,7 +31,7 @@ struct RopeConfig {
   void write(Json& json) const;
 
   /// Positions that the model is right for, from max_position_embeddings. Dynamic scaling begins
-  /// behind it and turns keys that are cached already: such contexts are not offered.
+  /// after it and turns keys that are cached already: such contexts are not offered.
   int64_t context_length(int64_t max_positions) const;
   /// Radians per position of each pair of a head, float32 [head_dim / 2].
   at::Tensor inverse_frequencies(int64_t head_dim) const;

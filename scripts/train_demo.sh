@@ -55,15 +55,15 @@ step $runs/cllm/final/adapter_config.json "CLLM adapter" \
   "$predgen" train --config configs/train/demo_cllm.yaml "${held_out[@]}" --resume auto
 # A short second part with small steps, closer to the model without the adapter: it gives back most of
 # what the first part cost in held-out loss, and little of the speed.
-step $runs/cllm_settled/final/adapter_config.json "CLLM adapter, settled" \
+step $runs/cllm_second/final/adapter_config.json "CLLM adapter, second part" \
   "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm/final max_steps=450 \
-  learning_rate=6e-4 objective.ar_weight=16 output=$runs/cllm_settled "${held_out[@]}" --resume auto
+  learning_rate=6e-4 objective.ar_weight=16 output=$runs/cllm_second "${held_out[@]}" --resume auto
 step $runs/eval/results.json "Methods side by side" \
   "$predgen" eval --config configs/eval/sgd_dev.yaml \
-  model=$runs/demo adapter=$runs/cllm_settled/final output=$runs/eval
+  model=$runs/demo adapter=$runs/cllm_second/final output=$runs/eval
 
 printf '\n== Held-out loss of assistant tokens, nats/token\n'
-for run in base cllm cllm_settled; do
+for run in base cllm cllm_second; do
   printf '%-12s ' $run
   grep -o '"held_out/[^,}]*' $runs/$run/metrics.jsonl | tail -n 1
 done
@@ -71,9 +71,9 @@ done
 if [ $install = 1 ]; then
   rm -rf checkpoints/demo checkpoints/demo-cllm
   cp -r $runs/demo checkpoints/demo
-  cp -r $runs/cllm_settled/final checkpoints/demo-cllm
+  cp -r $runs/cllm_second/final checkpoints/demo-cllm
   sed -i "s#\"$runs/demo\"#\"checkpoints/demo\"#" checkpoints/demo-cllm/adapter_config.json
   du -sh checkpoints/demo checkpoints/demo-cllm
 else
-  echo "The result is in $runs/demo and $runs/cllm_settled/final; --install puts it into checkpoints/."
+  echo "The result is in $runs/demo and $runs/cllm_second/final; --install puts it into checkpoints/."
 fi

@@ -31,7 +31,7 @@ class Tokenizer {
   /// Like encode(), but special tokens named in the text become their ids (--parse-special).
   virtual TokenIds encode_special(std::string_view text) const = 0;
 
-  /// What goes around a plain text that the model shall continue or score; encode() adds nothing.
+  /// What goes around a plain text that the model is to continue or score; encode() adds nothing.
   virtual const TextFrame& text_frame() const = 0;
 
   /// Skips special tokens unless `keep_special`; unknown ids are a UserError. The bytes may end
@@ -53,7 +53,7 @@ class Tokenizer {
   /// Ends an assistant answer: from generation_config.json / config.json and the template.
   virtual const TokenIds& stop_tokens() const = 0;
 
-  /// What the chat template puts behind an answer that stands right behind the generation prompt;
+  /// What the chat template puts after an answer that stands right after the generation prompt;
   /// none if there is no template, or it has them otherwise.
   virtual std::optional<TokenId> answer_end() const = 0;
 

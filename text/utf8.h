@@ -9,7 +9,7 @@ namespace predgen {
 /// UserError with `what` and the first bad byte's offset if `text` is not well-formed UTF-8.
 void require_utf8(std::string_view text, std::string_view what);
 
-/// The character that begins at byte `at` of a well-formed `text`; moves `at` behind it.
+/// The character that begins at byte `at` of a well-formed `text`; moves `at` past it.
 char32_t next_character(std::string_view text, size_t& at);
 
 /// Where the last character of a well-formed `text` begins; `text` is not empty.

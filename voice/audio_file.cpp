@@ -10,7 +10,7 @@
 
 namespace predgen {
 
-Waveform read_wav(const std::filesystem::path& file) {
+Waveform read_audio_file(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) throw UserError("{}: no such file", file.string());
   SF_INFO info{};
   const std::unique_ptr<SNDFILE, int (*)(SNDFILE*)> opened(sf_open(file.c_str(), SFM_READ, &info),

@@ -64,7 +64,7 @@ at::Tensor resample(const at::Tensor& samples_N, int64_t from_rate, int64_t to_r
 }
 
 at::Tensor mono_at(const Waveform& waveform, int64_t rate) {
-  // Beyond these no recording is, and the filter's table would fill the memory.
+  // No recording has another rate, and the filter's table would fill the memory.
   constexpr int64_t kSlowest = 1'000, kFastest = 768'000;
   if (waveform.sample_rate < kSlowest || waveform.sample_rate > kFastest) {
     throw UserError("{}: has a sample rate of {} Hz; {} to {} are supported", waveform.name,

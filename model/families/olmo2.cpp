@@ -2,7 +2,7 @@
 
 namespace predgen {
 
-/// OLMo 2: norms behind attention and MLP instead of before, queries and keys normed over their
+/// OLMo 2: norms after attention and MLP instead of before, queries and keys normed over their
 /// full width.
 const Family kOlmo2{
     "Olmo2ForCausalLM", "olmo2",

@@ -218,7 +218,7 @@ AdapterConfig::PatternMap AdapterConfig::read_pattern(const char* key,
   return patterns;
 }
 
-/// PEFT reads the index behind the first of the names that occurs with one, or without names the
+/// PEFT reads the index after the first of the names that occurs with one, or without names the
 /// first number with at least two names before it.
 bool AdapterConfig::is_in_chosen_layer(const std::string& module) const {
   std::vector<std::string_view> parts;

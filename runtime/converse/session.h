@@ -35,7 +35,7 @@ struct SessionConfig {
 /// and the transcript alone, so it is the same in every method.
 class Session {
  public:
-  /// UserError for a verifier, generator or limit that there is not.
+  /// UserError for a verifier, generator or limit that does not exist.
   Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
           std::unique_ptr<Speaker> speaker, Clock& clock);
 

@@ -18,7 +18,7 @@ class ScheduledSource : public TranscriptSource {
 
  private:
   std::vector<Transcript> transcripts_;
-  size_t turn_begin_ = 0;  // behind the last final one that was returned
+  size_t turn_begin_ = 0;  // after the last final one that was returned
 };
 
 }  // namespace predgen

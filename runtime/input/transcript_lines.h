@@ -22,7 +22,8 @@ struct TranscriptLine {
 /// UserError begins with `where`.
 TranscriptLine parse_transcript_line(const std::string& line, const std::string& where);
 
-/// A recogniser's late news: its revision is not above one that came before in the same turn.
+/// A transcript that comes too late: its revision is not above one that came before in the same
+/// turn.
 class RevisionFilter {
  public:
   bool is_stale(const TranscriptLine& line);

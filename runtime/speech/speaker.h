@@ -18,8 +18,9 @@ struct SpeechReport {
   int64_t underruns = 0;             // gaps in the sound: device buffers that waited for samples
 };
 
-/// The mouth of a conversation: synthesises the first sentence ahead of the user's last word,
-/// keeps it if the sentence stays, speaks the answer sentence by sentence. Called by one thread.
+/// Speaks the answers of a conversation: synthesises the first sentence ahead of the user's last
+/// word, keeps it if the sentence stays, speaks the answer sentence by sentence. Called by one
+/// thread.
 class Speaker {
  public:
   virtual ~Speaker() = default;

@@ -71,7 +71,7 @@ def dataset(folder):
     files = files_of(folder)
     check("manifest.json" in files, f"{folder} is finished")
     check(not any(name.endswith(".tmp") for name in files), f"no temporary file is left: {list(files)}")
-    files.pop("recipe.json", None)  # a kill behind the manifest leaves it
+    files.pop("recipe.json", None)  # a kill after the manifest leaves it
     files.pop("held_out/recipe.json", None)
     return files
 

@@ -44,7 +44,7 @@ def make_model(config, seed=0, scale=1.0):
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if name.endswith("bias"):
-                # A norm behind a large bias would leave nothing but the bias.
+                # A norm after a large bias would leave nothing but the bias.
                 weight.normal_(0, 0.1 if config.model_type == "olmo2" else 0.5)
             elif "norm" in name:
                 weight.normal_(1, 0.2)

@@ -1,5 +1,6 @@
-"""scripts/check_layers.py and check_map.py on small trees, each with a planted fault."""
+"""scripts/check_layers.py, check_map.py and check_recipes.py on small trees, each with planted faults."""
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,9 +57,12 @@ class CheckLayers(Tree):
         self.write("core/b.h", "#include <model/a.h>\n")
         self.assert_fault("core/ may not include model/")
 
-    def test_libtorch_in_core(self):
-        self.write("core/b.h", "#include <c10/util/Half.h>\n")
-        self.assert_fault("core/ does without LibTorch")
+    def test_libtorch_where_it_is_not_used(self):
+        for folder in ["core", "text"]:
+            with self.subTest(folder=folder):
+                self.write(f"{folder}/b.h", "#include <c10/util/Half.h>\n")
+                self.assert_fault(f"{folder}/ does without LibTorch")
+                (self.root / folder / "b.h").unlink()
 
     def test_a_missing_folder(self):
         (self.root / "data/a.h").unlink()
@@ -66,72 +70,146 @@ class CheckLayers(Tree):
 
 
 README = """# x
-## File map
+## Folder map
 ```text
-README.md    this
 core/        words
-  a.h/.cpp   a
-  b.h        b
-data/        everything in it
+text/        texts
+  spoken/    said
+data/ bench/  two at once
 tests/       tests
-  core/      of core
-*.txt        lists
-x/y/         deep
 ```
 """
 
 
-class CheckMap(Tree):
+class Clone(Tree):
+    """A tree in which git tracks what was written."""
+
+    def check(self, script):
+        subprocess.run(["git", "-C", str(self.root), "add", "--all"], check=True)
+        return super().check(script)
+
+    def setUp(self):
+        super().setUp()
+        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
+
+    def assert_fault(self, script, text):
+        code, output = self.check(script)
+        self.assertEqual(code, 1, output)
+        self.assertIn(text, output)
+
+
+class CheckMap(Clone):
     def setUp(self):
         super().setUp()
         self.write("README.md", README)
-        for name in ["core/a.h", "core/a.cpp", "core/b.h", "data/x.h", "data/sub/y.h", "tests/core/t.cpp",
-                     "tests/CMakeLists.txt", "x/y/z.h", "one.txt", "two.txt"]:
+        for name in ["core/a.h", "text/t.h", "text/spoken/said.h", "data/x.h", "bench/b.cpp", "tests/core/t.cpp"]:
             self.write(name)
-
-    def assert_fault(self, text):
-        code, output = self.check("check_map.py")
-        self.assertEqual(code, 1, output)
-        self.assertIn(text, output)
 
     def test_a_true_map(self):
         self.assertEqual(self.check("check_map.py"), (0, "map: ok\n"))
 
-    def test_files_that_the_map_lacks(self):
-        for name, reported in [("core/c.h", "core/c.h"), ("new.md", "new.md"), ("new/x.h", "new/"), ("x/w/a", "x/w/"),
-                               ("tests/data/t.cpp", "tests/data/"), (".hidden/x", ".hidden/")]:
+    def test_folders_that_the_map_lacks(self):
+        for name, reported in [("new/sub/x.h", "new/"), (".hidden/x", ".hidden/"), ("text/new/x.h", "text/new/"),
+                               ("core/sub/deep/x.h", "core/sub/")]:
             with self.subTest(name=name):
                 self.write(name)
-                self.assert_fault(f"there, but not in the map: {reported}\n")
+                self.assert_fault("check_map.py", f"there, but not in the map: {reported}\n")
                 (self.root / name).unlink()
 
-    def test_paths_that_are_not_there(self):
-        for name in ["core/a.cpp", "core/b.h", "data", "one.txt"]:
-            with self.subTest(name=name):
-                moved = self.root / "build" / "moved"
-                moved.parent.mkdir(exist_ok=True)
-                (self.root / name).rename(moved)
-                if name == "one.txt":  # two.txt still matches the pattern
-                    self.assertEqual(self.check("check_map.py")[0], 0)
-                else:
-                    self.assert_fault(f"in the map, but not there: {name}")
-                moved.rename(self.root / name)
+    def test_files_and_folders_of_other_folders_need_no_line(self):
+        for name in ["LICENSE", "core/b.h", "text/spoken/deep/x.h", "tests/text/t.cpp"]:
+            self.write(name)
+        self.assertEqual(self.check("check_map.py"), (0, "map: ok\n"))
 
-    def test_a_path_named_twice(self):
-        self.write("README.md", README.replace("*.txt", "core/        again\n*.txt"))
-        self.assert_fault("twice in the map: core/")
+    def test_folders_that_are_not_there(self):
+        for name in ["core/a.h", "text/spoken/said.h", "bench/b.cpp"]:
+            with self.subTest(name=name):
+                (self.root / name).unlink()
+                self.assert_fault("check_map.py", f"in the map, but not there: {name.rpartition('/')[0]}/\n")
+                self.write(name)
+
+    def test_a_folder_named_twice(self):
+        self.write("README.md", README.replace("tests/", "core/        again\ntests/"))
+        self.assert_fault("check_map.py", "twice in the map: core/")
+
+    def test_lines_that_are_no_folders(self):
+        for old, new, text in [("core/ ", "core/a.h ", "folders only"), ("  spoken/", "    spoken/", "too far"),
+                               ("tests/ ", "  tests/ ", "too far")]:
+            with self.subTest(new=new):
+                self.write("README.md", README.replace(old, new))
+                self.assert_fault("check_map.py", text)
 
     def test_no_map(self):
         self.write("README.md", "# x\n")
-        self.assert_fault("no fenced block")
+        self.assert_fault("check_map.py", "no fenced block")
 
     def test_only_tracked_files_count(self):
-        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
-        subprocess.run(["git", "-C", str(self.root), "add", "."], check=True)
-        self.write("answers.wav")
-        self.assertEqual(self.check("check_map.py"), (0, "map: ok\n"))
-        subprocess.run(["git", "-C", str(self.root), "add", "answers.wav"], check=True)
-        self.assert_fault("there, but not in the map: answers.wav")
+        self.check("check_map.py")
+        self.write("runs/answers.wav")
+        self.assertEqual(super(Clone, self).check("check_map.py"), (0, "map: ok\n"))
+        self.assert_fault("check_map.py", "there, but not in the map: runs/")
+
+    def test_without_git_nothing_is_known(self):
+        shutil.rmtree(self.root / ".git")
+        code, output = super(Clone, self).check("check_map.py")
+        self.assertEqual(code, 77)
+        self.assertIn("no git clone", output)
+
+
+RECIPES = """# Contributing
+Text with `no/recipe.h` in it.
+## Recipes
+### Add a thing
+* `core/<name>.h/.cpp` and `core/thing.h/.cpp`
+* `core/*_test.cpp`, with `option=value`, `--flag`, `a::b()` and `thing.h`
+```bash
+not/a/path.sh
+```
+## Habits
+`not/looked/at.h`
+"""
+
+
+class CheckRecipes(Clone):
+    def setUp(self):
+        super().setUp()
+        self.write("CONTRIBUTING.md", RECIPES)
+        for name in ["core/thing.h", "core/thing.cpp", "core/one_test.cpp"]:
+            self.write(name)
+
+    def test_true_recipes(self):
+        self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
+
+    def test_files_that_are_not_there(self):
+        for name in ["core/thing.h", "core/thing.cpp", "core/one_test.cpp"]:
+            with self.subTest(name=name):
+                (self.root / name).unlink()
+                pattern = "core/*_test.cpp" if "test" in name else name
+                self.assert_fault("check_recipes.py", f'recipe "Add a thing": there is no {pattern}\n')
+                self.write(name)
+
+    def test_a_placeholder_stands_for_a_name_only(self):
+        self.write("core/deep/other_test.cpp")
+        for path in ["cores/<name>", "core/<name>_model", "core/<name>/<name>"]:
+            with self.subTest(path=path):
+                self.write("CONTRIBUTING.md", RECIPES.replace("core/<name>", path))
+                self.assert_fault("check_recipes.py", f"there is no {path}.h\n")
+
+    def test_lists_that_a_recipe_names_are_there(self):
+        self.write("core/thing.cpp", "int make_things() {}\n")
+        named = RECIPES.replace("and `core/thing.h/.cpp`", "and `make_things()` in `core/thing.cpp`")
+        self.write("CONTRIBUTING.md", named)
+        self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
+        self.write("CONTRIBUTING.md", named.replace("make_things", "make_others"))
+        self.assert_fault("check_recipes.py", "core/thing.cpp has no make_others\n")
+
+    def test_recipes_without_files(self):
+        self.write("CONTRIBUTING.md", RECIPES.replace("## Habits", "### Add nothing\nSee elsewhere.\n## Habits"))
+        self.assert_fault("check_recipes.py", 'recipe "Add nothing": names no file')
+
+    def test_no_recipes(self):
+        self.write("CONTRIBUTING.md", "# x\n")
+        self.assert_fault("check_recipes.py", 'no section "Recipes"')
 
 
 if __name__ == "__main__":

@@ -358,7 +358,7 @@ def check_sentencepiece(generator, work):
 
 
 def check_beside_special_tokens(work):
-    """Behind a special token `transformers` puts a space in front only with "legacy": true. (Left out
+    """After a special token `transformers` puts a space in front only with "legacy": true. (Left out
     here, as predgen follows sentencepiece itself: transformers adds no second space to a text that
     opens with one, and its merges, made without the model's scores, join runs of spaces otherwise.)"""
     from transformers import LlamaTokenizer

@@ -58,10 +58,10 @@ def make_records():
         for block in range(4):
             fixed = random.integers(0, 90, 5).tolist()
             if block == 3:
-                fixed[2] = STOP  # the last two tokens of the answer are behind it
+                fixed[2] = STOP  # the last two tokens of the answer are after it
             states = [random.integers(0, 90, 5).tolist() for _ in range(4)]
-            for settled, state in enumerate(states):  # each state has one more settled token
-                state[:settled] = fixed[:settled]
+            for num_final, state in enumerate(states):  # each state has one more final token
+                state[:num_final] = fixed[:num_final]
             blocks.append(states + [fixed])
         records.append({"id": f"c{index}", "tokens": tokens, "mask": mask, "prompt": prompt, "blocks": blocks})
     return records
@@ -162,7 +162,7 @@ def reference_losses(model, records, kind):
             student = logits(prompt + context + state).log_softmax(-1)
             begin = len(prompt) + len(context)
             for column in range(begin + mismatch(state, fixed_points[b]), begin + len(state)):
-                if column >= stop:  # predicts what is behind the stop token
+                if column >= stop:  # predicts what is after the stop token
                     break
                 kl_sum = kl_sum + (teacher[column].exp() * (teacher[column] - student[column])).sum()
                 kl_count += 1

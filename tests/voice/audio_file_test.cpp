@@ -34,7 +34,7 @@ TEST(WavReaderTest, ReadsAnyFormat) {
                            SF_FORMAT_WAV | SF_FORMAT_PCM_24, SF_FORMAT_WAV | SF_FORMAT_FLOAT,
                            SF_FORMAT_FLAC | SF_FORMAT_PCM_16}) {
     write_sound(folder / "a.wav", format, 48000, 2, samples);
-    const Waveform read = read_wav(folder / "a.wav");
+    const Waveform read = read_audio_file(folder / "a.wav");
     EXPECT_EQ(read.sample_rate, 48000);
     EXPECT_EQ(read.name, (folder / "a.wav").string());
     ASSERT_EQ(read.samples_CN.sizes(), (at::IntArrayRef{2, 3}));
@@ -42,24 +42,26 @@ TEST(WavReaderTest, ReadsAnyFormat) {
   }
   write_sound(folder / "b.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 8000, 6,
               std::vector<float>(600'000, 0.5f));
-  EXPECT_EQ(read_wav(folder / "b.wav").samples_CN.sizes(), (at::IntArrayRef{6, 100'000}));
+  EXPECT_EQ(read_audio_file(folder / "b.wav").samples_CN.sizes(), (at::IntArrayRef{6, 100'000}));
 }
 
 TEST(WavReaderTest, RefusesFiles) {
   const TemporaryFolder folder;
-  expect_user_error([&] { read_wav(folder / "none.wav"); }, {"none.wav", "no such file"});
-  expect_user_error([&] { read_wav(folder.path()); }, {folder.path().string(), "no such file"});
+  expect_user_error([&] { read_audio_file(folder / "none.wav"); }, {"none.wav", "no such file"});
+  expect_user_error([&] { read_audio_file(folder.path()); },
+                    {folder.path().string(), "no such file"});
   write_file(folder / "text.wav", "not a sound at all, but some words in a row");
-  expect_user_error([&] { read_wav(folder / "text.wav"); },
+  expect_user_error([&] { read_audio_file(folder / "text.wav"); },
                     {"text.wav", "cannot be read as sound"});
   write_file(folder / "empty.wav", "");
-  expect_user_error([&] { read_wav(folder / "empty.wav"); },
+  expect_user_error([&] { read_audio_file(folder / "empty.wav"); },
                     {"empty.wav", "cannot be read as sound"});
   write_sound(folder / "zero.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, {});
-  expect_user_error([&] { read_wav(folder / "zero.wav"); }, {"zero.wav", "no sound"});
+  expect_user_error([&] { read_audio_file(folder / "zero.wav"); }, {"zero.wav", "no sound"});
   write_sound(folder / "nan.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1,
               {0, std::numeric_limits<float>::quiet_NaN()});
-  expect_user_error([&] { mono_at(read_wav(folder / "nan.wav"), 16000); }, {"nan.wav", "finite"});
+  expect_user_error([&] { mono_at(read_audio_file(folder / "nan.wav"), 16000); },
+                    {"nan.wav", "finite"});
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ namespace predgen {
 
 constexpr size_t kMaxListDigits = 3;  // of a list item's number
 
-/// One mark of a list item or a quotation with the space behind it: "- ", "2. ", "> ".
+/// One mark of a list item or a quotation with the space after it: "- ", "2. ", "> ".
 struct BlockMark {
   size_t length = 0;  // bytes; 0: none
   bool known = true;  // false: the text ends too early to tell
 };
 BlockMark block_mark_at(OpenText text, size_t i);
 
-/// Behind all marks from byte `i` on ("> - "), spaces included. `known` as above.
+/// After all marks from byte `i` on ("> - "), spaces included. `known` as above.
 struct BlockStart {
   size_t at = 0;
   bool known = true;

@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// The marks that open fenced code, ``` or ~~~ or longer, at the beginning of a line or behind the
+/// The marks that open fenced code, ``` or ~~~ or longer, at the beginning of a line or after the
 /// marks of a list item or a quotation. They do not if the line closes them again: that is a code
 /// span.
 struct Fence {

@@ -17,7 +17,7 @@ struct OpenText {
   char operator[](size_t i) const { return bytes[i]; }
   Verdict at_end() const { return complete ? Verdict::kEnd : Verdict::kWait; }
 
-  /// No more than `ahead` bytes behind byte `at`, cut between characters: what is farther decides
+  /// No more than `ahead` bytes after byte `at`, cut between characters: what is farther decides
   /// nothing. So a place costs the same however long the text is.
   OpenText near(size_t at, size_t ahead = 256) const {
     size_t end = at + ahead;

@@ -13,7 +13,7 @@ namespace {
 /// Scripts written without spaces, and pictures: a sentence may begin here without a space before.
 bool needs_no_space(char32_t code) { return code >= 0x2E80 && code != 0xFFFD; }
 
-/// What joins the words behind a quotation to it: a comma, or Japanese "to" and "tte".
+/// What joins the words after a quotation to it: a comma, or Japanese "to" and "tte".
 bool goes_on_after_quote(char32_t code) {
   return code == 0xFF0C || code == 0x3001 || code == 0xFF1A || code == 0xFF1B || code == 0x3068 ||
          code == 0x3063;

@@ -6,17 +6,17 @@
 namespace predgen {
 
 /// What a character says about the end of a sentence: '.', an ellipsis, '?' and '!', the full stops
-/// of scripts that need no space behind them.
+/// of scripts that need no space after them.
 enum class Mark { kNone, kPeriod, kEllipsis, kQuestion, kFullStop };
 Mark mark_of(char32_t code);
 
-/// A run of marks with the quotes, brackets and footnotes that close behind them: `?!`, `...`,
+/// A run of marks with the quotes, brackets and footnotes that close after them: `?!`, `...`,
 /// `."`, `!).`, `.[1]`.
 struct MarkRun {
   size_t begin = 0, end = 0;
   int periods = 0;
   bool question = false, full_stop = false;
-  bool closed = false;  // something closes behind the marks,
+  bool closed = false;  // something closes after the marks,
   bool quoted = false;  // and not just emphasis
 
   /// One '.', and nothing but what closes.

@@ -90,7 +90,7 @@ std::string_view letters_at(std::string_view text, size_t at) {
   return text.substr(at, end - at);
 }
 
-/// One letter and a period, as in "J. K." and "z. B."; needs a byte behind the letter.
+/// One letter and a period, as in "J. K." and "z. B."; needs a byte after the letter.
 bool is_initial(std::string_view text, size_t at) {
   const Character c = character_at(text, at);
   return is_letter(c.code) && at + c.length < text.size() && text[at + c.length] == '.';

@@ -6,7 +6,7 @@
 
 namespace predgen {
 
-/// Whether the period at byte `period`, with white space behind it, ends the sentence that `text`
+/// Whether the period at byte `period`, with white space after it, ends the sentence that `text`
 /// begins with, or belongs to an abbreviation, an initial, a date or the number of a list item.
 /// `next`: where the next word begins; text.size() if it is not there yet.
 Verdict judge_period(OpenText text, size_t period, size_t next);

@@ -14,7 +14,7 @@
 namespace predgen {
 namespace {
 
-/// A pattern of those of `language`, the longest first. Some need a number behind them: "No. 5",
+/// A pattern of those of `language`, the longest first. Some need a number after them: "No. 5",
 /// not "No.", and a small letter at the beginning stands for a capital too.
 Regex any_of(std::span<const Abbreviation> abbreviations) {
   std::vector<Abbreviation> longest_first(abbreviations.begin(), abbreviations.end());

@@ -33,7 +33,7 @@ class TextRules {
   std::vector<Compiled> rules_;
 };
 
-/// `text` with every match replaced by what `replace(match, bytes behind it)` returns.
+/// `text` with every match replaced by what `replace(match, bytes after it)` returns.
 std::string replace_each(
     const Regex& regex, std::string_view text,
     const std::function<std::string(std::string_view match, std::string_view rest)>& replace);

@@ -18,7 +18,7 @@ struct AddedToken {
   bool normalized = false;   // looked for after normalisation, not before
   bool single_word = false;  // only where no word character is beside it
   bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // takes the white space behind it
+  bool rstrip = false;       // takes the white space after it
 
   /// Whether plain text must never give it: special, or of the form <...> like <tool_call>, which
   /// some models flag as ordinary text.

@@ -14,7 +14,7 @@ enum class NoisyContext {
 /// Which state of a block's trajectory is the noisy one.
 enum class StateChoice {
   kRandom,       // any but the fixed point, uniformly
-  kProgressive,  // whose share of unsettled tokens is nearest to linspace(0,1,window)[b % window]
+  kProgressive,  // whose share of wrong tokens is nearest to linspace(0,1,window)[b % window]
 };
 enum class BlockChoice { kOne, kEvery };
 /// What keeps the model a good autoregressive one.
@@ -43,7 +43,7 @@ struct ConsistencyOptions {
 ///     ArTarget::kBase, the divergence from the base model (term "base")
 ///   + consistency_weight * KL(stop_grad(model on fixed points) || model on noisy states)
 /// (term "consistency"), over the positions of each block from the first token that is not yet the
-/// fixed point's to the end; a position whose next token lies behind the stop token is left out.
+/// fixed point's to the end; a position whose next token lies after the stop token is left out.
 /// Records without blocks have only the first term.
 class ConsistencyObjective : public Objective {
  public:

@@ -72,7 +72,7 @@ struct Noise {
 void append(const Noise& noise, double decay, double weight, PackedRow& row) {
   if (noise.learning.empty()) return;
   const auto begin = static_cast<int64_t>(row.tokens.size());
-  // Inputs behind the last learning position change nothing.
+  // Inputs after the last learning position change nothing.
   const int64_t size = noise.learning.back() + 1;
   row.segments.push_back({begin, size, noise.place});
   row.tokens.insert(row.tokens.end(), noise.tokens.begin(), noise.tokens.begin() + size);

@@ -21,7 +21,7 @@ class DacDecoder {
   /// samples [hop*T] in [-1,1], float32 on the CPU.
   at::Tensor decode(const at::Tensor& codes_KT) const;
 
-  /// Samples at the end of a clip that the frames behind it would still change.
+  /// Samples at the end of a clip that the frames after it would still change.
   int64_t lookahead() const { return lookahead_; }
 
  private:

@@ -30,7 +30,7 @@ at::Tensor DacStream::push_to_edge(const at::Tensor& codes_KN) {
   const at::Tensor guess = decoder_->advance(end, codes_KN.narrow(1, 0, 0), /*is_end=*/true);
   const at::Tensor fresh = take(at::cat({samples, guess}), begin);
   if (fresh.size(0) > 0) {
-    is_behind_edge_ = true;
+    is_after_edge_ = true;
     edge_sample_ = fresh[-1].item<float>();
   }
   return fresh;
@@ -46,16 +46,16 @@ at::Tensor DacStream::flush() {
 /// The part of `samples`, whose first is number `begin` of the clip, that was not returned before.
 at::Tensor DacStream::take(const at::Tensor& samples, int64_t begin) {
   const int64_t num_old = std::min(num_samples_ - begin, samples.size(0));
-  if (is_behind_edge_ && num_old > 0 && begin + num_old == num_samples_) {
+  if (is_after_edge_ && num_old > 0 && begin + num_old == num_samples_) {
     edge_step_ = edge_sample_ - samples[num_old - 1].item<float>();
   }
   at::Tensor fresh = samples.narrow(0, num_old, samples.size(0) - num_old);
-  if (is_behind_edge_ && fresh.size(0) > 0) {
+  if (is_after_edge_ && fresh.size(0) > 0) {
     const auto rate = static_cast<double>(decoder_->config().sample_rate);
     const auto length = std::min(fresh.size(0), static_cast<int64_t>(kFadeSeconds * rate));
     fresh = fresh.clone();
     fresh.narrow(0, 0, length).add_(at::linspace(edge_step_, 0, length)).clamp_(-1, 1);
-    is_behind_edge_ = false;
+    is_after_edge_ = false;
   }
   num_samples_ += fresh.size(0);
   return fresh;

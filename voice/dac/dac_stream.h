@@ -39,8 +39,8 @@ class DacStream {
   DacDecoder::State state_;
   int64_t num_frames_ = 0;
   int64_t num_samples_ = 0;
-  int64_t num_exact_ = 0;  // samples that state_ has given; fewer than num_samples_ behind an edge
-  bool is_behind_edge_ = false;
+  int64_t num_exact_ = 0;  // samples that state_ has given; fewer than num_samples_ after an edge
+  bool is_after_edge_ = false;
   float edge_sample_ = 0;  // the last one returned, if that is an edge
   float edge_step_ = 0;    // from the right value of that sample to it
   bool is_over_ = false;

@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// Who speaks, as numbers: Zonos' speaker network and the linear projection behind it. Runs on the
+/// Who speaks, as numbers: Zonos' speaker network and the linear projection after it. Runs on the
 /// CPU, for seconds, and is needed once a voice: voice/speaker/speaker_embedding.h keeps the
 /// result. Immutable, used by any number of threads.
 class SpeakerEncoder {

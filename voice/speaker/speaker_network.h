@@ -34,7 +34,7 @@ class SpeakerNetwork {
   at::Tensor operator()(const at::Tensor& features_BT) const;
 
  private:
-  /// A convolution with the batch norm behind it folded in.
+  /// A convolution with the batch norm after it folded in.
   struct Conv {
     at::Tensor weight, bias;
     int64_t stride = 1;

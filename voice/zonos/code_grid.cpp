@@ -10,7 +10,7 @@ namespace {
 /// Frame of `codebook` that column `column` holds; the delay pattern.
 int64_t frame_of(int64_t codebook, int64_t column) { return column - codebook - 1; }
 
-/// Column behind the one that completes a frame, the last codebook's.
+/// Column after the one that completes a frame, the last codebook's.
 constexpr int64_t kDelay = kZonosCodebooks;
 
 int64_t* cell(const at::Tensor& codes, int64_t codebook, int64_t index) {

@@ -34,7 +34,8 @@ struct CodeSamplingConfig {
   void validate() const;
 };
 
-/// Draws columns of codes; the same seed gives the same draws. Copies go on alike, independently.
+/// Draws columns of codes; the same seed gives the same draws. A copy goes on with the same draws,
+/// by itself.
 class CodeSampler {
  public:
   explicit CodeSampler(const CodeSamplingConfig& config);
@@ -51,9 +52,9 @@ class CodeSampler {
   at::Generator generator_;
 };
 
-/// Steps 2 to 6 of section "sampling": what is left of softmax(logits / temperature), [..,V].
+/// All but the repetition penalty: what is left of softmax(logits / temperature), [..,V].
 at::Tensor filtered_probabilities(const at::Tensor& logits, const CodeSamplingConfig& config);
-/// Step 1, on a copy: `history` holds the columns that count.
+/// The repetition penalty, on a copy: `history` holds the columns that count.
 at::Tensor penalize_repetition(const at::Tensor& logits_KV, std::span<const CodeColumn> history,
                                double penalty);
 

@@ -129,7 +129,7 @@ std::string remove_commas_in_numbers(std::string_view text) {
   return result;
 }
 
-std::string pounds_behind_amounts(std::string_view text) {
+std::string pounds_after_amounts(std::string_view text) {
   constexpr std::string_view kPound = "\u00a3";
   std::string result;
   for (size_t i = 0; i < text.size();) {
@@ -161,7 +161,7 @@ std::string dollars_and_cents(std::string_view amount) {
   return cents != "0" ? counted(cents, "cent") : "zero dollars";
 }
 
-std::string dollars_behind_amounts(std::string_view text) {
+std::string dollars_after_amounts(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
     const std::string_view amount = text[i] == '$' ? amount_at(text, i + 1, ".,") : "";
@@ -199,8 +199,8 @@ std::string for_each_number(std::string_view text, const Replace& replace) {
 std::string numbers_to_words(std::string_view text) {
   using Words = std::pair<std::string, size_t>;
   std::string result = remove_commas_in_numbers(text);
-  result = pounds_behind_amounts(result);
-  result = dollars_behind_amounts(result);
+  result = pounds_after_amounts(result);
+  result = dollars_after_amounts(result);
   result = for_each_number(result, [](std::string_view digits, std::string_view rest) -> Words {
     if (rest.size() < 2 || rest[0] != '.' || !is_digit(rest[1])) return {};
     const std::string_view decimals = amount_at(rest, 1, "");

@@ -19,8 +19,8 @@ size_t length_of_first(std::string_view text, int64_t max_characters) {
   return end;
 }
 
-/// Behind the last mark in `text`; 0 if there is none.
-size_t behind_last_mark(std::string_view text) {
+/// After the last mark in `text`; 0 if there is none.
+size_t after_last_mark(std::string_view text) {
   constexpr std::array<std::string_view, 12> kMarks{". ",     "! ",     "? ",     "; ",
                                                     ": ",     ", ",     "\u3002", "\uff01",
                                                     "\uff1f", "\uff0c", "\u3001", " \u2014 "};
@@ -41,7 +41,7 @@ std::vector<std::string> speech_parts(std::string_view text, int64_t max_charact
     if (end < text.size()) {
       const std::string_view fits =
           text.substr(0, end + 1);  // a space may follow the last character
-      if (const size_t mark = behind_last_mark(fits); mark > 0 && mark <= end + 1) {
+      if (const size_t mark = after_last_mark(fits); mark > 0 && mark <= end + 1) {
         end = std::min(mark, end);
       } else if (const size_t space = fits.find_last_of(kSpaces); space != std::string_view::npos) {
         end = space;

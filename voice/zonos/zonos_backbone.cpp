@@ -87,7 +87,7 @@ at::Tensor ZonosBackbone::attention(const Layer& layer, const at::Tensor& input_
   const at::Tensor queries_and_keys = rotate(qkv.narrow(2, 0, H + G), rotation);
   keys.index_copy_(2, positions_T, queries_and_keys.narrow(2, H, G).transpose(1, 2));
   values.index_copy_(2, positions_T, qkv.narrow(2, H + G, G).transpose(1, 2));
-  // Heads that share a key head lie behind each other: to it they are further queries.
+  // Heads that share a key head lie one after the other: to it they are further queries.
   const at::Tensor queries =
       queries_and_keys.narrow(2, 0, H).transpose(1, 2).reshape({R, G, H / G * T, E});
   const at::Tensor attended =

@@ -29,7 +29,7 @@ class ZonosBackbone {
   at::Tensor embed(const at::Tensor& codes_KT) const;
 
   /// Runs `input_RTD` at `positions_T` (int64, on the device), writes keys and values there, and
-  /// attends to those of the first `num_seen` positions of the cache that are not behind the
+  /// attends to those of the first `num_seen` positions of the cache that are not after the
   /// query's own. Which those are is decided on the device, so that with `num_seen` the cache's
   /// capacity nothing depends on the host: what a CUDA graph needs. Returns [R,T,D].
   at::Tensor forward(const at::Tensor& input_RTD, const at::Tensor& positions_T, int64_t num_seen,

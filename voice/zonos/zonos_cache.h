@@ -11,7 +11,7 @@ namespace predgen {
 
 /// Attention keys and values of one utterance: small at first, larger by buckets. Every bucket is
 /// one shape of the decoding step, so that a CUDA graph can be kept for each. Copies share nothing.
-/// Positions behind length() hold nothing that is read.
+/// Positions after length() hold nothing that is read.
 class ZonosCache {
  public:
   /// `rows`: 2 with guidance, 1 without.
@@ -25,7 +25,7 @@ class ZonosCache {
   int64_t length() const { return length_; }
   int64_t capacity() const { return storage_.size(4); }
   int64_t num_bytes() const { return static_cast<int64_t>(storage_.nbytes()); }
-  /// Another one for every cache and copy of one: says whose positions a working copy holds.
+  /// Different for every cache and every copy: says whose positions a working copy holds.
   uint64_t identity() const { return identity_; }
 
   /// Makes room for `length` positions. UserError beyond the model's context.

@@ -12,7 +12,7 @@ namespace predgen {
 
 /// What every checkpoint of the kind has in common: the codes of the DAC codec at 44.1 kHz.
 constexpr int64_t kZonosCodebooks = 9;
-constexpr int64_t kZonosEos = 1024;            // behind the 1024 entries of a codebook
+constexpr int64_t kZonosEos = 1024;            // after the 1024 entries of a codebook
 constexpr int64_t kZonosMask = 1025;           // no code here: the delay pattern's empty cells
 constexpr int64_t kZonosLogits = 1025;         // entries and EOS
 constexpr int64_t kZonosEmbeddings = 1026;     // entries, EOS and MASK

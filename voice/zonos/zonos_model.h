@@ -52,7 +52,7 @@ class ZonosModel {
 
   /// The arithmetic of step() without anything that depends on the host, for a graph: column int64
   /// [9], position int64 [1] and scale float32 [] lie on the device; attention covers the first
-  /// `num_seen` positions of the cache, masked behind `position`.
+  /// `num_seen` positions of the cache, masked after `position`.
   at::Tensor step_on_device(const at::Tensor& codes_K, const at::Tensor& position,
                             const at::Tensor& scale, int64_t num_seen,
                             const ZonosCache& cache) const;

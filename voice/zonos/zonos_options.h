@@ -30,7 +30,7 @@ struct ZonosOptions {
   /// What is synthesised before a sentence is said: 34 steps are 194 ms of exact samples.
   int64_t ahead_steps = 34;
   /// Sound up to the last frame of the ahead buffer, without the codec's look-ahead of 108 ms: the
-  /// paper's small buffers. Its last 10 frames are approximate, and so is the seam behind them.
+  /// paper's small buffers. Its last 10 frames are approximate, and so is the seam after them.
   bool edge = false;
 
   LoadOptions load;

@@ -120,7 +120,7 @@ void ZonosSynthesizer::check_codec(const fs::path& folder) {
 }
 
 at::Tensor ZonosSynthesizer::audio_prefix_codes(const DacWeights& weights) const {
-  const Waveform sound = read_wav(options_.audio_prefix);
+  const Waveform sound = read_audio_file(options_.audio_prefix);
   if (sound.samples_CN.size(1) > kMaxPrefixSeconds * sound.sample_rate) {
     throw UserError("{}: is longer than {} seconds: one or two are enough to go on from",
                     sound.name, kMaxPrefixSeconds);
@@ -155,7 +155,7 @@ std::unique_ptr<ZonosSynthesis> ZonosSynthesizer::begin_utterance(const std::str
 std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part) {
   ZonosConditioning conditioning = conditioning_;
   conditioning.phoneme_ids = phonemizer_.phoneme_ids(part, options_.language);
-  // Behind the marks, the symbols are letters and sounds.
+  // After the marks, the symbols are letters and sounds.
   if (std::ranges::none_of(conditioning.phoneme_ids,
                            [](int64_t id) { return id >= kFirstSound; })) {
     spdlog::warn("the Zonos voice has no sounds for {} in the language {}: it is left out",

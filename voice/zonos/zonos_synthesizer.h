@@ -24,7 +24,8 @@ class ZonosSynthesis;
 /// stream of low priority, beside a language model's.
 class ZonosSynthesizer : public SpeechSynthesizer {
  public:
-  /// Loads everything and tries it. UserError names the file, value or language that does not do.
+  /// Loads everything and tries it. UserError names the file, value or language that cannot be
+  /// used.
   explicit ZonosSynthesizer(const ZonosOptions& options);
 
   int sample_rate() const override { return static_cast<int>(decoder_->config().sample_rate); }

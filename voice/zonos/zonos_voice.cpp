@@ -40,7 +40,7 @@ std::string identity_of(const fs::path& file) {
 
 /// UserError for sound that holds no voice.
 Waveform read_recording(const fs::path& file) {
-  Waveform recording = read_wav(file);
+  Waveform recording = read_audio_file(file);
   const double seconds = static_cast<double>(recording.samples_CN.size(1)) /
                          static_cast<double>(recording.sample_rate);
   if (seconds < kMinSeconds) {

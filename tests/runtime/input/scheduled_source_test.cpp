@@ -42,7 +42,7 @@ std::vector<Transcript> two_turns() {
           {.text = "c d", .time = Seconds(4)}};
 }
 
-TEST(ScheduledSource, ShowsNothingBeforeItsTimeNorBehindAFinal) {
+TEST(ScheduledSource, ShowsNothingBeforeItsTimeNorAfterAFinal) {
   ScheduledSource source(two_turns());
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   EXPECT_FALSE(source.latest(Seconds(0.9)));

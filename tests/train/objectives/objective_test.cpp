@@ -276,7 +276,7 @@ TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
     tensor.mutable_grad() = at::zeros_like(tensor);
   }
   ConsistencyOptions chosen = options(NoisyContext::kClean);
-  chosen.ar_weight = 0.0;  // nothing but the pass behind the teacher's
+  chosen.ar_weight = 0.0;  // nothing but the pass after the teacher's
   ConsistencyObjective objective(chosen);
   const auto denominators = counts(objective, batch_of_four());
   LossTerms narrow;

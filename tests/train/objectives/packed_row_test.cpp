@@ -36,7 +36,7 @@ size_t num_positions(const Record& record, const ConsistencyOptions& options, ui
   return pack_row(record, options, seed).student.size();
 }
 
-TEST(PackedRow, CleanContextPutsEveryBlockBehindFixedPoints) {
+TEST(PackedRow, CleanContextPutsEveryBlockAfterFixedPoints) {
   const PackedRow row = pack_row(record(), options(NoisyContext::kClean), 1);
   // Clean up to column 8, which predicts the stop token, the last that may be learned; then the
   // two blocks.
@@ -67,7 +67,7 @@ TEST(PackedRow, NoisyContextIsOneSegment) {
   EXPECT_EQ(decayed.count, 3.25);
 }
 
-TEST(PackedRow, NothingIsLearnedBehindTheStopToken) {
+TEST(PackedRow, NothingIsLearnedAfterTheStopToken) {
   Record stopped = record();
   stopped.blocks[0].states.back() = {kStop, 0, 0, 0};
   stopped.blocks[0].states.front() = {kStop, 5, 6, 7};
@@ -108,7 +108,7 @@ TEST(PackedRow, RandomStatesDifferAndAreNeverTheFixedPoint) {
 }
 
 TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
-  // States with 4, 3, 1 and 0 unsettled tokens of 4.
+  // States with 4, 3, 1 and 0 wrong tokens of 4.
   const TrajectoryBlock block{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}};
   EXPECT_EQ(progressive_state(block, 0, 4), 3u);  // target 0
   EXPECT_EQ(progressive_state(block, 1, 4), 2u);  // 1/3: 1/4 is nearer than 3/4

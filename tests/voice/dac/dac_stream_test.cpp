@@ -117,7 +117,7 @@ TEST_F(DacStreamTest, AnEdgeIsTheClipUpToThere) {
   }
 }
 
-TEST_F(DacStreamTest, BehindAnEdgeSoundIsRightAgainWithoutAStep) {
+TEST_F(DacStreamTest, AfterAnEdgeSoundIsRightAgainWithoutAStep) {
   constexpr int64_t kFade = 220;  // 5 ms
   // All at once, and a frame at a time, for which the stream must first catch up with the edge.
   for (const int64_t size : {31, 1}) {

@@ -44,7 +44,7 @@ TEST_F(ZonosGolden, CodesAreThoseOfTheOfficialCode) {
     const at::Tensor expected = golden("codes_" + name).to(at::kLong);
     const at::Tensor codes = generation.codes();
     ASSERT_EQ(codes.sizes(), expected.sizes());
-    // In the columns behind the limit upstream puts values into the cells of other codebooks.
+    // In the columns after the limit upstream puts values into the cells of other codebooks.
     const int64_t last_column = generation.num_prefix_frames() + config.max_new_frames;
     for (int64_t k = 0; k < kZonosCodebooks; ++k) {
       const int64_t count = std::min(codes.size(1), last_column - k);

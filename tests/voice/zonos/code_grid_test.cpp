@@ -77,7 +77,7 @@ TEST(CodeGrid, TheFirstNewFrameIsNeverAnEnd) {
   EXPECT_TRUE(grid.may_end());
 }
 
-TEST(CodeGrid, BehindTheLimitCodebookZeroCannotEndAnything) {
+TEST(CodeGrid, AfterTheLimitCodebookZeroCannotEndAnything) {
   CodeGrid grid({}, 2);
   for (int64_t i = 1; i <= 2; ++i) grid.append(numbered(i));
   EXPECT_FALSE(grid.may_end());

@@ -15,7 +15,7 @@ TEST(SpeechParts, ShortTextIsOnePart) {
   EXPECT_THAT(speech_parts(" \n "), IsEmpty());
 }
 
-TEST(SpeechParts, CutsBehindTheLastMarkThatFits) {
+TEST(SpeechParts, CutsAfterTheLastMarkThatFits) {
   EXPECT_THAT(speech_parts("One two, three four five. Six", 19),
               ElementsAre("One two,", "three four five.", "Six"));
   EXPECT_THAT(speech_parts("One two. Three", 8), ElementsAre("One two.", "Three"));

@@ -50,7 +50,7 @@ CodeGenerationConfig read_config(const Json& request) {
   return config;
 }
 
-/// Guided logits [T,9,1025] of the columns behind those of the prefix, as `codes_KN` has them.
+/// Guided logits [T,9,1025] of the columns after those of the prefix, as `codes_KN` has them.
 at::Tensor forced_logits(const ZonosModel& model, const at::Tensor& prefix, double cfg_scale,
                          const at::Tensor& codes_KN, int64_t num_prefix_frames) {
   const at::Tensor columns =

@@ -102,7 +102,7 @@ TEST_F(SmallZonos, TheStepOfAGraphIsTheSame) {
   }
 }
 
-TEST_F(SmallZonos, NothingBehindTheLengthIsRead) {
+TEST_F(SmallZonos, NothingAfterTheLengthIsRead) {
   const at::Tensor codes = random_codes(20);
   const at::Tensor expected = run(*model_, prefix_, codes);
   ZonosCache cache = model_->make_cache(2.0);

@@ -110,7 +110,7 @@ CASES = {
     "as many key heads, other conditioners": (
         make_config(2, 48, 6, 6, 64, "linear", ("espeak", "fmax", "speaking_rate")),
         {"conditioning": SOME, "temperature": 0.0}),
-    "drawn, behind audio": (make_config(3, 64, 8, 4, 96),
+    "drawn, after audio": (make_config(3, 64, 8, 4, 96),
                             {"conditioning": FULL, "temperature": 1.0, "min_p": 0.1, "seed": 7,
                              "audio_prefix": AUDIO}),
 }

@@ -222,9 +222,9 @@ TEST_F(ZonosSynthesizerTest, VoiceAndAudioPrefixChangeTheSound) {
   for (size_t i = 0; i < tone.size(); ++i) tone[i] = std::sin(0.1f * static_cast<float>(i));
   sf_write_float(file, tone.data(), static_cast<sf_count_t>(tone.size()));
   sf_close(file);
-  const std::vector<float> behind = speak(*ZonosSynthesizer(options).begin("Hello."));
-  EXPECT_NE(behind, mine);
-  EXPECT_LE(behind.size(), 60u * kHop);  // the prefix itself is not heard
+  const std::vector<float> after = speak(*ZonosSynthesizer(options).begin("Hello."));
+  EXPECT_NE(after, mine);
+  EXPECT_LE(after.size(), 60u * kHop);  // the prefix itself is not heard
 }
 
 TEST_F(ZonosSynthesizerTest, BadOptionsAreNamed) {
