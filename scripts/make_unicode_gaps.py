@@ -156,8 +156,8 @@ def made(pcre2, utf8proc):
     versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
     return f"""#pragma once
 
-// Made by scripts/make_unicode_gaps.py with {versions}; do not edit.
 // clang-format off
+// Made by scripts/make_unicode_gaps.py with {versions}; do not edit.
 
 #include <string_view>
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Made by scripts/make_unicode_gaps.py with PCRE2 10.42, utf8proc 2.8.0, tokenizers 0.23.3; do not
-// edit.
 // clang-format off
+// Made by scripts/make_unicode_gaps.py with PCRE2 10.42, utf8proc 2.8.0, tokenizers 0.23.3; do not edit.
 
 #include <string_view>
 
