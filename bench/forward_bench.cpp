@@ -23,11 +23,13 @@ void forward_width(benchmark::State& state) {
   config.qkv_bias = true;
   constexpr int64_t kContext = 256;
   const auto model = Transformer::initialize(config, 1, at::kFloat);
-  const auto cache = model->make_cache(1, config.max_positions);
-  model->forward({at::randint(config.vocab_size, {1, kContext}, at::kLong), 1}, *cache);
-  const at::Tensor tokens = at::randint(config.vocab_size, {1, state.range(0)}, at::kLong);
+  KvPool pool(model->kv_layout());
+  const auto cache = pool.make_cache(config.max_positions);
+  model->forward({.cache = cache.get(), .tokens = TokenIds(kContext, 7)});
+  const TokenIds tokens(static_cast<size_t>(state.range(0)), 11);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(model->forward({tokens, state.range(0)}, *cache));
+    benchmark::DoNotOptimize(
+        model->forward({.cache = cache.get(), .tokens = tokens, .num_logits = state.range(0)}));
     cache->truncate(kContext);
   }
 }

@@ -110,7 +110,8 @@ Json bench_model(const ModelBench& options, bool print_table) {
   const SpeedTexts texts = read_texts(options, max_positions, names);
   const SystemClock clock;
   const Seconds start = clock.now();
-  std::unique_ptr<Transformer> model = set_up_model(options.model);
+  std::shared_ptr<Transformer> model = set_up_model(options.model);
+  std::optional<Engine> engine(std::in_place, model);
   const double load = (clock.now() - start).count();
   for (size_t i = 0; i < texts.prompts.size(); ++i) {
     check_token_ids(texts.prompts[i], *model, names[i]);
@@ -121,7 +122,7 @@ Json bench_model(const ModelBench& options, bool print_table) {
   Progress progress("bench", "parts", num_speed_parts(options.speed));
   int64_t done = 0;
   const ModelSpeed speed =
-      measure_speed(*model, options.speed, texts, clock, [&] { progress.update(++done); });
+      measure_speed(*engine, options.speed, texts, clock, [&] { progress.update(++done); });
   progress.finish();
   const DecodeBytes bytes = decode_bytes(*model, parse_quantization(options.model.quantize));
   Json environment{
@@ -134,6 +135,7 @@ Json bench_model(const ModelBench& options, bool print_table) {
       {"parameters", model->config().num_parameters()},
       {"load", load}};
   const PeakMemory peak = peak_memory(device);  // before the buffer below
+  engine.reset();
   model.reset();
   const MemoryBandwidth bandwidth =
       measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)));

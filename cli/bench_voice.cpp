@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "evaluate/statistics.h"
+#include "text/spoken/speech_text.h"
 
 namespace predgen {
 namespace {
@@ -25,7 +26,7 @@ VoiceRun speak(SpeechSynthesizer& voice, const AheadBuffer& ahead, const std::st
   VoiceRun run;
   std::vector<float> samples;
   const auto start = std::chrono::steady_clock::now();
-  const std::unique_ptr<Synthesis> synthesis = voice.begin(text);
+  const std::unique_ptr<Synthesis> synthesis = voice.begin(speakable_text(text, voice.language()));
   for (bool more = true; more; ++run.steps) {
     throw_if_interrupted();
     more = synthesis->advance(samples);

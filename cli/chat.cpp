@@ -12,19 +12,17 @@
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
+#include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/converse/turn.h"
-#include "runtime/generate/make_generator.h"
 #include "runtime/input/recorded_source.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/input/stdin_source.h"
 #include "runtime/input/transcript_lines.h"
-#include "runtime/speculate/input_time_speculator.h"
-#include "runtime/speculate/make_verifier.h"
 #include "runtime/speech/make_audio_sink.h"
-#include "runtime/speech/threaded_speaker.h"
+#include "runtime/speech/make_speaker.h"
 #include "text/tokenizer.h"
 #include "voice/make_synthesizer.h"
 
@@ -47,37 +45,24 @@ Examples:
 struct ChatOptions {
   ModelOptions model;
   std::string verifier = "greedy", decoder = "ar", system_prompt = "none";
-  int64_t top_k = 3, max_new_tokens = 256, max_context = 8192;
+  int64_t top_k = 3, max_new_tokens = 256, max_context = 8192, pass_tokens = 512;
   VoiceFlags voice;
   std::string audio_out = "play", transcripts, chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
   bool json = false;
 };
 
-/// The voice and where it is heard; silent if that is wanted.
-struct Mouth {
-  std::unique_ptr<SpeechSynthesizer> synthesizer;
-  std::unique_ptr<AudioSink> sink;
-  std::unique_ptr<Speaker> speaker = std::make_unique<SilentSpeaker>();
-};
-
-Mouth make_mouth(const ChatOptions& options, const Clock& clock) {
-  constexpr const char* kInsteadOfPlaying = "predgen_answers.wav";
-  const VoiceOptions voice = options.voice.parse();
-  Mouth mouth;
-  mouth.synthesizer = make_synthesizer(voice);
-  if (!mouth.synthesizer) return mouth;
-  const int rate = mouth.synthesizer->sample_rate();
+std::unique_ptr<AudioSink> make_sink(const ChatOptions& options, int rate) {
+  constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   try {
-    mouth.sink = make_audio_sink(options.audio_out, rate, options.audio_rate);
+    return make_audio_sink(options.audio_out, rate, options.audio_rate);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
-    mouth.sink = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
+    make_folder("runs");
+    auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate);
     spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
+    return file;
   }
-  mouth.speaker = std::make_unique<ThreadedSpeaker>(*mouth.synthesizer, *mouth.sink, clock,
-                                                    voice.ahead_buffer());
-  return mouth;
 }
 
 /// The text is out by now: sound that fails is worth a message only.
@@ -107,41 +92,47 @@ void chat(const ChatOptions& options) {
   if (stdout_is_sound && options.json) {
     throw UserError("--json and --audio-out - both want stdout: use --audio-out FILE.wav");
   }
-  const bool speculates = options.verifier != "off";
-  const auto verifier =
-      make_verifier({.name = speculates ? options.verifier : "greedy", .top_k = options.top_k});
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
-  const std::unique_ptr<Transformer> model = set_up_model(options.model);
-  const auto generator = make_generator({.name = options.decoder}, *model);
+  const std::shared_ptr<const Transformer> model = set_up_model(options.model);
+  Engine engine(model, {.pass_tokens = options.pass_tokens});
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
   SystemClock clock;
-  Mouth mouth = make_mouth(options, clock);
-  TurnConfig config;
-  config.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
-  config.max_new_tokens = options.max_new_tokens;
-  InputTimeSpeculator speculator(
-      *model, *verifier, *generator,
-      [&](TokenSpan answer) {
-        return first_sentence_length(*tokenizer, config.split_mode, answer);
-      },
-      std::min(options.max_context, model->max_positions()));
-  Conversation conversation(config, *tokenizer, speculator, *mouth.speaker, clock,
-                            system_prompt_text(options.system_prompt));
-  conversation.set_history({});
+  const VoiceOptions voice_options = options.voice.parse();
+  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
+  const std::unique_ptr<AudioSink> sink =
+      voice ? make_sink(options, voice->sample_rate()) : nullptr;
+  const bool speculates = options.verifier != "off";
+  SessionConfig config{
+      .verifier = {.name = speculates ? options.verifier : "greedy", .top_k = options.top_k},
+      .generator = {.name = options.decoder},
+      .system_prompt = system_prompt_text(options.system_prompt),
+      .max_context = options.max_context};
+  config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
+  config.turn.max_new_tokens = options.max_new_tokens;
+  Session session(
+      config, engine, *tokenizer,
+      make_speaker(
+          clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()}),
+      clock);
+  session.set_history({});
 
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock);
+  int64_t num_turns = 0, num_failed = 0;
   while (true) {
     view.begin_turn();
-    const std::optional<TurnResult> result = conversation.run_turn(*source, view.observer());
+    const std::optional<TurnResult> result = session.run_turn(*source, view.observer());
     if (!result) break;
     view.end_turn(*result);
+    ++num_turns;
+    num_failed += result->error.has_value();
   }
-  if (mouth.sink) drain(*mouth.sink);
+  if (sink) drain(*sink);
   view.finish();
+  if (num_failed > 0) throw UserError("{} of {} turns failed, see above", num_failed, num_turns);
 }
 
 }  // namespace
@@ -167,6 +158,12 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--max-context", options->max_context, "Tokens of conversation to keep room for")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--pass-tokens", options->pass_tokens,
+                   "Tokens of one forward pass; a longer prompt takes several, and new words are "
+                   "seen between them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   options->voice.add_to(*command);

@@ -31,7 +31,8 @@ Json to_json(const TurnResult& result) {
           {"total_nfe", metrics.total_nfe},
           {"spec_tokens_drafted", metrics.spec_tokens_drafted},
           {"spec_tokens_accepted", metrics.spec_tokens_accepted},
-          {"spec_tokens_wasted", metrics.spec_tokens_wasted}};
+          {"spec_tokens_wasted", metrics.spec_tokens_wasted},
+          {"error", result.error ? Json(*result.error) : Json(nullptr)}};
 }
 
 std::string describe(const TurnMetrics& metrics) {
@@ -68,7 +69,7 @@ ChatView::ChatView(Format format, bool typed, std::FILE* text_output)
 
 TurnObserver ChatView::observer() {
   TurnObserver observer;
-  observer.on_draft = [this](const std::string& draft) { show_draft(draft); };
+  observer.on_draft = [this](const std::string& draft, size_t) { show_draft(draft); };
   observer.on_text = [this](const std::string& text) {
     clear_draft();
     if (format_ == Format::kJson) return;
@@ -96,8 +97,12 @@ void ChatView::end_turn(const TurnResult& result) {
     turns_.push_back(to_json(result));
     return;
   }
-  std::fputs("\n", text_output_);
+  if (!result.error || !result.text.empty()) std::fputs("\n", text_output_);
   std::fflush(text_output_);
+  if (result.error) {
+    spdlog::error("this turn failed and is forgotten: {}", *result.error);
+    return;
+  }
   std::fprintf(stderr, "[%s]\n", describe(result.metrics).c_str());
 }
 

@@ -28,9 +28,10 @@ void run_trajectories(const TrajectoryOptions& options) {
   model_options.device = config.device;
   model_options.dtype = config.dtype;
   model_options.threads = static_cast<int>(config.threads);
-  const auto model = set_up_model(model_options);
+  // Batches of short blocks and long prompts: passes may be larger than in a conversation.
+  Engine engine(set_up_model(model_options), {.pass_tokens = 4096});
   const Json manifest =
-      build_trajectories(config, *model, hash_model(config.model, config.adapter), *tokenizer);
+      build_trajectories(config, engine, hash_model(config.model, config.adapter), *tokenizer);
   if (options.json) {
     const Json summary = {{"output", config.output.string()},
                           {"num_records", manifest.at("num_records")},

@@ -15,6 +15,7 @@
 #include "core/json.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
@@ -115,8 +116,7 @@ void report_weights(FileReport& report) {
 }
 
 void report_tokenizer(FileReport& report) {
-  if (!fs::exists(report.folder() / "tokenizer.json") &&
-      !fs::exists(report.folder() / "tokenizer.model")) {
+  if (!has_tokenizer(report.folder())) {
     report.problem("tokenizer.json                   MISSING, and no tokenizer.model");
     return;
   }

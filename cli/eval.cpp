@@ -10,7 +10,9 @@
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "core/progress.h"
+#include "data/conversation.h"
 #include "evaluate/report.h"
 #include "evaluate/run_methods.h"
 #include "model/stream_priority.h"
@@ -49,14 +51,19 @@ bool wants_adapter(const EvalConfig& config) {
 Json evaluate(const EvalConfig& config, const std::string& resolved) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
+  if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
   const LoadOptions load{.device = config.device,
                          .dtype = config.dtype,
                          .quantization = parse_quantization(config.quantize)};
-  const std::unique_ptr<Transformer> base = load_model(config.model, {}, load);
-  const std::unique_ptr<Transformer> adapted =
-      wants_adapter(config) ? load_model(config.model, config.adapter, load) : nullptr;
+  const std::shared_ptr<const Transformer> base = load_model(config.model, {}, load);
+  const EngineConfig engine_config{.pass_tokens = config.pass_tokens};
+  Engine engine(base, engine_config);
+  std::optional<Engine> adapted;
+  if (wants_adapter(config)) {
+    adapted.emplace(load_model(config.model, config.adapter, load), engine_config);
+  }
 
   make_folder(config.output);
   const std::filesystem::path wav = config.output / "answer.wav";
@@ -69,13 +76,17 @@ Json evaluate(const EvalConfig& config, const std::string& resolved) {
   const auto num_rows = static_cast<int64_t>(turns.turns.size() * config.methods.size());
   Progress progress("eval", "answers", num_rows);
   int64_t num_done = 0;
-  const std::vector<EvalRow> rows =
-      run_methods(config, {*tokenizer, *base, adapted.get(), voice.get(), sink.get()}, turns.turns,
-                  [&](const EvalRow& row) { progress.update(++num_done, row.method); });
+  const EvalRun run = run_methods(
+      config, {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get()},
+      turns.turns, [&](const EvalRow& row) { progress.update(++num_done, row.method); });
   progress.finish();
 
+  for (const FailedTurn& failed : run.failed) {
+    spdlog::warn("left out of every method: turn {} failed with {}: {}",
+                 turns.turns[failed.turn_index].id, failed.method, failed.error);
+  }
   const Json report =
-      make_report({config.methods, turns, rows, resolved, describe_environment(*base)});
+      make_report({config.methods, turns, run, resolved, describe_environment(*base)});
   if (sink) {
     sink.reset();
     publish_file(unfinished_wav, wav);

@@ -14,6 +14,7 @@
 #include "model/weights/logit_check.h"
 #include "model/weights/merged_weights.h"
 #include "model/weights/sharded_weights.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -140,7 +141,9 @@ void run_export(const ExportOptions& options) {
   StagedFolder staging(output);
   check_free_space(output, total_bytes(merged.config(), type));
   // Tokens that were added to the vocabulary are in the tokenizer beside the adapter.
-  const bool adapters_tokenizer = merged.replaces_embeddings() && has_tokenizer(adapter);
+  // vocab.json alone is one for transformers.
+  const bool adapters_tokenizer = merged.replaces_embeddings() &&
+                                  (has_tokenizer(adapter) || fs::exists(adapter / "vocab.json"));
   save_model_files(staging.path(), merged.config(), options.model.model, dtype,
                    adapters_tokenizer ? adapter : fs::path());
   write_weights(merged, staging.path(), type);

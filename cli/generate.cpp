@@ -15,6 +15,7 @@
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "text/streaming_text.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -83,9 +84,7 @@ std::unique_ptr<Tokenizer> find_tokenizer(const GenerateOptions& options,
                                           const std::vector<InputRow>& rows) {
   const std::filesystem::path folder = options.model.model;
   const bool needed = std::ranges::any_of(rows, [](const auto& row) { return !row.token_ids; });
-  const bool present = std::filesystem::exists(folder / "tokenizer.json") ||
-                       std::filesystem::exists(folder / "tokenizer.model");
-  return needed || present ? load_tokenizer(folder, options.chat_template) : nullptr;
+  return needed || has_tokenizer(folder) ? load_tokenizer(folder, options.chat_template) : nullptr;
 }
 
 /// The model's vocabulary may be padded beyond the tokenizer's.
@@ -103,23 +102,22 @@ struct Answer {
 };
 
 /// `show` gets text as it becomes complete.
-Answer generate_row(const LanguageModel& model, const GeneratorConfig& decoder,
-                    const GenerationConfig& config, const TokenIds& prompt,
-                    const Tokenizer* tokenizer,
+Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const GenerationConfig& config,
+                    const TokenIds& prompt, const Tokenizer* tokenizer,
                     const std::function<void(const std::string&)>& show) {
   const auto length = static_cast<int64_t>(prompt.size());
-  const int64_t capacity = std::min(model.max_positions(), length + config.max_new_tokens);
-  Sequence sequence{prompt, model.make_cache(1, capacity)};
+  Sequence sequence = engine.make_sequence(length + config.max_new_tokens);
+  sequence.append(prompt);
   Answer answer;
   std::optional<StreamingText> text;
   if (tokenizer) text.emplace(*tokenizer);
   answer.result =
-      make_generator(decoder, model)->generate(sequence, {}, config, [&](TokenSpan tokens) {
+      make_generator(decoder, engine)->generate(sequence, {}, config, [&](TokenSpan tokens) {
         throw_if_interrupted();
         if (text) show(text->push(known_ids(tokens, *tokenizer)));
         return true;
       });
-  answer.ids.assign(sequence.tokens.begin() + length, sequence.tokens.end());
+  answer.ids.assign(sequence.tokens().begin() + length, sequence.tokens().end());
   if (text) {
     show(text->finish());
     answer.text = text->text();
@@ -133,13 +131,14 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
     throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
   }
   const std::vector<InputRow> rows = read_rows(options, has_prompt);
-  const std::unique_ptr<Transformer> model = set_up_model(options.model);
+  const std::shared_ptr<const Transformer> model = set_up_model(options.model);
+  Engine engine(model);
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options, rows);
   GeneratorConfig decoder = options.decoder;
   decoder.seed = options.seed;
   decoder.sampling = sampling(options, defaults);
-  make_generator(decoder, *model);  // a bad option fails before the first row
+  make_generator(decoder, engine);  // a bad option fails before the first row
 
   std::vector<TokenIds> prompts;
   for (const InputRow& row : rows) {
@@ -158,7 +157,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt) {
         .max_new_tokens = options.max_new_tokens,
         .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens};
     const Seconds start = clock.now();
-    const Answer answer = generate_row(*model, decoder, config, prompts[i], tokenizer.get(), show);
+    const Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show);
     const double seconds = (clock.now() - start).count();
     const GenerationResult& result = answer.result;
     if (options.json) {

@@ -14,7 +14,7 @@ const std::vector<AddCommand> kCommands{add_bench,    add_chat,   add_data,     
                                         add_tokenize, add_train};
 
 int run(int argc, char** argv) {
-  CLI::App app{"predgen: voice assistants that answer the moment you stop speaking"};
+  CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};
   app.require_subcommand(1);
   app.set_version_flag("--version", PREDGEN_VERSION);
   std::string log_level = "info";

@@ -59,20 +59,20 @@ enum class KeepLogits { kNo, kYes };
 Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep) {
   constexpr int64_t kChunk = 512;
   const auto num_tokens = static_cast<int64_t>(ids.size());
-  const at::Tensor tokens_BT = at::tensor(ids, at::kLong).unsqueeze(0);
-  const std::unique_ptr<KvCache> cache = model.make_cache(1, num_tokens);
+  const at::Tensor tokens_T = at::tensor(ids, at::kLong);
+  KvPool pool(model.kv_layout());
+  const std::unique_ptr<KvCache> cache = pool.make_cache(num_tokens);
   Score score;
   std::vector<at::Tensor> kept;
   for (int64_t begin = 0; begin < num_tokens; begin += kChunk) {
     throw_if_interrupted();
     const int64_t length = std::min(kChunk, num_tokens - begin);
-    ForwardInput input;
-    input.tokens_BT = tokens_BT.narrow(1, begin, length);
-    const at::Tensor logits_TV = model.forward(input, *cache)[0];
+    const TokenSpan chunk = TokenSpan(ids).subspan(begin, length);
+    const at::Tensor logits_TV =
+        model.forward({.cache = cache.get(), .tokens = chunk, .num_logits = length});
     if (keep == KeepLogits::kYes) kept.push_back(logits_TV.cpu());
     const int64_t num_targets = std::min(length, num_tokens - begin - 1);
-    const at::Tensor targets =
-        tokens_BT[0].narrow(0, begin + 1, num_targets).to(logits_TV.device());
+    const at::Tensor targets = tokens_T.narrow(0, begin + 1, num_targets).to(logits_TV.device());
     const at::Tensor logprobs = at::log_softmax(logits_TV.narrow(0, 0, num_targets), -1)
                                     .gather(-1, targets.unsqueeze(-1))
                                     .to(at::kCPU, at::kDouble)

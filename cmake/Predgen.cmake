@@ -1,40 +1,48 @@
 # predgen_add_library, predgen_add_tool, predgen_add_test: one way of making targets.
 find_program(CCACHE ccache)
-if(CCACHE)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Paths relative to the source folder, so that every clone finds what another one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
+# What every source of predgen is compiled with; users of its libraries do not inherit it.
 add_library(predgen_flags INTERFACE)
-target_include_directories(predgen_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
-target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fpch-preprocess)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # for fuzzing only; g++ decides about warnings
-  target_compile_options(predgen_flags INTERFACE -w)
-endif()
+target_include_directories(predgen_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOOL:${PREDGEN_WERROR}>:-Werror>
+                       $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(PREDGEN_SANITIZE)
   # Under sanitizers g++ 12 takes std::regex and std::variant for uninitialised.
   target_compile_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer
-                         -Wno-maybe-uninitialized)
+                         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE})
 endif()
 
 # The header that costs most, compiled once for every target that uses LibTorch.
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch.cpp CONTENT "")  # untouched when it is there
-add_library(predgen_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
-target_link_libraries(predgen_pch PRIVATE predgen_flags predgen_torch)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch.cpp CONTENT "")  # untouched when it is there
+add_library(predgen_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
+target_link_libraries(predgen_pch PRIVATE predgen_flags predgen::torch)
 target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h>)
 
-# predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH])
+# predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH]): predgen_<room>,
+# which others link as predgen::<room>, installed or not.
 function(predgen_add_library name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC predgen_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  string(REPLACE predgen_ "" room ${name})
+  add_library(predgen::${room} ALIAS ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${room})
+  set_property(GLOBAL APPEND PROPERTY predgen_libraries ${name})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                             $<INSTALL_INTERFACE:include/predgen>)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:predgen_flags>)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   if(ARG_NO_TORCH)
     cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL predgen_refuse_torch ${name})")
   else()
-    target_link_libraries(${name} PUBLIC predgen_torch)
+    target_link_libraries(${name} PUBLIC predgen::torch)
     target_precompile_headers(${name} REUSE_FROM predgen_pch)
   endif()
 endfunction()
@@ -43,7 +51,7 @@ endfunction()
 # whatever it links, and says on which way.
 function(predgen_refuse_torch name)
   list(GET ARGV -1 last)
-  if(last STREQUAL predgen_torch)
+  if(last STREQUAL predgen::torch)
     string(REPLACE ";" " -> " way "${ARGV}")
     message(FATAL_ERROR "${name} is NO_TORCH, but reaches LibTorch: ${way}")
   endif()

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/conversation.h"
 
 namespace predgen {
 namespace {
@@ -84,7 +85,7 @@ std::vector<std::filesystem::path> expand_glob(const std::string& pattern) {
   const int result = glob(expanded.c_str(), GLOB_TILDE, nullptr, &matches);
   std::vector<std::filesystem::path> files(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
   globfree(&matches);
-  if (result != 0 || files.empty()) throw UserError("{}: no such file", expanded);
+  if (result != 0 || files.empty()) throw missing_data(expanded);
   return files;
 }
 

@@ -1,14 +1,20 @@
 #include "data/conversation.h"
 
-#include "core/error.h"
 #include "data/jsonl_reader.h"
 #include "data/parquet_reader.h"
 
 namespace predgen {
 
+UserError missing_data(const std::filesystem::path& file) {
+  return UserError(
+      "{}: no such file; if it is of a public data set, get that as docs/data.md says and set "
+      "PREDGEN_DATA to the folder of the data sets",
+      file.string());
+}
+
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
                                                        BadRows bad_rows) {
-  if (!std::filesystem::exists(file)) throw UserError("{}: no such file", file.string());
+  if (!std::filesystem::exists(file)) throw missing_data(file);
   if (file.extension() == ".jsonl") return open_jsonl(file, bad_rows);
   if (file.extension() == ".parquet") {
 #ifdef PREDGEN_HAS_PARQUET

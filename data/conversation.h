@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -34,7 +35,11 @@ class ConversationReader {
   int64_t num_bad_rows_ = 0;
 };
 
-/// By extension: .jsonl or .parquet; UserError for others, and for .parquet in a build without it.
+/// What to throw when a file of a data set is not there: it says where public sets are to be had.
+UserError missing_data(const std::filesystem::path& file);
+
+/// By extension: .jsonl or .parquet; UserError for others, for .parquet in a build without it, and
+/// for a file that is not there.
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
                                                        BadRows bad_rows);
 

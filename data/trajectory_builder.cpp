@@ -29,10 +29,10 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
 
 class TrajectoryBuild {
  public:
-  TrajectoryBuild(const TrajectoryConfig& config, const LanguageModel& model,
-                  const std::string& model_hash, const Tokenizer& tokenizer)
+  TrajectoryBuild(const TrajectoryConfig& config, Engine& engine, const std::string& model_hash,
+                  const Tokenizer& tokenizer)
       : config_(config),
-        model_(model),
+        engine_(engine),
         tokenizer_(tokenizer),
         dataset_(open_dataset(config.dataset)) {
     const Json& source = dataset_->manifest();
@@ -109,7 +109,7 @@ class TrajectoryBuild {
     // Prompts of like length share a batch; records are written in their own order.
     std::vector<size_t> order;
     for (size_t i = 0; i < records.size(); ++i) {
-      if (records[i].prompt_length + config_.block_size <= model_.max_positions()) {
+      if (records[i].prompt_length + config_.block_size <= engine_.model().max_positions()) {
         order.push_back(i);
       }
     }
@@ -127,7 +127,7 @@ class TrajectoryBuild {
             {.index = static_cast<uint64_t>(begin) + order[i],
              .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
       }
-      std::vector<Trajectory> solved = collect_trajectories(model_, prompts, collector_);
+      std::vector<Trajectory> solved = collect_trajectories(engine_, prompts, collector_, {});
       for (size_t i = first; i < last; ++i) trajectories[order[i]] = std::move(solved[i - first]);
       progress.update(begin + static_cast<int64_t>(last), note());
     }
@@ -169,7 +169,7 @@ class TrajectoryBuild {
   }
 
   const TrajectoryConfig& config_;
-  const LanguageModel& model_;
+  Engine& engine_;
   const Tokenizer& tokenizer_;
   std::unique_ptr<DatasetReader> dataset_;
   CollectorConfig collector_;
@@ -205,9 +205,9 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   return config;
 }
 
-Json build_trajectories(const TrajectoryConfig& config, const LanguageModel& model,
+Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
                         const std::string& model_hash, const Tokenizer& tokenizer) {
-  return TrajectoryBuild(config, model, model_hash, tokenizer).run();
+  return TrajectoryBuild(config, engine, model_hash, tokenizer).run();
 }
 
 std::string hash_model(const fs::path& model, const fs::path& adapter) {

@@ -7,7 +7,7 @@
 #include "core/config.h"
 #include "core/json.h"
 #include "data/repetition.h"
-#include "model/language_model.h"
+#include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -36,7 +36,7 @@ struct TrajectoryConfig {
 /// `predgen data trajectories`. Continues where a killed run stopped; returns the manifest.
 /// `model_hash` names the weights in the recipe. Throws Interrupted between blocks: what was
 /// flushed stays.
-Json build_trajectories(const TrajectoryConfig& config, const LanguageModel& model,
+Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
                         const std::string& model_hash, const Tokenizer& tokenizer);
 
 /// Of config.json and every weight file of a model folder and of an adapter folder (may be empty).

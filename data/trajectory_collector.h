@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "data/record.h"
-#include "model/language_model.h"
+#include "runtime/engine/engine.h"
 
 namespace predgen {
 
@@ -28,15 +29,15 @@ struct Trajectory {
   std::vector<TrajectoryBlock> blocks;  // whole blocks, the last one possibly beyond the answer
 };
 
-/// Solves the answers of all prompts in one batch, on one KV cache. A block starts as the token
+/// Solves the answers of all prompts together, a sequence each. A block starts as the token
 /// that the model has already chosen and n-1 random tokens of the sequence so far; each forward
-/// pass gives the next state, until the state reproduces itself. Rows go through their blocks in
-/// step: a block takes as many passes as the slowest unfinished row needs. Prompts of different
-/// lengths are padded at the left.
-/// Every prompt must leave room for one block within model.max_positions(); answers end where the
-/// next block would not fit. Not thread-safe.
-std::vector<Trajectory> collect_trajectories(const LanguageModel& model,
+/// pass gives the next state, until the state reproduces itself. Answers go through their blocks
+/// in step: a block takes as many passes as the slowest of them needs.
+/// Every prompt must leave room for one block within the model's positions; answers end where the
+/// next block would not fit. Interrupted if stopped.
+std::vector<Trajectory> collect_trajectories(Engine& engine,
                                              std::span<const TrajectoryPrompt> prompts,
-                                             const CollectorConfig& config);
+                                             const CollectorConfig& config,
+                                             const std::stop_token& stop);
 
 }  // namespace predgen

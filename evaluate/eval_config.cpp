@@ -57,6 +57,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   generation.optional("later_round_tokens", config.turn.later_round_tokens, int64_t{0},
                       int64_t{100'000});
   generation.optional("max_new_tokens", config.turn.max_new_tokens, int64_t{1}, int64_t{100'000});
+  generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
 
   reader.optional("device", config.device);

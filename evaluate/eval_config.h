@@ -33,6 +33,7 @@ struct EvalConfig {
 
   TurnConfig turn;  // `work` is the method's
   int64_t jacobi_block_size = 16;
+  int64_t pass_tokens = 512;  // of one forward pass; a longer prompt takes several
 
   std::string device = "auto", dtype = "auto", quantize = "none";
   int64_t threads = 0;

@@ -9,7 +9,6 @@
 #include "core/random.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
-#include "runtime/generate/sequence_pass.h"
 #include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/input_time_speculator.h"
 
@@ -24,22 +23,19 @@ bool go_on(TokenSpan) {
   return true;
 }
 
-int64_t whole_length(TokenSpan answer) { return static_cast<int64_t>(answer.size()); }
-
 /// What stays the same over all runs. Borrows everything.
 class SpeedRuns {
  public:
-  SpeedRuns(const LanguageModel& model, const SpeedConfig& config, const SpeedTexts& texts,
-            const Clock& clock)
-      : model_(model),
+  SpeedRuns(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts, const Clock& clock)
+      : engine_(engine),
         config_(config),
         texts_(texts),
         clock_(clock),
-        single_(make_generator({.name = "ar"}, model)),
-        prefill_(model, verifier_, *single_, whole_length, config.prompt) {
-    sequence_.tokens = random_ids(config.prompt, "context", 0);
-    sequence_.cache = model.make_cache(1, config.num_positions());
-    run_pending(model, sequence_, {});
+        single_(make_generator({.name = "ar"}, engine)),
+        prefill_(engine, verifier_, *single_, config.prompt),
+        sequence_(engine.make_sequence(config.num_positions())) {
+    sequence_.append(random_ids(config.prompt, "context", 0));
+    engine.run({.sequence = &sequence_});
     drafted_ = random_ids(*std::ranges::max_element(config.drafts), "draft", 0);
   }
 
@@ -55,7 +51,8 @@ class SpeedRuns {
 
   void prefill(int64_t run, ModelSpeed& speed) {
     TokenIds prompt = random_ids(config_.prompt, "prompt", run);
-    prompt[0] = (run - kWarmUp) % model_.vocab_size();  // nothing in common with the last one
+    prompt[0] =
+        (run - kWarmUp) % engine_.model().vocab_size();  // nothing in common with the last one
     speed.prefill.push_back(seconds_of([&] { prefill_.prefill(prompt); }));
   }
 
@@ -91,9 +88,10 @@ class SpeedRuns {
         speed.block == 1
             ? nullptr
             : make_generator({.name = "jacobi", .block_size = speed.block, .seed = config_.seed},
-                             model_);
-    InputTimeSpeculator speculator(model_, verifier_, jacobi ? *jacobi : *single_, whole_length,
-                                   whole_length(prompt) + config_.generate + speed.block);
+                             engine_);
+    InputTimeSpeculator speculator(
+        engine_, verifier_, jacobi ? *jacobi : *single_,
+        static_cast<int64_t>(prompt.size()) + config_.generate + speed.block);
     const GenerationConfig generation{.max_new_tokens = config_.generate,
                                       .stop_tokens = texts_.stop_tokens};
     // The first call back is that of the pass over the prompt; the generator's own come after.
@@ -125,7 +123,7 @@ class SpeedRuns {
     Random random(config_.seed, purpose, static_cast<uint64_t>(index));
     TokenIds ids(static_cast<size_t>(count));
     for (TokenId& id : ids) {
-      id = static_cast<TokenId>(random.below(static_cast<uint64_t>(model_.vocab_size())));
+      id = static_cast<TokenId>(random.below(static_cast<uint64_t>(engine_.model().vocab_size())));
     }
     return ids;
   }
@@ -138,10 +136,7 @@ class SpeedRuns {
   }
 
   /// The last token of the context is pending again.
-  void back_to_context() {
-    sequence_.tokens.resize(static_cast<size_t>(config_.prompt));
-    sequence_.cache->truncate(config_.prompt - 1);
-  }
+  void back_to_context() { sequence_.truncate(config_.prompt); }
 
   double step_seconds() {
     back_to_context();
@@ -154,17 +149,21 @@ class SpeedRuns {
     back_to_context();
     const TokenSpan draft = TokenSpan(drafted_).first(static_cast<size_t>(length));
     return seconds_of([&] {
-      const at::Tensor logits = run_pending(model_, sequence_, draft);
-      const int64_t accepted = verifier_.count_accepted({.tokens = draft,
-                                                         .logits_DV = logits.narrow(0, 0, length),
-                                                         .first_sentence = length,
-                                                         .stop_tokens = {},
-                                                         .prompt_text = {}});
+      const at::Tensor logits = *engine_.run({.sequence = &sequence_, .draft = draft}).logits;
+      const int64_t accepted =
+          verifier_
+              .verify(
+                  {.tokens = draft,
+                   .logits_DV = logits.narrow(0, 0, length),
+                   .first_sentence = length,
+                   .stop_tokens = {}},
+                  {.prompt_text = {}, .sequence = sequence_, .engine = engine_, .generation = {}})
+              .num_accepted;
       argmax_rows(logits.narrow(0, accepted, length - accepted + 1));
     });
   }
 
-  const LanguageModel& model_;
+  Engine& engine_;
   const SpeedConfig& config_;
   const SpeedTexts& texts_;
   const Clock& clock_;
@@ -185,13 +184,12 @@ int64_t num_speed_parts(const SpeedConfig& config) {
   return (config.runs + 1) * (4 + static_cast<int64_t>(config.drafts.size()));
 }
 
-ModelSpeed measure_speed(const LanguageModel& model, const SpeedConfig& config,
-                         const SpeedTexts& texts, const Clock& clock,
-                         const std::function<void()>& on_part) {
-  PREDGEN_CHECK(config.num_positions() <= model.max_positions(), "{} positions of {}",
-                config.num_positions(), model.max_positions());
+ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts,
+                         const Clock& clock, const std::function<void()>& on_part) {
+  PREDGEN_CHECK(config.num_positions() <= engine.model().max_positions(), "{} positions of {}",
+                config.num_positions(), engine.model().max_positions());
   PREDGEN_CHECK(!texts.prompts.empty(), "no texts");
-  SpeedRuns runs(model, config, texts, clock);
+  SpeedRuns runs(engine, config, texts, clock);
   ModelSpeed warm_up = runs.no_runs(), counted = runs.no_runs();
   for (int64_t run = kWarmUp; run < config.runs; ++run) {
     ModelSpeed& speed = run == kWarmUp ? warm_up : counted;

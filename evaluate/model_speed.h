@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "model/language_model.h"
+#include "runtime/engine/engine.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -56,8 +56,8 @@ struct ModelSpeed {
 /// each other, so that a disturbance meets all of them. `on_part` is called behind each; there are
 /// num_speed_parts(). Throws Interrupted between two passes.
 ModelSpeed measure_speed(
-    const LanguageModel& model, const SpeedConfig& config, const SpeedTexts& texts,
-    const Clock& clock, const std::function<void()>& on_part = [] {});
+    Engine& engine, const SpeedConfig& config, const SpeedTexts& texts, const Clock& clock,
+    const std::function<void()>& on_part = [] {});
 int64_t num_speed_parts(const SpeedConfig& config);
 
 }  // namespace predgen

@@ -231,7 +231,7 @@ Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
 
 Json make_report(const ReportInput& input) {
   std::map<std::string, RowOf> rows_of;
-  for (const EvalRow& row : input.rows) rows_of[row.method].push_back(&row);
+  for (const EvalRow& row : input.run.rows) rows_of[row.method].push_back(&row);
   Json report{{"methods", Json::object()}};
   for (const std::string& name : input.methods) {
     Json summary = summarize_method(rows_of.at(name));
@@ -245,10 +245,17 @@ Json make_report(const ReportInput& input) {
   report["comparisons"] = compare_methods(rows_of, input.methods);
   report["num_turns"] = input.turns.turns.size();
   report["skipped"] = input.turns.skipped;
+  report["failed"] = Json::array();
+  for (const FailedTurn& failed : input.run.failed) {
+    report["failed"].push_back({{"turn", failed.turn_index},
+                                {"id", input.turns.turns.at(failed.turn_index).id},
+                                {"method", failed.method},
+                                {"error", failed.error}});
+  }
   report["config"] = input.resolved_config;
   report["environment"] = input.environment;
   report["turns"] = Json::array();
-  for (const EvalRow& row : input.rows) {
+  for (const EvalRow& row : input.run.rows) {
     report["turns"].push_back(row_to_json(row, input.turns.turns.at(row.turn_index)));
   }
   return report;

@@ -12,13 +12,14 @@ namespace predgen {
 struct ReportInput {
   const std::vector<std::string>& methods;
   const TurnSet& turns;
-  const std::vector<EvalRow>& rows;  // turn-major, methods in the order of `methods`
-  std::string resolved_config;       // YAML
-  Json environment;                  // device, threads, model, ...
+  const EvalRun& run;
+  std::string resolved_config;  // YAML
+  Json environment;             // device, threads, model, ...
 };
 
 /// results.json: "methods" (summary of every metric by method), "comparisons", "turns" (one row
-/// per turn and method), "skipped", "config", "environment". Missing values are null.
+/// per turn and method), "failed" (turns that are in no method), "skipped", "config",
+/// "environment". Missing values are null.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.

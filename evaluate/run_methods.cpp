@@ -3,19 +3,16 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/interrupt.h"
+#include "core/stop.h"
 #include "evaluate/score.h"
+#include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/generate/make_generator.h"
-#include "runtime/generate/priced_model.h"
+#include "runtime/engine/pass_price.h"
 #include "runtime/input/recorded_source.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/input/typed_source.h"
-#include "runtime/speculate/input_time_speculator.h"
-#include "runtime/speculate/make_verifier.h"
 #include "runtime/speech/make_audio_sink.h"
-#include "runtime/speech/threaded_speaker.h"
-#include "runtime/speech/virtual_speaker.h"
+#include "runtime/speech/make_speaker.h"
 
 namespace predgen {
 namespace {
@@ -35,7 +32,7 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   for (const Transcript& transcript : turn.recorded) measure(transcript.text);
   const int64_t room =
       config.turn.max_new_tokens + config.turn.max_draft_tokens + 2 * config.jacobi_block_size + 16;
-  return std::min(models.base.max_positions(), static_cast<int64_t>(longest) + room);
+  return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
 std::unique_ptr<Clock> make_clock(const EvalConfig& config) {
@@ -45,71 +42,55 @@ std::unique_ptr<Clock> make_clock(const EvalConfig& config) {
                                             : VirtualClock::Computation::kMeasured);
 }
 
-// What carries a turn's sound. Owns what the speaker borrows.
-struct Mouth {
-  std::unique_ptr<AudioSink> silence;  // a real-time speaker needs a sink
-  std::unique_ptr<Speaker> speaker;
-};
-
-Mouth make_mouth(const EvalConfig& config, const EvalModels& models, AudioSink* sink,
-                 Clock& clock) {
-  Mouth mouth;
-  if (auto* virtual_clock = dynamic_cast<VirtualClock*>(&clock)) {
-    VirtualSpeaker::Options options;
-    if (config.cost == EvalCost::kTable) {
-      options.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
-    }
-    options.synthesizer = models.voice;
-    options.sink = sink;
-    options.ahead = config.voice.ahead_buffer();
-    if (options.cost || options.synthesizer) {
-      mouth.speaker = std::make_unique<VirtualSpeaker>(*virtual_clock, options);
-      return mouth;
-    }
-  } else if (models.voice) {
-    if (!sink) {
-      mouth.silence = make_audio_sink("none", models.voice->sample_rate());
-      sink = mouth.silence.get();
-    }
-    mouth.speaker =
-        std::make_unique<ThreadedSpeaker>(*models.voice, *sink, clock, config.voice.ahead_buffer());
-    return mouth;
-  }
-  mouth.speaker = std::make_unique<SilentSpeaker>();
-  return mouth;
-}
-
 ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, Seconds start) {
   if (!turn.recorded.empty()) return ScheduledSource(shifted(turn.recorded, start));
   return ScheduledSource(type_text(turn.prompt_text, config.characters_per_minute, start));
 }
 
+/// While this lives, passes are charged to the clock.
+class ChargedPasses {
+ public:
+  ChargedPasses(Engine& engine, VirtualClock& clock, const PassPrice& price) : engine_(engine) {
+    engine.observe_passes(charge_passes(clock, price));
+  }
+  ~ChargedPasses() { engine_.observe_passes({}); }
+  ChargedPasses(const ChargedPasses&) = delete;
+  ChargedPasses& operator=(const ChargedPasses&) = delete;
+
+ private:
+  Engine& engine_;
+};
+
 EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
                 const Method& method, AudioSink* sink) {
-  const std::string system_prompt = system_prompt_text(config.system_prompt);
-  const int64_t capacity = cache_capacity(config, models, turn, system_prompt);
+  SessionConfig session_config{
+      .turn = config.turn,
+      .verifier = {.name = method.verifier, .top_k = method.top_k},
+      .generator = {.name = method.decoder, .block_size = config.jacobi_block_size},
+      .system_prompt = system_prompt_text(config.system_prompt)};
+  session_config.turn.work = method.work;
+  session_config.max_context = cache_capacity(config, models, turn, session_config.system_prompt);
+
+  Engine& engine = method.adapter ? *models.adapted : models.base;
   const std::unique_ptr<Clock> clock = make_clock(config);
-  auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get());
-
-  const PricedModel model(method.adapter ? *models.adapted : models.base, virtual_clock,
-                          {.per_pass = Seconds(config.seconds_per_pass)});
-  const auto verifier = make_verifier({.name = method.verifier, .top_k = method.top_k});
-  const auto generator =
-      make_generator({.name = method.decoder, .block_size = config.jacobi_block_size}, model);
-  const SplitMode split_mode = config.turn.split_mode;
-  InputTimeSpeculator speculator(
-      model, *verifier, *generator,
-      [&](TokenSpan answer) { return first_sentence_length(models.tokenizer, split_mode, answer); },
-      capacity);
-  const Mouth mouth = make_mouth(config, models, sink, *clock);
-
-  TurnConfig turn_config = config.turn;
-  turn_config.work = method.work;
-  Conversation conversation(turn_config, models.tokenizer, speculator, *mouth.speaker, *clock,
-                            system_prompt);
-  conversation.set_history(turn.history);
+  std::optional<ChargedPasses> charged;
+  if (auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get())) {
+    charged.emplace(engine, *virtual_clock,
+                    PassPrice{.per_pass = Seconds(config.seconds_per_pass)});
+  }
+  std::unique_ptr<AudioSink> silence;
+  if (!charged && models.voice && !sink) {
+    silence = make_audio_sink("none", models.voice->sample_rate());
+    sink = silence.get();
+  }
+  SpeakerOptions speech{.voice = models.voice, .sink = sink, .ahead = config.voice.ahead_buffer()};
+  if (config.cost == EvalCost::kTable) {
+    speech.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
+  }
+  Session session(session_config, engine, models.tokenizer, make_speaker(*clock, speech), *clock);
+  session.set_history(turn.history);
   ScheduledSource source = make_source(config, turn, clock->now());
-  std::optional<TurnResult> result = conversation.run_turn(source);
+  std::optional<TurnResult> result = session.run_turn(source, {}, models.stop);
   PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
   return {0, method.name, std::move(*result), std::nullopt};
 }
@@ -122,34 +103,45 @@ std::string spoken_method(const EvalConfig& config) {
                                                                               : methods.front();
 }
 
-std::vector<EvalRow> run_methods(const EvalConfig& config, const EvalModels& models,
-                                 const std::vector<EvalTurn>& turns,
-                                 const std::function<void(const EvalRow&)>& on_row) {
+EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
+                    const std::vector<EvalTurn>& turns,
+                    const std::function<void(const EvalRow&)>& on_row) {
   std::vector<Method> methods;
   for (const std::string& name : config.methods) methods.push_back(parse_method(name));
   const std::string spoken = spoken_method(config);
-  std::vector<EvalRow> rows;
   if (config.clock != EvalClock::kVirtual || config.cost != EvalCost::kTable) {
     // The first passes of a process are slow; no method shall pay for that.
     for (const Method& method : methods) run_row(config, models, turns.front(), method, nullptr);
   }
+  EvalRun run;
   for (size_t i = 0; i < turns.size(); ++i) {
+    const size_t complete = run.rows.size();
     for (const Method& method : methods) {
-      throw_if_interrupted();
+      throw_if_stopped(models.stop);
       AudioSink* sink = i == 0 && method.name == spoken ? models.first_answer : nullptr;
       EvalRow row = run_row(config, models, turns[i], method, sink);
       row.turn_index = i;
       const TurnResult& result = row.result;
+      if (result.error) {
+        run.failed.push_back({i, method.name, *result.error});
+        run.rows.resize(complete);
+        break;
+      }
       if (result.first_sentence_tokens > 0) {
         row.first_sentence_logprob = sum_logprobs(
-            models.base, result.prompt,
+            models.base.model(), result.prompt,
             TokenSpan(result.answer).first(static_cast<size_t>(result.first_sentence_tokens)));
       }
-      rows.push_back(std::move(row));
-      on_row(rows.back());
+      run.rows.push_back(std::move(row));
+      on_row(run.rows.back());
     }
   }
-  return rows;
+  if (run.rows.empty()) {
+    const FailedTurn& first = run.failed.at(0);
+    throw UserError("every turn failed; turn {} with {}: {}", turns[first.turn_index].id,
+                    first.method, first.error);
+  }
+  return run;
 }
 
 }  // namespace predgen

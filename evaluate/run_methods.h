@@ -3,13 +3,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
-#include "model/language_model.h"
 #include "runtime/converse/turn.h"
+#include "runtime/engine/engine.h"
 #include "runtime/speech/audio_sink.h"
 #include "text/tokenizer.h"
 #include "voice/speech_synthesizer.h"
@@ -26,22 +27,34 @@ struct EvalRow {
   std::optional<double> first_sentence_logprob;
 };
 
+/// A turn that one method could not answer.
+struct FailedTurn {
+  size_t turn_index = 0;
+  std::string method, error;
+};
+
+struct EvalRun {
+  std::vector<EvalRow> rows;       // turn by turn, methods in the order of the configuration
+  std::vector<FailedTurn> failed;  // in no method's rows, so that these stay comparable
+};
+
 /// Borrowed; they outlive the run.
 struct EvalModels {
   const Tokenizer& tokenizer;
-  const LanguageModel& base;
-  const LanguageModel* adapted = nullptr;  // base plus adapter; for the methods that want it
-  SpeechSynthesizer* voice = nullptr;      // null: no voice
-  AudioSink* first_answer = nullptr;       // hears spoken_method()'s answer to the first turn
+  Engine& base;
+  Engine* adapted = nullptr;           // base plus adapter; for the methods that want it
+  SpeechSynthesizer* voice = nullptr;  // null: no voice
+  AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
+  std::stop_token stop{};
 };
 
 /// Whose answer to the first turn is kept: greedy's, else the first method's.
 std::string spoken_method(const EvalConfig& config);
 
 /// Runs every method on every turn, turn by turn, each with a fresh conversation whose history is
-/// prefilled before the first word. `on_row` is called after each row; Interrupted on Ctrl-C.
-std::vector<EvalRow> run_methods(const EvalConfig& config, const EvalModels& models,
-                                 const std::vector<EvalTurn>& turns,
-                                 const std::function<void(const EvalRow&)>& on_row);
+/// prefilled before the first word. `on_row` is called after each row; Interrupted if stopped.
+EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
+                    const std::vector<EvalTurn>& turns,
+                    const std::function<void(const EvalRow&)>& on_row);
 
 }  // namespace predgen

@@ -10,11 +10,10 @@ double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answ
   // The answer's last token predicts nothing that is asked for, so it is not run.
   TokenIds ids(prompt.begin(), prompt.end());
   ids.insert(ids.end(), answer.begin(), answer.end() - 1);
-  const auto cache = model.make_cache(1, static_cast<int64_t>(ids.size()));
-  ForwardInput input;
-  input.tokens_BT = at::tensor(ids, at::kLong).unsqueeze(0);
-  input.num_logits = static_cast<int64_t>(answer.size());
-  const at::Tensor logits_NV = model.forward(input, *cache)[0];
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(static_cast<int64_t>(ids.size()));
+  const at::Tensor logits_NV = model.forward(
+      {.cache = cache.get(), .tokens = ids, .num_logits = static_cast<int64_t>(answer.size())});
   const at::Tensor targets_N = at::tensor(at::IntArrayRef(answer.data(), answer.size()), at::kLong);
   return logits_NV.to(at::kDouble)
       .log_softmax(-1)

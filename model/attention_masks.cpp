@@ -4,10 +4,10 @@
 
 namespace predgen {
 
-AttentionMasks::AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT,
+AttentionMasks::AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS,
                                int64_t num_new, int64_t past, int64_t num_folded, at::Device device)
     : given_(given),
-      positions_BT_(positions_BT),
+      positions_BS_(positions_BS),
       num_new_(num_new),
       past_(past),
       num_folded_(num_folded),
@@ -29,9 +29,10 @@ const at::Tensor& AttentionMasks::operator()(int64_t window) {
 at::Tensor AttentionMasks::make(int64_t window) const {
   const bool plain = num_new_ == 1 || past_ == 0;
   if (window == 0 && (given_.defined() || plain)) return given_;
-  if (positions_BT_.defined()) {
-    const at::Tensor distance_BTT = positions_BT_.unsqueeze(2) - positions_BT_.unsqueeze(1);
-    return given_ & (distance_BTT < window).unsqueeze(1);
+  if (positions_BS_.defined()) {
+    const at::Tensor queries_BT = positions_BS_.narrow(1, past_, num_new_);
+    const at::Tensor distance_BTS = queries_BT.unsqueeze(2) - positions_BS_.unsqueeze(1);
+    return given_ & (distance_BTS < window).unsqueeze(1);
   }
   at::Tensor seen_TS = at::ones({num_new_, past_ + num_new_}, options_).tril(past_);
   if (window > 0) seen_TS = seen_TS.triu(past_ + 1 - window);

@@ -14,11 +14,11 @@ namespace predgen {
 /// top-left, which is wrong for T < S.
 class AttentionMasks {
  public:
-  /// `given`: bool, or undefined. `positions_BT`: of the keys, where they are not their places in
-  /// the row; else undefined. `num_folded`: heads whose queries stand behind each other, as further
-  /// queries of the key head that they share. On CUDA, no fused kernel takes a mask and shared
-  /// heads.
-  AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BT, int64_t num_new,
+  /// `given`: bool [..,T,S], or undefined. `positions_BS`: of the keys, the last T of which are the
+  /// queries' too, where they are not their places in the row; else undefined. `num_folded`: heads
+  /// whose queries stand behind each other, as further queries of the key head that they share. On
+  /// CUDA, no fused kernel takes a mask and shared heads.
+  AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS, int64_t num_new,
                  int64_t past, int64_t num_folded, at::Device device);
 
   /// [..,num_folded*T,S]. Undefined if is_causal, or nothing at all for a single query, says the
@@ -28,7 +28,7 @@ class AttentionMasks {
  private:
   at::Tensor make(int64_t window) const;
 
-  const at::Tensor given_, positions_BT_;
+  const at::Tensor given_, positions_BS_;
   const int64_t num_new_, past_, num_folded_;
   const at::TensorOptions options_;
   std::map<int64_t, at::Tensor> masks_;

@@ -22,6 +22,20 @@ at::Tensor rotate(const at::Tensor& x_BHTD, const Rotation& rotation) {
   return x_BHTD * rotation.cos + at::cat({-halves[1], halves[0]}, -1) * rotation.sin;
 }
 
+/// [B,H,T,D] queries, [B,G,S,D] keys and values, H a multiple of G, to [B,T,H*D].
+at::Tensor attend(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                  const at::Tensor& mask) {
+  const int64_t B = queries.size(0), H = queries.size(1), T = queries.size(2), D = queries.size(3);
+  const int64_t G = keys.size(1);
+  const bool folds = mask.defined() && mask.size(-2) != T;  // see AttentionMasks
+  const at::Tensor attended = at::scaled_dot_product_attention(
+      folds ? queries.reshape({B, G, H / G * T, D}) : queries, keys, values,
+      mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
+      /*is_causal=*/!mask.defined() && T > 1, std::nullopt,
+      /*enable_gqa=*/!folds && H != G);
+  return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
+}
+
 }  // namespace
 
 Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
@@ -79,12 +93,44 @@ std::map<std::string, at::Tensor> DecoderLayer::norms(const ModelConfig& config)
   return norms;
 }
 
-at::Tensor DecoderLayer::attention(const ModelConfig& config, const at::Tensor& input_BTE,
-                                   const Rotation& rotation, const at::Tensor& mask,
-                                   KvCache* cache) const {
-  const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim;
+at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
+                                    const Rotation& rotation, const at::Tensor& mask) const {
+  return run(config, hidden_BTE, rotation,
+             [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+               return attend(queries, keys, values, mask);
+             });
+}
+
+at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
+                                    const Rotation& rotation,
+                                    std::span<CachedRows> sequences) const {
+  return run(
+      config, hidden_1TE, rotation,
+      [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+        std::vector<at::Tensor> attended;
+        int64_t begin = 0;
+        for (CachedRows& rows : sequences) {
+          const auto own = [&](const at::Tensor& all) {
+            return all.narrow(2, begin, rows.num_new);
+          };
+          const auto [seen_keys, seen_values] = rows.cache->append(index, own(keys), own(values));
+          attended.push_back(attend(own(queries), seen_keys, seen_values, rows.masks(window)));
+          begin += rows.num_new;
+        }
+        return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
+      });
+}
+
+at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden_BTE,
+                             const Rotation& rotation, const Attend& attend) const {
+  const int64_t B = hidden_BTE.size(0), T = hidden_BTE.size(1), D = config.head_dim;
+  const bool before = !config.norm_after;
+  const auto normed_if = [&](bool wanted, const at::Tensor& input, const at::Tensor& weight) {
+    return wanted ? rms_norm(config, input, weight) : input;
+  };
+  const at::Tensor attention_input = normed_if(before, hidden_BTE, attention_norm);
   const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
-    at::Tensor x = linear(input_BTE);
+    at::Tensor x = linear(attention_input);
     if (config.qk_norm == QkNorm::kWidth && norm_weight.defined()) {
       x = rms_norm(config, x, norm_weight);
     }
@@ -94,32 +140,12 @@ at::Tensor DecoderLayer::attention(const ModelConfig& config, const at::Tensor& 
     }
     return x.transpose(1, 2);
   };
-  at::Tensor queries = rotate(project(q, q_norm, config.num_heads), rotation);
-  at::Tensor keys = rotate(project(k, k_norm, config.num_kv_heads), rotation);
-  at::Tensor values = project(v, {}, config.num_kv_heads);
-  if (cache) std::tie(keys, values) = cache->append(index, keys, values);
-  const int64_t H = config.num_heads, G = config.num_kv_heads;
-  const bool folds = mask.defined() && mask.size(-2) != T;  // see AttentionMasks
-  if (folds) queries = queries.reshape({B, G, H / G * T, D});
-  const at::Tensor attended = at::scaled_dot_product_attention(
-      queries, keys, values, mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
-      /*is_causal=*/!mask.defined() && T > 1, std::nullopt,
-      /*enable_gqa=*/!folds && H != G);
-  return o(attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D}));
-}
-
-at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                                    const Rotation& rotation, const at::Tensor& mask,
-                                    KvCache* cache) const {
-  const bool before = !config.norm_after;
-  const auto normed_if = [&](bool wanted, const at::Tensor& input, const at::Tensor& weight) {
-    return wanted ? rms_norm(config, input, weight) : input;
-  };
-  const at::Tensor attended =
-      attention(config, normed_if(before, hidden_BTE, attention_norm), rotation, mask, cache);
+  const at::Tensor queries = rotate(project(q, q_norm, config.num_heads), rotation);
+  const at::Tensor keys = rotate(project(k, k_norm, config.num_kv_heads), rotation);
+  const at::Tensor attended = o(attend(queries, keys, project(v, {}, config.num_kv_heads)));
   const at::Tensor hidden = hidden_BTE + normed_if(!before, attended, attention_norm);
-  const at::Tensor input = normed_if(before, hidden, mlp_norm);
-  const at::Tensor output = down(at::silu(gate(input)) * up(input));
+  const at::Tensor mlp_input = normed_if(before, hidden, mlp_norm);
+  const at::Tensor output = down(at::silu(gate(mlp_input)) * up(mlp_input));
   return hidden + normed_if(!before, output, mlp_norm);
 }
 

@@ -5,15 +5,19 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "model/attention_masks.h"
 #include "model/kv_cache.h"
 #include "model/linear.h"
 #include "model/model_config.h"
 
 namespace predgen {
 
-// Shapes: B rows, T new tokens, S cached plus new, H heads, D head size, E hidden size.
+// Shapes: B rows, T new tokens, S cached plus new, H heads, G key/value heads, D head size,
+// E hidden size.
 
 /// A tensor by its Hugging Face name; undefined if the model has none of that name.
 using WeightByName = std::function<at::Tensor(const std::string& name)>;
@@ -26,6 +30,13 @@ struct Rotation {
   at::Tensor cos, sin;
 };
 
+/// A sequence's new tokens within a pass, and what they see.
+struct CachedRows {
+  KvCache* cache;
+  int64_t num_new;
+  AttentionMasks masks;
+};
+
 /// RMSNorm over the last dimension, as the family computes it.
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight);
 
@@ -33,9 +44,13 @@ at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at
 struct DecoderLayer {
   DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight);
 
-  /// [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`. `cache`: null for none.
+  /// Rows that stand for themselves, [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                        const Rotation& rotation, const at::Tensor& mask, KvCache* cache) const;
+                        const Rotation& rotation, const at::Tensor& mask) const;
+  /// New tokens of several sequences one after the other, [1,T,E] to [1,T,E]; appended to their
+  /// caches, not committed.
+  at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
+                        const Rotation& rotation, std::span<CachedRows> sequences) const;
 
   std::array<Linear*, 7> linears() { return {&q, &k, &v, &o, &gate, &up, &down}; }
   /// The norms by their names.
@@ -48,8 +63,11 @@ struct DecoderLayer {
   int64_t window = 0;  // positions that a query sees, its own included; 0: all
 
  private:
-  at::Tensor attention(const ModelConfig& config, const at::Tensor& input_BTE,
-                       const Rotation& rotation, const at::Tensor& mask, KvCache* cache) const;
+  /// Queries [B,H,T,D], keys and values [B,G,T,D] to what the heads took together, [B,T,H*D].
+  using Attend = std::function<at::Tensor(const at::Tensor& queries, const at::Tensor& keys,
+                                          const at::Tensor& values)>;
+  at::Tensor run(const ModelConfig& config, const at::Tensor& hidden_BTE, const Rotation& rotation,
+                 const Attend& attend) const;
 };
 
 }  // namespace predgen

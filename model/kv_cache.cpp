@@ -1,38 +1,181 @@
 #include "model/kv_cache.h"
 
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace predgen {
 
-KvCache::KvCache(const Shape& shape, const at::TensorOptions& options) : shape_(shape) {
-  PREDGEN_CHECK(shape.capacity > 0, "a cache needs room for at least one position");
-  const std::vector<int64_t> sizes{shape.num_layers, shape.batch_size, shape.num_kv_heads,
-                                   shape.capacity, shape.head_dim};
-  keys_LBHSD_ = at::empty(sizes, options);
-  values_LBHSD_ = at::empty(sizes, options);
+/// Keys and values [1,H,capacity,D] of each layer, and who reads them.
+class KvStorage {
+ public:
+  KvStorage(KvPool& pool, int64_t num_positions) : capacity(num_positions), pool_(pool) {
+    check_room(capacity);
+    for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
+      keys.push_back(make_layer(capacity));
+      values.push_back(make_layer(capacity));
+    }
+    pool.num_allocated_ += capacity;
+  }
+  ~KvStorage() { pool_.num_allocated_ -= capacity; }
+
+  /// Layer by layer, so that only one layer is there twice.
+  void grow(int64_t new_capacity, int64_t length) {
+    check_room(new_capacity - capacity);
+    for (std::vector<at::Tensor>* side : {&keys, &values}) {
+      for (at::Tensor& layer : *side) {
+        const at::Tensor old = layer;
+        layer = make_layer(new_capacity);
+        layer.narrow(2, 0, length).copy_(old.narrow(2, 0, length));
+      }
+    }
+    pool_.num_allocated_ += new_capacity - capacity;
+    capacity = new_capacity;
+  }
+
+  void copy_from(const KvStorage& other, int64_t length) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      keys[i].narrow(2, 0, length).copy_(other.keys[i].narrow(2, 0, length));
+      values[i].narrow(2, 0, length).copy_(other.values[i].narrow(2, 0, length));
+    }
+  }
+
+  int64_t capacity;
+  std::vector<at::Tensor> keys, values;
+  std::vector<const KvCache*> readers;
+
+ private:
+  at::Tensor make_layer(int64_t num_positions) const {
+    // Made under InferenceMode, it could not be written outside of it.
+    const c10::InferenceMode off(false);
+    const KvLayout& layout = pool_.layout();
+    return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
+  }
+
+  void check_room(int64_t num_positions) const {
+    if (pool_.num_allocated_ > pool_.max_positions_ - num_positions) {
+      throw UserError(
+          "the KV pool is full: {} of {} positions are in use and {} more are wanted; end or "
+          "shorten a conversation, or give the engine more",
+          pool_.num_allocated_, pool_.max_positions_, num_positions);
+    }
+  }
+
+  KvPool& pool_;
+};
+
+namespace {
+
+/// Storage for `needed` positions: steps that double keep the copying below one copy a position.
+int64_t storage_size(int64_t needed, int64_t capacity) {
+  constexpr int64_t kStep = 256;
+  int64_t size = kStep;
+  while (size < needed) size *= 2;
+  return std::min(size, capacity);
 }
 
-std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_BHTD,
-                                                  const at::Tensor& values_BHTD) {
-  const int64_t num_new = keys_BHTD.size(2);
-  PREDGEN_CHECK(length_ + num_new <= capacity(),
-                "cache holds {} of {} positions, {} more do not fit", length_, capacity(), num_new);
-  const auto write = [&](const at::Tensor& store_LBHSD, const at::Tensor& fresh_BHTD) {
-    const at::Tensor layer_BHSD = store_LBHSD.select(0, layer);
-    layer_BHSD.narrow(2, length_, num_new).copy_(fresh_BHTD);
-    return layer_BHSD.narrow(2, 0, length_ + num_new);
+}  // namespace
+
+int64_t KvLayout::bytes_per_position() const {
+  return 2 * num_layers * num_kv_heads * head_dim *
+         static_cast<int64_t>(options.dtype().itemsize());
+}
+
+KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
+    : layout_(layout), max_positions_(max_positions) {
+  PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
+}
+
+std::unique_ptr<KvCache> KvPool::make_cache(int64_t capacity) {
+  PREDGEN_CHECK(capacity > 0, "a cache needs room for at least one position");
+  return std::unique_ptr<KvCache>(new KvCache(*this, capacity));
+}
+
+KvCache::KvCache(KvPool& pool, int64_t capacity) : pool_(pool), capacity_(capacity) {}
+
+KvCache::~KvCache() {
+  if (storage_) std::erase(storage_->readers, this);
+}
+
+std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_1HTD,
+                                                  const at::Tensor& values_1HTD) {
+  const int64_t num_new = keys_1HTD.size(2);
+  PREDGEN_CHECK(length_ + num_new <= capacity_,
+                "cache holds {} of {} positions, {} more do not fit", length_, capacity_, num_new);
+  prepare_write(length_, length_ + num_new);
+  write_end_ = length_ + num_new;
+  const auto write = [&](const at::Tensor& layer_1HSD, const at::Tensor& fresh_1HTD) {
+    layer_1HSD.narrow(2, length_, num_new).copy_(fresh_1HTD);
+    return layer_1HSD.narrow(2, 0, length_ + num_new);
   };
-  return {write(keys_LBHSD_, keys_BHTD), write(values_LBHSD_, values_BHTD)};
+  const auto index = static_cast<size_t>(layer);
+  return {write(storage_->keys.at(index), keys_1HTD),
+          write(storage_->values.at(index), values_1HTD)};
+}
+
+void KvCache::prepare_write(int64_t begin, int64_t end) {
+  const auto reads_there = [&](const KvCache* reader) {
+    return reader != this && std::max(reader->length_, reader->write_end_) > begin;
+  };
+  if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
+    if (storage_->capacity >= end) return;
+    if (storage_->readers.size() == 1) return storage_->grow(storage_size(end, capacity_), length_);
+  }
+  auto own = std::make_shared<KvStorage>(pool_, storage_size(end, capacity_));
+  own->readers.push_back(this);
+  if (storage_) {
+    own->copy_from(*storage_, length_);
+    std::erase(storage_->readers, this);
+  }
+  storage_ = std::move(own);
 }
 
 void KvCache::commit(int64_t num_tokens) {
-  PREDGEN_CHECK(num_tokens >= 0 && length_ + num_tokens <= capacity(), "commit of {}", num_tokens);
+  PREDGEN_CHECK(num_tokens >= 0 && length_ + num_tokens <= write_end_, "commit of {}", num_tokens);
   length_ += num_tokens;
+  write_end_ = 0;
 }
 
 void KvCache::truncate(int64_t length) {
   PREDGEN_CHECK(length >= 0 && length <= length_, "truncate to {} of {}", length, length_);
   length_ = length;
+  write_end_ = 0;
+}
+
+void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
+  const auto count = static_cast<int64_t>(kept.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = kept[static_cast<size_t>(i)];
+    PREDGEN_CHECK(place >= 0 && begin + place < length_ &&
+                      (i == 0 || place > kept[static_cast<size_t>(i - 1)]),
+                  "position {} cannot be kept after position {} of {}", place, begin, length_);
+  }
+  // Those that stand where they shall stay need not move.
+  int64_t fixed = 0;
+  while (fixed < count && kept[static_cast<size_t>(fixed)] == fixed) ++fixed;
+  if (const int64_t moved = count - fixed; moved > 0) {
+    prepare_write(begin + fixed, length_);
+    const at::Tensor from =
+        (at::tensor(at::IntArrayRef(kept.data() + fixed, static_cast<size_t>(moved)), at::kLong) +
+         begin)
+            .to(pool_.layout().options.device());
+    for (std::vector<at::Tensor>* side : {&storage_->keys, &storage_->values}) {
+      for (at::Tensor& layer : *side) {
+        layer.narrow(2, begin + fixed, moved).copy_(layer.index_select(2, from));
+      }
+    }
+  }
+  truncate(begin + count);
+}
+
+std::unique_ptr<KvCache> KvCache::fork() const {
+  std::unique_ptr<KvCache> copy = pool_.make_cache(capacity_);
+  copy->storage_ = storage_;
+  copy->length_ = length_;
+  if (storage_) storage_->readers.push_back(copy.get());
+  return copy;
 }
 
 }  // namespace predgen

@@ -3,36 +3,71 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace predgen {
 
-// Tensor names carry their shape: L layers, B rows, H key/value heads, S positions, D head size,
-// T new positions.
+// Shapes: H key/value heads, S positions, D head size, T new positions.
 
-/// Attention keys and values of every layer, in storage allocated once at full capacity.
-/// Owned by one sequence (or one batch); not thread-safe.
+/// What a model keeps for every position of a sequence.
+struct KvLayout {
+  int64_t num_layers = 0;
+  int64_t num_kv_heads = 0;
+  int64_t head_dim = 0;
+  at::TensorOptions options{};  // type and device
+
+  int64_t bytes_per_position() const;
+};
+
+class KvCache;
+
+/// Storage for the caches of one model; it grows and shrinks with what they hold. Outlives them.
+/// Used by one thread.
+class KvPool {
+ public:
+  /// `max_positions`: of all caches together, shared ones counted once.
+  explicit KvPool(const KvLayout& layout,
+                  int64_t max_positions = std::numeric_limits<int64_t>::max());
+  KvPool(const KvPool&) = delete;
+  KvPool& operator=(const KvPool&) = delete;
+
+  /// An empty cache for at most `capacity` positions. Storage comes with the first of them.
+  std::unique_ptr<KvCache> make_cache(int64_t capacity);
+
+  const KvLayout& layout() const { return layout_; }
+  /// Positions for which there is storage now.
+  int64_t num_allocated() const { return num_allocated_; }
+
+ private:
+  friend class KvStorage;
+  const KvLayout layout_;
+  const int64_t max_positions_;
+  int64_t num_allocated_ = 0;
+};
+
+/// Attention keys and values of one sequence, every layer. Each layer's lie in one piece, which is
+/// what attention reads fastest: a fork shares that piece, and whoever would write where another
+/// one reads copies it first. Not thread-safe, nor are caches that share storage.
 class KvCache {
  public:
-  struct Shape {
-    int64_t num_layers = 0;
-    int64_t batch_size = 1;
-    int64_t num_kv_heads = 0;
-    int64_t capacity = 0;  // positions
-    int64_t head_dim = 0;
-  };
-
-  KvCache(const Shape& shape, const at::TensorOptions& options);
+  ~KvCache();
+  KvCache(const KvCache&) = delete;
+  KvCache& operator=(const KvCache&) = delete;
 
   int64_t length() const { return length_; }
-  int64_t capacity() const { return shape_.capacity; }
-  int64_t batch_size() const { return shape_.batch_size; }
+  /// Positions that it may ever hold.
+  int64_t capacity() const { return capacity_; }
 
-  /// Writes keys and values [B,H,T,D] of `layer` behind the first length() positions.
-  /// Returns views [B,H,length()+T,D] of all of them. length() changes only in commit(), so a
-  /// forward pass that throws half-way leaves the cache as it was.
-  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& keys_BHTD,
-                                           const at::Tensor& values_BHTD);
+  /// Writes keys and values [1,H,T,D] of `layer` after the first length() positions. Returns views
+  /// [1,H,length()+T,D] of all of them, valid until the next append() of this layer. length()
+  /// changes only in commit(), so a forward pass that throws half-way leaves the cache as it was.
+  /// UserError if the pool is exhausted.
+  std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& keys_1HTD,
+                                           const at::Tensor& values_1HTD);
 
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer.
   void commit(int64_t num_tokens);
@@ -40,10 +75,26 @@ class KvCache {
   /// Forgets every position from `length` on; length in [0, length()]. O(1): no memory moves.
   void truncate(int64_t length);
 
+  /// Of the positions from `begin` on keeps only begin + kept[0], begin + kept[1], ..: one path
+  /// through a tree of tokens. `kept` ascends strictly.
+  void keep(int64_t begin, std::span<const int64_t> kept);
+
+  /// A cache with the same positions, which are computed and stored once as long as none of both
+  /// writes where the other one reads.
+  std::unique_ptr<KvCache> fork() const;
+
  private:
-  Shape shape_;
+  friend class KvPool;
+  KvCache(KvPool& pool, int64_t capacity);
+
+  /// Makes the positions [begin, end) writable: room for them, and nobody else reads there.
+  void prepare_write(int64_t begin, int64_t end);
+
+  KvPool& pool_;
+  const int64_t capacity_;
+  std::shared_ptr<class KvStorage> storage_;  // null while nothing was written
   int64_t length_ = 0;
-  at::Tensor keys_LBHSD_, values_LBHSD_;
+  int64_t write_end_ = 0;  // up to where a pass under way has written
 };
 
 }  // namespace predgen

@@ -3,24 +3,29 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <memory>
+#include <span>
+#include <vector>
 
 #include "model/kv_cache.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 
-// Shapes: B rows, T tokens of this call, N rows of logits, S cached plus new positions,
-// V vocabulary.
+// Shapes: T new tokens of a sequence, N rows of logits, V vocabulary.
 
-struct ForwardInput {
-  at::Tensor tokens_BT{};            // int64
-  int64_t num_logits = 0;            // logits of the last N positions only; 0: of all T
-  at::Tensor positions_BT{};         // int64; undefined: consecutive, from the cache's length
-  at::Tensor attention_mask_B1TS{};  // bool, true = visible; undefined: causal
+/// One sequence's part of a forward pass. Borrows what it names.
+struct SequenceStep {
+  KvCache* cache = nullptr;  // what came before; the pass adds the T new tokens
+  TokenSpan tokens{};        // T >= 1
+  int64_t num_logits = 1;    // of the last tokens; in [0, T]
+  /// bool [T,T] on the CPU, row i true where new token i sees new token j: itself, and of those
+  /// before it the ones on its path through a tree. Its position follows from their number. All
+  /// see what is cached. Undefined: each token sees all before it.
+  at::Tensor tree_TT{};
 };
 
-/// A causal language model as the runtime sees it: weights only. All state of a conversation is
-/// in KvCache, so several sequences may share a model; calls must not overlap in time.
+/// A causal language model as the runtime sees it: weights only. All state of a conversation is in
+/// KvCache, so several sequences may share a model; calls must not overlap in time.
 class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
@@ -28,11 +33,18 @@ class LanguageModel {
   virtual int64_t vocab_size() const = 0;
   /// Positions the model was made for; a longer prompt is the user's error.
   virtual int64_t max_positions() const = 0;
-  virtual std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const = 0;
+  /// What a pool for its caches must hold.
+  virtual KvLayout kv_layout() const = 0;
 
-  /// Runs T >= 1 tokens after those in `cache` and commits them to it. No gradients.
-  /// Returns float32 logits [B,N,V] on the model's device.
-  virtual at::Tensor forward(const ForwardInput& input, KvCache& cache) const = 0;
+  /// Runs the new tokens of all sequences in one pass and commits them to their caches, which are
+  /// all different. No gradients. Returns float32 logits [N,V] on the model's device, those of the
+  /// first sequence first. If it throws, every cache is as it was.
+  virtual at::Tensor forward(std::span<const SequenceStep> steps) const = 0;
+  at::Tensor forward(const SequenceStep& step) const { return forward(std::span(&step, 1)); }
 };
+
+/// Position of each new token among the new ones, from 0, as `tree_TT` (or its absence) says.
+/// Error unless every token sees itself and none after it.
+std::vector<int64_t> tree_depths(const SequenceStep& step);
 
 }  // namespace predgen

@@ -3,6 +3,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/attention_masks.h"
 
@@ -16,6 +18,42 @@ std::map<std::string, std::vector<int64_t>> weight_shapes(const ModelConfig& con
   std::map<std::string, std::vector<int64_t>> shapes;
   for (WeightSpec& spec : weight_layout(config)) shapes[spec.name] = std::move(spec.shape);
   return shapes;
+}
+
+/// What the layers see of a pass over several sequences.
+struct PassInput {
+  at::Tensor inputs_2T;  // token ids, and their positions
+  std::vector<CachedRows> rows;
+};
+
+AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& depths,
+                        int64_t num_folded, at::Device device) {
+  const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
+  if (!step.tree_TT.defined()) return {{}, {}, T, past, num_folded, device};
+  const at::Tensor seen_TS = at::cat({at::ones({T, past}, at::kBool), step.tree_TT}, 1);
+  const at::Tensor positions_1S =
+      at::cat({at::arange(past, at::kLong), at::tensor(depths, at::kLong) + past}).unsqueeze(0);
+  return {seen_TS.to(device), positions_1S.to(device), T, past, num_folded, device};
+}
+
+PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded, at::Device device) {
+  TokenIds tokens;
+  std::vector<int64_t> positions;
+  PassInput pass;
+  for (const SequenceStep& step : steps) {
+    const auto T = static_cast<int64_t>(step.tokens.size());
+    PREDGEN_CHECK(T >= 1 && step.num_logits >= 0 && step.num_logits <= T, "{} logits of {} tokens",
+                  step.num_logits, T);
+    const std::vector<int64_t> depths = tree_depths(step);
+    tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
+    for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
+    pass.rows.push_back({step.cache, T, masks_of(step, depths, num_folded, device)});
+  }
+  const auto total = static_cast<int64_t>(tokens.size());
+  pass.inputs_2T = at::empty({2, total}, at::kLong);
+  int64_t* inputs = pass.inputs_2T.mutable_data_ptr<int64_t>();
+  std::ranges::copy(positions, std::ranges::copy(tokens, inputs).out);
+  return pass;
 }
 
 }  // namespace
@@ -56,52 +94,56 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
   });
 }
 
-std::unique_ptr<KvCache> Transformer::make_cache(int64_t batch_size, int64_t capacity) const {
-  return std::make_unique<KvCache>(KvCache::Shape{config_.num_layers, batch_size,
-                                                  config_.num_kv_heads, capacity, config_.head_dim},
-                                   embedding_.options().requires_grad(false));
+KvLayout Transformer::kv_layout() const {
+  return {config_.num_layers, config_.num_kv_heads, config_.head_dim,
+          embedding_.options().requires_grad(false)};
+}
+
+int64_t Transformer::num_folded() const {
+  return device().is_cuda() ? config_.num_heads / config_.num_kv_heads : 1;
 }
 
 at::Tensor Transformer::run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
-                            const at::Tensor& mask, KvCache* cache) const {
-  const bool packed = !cache && mask.defined();
-  const int64_t num_folded = device().is_cuda() ? config_.num_heads / config_.num_kv_heads : 1;
-  AttentionMasks masks(mask, packed ? positions_BT : at::Tensor(), tokens_BT.size(1),
-                       cache ? cache->length() : 0, num_folded, device());
+                            const std::function<at::Tensor(const DecoderLayer&, const at::Tensor&,
+                                                           const Rotation&)>& step) const {
   const Rotation rotation(config_.rope, inverse_frequencies_, positions_BT, dtype());
   at::Tensor hidden = at::embedding(embedding_, tokens_BT);
-  for (const DecoderLayer& layer : layers_) {
-    hidden = layer(config_, hidden, rotation, masks(layer.window), cache);
-  }
+  for (const DecoderLayer& layer : layers_) hidden = step(layer, hidden, rotation);
   return rms_norm(config_, hidden, final_norm_);
 }
 
-at::Tensor Transformer::forward(const ForwardInput& input, KvCache& cache) const {
+at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor tokens_BT = input.tokens_BT.to(device());
-  const int64_t T = tokens_BT.size(1), past = cache.length();
-  PREDGEN_CHECK(T >= 1 && tokens_BT.size(0) == cache.batch_size(),
-                "tokens {} for a cache of {} rows", c10::str(tokens_BT.sizes()),
-                cache.batch_size());
-  const at::Tensor positions_BT =
-      input.positions_BT.defined()
-          ? input.positions_BT.to(device())
-          : at::arange(past, past + T, tokens_BT.options()).expand({tokens_BT.size(0), T});
-  const at::Tensor& given = input.attention_mask_B1TS;
-  at::Tensor hidden =
-      run(tokens_BT, positions_BT, given.defined() ? given.to(device()) : given, &cache);
-  cache.commit(T);
-  if (input.num_logits > 0) hidden = hidden.narrow(1, T - input.num_logits, input.num_logits);
-  return logits(hidden);
+  PassInput pass = read_steps(steps, num_folded(), device());
+  const at::Tensor inputs = pass.inputs_2T.to(device());
+  const at::Tensor hidden_1TE =
+      run(inputs.narrow(0, 0, 1), inputs.narrow(0, 1, 1),
+          [&](const DecoderLayer& layer, const at::Tensor& hidden, const Rotation& rotation) {
+            return layer(config_, hidden, rotation, pass.rows);
+          });
+  for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);
+
+  std::vector<at::Tensor> wanted;
+  int64_t end = 0;
+  for (const SequenceStep& step : steps) {
+    end += static_cast<int64_t>(step.tokens.size());
+    wanted.push_back(hidden_1TE.narrow(1, end - step.num_logits, step.num_logits));
+  }
+  return logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                                       const at::Tensor& seen_B1TT) const {
   const at::Tensor tokens = tokens_BT.to(device());
-  if (seen_B1TT.defined()) return run(tokens, positions_BT, seen_B1TT, nullptr);
   const int64_t T = tokens.size(1);
-  const at::Tensor positions = at::arange(T, tokens.options()).expand({tokens.size(0), T});
-  return run(tokens, positions, {}, nullptr);
+  AttentionMasks masks(seen_B1TT, positions_BT, T, 0, num_folded(), device());
+  const at::Tensor positions = seen_B1TT.defined()
+                                   ? positions_BT
+                                   : at::arange(T, tokens.options()).expand({tokens.size(0), T});
+  return run(tokens, positions,
+             [&](const DecoderLayer& layer, const at::Tensor& hidden, const Rotation& rotation) {
+               return layer(config_, hidden, rotation, masks(layer.window));
+             });
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {

@@ -28,8 +28,9 @@ class Transformer : public LanguageModel {
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.context_length(); }
-  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override;
-  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override;
+  KvLayout kv_layout() const override;
+  at::Tensor forward(std::span<const SequenceStep> steps) const override;
+  using LanguageModel::forward;
 
   /// Whole rows without a cache, causal, with gradients when enabled: the output of the last norm,
   /// [B,T,E]. Rows shorter than T are padded at the right; their padding attends to nothing that
@@ -61,9 +62,12 @@ class Transformer : public LanguageModel {
   void set_adapter_enabled(bool enabled);
 
  private:
-  /// `mask`: what ForwardInput gave, or undefined.
+  /// Further queries that each key head's shared queries become (AttentionMasks).
+  int64_t num_folded() const;
+  /// Embeds, runs every layer by `step`, and the last norm.
   at::Tensor run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
-                 const at::Tensor& mask, KvCache* cache) const;
+                 const std::function<at::Tensor(const DecoderLayer& layer, const at::Tensor& hidden,
+                                                const Rotation& rotation)>& step) const;
 
   ModelConfig config_;
   at::Tensor embedding_;  // [V,E]

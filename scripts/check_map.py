@@ -1,4 +1,4 @@
-"""Fails when the file map of README.md and the files differ.
+"""Fails when the file map of README.md and the files that git tracks differ.
 
 usage: check_map.py REPOSITORY
 
@@ -18,9 +18,7 @@ IGNORED = {".git", ".cache", "runs", "__pycache__", "compile_commands.json"}
 
 
 def list_files(root: pathlib.Path) -> list[str]:
-    git = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "."],
-        capture_output=True)
+    git = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "."], capture_output=True)
     if git.returncode == 0 and (root / ".git").exists():
         files = [name for name in git.stdout.decode().split("\0") if name]
     else:  # an unpacked archive

@@ -25,8 +25,8 @@ if ! clang++-14 -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null \
 fi
 
 python=${PREDGEN_PYTHON:-$(scripts/setup.sh)}
-cmake -G Ninja -B build-fuzz -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang-14 \
-  -DCMAKE_CXX_COMPILER=clang++-14 -DPREDGEN_PYTHON="$python" -DPREDGEN_FUZZ=ON -DPREDGEN_TESTS=OFF \
+cmake -G Ninja -B build-fuzz -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
+  -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DPREDGEN_PYTHON="$python" -DPREDGEN_FUZZ=ON -DPREDGEN_TESTS=OFF \
   -DPREDGEN_ESPEAK=OFF -DPREDGEN_PARQUET=OFF -DPREDGEN_SANITIZE=fuzzer-no-link,address,undefined
 cmake --build build-fuzz --target predgen_fuzz --parallel "$(nproc)"
 

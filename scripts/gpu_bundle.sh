@@ -36,8 +36,8 @@ libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
 programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench)
-cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DPREDGEN_PYTHON="$python" \
-  -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF
+cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
+  -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF
 grep -q graphed_step_cuda.cpp build-gpu/build.ninja ||
   die "no CUDA graphs in this build (see cmake's warning above), which a bundle is there to test"
 cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${programs[@]}"

@@ -3,12 +3,12 @@
 #
 #   ./run.sh [--torch DIR] [--only PART,..] [--cpu]
 #
-#   --torch DIR    the torch package or LibTorch folder to use; else that of python3
+#   --torch DIR    the torch package or LibTorch folder to use; else that of $PREDGEN_PYTHON or python3
 #   --only PART,.. of: tests (every CUDA test), demo (the demo model's text on both devices), voice
 #                  (Zonos' sizes, random weights), model (those of a 7B language model, likewise)
 #   --cpu          all of it on the CPU with small shapes: shows that the bundle is whole
 #
-# Needs x86-64, python3 with torch; voice and model also safetensors and transformers, and 20 GB for a
+# Needs x86-64, a Python with torch; voice and model also safetensors and transformers, and 20 GB for a
 # while in $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, whatever
 # became of those before; the exit status is 1 if one failed.
 set -uo pipefail
@@ -38,16 +38,13 @@ trap 'rm -rf "$scratch"' EXIT
 export PYTHONNOUSERSITE=1 HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 
 # ---- The torch of this machine, and whether the programs fit it.
-python=''
-for candidate in python3 /opt/*/.venv/bin/python3 /opt/*/bin/python3; do
-  command -v "$candidate" >/dev/null || continue
-  if found=$("$candidate" -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null); then
-    python=$candidate
-    torch=${torch:-$found}
-    break
-  fi
-done
-[ -n "$torch" ] || die "no python3 with torch on this machine: give --torch DIR"
+python=${PREDGEN_PYTHON:-python3}
+if found=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null); then
+  torch=${torch:-$found}
+else
+  python=''
+fi
+[ -n "$torch" ] || die "no ${PREDGEN_PYTHON:-python3} with torch: set PREDGEN_PYTHON or give --torch DIR"
 [ -e "$torch/lib/libtorch_cpu.so" ] || die "--torch $torch: no lib/libtorch_cpu.so in it"
 torch=$(cd "$torch" && pwd)
 if [ -e "$torch/version.py" ]; then  # of the wheel; a LibTorch folder has build-version

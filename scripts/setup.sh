@@ -5,7 +5,8 @@
 #
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
-#   --with-tests    also the Python packages that tests compare with (transformers, peft, ..)
+#   --with-tests    also the Python packages that tests compare with (transformers, peft, ..), and
+#                   clang-format and clang-tidy
 #   --libtorch DIR  use this LibTorch instead of downloading torch; remembered in build/
 #   --cuda DIR      use this CUDA toolkit instead of the headers that come with torch; remembered
 #                   (an empty DIR forgets either)
@@ -35,7 +36,7 @@ while [ $# -gt 0 ]; do
       fi
       if [ "$1" = --libtorch ]; then libtorch=$folder; else cuda=$folder; fi
       shift ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
@@ -56,6 +57,7 @@ packages=(
   libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libsentencepiece-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
   libespeak-ng-dev espeak-ng-data libsndfile1-dev libsamplerate0-dev portaudio19-dev
 )
+[ $with_tests = 0 ] || packages+=(clang-format-14 clang-tidy-14)  # for scripts/format.sh and tidy.sh
 if command -v dpkg-query >/dev/null; then
   # `|| true`: dpkg-query fails when it does not know a package.
   installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "${packages[@]}" 2>/dev/null || true)

@@ -18,6 +18,7 @@ if [ ! -d "$PREDGEN_SHARED" ]; then
 else
   PREDGEN_SHARED=$(cd "$PREDGEN_SHARED" && pwd)
 fi
+export PREDGEN_DATA=${PREDGEN_DATA:-$PREDGEN_SHARED/data}
 
 scripts/build.sh --all --with-tests
 python=$(scripts/setup.sh --with-tests)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the demo model and its CLLM adapter again, from the dialogues in $PREDGEN_SHARED/data/sgd
-# (default ../shared), and measures both. About two hours on two CPU cores. Each step is kept in
+# Makes the demo model and its CLLM adapter again, from the dialogues in $PREDGEN_DATA/sgd (default
+# data_sets; see docs/data.md), and measures both. About two hours on two CPU cores. Each step is kept in
 # runs/demo and not repeated; delete that folder, or a part of it, to start over.
 #
 #   scripts/train_demo.sh [--install]
@@ -17,9 +17,9 @@ case ${1:-} in
   *) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; [ "$1" = --help ] || [ "$1" = -h ]; exit ;;
 esac
 
-export PREDGEN_SHARED=${PREDGEN_SHARED:-$root/../shared}
-dialogues=$PREDGEN_SHARED/data/sgd
-[ -f "$dialogues/dev.jsonl" ] || { echo "train_demo: no $dialogues/dev.jsonl: set PREDGEN_SHARED" >&2; exit 2; }
+dialogues=${PREDGEN_DATA:-data_sets}/sgd
+[ -f "$dialogues/dev.jsonl" ] ||
+  { echo "train_demo: no $dialogues/dev.jsonl: get it as docs/data.md says and set PREDGEN_DATA" >&2; exit 2; }
 
 scripts/build.sh
 python=$(scripts/setup.sh --with-tests)

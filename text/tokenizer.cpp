@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "text/stop_tokens.h"
 #include "text/template/chat_template.h"
 #include "text/tokenize/added_tokens.h"
 #include "text/tokenize/json_text_model.h"
@@ -207,9 +208,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   void add_stop_token(TokenId id) {
-    if (std::find(stop_tokens_.begin(), stop_tokens_.end(), id) == stop_tokens_.end()) {
-      stop_tokens_.push_back(id);
-    }
+    if (!is_stop_token(stop_tokens_, id)) stop_tokens_.push_back(id);
   }
 
   void read_stop_tokens(const TokenizerFiles& files) {
@@ -280,10 +279,7 @@ class HuggingFaceTokenizer : public Tokenizer {
                   Control::kPassOver, ids);
     } else {
       // A generated answer may hold the token that stopped it; the template adds its own.
-      TokenSpan answer = std::get<TokenIds>(segment);
-      const bool stopped =
-          std::find(stop_tokens_.begin(), stop_tokens_.end(), answer.back()) != stop_tokens_.end();
-      if (stopped) answer = answer.first(answer.size() - 1);
+      const TokenSpan answer = without_stop_token(std::get<TokenIds>(segment), stop_tokens_);
       ids.insert(ids.end(), answer.begin(), answer.end());
     }
   }

@@ -6,14 +6,16 @@ namespace predgen {
 
 // Where the installed Unicode tables differ from those that decided the ids which models learnt,
 // those of the `tokenizers` library (0.23): its patterns follow Unicode 16, its normal forms
-// Unicode 9. Found by comparing every code point with PCRE2 10.42 (Unicode 14) and utf8proc 2.8
-// (Unicode 15); newer versions of these two change nothing here.
+// Unicode 9. The ranges come from scripts/make_unicode_gaps.py, which compares every character with
+// PCRE2 10.42 (Unicode 14) and utf8proc 2.8 (Unicode 15); newer versions of these two change nothing
+// here.
 
 /// What Unicode 15 and 16 added, as ranges for the inside of a character class.
 extern const std::string_view kNewerLetters, kNewerMarks, kNewerDigits, kNewerNumbers;
 
-/// Whether `character` has a decomposition or a combining class now, but had none in Unicode 9: in
-/// every normal form it stays as it is, and neighbours do not move across it.
+/// Whether `character` has a decomposition or a combining class now, or ends a decomposition, but
+/// did not in Unicode 9: in every normal form it stays as it is, and neighbours do not move across
+/// it.
 bool is_newer_than_normal_forms(char32_t character);
 
 }  // namespace predgen

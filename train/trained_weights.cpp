@@ -2,23 +2,26 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/weights/adapter.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 namespace {
 
+/// generation_config.json, too: it says what ends an answer.
 void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
-  for (const auto& entry : std::filesystem::directory_iterator(from)) {
-    const std::string name = entry.path().filename().string();
-    const bool wanted = name.ends_with(".json") || name.ends_with(".txt") ||
-                        name.ends_with(".jinja") || name.ends_with(".model");
-    if (!entry.is_regular_file() || !wanted || name == "config.json") continue;
-    std::filesystem::copy_file(entry.path(), to / name,
+  const auto copy = [&](std::string_view name) {
+    if (!std::filesystem::exists(from / name)) return;
+    std::filesystem::copy_file(from / name, to / name,
                                std::filesystem::copy_options::overwrite_existing);
-  }
+  };
+  std::ranges::for_each(tokenizer_file_names(), copy);
+  copy("generation_config.json");
 }
 
 }  // namespace

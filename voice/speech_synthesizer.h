@@ -23,11 +23,13 @@ class SpeechSynthesizer {
  public:
   virtual ~SpeechSynthesizer() = default;
 
-  virtual int sample_rate() const = 0;  // Hz
+  // Both never change, and any thread may ask for them.
+  virtual int sample_rate() const = 0;       // Hz
+  virtual std::string language() const = 0;  // its code: what speakable_text() wants
 
-  /// Starts a sentence; one without anything speakable is complete at its first step. Syntheses may
-  /// be advanced in turn, and must not outlive the synthesizer.
-  virtual std::unique_ptr<Synthesis> begin(const std::string& sentence) = 0;
+  /// Starts a sentence, as speakable_text() gives it in this language; an empty one is complete at
+  /// its first step. Syntheses may be advanced in turn, and must not outlive the synthesizer.
+  virtual std::unique_ptr<Synthesis> begin(const std::string& spoken) = 0;
 };
 
 }  // namespace predgen

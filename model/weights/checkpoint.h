@@ -31,7 +31,6 @@ void save_model(const Transformer& model, const std::filesystem::path& folder,
 void save_model_files(const std::filesystem::path& folder, const ModelConfig& config,
                       const std::filesystem::path& source_folder, const std::string& dtype,
                       const std::filesystem::path& tokenizer_folder);
-bool has_tokenizer(const std::filesystem::path& folder);
 
 /// "fp32" or "bf16" to the tensor type; UserError otherwise.
 at::ScalarType parse_dtype(const std::string& name);

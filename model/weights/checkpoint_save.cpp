@@ -1,7 +1,6 @@
 // The saving half of model/weights/checkpoint.h.
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <vector>
 
@@ -10,23 +9,15 @@
 #include "core/json.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/sharded_weights.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array kTokenizerFiles{"tokenizer.json",
-                                     "tokenizer_config.json",
-                                     "special_tokens_map.json",
-                                     "added_tokens.json",
-                                     "vocab.json",
-                                     "merges.txt",
-                                     "tokenizer.model",
-                                     "chat_template.jinja"};
-
 bool is_tokenizer_file(const std::string& name) {
-  return std::find(kTokenizerFiles.begin(), kTokenizerFiles.end(), name) != kTokenizerFiles.end();
+  return std::ranges::find(tokenizer_file_names(), name) != tokenizer_file_names().end();
 }
 
 /// Weights, files that this program writes itself, and adapters (transformers would apply an
@@ -67,11 +58,6 @@ void copy_other_files(const fs::path& source, const fs::path& folder, bool with_
 
 }  // namespace
 
-bool has_tokenizer(const fs::path& folder) {
-  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "tokenizer.model") ||
-         fs::exists(folder / "vocab.json");
-}
-
 void save_model_files(const fs::path& folder, const ModelConfig& config,
                       const fs::path& source_folder, const std::string& dtype,
                       const fs::path& tokenizer_folder) {
@@ -83,7 +69,7 @@ void save_model_files(const fs::path& folder, const ModelConfig& config,
     copy_other_files(source_folder, folder, tokenizer_folder.empty());
   }
   if (!tokenizer_folder.empty()) {
-    for (const char* name : kTokenizerFiles) {
+    for (const std::string_view name : tokenizer_file_names()) {
       if (fs::exists(tokenizer_folder / name)) copy_into(tokenizer_folder / name, folder);
     }
   }

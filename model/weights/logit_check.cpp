@@ -55,7 +55,7 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotation, masks(layer.window), nullptr);
+    hidden_ = layer(config(), hidden_, rotation, masks(layer.window));
   }
 
   void norm() { hidden_ = rms_norm(config(), hidden_, load("model.norm.weight")).flatten(0, 1); }

@@ -3,24 +3,27 @@
 #include <algorithm>
 #include <iterator>
 
+#include "text/stop_tokens.h"
+
 namespace predgen {
 
 AnswerReader::AnswerReader(const Tokenizer& tokenizer, SplitMode mode)
-    : tokenizer_(tokenizer), text_(tokenizer), splitter_(tokenizer, mode) {}
+    : tokenizer_(tokenizer), splitter_(tokenizer, mode) {}
 
 AnswerReader::Progress AnswerReader::push(TokenSpan tokens) {
   Progress progress;
-  const TokenIds& stops = tokenizer_.stop_tokens();
   for (const TokenId token : tokens) {
-    if (std::ranges::find(stops, token) != stops.end()) continue;
-    progress.text += text_.push(TokenSpan(&token, 1));
+    if (is_stop_token(tokenizer_.stop_tokens(), token)) continue;
     std::ranges::move(splitter_.push(token), std::back_inserter(progress.sentences));
+    progress.text += splitter_.added_text();
   }
   return progress;
 }
 
 AnswerReader::Progress AnswerReader::finish() {
-  return {.text = text_.finish(), .sentences = splitter_.finish()};
+  Progress progress{.sentences = splitter_.finish()};
+  progress.text = splitter_.added_text();
+  return progress;
 }
 
 }  // namespace predgen

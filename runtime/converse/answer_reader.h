@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "text/sentence/sentence_splitter.h"
-#include "text/streaming_text.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -18,18 +17,17 @@ class AnswerReader {
 
   /// What these tokens completed.
   struct Progress {
-    std::string text;
-    std::vector<SentenceSplitter::Sentence> sentences;
+    std::string text{};
+    std::vector<SentenceSplitter::Sentence> sentences{};
   };
   Progress push(TokenSpan tokens);
   /// The answer is over.
   Progress finish();
 
-  const std::string& text() const { return text_.text(); }
+  const std::string& text() const { return splitter_.text(); }
 
  private:
   const Tokenizer& tokenizer_;
-  StreamingText text_;
   SentenceSplitter splitter_;
 };
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace predgen {
 namespace {
 
 bool is_role(const Message& message, const char* role) { return message.role == role; }
 
-/// The first of [begin, end) that fits, else `end`; behind one that fits, all do.
+/// The first of [begin, end) that fits, else `end`; after one that fits, all do.
 int64_t first_that_fits(int64_t begin, int64_t end, const std::function<bool(int64_t)>& fits) {
   while (begin < end) {
     const int64_t middle = begin + (end - begin) / 2;
@@ -28,6 +29,13 @@ int64_t size_of(const TokenIds& ids) { return static_cast<int64_t>(ids.size()); 
 History::History(const Tokenizer& tokenizer, const std::string& system_prompt)
     : tokenizer_(tokenizer) {
   if (!system_prompt.empty()) messages_.push_back({.role = "system", .content = system_prompt});
+}
+
+std::vector<Message> History::rounds() const {
+  std::vector<Message> rounds;
+  std::ranges::copy_if(messages_, std::back_inserter(rounds),
+                       [](const Message& message) { return !is_role(message, "system"); });
+  return rounds;
 }
 
 void History::replace(const std::vector<Message>& messages) {

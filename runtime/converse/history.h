@@ -21,6 +21,8 @@ class History {
   /// `system_prompt` empty: none.
   History(const Tokenizer& tokenizer, const std::string& system_prompt);
 
+  /// All but the system messages.
+  std::vector<Message> rounds() const;
   /// Other rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
   void add(const Message& message) { messages_.push_back(message); }
@@ -41,7 +43,7 @@ class History {
 
  private:
   int64_t num_rounds() const;
-  /// The messages from round `first` on, behind the system messages.
+  /// The messages from round `first` on, after the system messages.
   std::vector<Message> from_round(int64_t first) const;
   TokenIds render(int64_t first) const;
   TokenIds render(int64_t first, const std::string& user_text) const;

@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "runtime/converse/history.h"
 #include "runtime/input/transcript_source.h"
-#include "runtime/speculate/input_time_speculator.h"
-#include "runtime/speech/speaker.h"
 #include "text/sentence/sentence_splitter.h"
-#include "text/tokenizer.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 
@@ -31,7 +28,10 @@ struct TurnConfig {
   int64_t max_new_tokens = 256;    // of the whole answer
 };
 
-/// The metrics of DESIGN section 2; times in seconds, null when the answer is empty.
+/// Times in seconds, null when the answer is empty. TTFS: from the final transcript until the first
+/// sentence is confirmed, the pass in flight included; ttfs_paper: from the start of the final
+/// verification. audio_latency: until its first samples can be played. lead_time: how long before
+/// the final transcript the kept sentence's sound was ready. NFE: forward passes.
 struct TurnMetrics {
   std::optional<double> ttfs, ttfs_paper, audio_latency;
   std::optional<double> lead_time;
@@ -60,57 +60,21 @@ struct TurnResult {
   int64_t first_sentence_tokens = 0;
   TurnMetrics metrics;
   std::vector<TurnEvent> events;
+  /// Why the turn failed; then the rest is what there was by then, and the history is without it.
+  std::optional<std::string> error;
 };
 
 /// Told what a person may see. Draft text is not committed: only a local pane may show it.
 struct TurnObserver {
   std::function<void(const Transcript&)> on_transcript = [](const Transcript&) {};
-  std::function<void(const std::string& draft)> on_draft = [](const std::string&) {};
+  /// The whole draft; its first `accepted_bytes` come from the pass that verified the one before:
+  /// what that kept, and the token that it adds.
+  std::function<void(const std::string& draft, size_t accepted_bytes)> on_draft =
+      [](const std::string&, size_t) {};
+  /// The draft's first sentence is whole, and its sound is being made ready.
+  std::function<void(const std::string& sentence)> on_first_sentence = [](const std::string&) {};
   std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed
   std::function<void(int64_t dropped_rounds)> on_rounds_dropped = [](int64_t) {};
-};
-
-/// A conversation: its history, and turns one after the other. Nothing is spoken, stored or shown
-/// before the final transcript has confirmed it. Used by one thread; borrows everything.
-///
-/// When the context has no room left for history, prompt and answer, the oldest rounds are dropped,
-/// the system prompt is kept; the result and the observer say so. How many depends on the history
-/// and the transcript alone, so it is the same in every method. UserError if a prompt does not fit
-/// even without history.
-class Conversation {
- public:
-  /// `system_prompt` empty: none. The model is wrapped by the caller if passes shall be priced
-  /// (PricedModel).
-  Conversation(const TurnConfig& config, const Tokenizer& tokenizer,
-               InputTimeSpeculator& speculator, Speaker& speaker, Clock& clock,
-               const std::string& system_prompt);
-
-  /// Replaces the history (user and assistant messages in turn) and prefills its cache together
-  /// with the system prompt; the time for that is not part of a turn. Without this call the first
-  /// turn's first pass runs the system prompt.
-  void set_history(const std::vector<Message>& history);
-
-  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
-  /// a final transcript. Times in the result are the clock's.
-  std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {});
-
- private:
-  History::Room room() const;
-  /// Work on a transcript that is not final; returns as soon as a newer one is there.
-  void work_ahead(const Transcript& heard, TranscriptSource& source, const TurnObserver& observer,
-                  TurnResult& result);
-  void draft_answer(const Transcript& heard, TokenSpan prompt, TranscriptSource& source,
-                    const TurnObserver& observer, TurnResult& result);
-  /// Verifies the draft against the final transcript, says and shows the whole answer.
-  void answer(const Transcript& heard, const TurnObserver& observer, TurnResult& result);
-  void remember(const TurnResult& result);
-
-  TurnConfig config_;
-  const Tokenizer& tokenizer_;
-  InputTimeSpeculator& speculator_;
-  Speaker& speaker_;
-  Clock& clock_;
-  History history_;
 };
 
 }  // namespace predgen

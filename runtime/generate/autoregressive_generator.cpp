@@ -4,9 +4,9 @@
 
 namespace predgen {
 
-AutoregressiveGenerator::AutoregressiveGenerator(const LanguageModel& model,
+AutoregressiveGenerator::AutoregressiveGenerator(Engine& engine,
                                                  std::optional<SamplingConfig> sampling)
-    : model_(model) {
+    : engine_(engine) {
   if (sampling) sampler_.emplace(*sampling);
 }
 
@@ -15,10 +15,10 @@ GenerationResult AutoregressiveGenerator::generate(Sequence& sequence, TokenSpan
                                                    const TokenCallback& on_tokens) {
   GenerationResult result;
   while (has_room(sequence, config, result)) {
-    const at::Tensor logits_1V = run_pending(model_, sequence, {});
-    ++result.num_forward_passes;
-    const TokenIds next = sampler_ ? TokenIds{sampler_->sample(logits_1V[0], sequence.tokens)}
-                                   : argmax_rows(logits_1V);
+    const std::optional<at::Tensor> logits_1V = run_draft(engine_, sequence, {}, config, result);
+    if (!logits_1V) break;
+    const TokenIds next = sampler_ ? TokenIds{sampler_->sample((*logits_1V)[0], sequence.tokens())}
+                                   : argmax_rows(*logits_1V);
     if (!commit_tokens(sequence, next, config, on_tokens, result)) break;
   }
   return result;

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "model/language_model.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/sampler.h"
 
@@ -11,15 +10,14 @@ namespace predgen {
 /// One token a pass: the most likely one, or a drawn one if a sampler was given.
 class AutoregressiveGenerator : public Generator {
  public:
-  /// Borrows the model.
-  explicit AutoregressiveGenerator(const LanguageModel& model,
-                                   std::optional<SamplingConfig> sampling = {});
+  /// Borrows the engine.
+  explicit AutoregressiveGenerator(Engine& engine, std::optional<SamplingConfig> sampling = {});
 
   GenerationResult generate(Sequence& sequence, TokenSpan guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
 
  private:
-  const LanguageModel& model_;
+  Engine& engine_;
   std::optional<Sampler> sampler_;
 };
 

@@ -2,28 +2,19 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "model/kv_cache.h"
-#include "model/language_model.h"
+#include "runtime/engine/engine.h"
 #include "text/token_ids.h"
 
 namespace predgen {
 
-/// A token sequence and the cache of a strict prefix of it.
-/// Invariant: cache holds tokens[0, cache->length()) and cache->length() < tokens.size().
-/// The uncached tail is pending: the next forward pass runs it.
-struct Sequence {
-  TokenIds tokens;
-  std::unique_ptr<KvCache> cache;
-
-  TokenSpan pending() const { return TokenSpan(tokens).subspan(cache->length()); }
-};
-
 struct GenerationConfig {
   int64_t max_new_tokens = 512;
-  TokenIds stop_tokens;
+  TokenIds stop_tokens{};
+  Priority priority = Priority::kCommitted;
+  /// Asked between the passes of a long prompt; true cancels before there is a token.
+  std::function<bool()> should_stop{};
 };
 
 enum class StopReason { kStopToken, kMaxNewTokens, kCacheFull, kCancelled };
@@ -35,8 +26,8 @@ struct GenerationResult {
   StopReason stop_reason = StopReason::kMaxNewTokens;
 };
 
-/// Receives tokens after every forward pass, as soon as they are final; returns false to cancel.
-/// This is also where a caller looks for new input, so nothing waits longer than one pass.
+/// Receives tokens after every forward pass that gives some, as soon as they are final; returns
+/// false to cancel.
 using TokenCallback = std::function<bool(TokenSpan new_tokens)>;
 
 /// One way of continuing a sequence: autoregressive, Jacobi. Greedy generators give the same

@@ -2,26 +2,25 @@
 
 #include <cstdint>
 
-#include "model/language_model.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
 
 /// Jacobi decoding (Eq. 1 of arXiv 2506.15556) in a window of fixed width that slides: every pass
 /// commits the guesses that agree with the model plus one corrected token, and keeps the model's
-/// own choices behind them as the next guess. Gives the same tokens as AutoregressiveGenerator.
+/// own choices after them as the next guess. Gives the same tokens as AutoregressiveGenerator.
 class JacobiGenerator : public Generator {
  public:
-  /// Borrows the model. `window`: tokens that one pass can commit at most. `seed` draws the random
+  /// Borrows the engine. `window`: tokens that one pass can commit at most. `seed` draws the random
   /// refill; it changes the number of passes, never the text.
-  JacobiGenerator(const LanguageModel& model, int64_t window, uint64_t seed = 0);
+  JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0);
 
   /// The first draft is `guess`, then random tokens of the sequence.
   GenerationResult generate(Sequence& sequence, TokenSpan guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
 
  private:
-  const LanguageModel& model_;
+  Engine& engine_;
   int64_t window_;
   uint64_t seed_;
 };

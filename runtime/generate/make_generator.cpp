@@ -13,14 +13,13 @@ const std::vector<std::string>& generator_names() {
   return names;
 }
 
-std::unique_ptr<Generator> make_generator(const GeneratorConfig& config,
-                                          const LanguageModel& model) {
+std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine) {
   if (config.name == "ar") {
-    return std::make_unique<AutoregressiveGenerator>(model, config.sampling);
+    return std::make_unique<AutoregressiveGenerator>(engine, config.sampling);
   }
   if (config.name == "jacobi") {
     if (config.sampling) throw UserError("the jacobi decoder is greedy: use ar for sampling");
-    return std::make_unique<JacobiGenerator>(model, config.block_size, config.seed);
+    return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed);
   }
   throw UserError("unknown decoder '{}': choose one of {}", config.name,
                   fmt::join(generator_names(), ", "));

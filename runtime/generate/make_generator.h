@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "model/language_model.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/sampler.h"
 
@@ -21,8 +20,7 @@ struct GeneratorConfig {
 
 const std::vector<std::string>& generator_names();
 
-/// The list of generators. Borrows the model. UserError for an unknown name lists the known ones.
-std::unique_ptr<Generator> make_generator(const GeneratorConfig& config,
-                                          const LanguageModel& model);
+/// The list of generators. Borrows the engine. UserError for an unknown name lists the known ones.
+std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine);
 
 }  // namespace predgen

@@ -2,37 +2,31 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 
-at::Tensor run_pending(const LanguageModel& model, Sequence& sequence, TokenSpan guess) {
-  const TokenSpan pending = sequence.pending();
-  PREDGEN_CHECK(!pending.empty(), "nothing to run");
-  at::Tensor input_T = at::empty({static_cast<int64_t>(pending.size() + guess.size())}, at::kLong);
-  std::ranges::copy(guess, std::ranges::copy(pending, input_T.data_ptr<int64_t>()).out);
-  ForwardInput input;
-  input.tokens_BT = input_T.unsqueeze(0);
-  input.num_logits = static_cast<int64_t>(guess.size()) + 1;
-  return model.forward(input, *sequence.cache).squeeze(0);
-}
-
-bool contains(TokenSpan tokens, TokenId token) {
-  return std::ranges::find(tokens, token) != tokens.end();
+std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
+                                    const GenerationConfig& config, GenerationResult& result) {
+  EngineResult pass = engine.run({.sequence = &sequence,
+                                  .draft = draft,
+                                  .priority = config.priority,
+                                  .should_stop = config.should_stop});
+  result.num_forward_passes += pass.num_forward_passes;
+  if (!pass.logits) result.stop_reason = StopReason::kCancelled;
+  return pass.logits;
 }
 
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result) {
   const auto stop = std::ranges::find_if(
-      tokens, [&](TokenId token) { return contains(config.stop_tokens, token); });
+      tokens, [&](TokenId token) { return is_stop_token(config.stop_tokens, token); });
   const int64_t until_stop = stop - tokens.begin() + (stop == tokens.end() ? 0 : 1);
   const int64_t count = std::min(until_stop, config.max_new_tokens - result.num_new_tokens);
   tokens = tokens.first(static_cast<size_t>(count));
-  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
-  sequence.cache->truncate(
-      std::min(sequence.cache->length(), static_cast<int64_t>(sequence.tokens.size()) - 1));
+  sequence.append(tokens);
   result.num_new_tokens += count;
-  const bool stopped = count > 0 && contains(config.stop_tokens, tokens.back());
+  const bool stopped = count > 0 && is_stop_token(config.stop_tokens, tokens.back());
   const bool wanted = !on_tokens || on_tokens(tokens);
   if (stopped) {
     result.stop_reason = StopReason::kStopToken;
@@ -47,7 +41,7 @@ bool has_room(const Sequence& sequence, const GenerationConfig& config, Generati
     result.stop_reason = StopReason::kMaxNewTokens;
     return false;
   }
-  if (static_cast<int64_t>(sequence.tokens.size()) > sequence.cache->capacity()) {
+  if (sequence.size() > sequence.capacity()) {
     result.stop_reason = StopReason::kCacheFull;
     return false;
   }

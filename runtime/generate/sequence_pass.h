@@ -2,19 +2,21 @@
 
 #include <ATen/ATen.h>
 
-#include "model/language_model.h"
+#include <optional>
+
+#include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
 
-/// Runs the pending tokens of `sequence` and then `guess` in one pass; the cache grows by both.
-/// Returns the logits [G+1,V] behind the last pending token and behind each of the G guesses.
-at::Tensor run_pending(const LanguageModel& model, Sequence& sequence, TokenSpan guess);
+/// Runs the pending tokens of `sequence` and then `draft`, counts the passes, and returns the
+/// logits [G+1,V] after the last pending token and after each of the G drafted ones. Nothing if the
+/// configuration's should_stop ended it, which `result` then says.
+std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
+                                    const GenerationConfig& config, GenerationResult& result);
 
-bool contains(TokenSpan tokens, TokenId token);
-
-/// Appends `tokens` up to and with the first stop token and up to what the limit leaves, restores
-/// the sequence's invariant, counts, and calls back. True: go on; false: `result` says why not.
+/// Appends `tokens` up to and with the first stop token and up to what the limit leaves, counts,
+/// and calls back. True: go on; false: `result` says why not.
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result);
 

@@ -6,9 +6,9 @@
 
 namespace predgen {
 
-int64_t GreedyVerifier::count_accepted(const Draft& draft) {
+Verification GreedyVerifier::verify(const Draft& draft, const VerifierContext&) {
   const TokenIds choices = argmax_rows(draft.logits_DV);
-  return std::ranges::mismatch(draft.tokens, choices).in1 - draft.tokens.begin();
+  return {.num_accepted = std::ranges::mismatch(draft.tokens, choices).in1 - draft.tokens.begin()};
 }
 
 }  // namespace predgen

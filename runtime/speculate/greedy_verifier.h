@@ -7,7 +7,7 @@ namespace predgen {
 /// Accepts while every token is the most likely one: the text is the same as without a draft.
 class GreedyVerifier : public Verifier {
  public:
-  int64_t count_accepted(const Draft& draft) override;
+  Verification verify(const Draft& draft, const VerifierContext& context) override;
 };
 
 }  // namespace predgen

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "runtime/generate/sampler.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 
@@ -11,7 +12,7 @@ TopKVerifier::TopKVerifier(int64_t k) : k_(k) {
   if (k < 1) throw UserError("top-k verification needs k of at least 1, not {}", k);
 }
 
-int64_t TopKVerifier::count_accepted(const Draft& draft) {
+Verification TopKVerifier::verify(const Draft& draft, const VerifierContext&) {
   const auto num_tokens = static_cast<int64_t>(draft.tokens.size());
   at::Tensor tokens_D1 = at::empty({num_tokens, 1}, at::kLong);
   std::ranges::copy(draft.tokens, tokens_D1.data_ptr<int64_t>());
@@ -26,11 +27,11 @@ int64_t TopKVerifier::count_accepted(const Draft& draft) {
   for (; accepted < num_tokens; ++accepted) {
     const auto i = static_cast<size_t>(accepted);
     const TokenId token = draft.tokens[i];
-    const bool relaxed = accepted < draft.first_sentence &&
-                         std::ranges::find(draft.stop_tokens, token) == draft.stop_tokens.end();
+    const bool relaxed =
+        accepted < draft.first_sentence && !is_stop_token(draft.stop_tokens, token);
     if (token != choices[i] && !(relaxed && num_greater[i] < k_)) break;
   }
-  return accepted;
+  return {.num_accepted = accepted};
 }
 
 }  // namespace predgen

@@ -7,12 +7,12 @@
 namespace predgen {
 
 /// Accepts a token while fewer than k logits are strictly greater than its own; only within the
-/// first sentence and never for stop tokens, which like everything behind it must be the most
+/// first sentence and never for stop tokens, which like everything after it must be the most
 /// likely token. k = 1 differs from greedy only at exact ties.
 class TopKVerifier : public Verifier {
  public:
   explicit TopKVerifier(int64_t k);
-  int64_t count_accepted(const Draft& draft) override;
+  Verification verify(const Draft& draft, const VerifierContext& context) override;
 
  private:
   int64_t k_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/generate/generator.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -16,7 +17,20 @@ struct Draft {
   at::Tensor logits_DV;        // row i: the model's prediction for tokens[i], given the new prompt
   int64_t first_sentence = 0;  // tokens of the first sentence; beyond it only argmax is accepted
   TokenSpan stop_tokens;       // accepted only as argmax
+};
+
+/// What a verifier may use besides the draft. Borrowed for the call.
+struct VerifierContext {
   std::string_view prompt_text;  // the user's words so far
+  /// The prompt, cached; a judge asks the model on a fork() of it, never on itself.
+  const Sequence& sequence;
+  Engine& engine;
+  const GenerationConfig& generation;  // priority and should_stop of passes of its own
+};
+
+struct Verification {
+  int64_t num_accepted = 0;        // length of the accepted prefix, in [0, D]
+  int64_t num_forward_passes = 0;  // that the verifier ran itself
 };
 
 /// Decides how much of a draft survives a change of prompt (paper section 3.1).
@@ -24,8 +38,7 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
 
-  /// Length of the accepted prefix, in [0, D].
-  virtual int64_t count_accepted(const Draft& draft) = 0;
+  virtual Verification verify(const Draft& draft, const VerifierContext& context) = 0;
 };
 
 }  // namespace predgen

@@ -13,8 +13,9 @@ struct SpeechReport {
   std::optional<Seconds> first_audio;  // when the first samples could be played
   std::optional<Seconds> ready_ahead;  // when the kept sentence's buffer was ready, if prepared
   int64_t sentences = 0;
-  int64_t prepared = 0;   // sentences synthesised ahead, kept or not
-  int64_t underruns = 0;  // gaps in the sound: device buffers that waited for samples
+  int64_t prepared = 0;              // sentences synthesised ahead, kept or not
+  std::optional<std::string> error;  // the voice or the sink was lost: not all was heard
+  int64_t underruns = 0;             // gaps in the sound: device buffers that waited for samples
 };
 
 /// The mouth of a conversation: synthesises the first sentence ahead of the user's last word,

@@ -18,7 +18,9 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
       clock_(clock),
       ahead_(ahead),
       synthesis_([this] { run_synthesis(); }),
-      playback_([this] { run_playback(); }) {}
+      playback_([this] { run_playback(); }) {
+  speakable_text("One.", synthesizer.language());  // makes its patterns before the first turn
+}
 
 ThreadedSpeaker::~ThreadedSpeaker() {
   {
@@ -31,24 +33,32 @@ ThreadedSpeaker::~ThreadedSpeaker() {
 }
 
 void ThreadedSpeaker::prepare(const std::string& sentence) {
+  if (is_prepared(sentence)) return;
+  std::string spoken = speakable_text(sentence, synthesizer_.language());
   const Lock lock(mutex_);
-  if (prepared_ && prepared_->text == sentence) return;
   cancel_prepared();
-  if (speakable_text(sentence).empty()) return;
-  prepared_ = std::make_shared<Utterance>(Utterance{.text = sentence, .prepared = true});
+  if (spoken.empty()) return;
+  prepared_ = std::make_shared<Utterance>(
+      Utterance{.text = sentence, .spoken = std::move(spoken), .prepared = true});
   queue_.push_back(prepared_);
   changed_.notify_all();
 }
 
 void ThreadedSpeaker::say(const std::string& sentence) {
+  std::shared_ptr<Utterance> utterance = is_prepared(sentence) ? prepared_ : nullptr;
+  if (!utterance) {
+    utterance = std::make_shared<Utterance>(
+        Utterance{.text = sentence, .spoken = speakable_text(sentence, synthesizer_.language())});
+  }
   const Lock lock(mutex_);
   ++report_.sentences;
-  if (prepared_ && prepared_->text == sentence) {
-    std::exchange(prepared_, nullptr)->said = true;
+  if (utterance == prepared_) {
+    prepared_ = nullptr;
   } else {
     cancel_prepared();
-    queue_.push_back(std::make_shared<Utterance>(Utterance{.text = sentence, .said = true}));
+    queue_.push_back(utterance);
   }
+  utterance->said = true;
   changed_.notify_all();
 }
 
@@ -74,6 +84,11 @@ SpeechReport ThreadedSpeaker::finish_turn() {
         report_.underruns);
   }
   return std::exchange(report_, {});
+}
+
+/// Only the caller's thread changes prepared_ and what is read here, so this needs no lock.
+bool ThreadedSpeaker::is_prepared(const std::string& sentence) const {
+  return prepared_ && prepared_->text == sentence;
 }
 
 void ThreadedSpeaker::cancel_prepared() {
@@ -128,7 +143,7 @@ void ThreadedSpeaker::advance(Utterance& utterance, Lock& lock) {
   std::vector<float> samples;
   lock.unlock();
   try {
-    if (!utterance.synthesis) utterance.synthesis = synthesizer_.begin(utterance.text);
+    if (!utterance.synthesis) utterance.synthesis = synthesizer_.begin(utterance.spoken);
     const bool more = utterance.synthesis->advance(samples);
     if (!more) utterance.synthesis.reset();
     lock.lock();

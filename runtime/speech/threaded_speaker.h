@@ -9,6 +9,7 @@
 
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
+#include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen {
@@ -30,7 +31,7 @@ class ThreadedSpeaker : public Speaker {
 
  private:
   struct Utterance {
-    std::string text;
+    std::string text, spoken;
     bool prepared = false;  // synthesis was asked for before it was said
     bool said = false, cancelled = false;
     int64_t num_steps = 0;                   // of its synthesis
@@ -46,6 +47,7 @@ class ThreadedSpeaker : public Speaker {
   bool wants_step(const Utterance& utterance) const;  // with mutex_ held
   /// One step with mutex_ released; takes its samples.
   void advance(Utterance& utterance, Lock& lock);
+  bool is_prepared(const std::string& sentence) const;
   void cancel_prepared();                                              // with mutex_ held
   void report_failure(const char* what, const std::exception& error);  // with mutex_ held
 

@@ -24,8 +24,9 @@ VirtualSpeaker::VirtualSpeaker(VirtualClock& clock, Options options)
 void VirtualSpeaker::prepare(const std::string& sentence) {
   if (prepared_ && prepared_->text == sentence) return;
   cancel_prepared();
-  if (speakable_text(sentence).empty()) return;
-  prepared_ = synthesise(sentence, /*ahead=*/true);
+  Utterance utterance = synthesise(sentence, /*ahead=*/true);
+  if (utterance.spoken.empty()) return;
+  prepared_ = std::move(utterance);
   ++report_.prepared;
 }
 
@@ -74,15 +75,17 @@ void VirtualSpeaker::cancel_prepared() {
 }
 
 VirtualSpeaker::Utterance VirtualSpeaker::synthesise(const std::string& sentence, bool ahead) {
-  Utterance utterance{.text = sentence, .free_before = free_};
+  const std::string language = options_.synthesizer ? options_.synthesizer->language() : "en";
+  Utterance utterance{
+      .text = sentence, .spoken = speakable_text(sentence, language), .free_before = free_};
   utterance.start = std::max(clock_.now(), free_);
   utterance.end = utterance.start;
-  const std::string spoken = speakable_text(sentence);
-  if (spoken.empty()) return utterance;
+  if (utterance.spoken.empty()) return utterance;
   if (options_.cost) {
     utterance.first_audio = utterance.start + options_.cost->to_first_audio;
-    utterance.end = *utterance.first_audio +
-                    options_.cost->per_character * static_cast<double>(count_characters(spoken));
+    utterance.end =
+        *utterance.first_audio +
+        options_.cost->per_character * static_cast<double>(count_characters(utterance.spoken));
     free_ = utterance.end;
   } else {
     run_voice(utterance, ahead);
@@ -93,7 +96,7 @@ VirtualSpeaker::Utterance VirtualSpeaker::synthesise(const std::string& sentence
 void VirtualSpeaker::run_voice(Utterance& utterance, bool ahead) {
   const Seconds before = options_.stopwatch(), from = utterance.end;
   const auto elapsed = [&] { return options_.stopwatch() - before; };
-  if (!utterance.synthesis) utterance.synthesis = options_.synthesizer->begin(utterance.text);
+  if (!utterance.synthesis) utterance.synthesis = options_.synthesizer->begin(utterance.spoken);
   const auto is_enough = [&] {
     return ahead &&
            options_.ahead.is_full(static_cast<int64_t>(utterance.steps.size()),

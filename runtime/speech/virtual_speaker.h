@@ -8,6 +8,7 @@
 
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
+#include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen {
@@ -44,7 +45,7 @@ class VirtualSpeaker : public Speaker {
 
  private:
   struct Utterance {
-    std::string text;
+    std::string text, spoken;
     Seconds free_before{0};    // the timeline's end without this sentence
     Seconds start{0}, end{0};  // of its synthesis, as far as it went
     std::optional<Seconds> first_audio{};

@@ -54,8 +54,13 @@ def main(scratch):
     check([(turn["text"], turn["dropped_rounds"]) for turn in short["off"]] ==
           [(turn["text"], turn["dropped_rounds"]) for turn in short["greedy"]], "the same for all")
     alone = run("chat", *model, "--max-context", "8", input="\n".join(WORDS) + "\n")
-    check(alone.returncode == 2 and "context holds 8" in alone.stderr,
-          f"a prompt that does not fit alone is refused: {alone.stderr.strip()}")
+    check(alone.returncode == 2 and alone.stdout == "" and
+          alone.stderr.count("context holds 8") == len(WORDS) and "3 of 3 turns failed" in alone.stderr,
+          f"prompts that do not fit alone are refused: {alone.stderr.strip()}")
+    mixed = run("chat", *model, "--max-context", "60", "--json", input="hi\n" + 50 * "tell me " + "\nhi\n")
+    turns = json.loads(mixed.stdout)["turns"]
+    check(mixed.returncode == 2 and [turn["error"] is None for turn in turns] == [True, False, True],
+          f"a turn that fails ends no other: {mixed.stderr.strip()}")
 
     # A recording keeps its times: the words before the final one are heard, and answered ahead.
     file = scratch / "recording.jsonl"

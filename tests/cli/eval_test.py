@@ -71,7 +71,7 @@ def main(scratch):
 
     for overrides, part in ((["turns.cuont=3"], 'did you mean "count"'), (["methods=[best]"], "baseline"),
                             (["adapter="], "adapter"), (["turns.count=9"], "3 turns"),
-                            ([f"turns.file={scratch}/none.jsonl"], "none.jsonl"),
+                            ([f"turns.file={scratch}/none.jsonl"], "PREDGEN_DATA"),
                             (["clock.kind=real"], "virtual")):
         bad = run("eval", "--config", config, f"output={scratch}/bad", *overrides)
         check(bad.returncode == 2 and part in bad.stderr and bad.stdout == "",

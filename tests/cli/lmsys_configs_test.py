@@ -47,7 +47,7 @@ def command(*arguments):
 
 def main(scratch):
     model = make_folder(scratch)
-    folder = scratch / "lmsys" / "data"
+    folder = scratch / "lmsys-chat-1m" / "data"
     folder.mkdir(parents=True)
     rows = []
     for shard in range(2):
@@ -55,7 +55,7 @@ def main(scratch):
         pq.write_table(pa.Table.from_pylist(part), folder / f"train-{shard:05}-of-00002-abc.parquet",
                        compression="snappy", row_group_size=32)
         rows += part
-    os.environ["PREDGEN_LMSYS"], os.environ["PREDGEN_QWEN"] = str(scratch / "lmsys"), str(model)
+    os.environ["PREDGEN_DATA"], os.environ["PREDGEN_QWEN"] = str(scratch), str(model)
 
     dataset = scratch / "dataset"
     summary = json.loads(command("data", "build", "--config", CONFIGS / "data" / "lmsys.yaml",

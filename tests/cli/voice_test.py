@@ -47,6 +47,14 @@ def check_chat(scratch, voice):
           "stdout takes raw samples")
     check(turn["text"].encode() in raw.stderr, "the text then goes to stderr")
 
+    if not Path("/dev/snd").exists():  # no sound device
+        here = scratch / "here"
+        here.mkdir()
+        unheard = run(*chat, "--tts-config", config, input="hello\n", cwd=here)
+        left = [str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()]
+        check(unheard.returncode == 0 and left == ["runs/predgen_answers.wav"],
+              f"what no device plays goes to runs/: {left} {unheard.stderr[-300:]}")
+
     chat_line = shlex.join(map(str, [PREDGEN, *chat, "--tts-config", config, "--audio-out", "-"]))
     for command, why in ((f"{chat_line} | head -c 1000 > /dev/null", "Broken pipe"),
                          (f"{chat_line} --audio-rate 16000 > /dev/full", "No space left")):

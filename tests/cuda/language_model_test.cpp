@@ -12,6 +12,7 @@
 #include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "tests/cuda/on_device.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -53,14 +54,16 @@ class LanguageModelOnDevice : public OnDevice {
 };
 INSTANTIATE_TEST_SUITE_P(, LanguageModelOnDevice, devices(), device_name);
 
-/// Logits [N,V] on the CPU of a prefill, of single tokens, and of a block behind a shorter prefix,
+/// Logits [N,V] on the CPU of a prefill, of single tokens, and of a block after a shorter prefix,
 /// as a verification has it; then of as many tokens as fill the cache.
 at::Tensor logits_of_all_passes(const Transformer& model) {
-  const auto cache = model.make_cache(1, kCapacity);
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(kCapacity);
   std::vector<at::Tensor> logits;
   const auto run = [&](int64_t count, uint64_t seed) {
-    const at::Tensor tokens = random_ids(kVocab, {1, count}, seed).to(model.device());
-    logits.push_back(model.forward({tokens, count}, *cache)[0].cpu());
+    const TokenIds tokens = token_ids(count, seed);
+    logits.push_back(
+        model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = count}).cpu());
   };
   run(20, 1);
   for (uint64_t seed = 2; seed < 6; ++seed) run(1, seed);
@@ -90,39 +93,39 @@ TEST_P(LanguageModelOnDevice, QuantisedModelsLoadAndGenerate) {
     const double error = relative(logits_of_all_passes(*model), exact);
     EXPECT_LT(error, bound);
     EXPECT_GT(error, 1e-3);
-    Sequence sequence{token_ids(9, 1), model->make_cache(1, kCapacity)};
+    Engine engine = borrowing_engine(*model);
+    Sequence sequence = sequence_of(engine, token_ids(9, 1), kCapacity);
     const GenerationResult result =
-        AutoregressiveGenerator(*model).generate(sequence, {}, kConfig, {});
+        AutoregressiveGenerator(engine).generate(sequence, {}, kConfig, {});
     EXPECT_EQ(result.num_new_tokens, kConfig.max_new_tokens);
-    EXPECT_GT(std::set<TokenId>(sequence.tokens.begin() + 9, sequence.tokens.end()).size(), 5u);
+    EXPECT_GT(std::set<TokenId>(sequence.tokens().begin() + 9, sequence.tokens().end()).size(), 5u);
   }
 }
 
-TokenIds answer(const LanguageModel& model, Generator& generator, const TokenIds& prompt) {
-  Sequence sequence{prompt, model.make_cache(1, kCapacity)};
+TokenIds answer(Engine& engine, Generator& generator, const TokenIds& prompt) {
+  Sequence sequence = sequence_of(engine, prompt, kCapacity);
   generator.generate(sequence, {}, kConfig, {});
-  return TokenIds(sequence.tokens.begin() + static_cast<int64_t>(prompt.size()),
-                  sequence.tokens.end());
+  return TokenIds(sequence.tokens().begin() + static_cast<int64_t>(prompt.size()),
+                  sequence.tokens().end());
 }
 
 TEST_P(LanguageModelOnDevice, EveryWayOfGeneratingGivesOneText) {
   const auto reference = load("cpu", "fp32"), model = load(GetParam(), "fp32");
-  AutoregressiveGenerator on_cpu(*reference), plain(*model);
-  JacobiGenerator jacobi(*model, 8);
+  Engine cpu_engine = borrowing_engine(*reference), engine = borrowing_engine(*model);
+  AutoregressiveGenerator on_cpu(cpu_engine), plain(engine);
+  JacobiGenerator jacobi(engine, 8);
   GreedyVerifier verifier;
   int64_t num_accepted = 0, num_drafted = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     const TokenIds prompt = token_ids(24, seed);
-    const TokenIds expected = answer(*reference, on_cpu, prompt);
+    const TokenIds expected = answer(cpu_engine, on_cpu, prompt);
     ASSERT_EQ(expected.size(), 60u);
-    EXPECT_EQ(answer(*model, plain, prompt), expected) << seed;
-    EXPECT_EQ(answer(*model, jacobi, prompt), expected) << seed;
+    EXPECT_EQ(answer(engine, plain, prompt), expected) << seed;
+    EXPECT_EQ(answer(engine, jacobi, prompt), expected) << seed;
     for (Generator* generator :
          {static_cast<Generator*>(&plain), static_cast<Generator*>(&jacobi)}) {
-      InputTimeSpeculator speculator(
-          *model, verifier, *generator,
-          [](TokenSpan tokens) { return static_cast<int64_t>(tokens.size()); }, kCapacity);
-      // The prompt arrives from behind, so that drafts are partly right: its last tokens say most.
+      InputTimeSpeculator speculator(engine, verifier, *generator, kCapacity);
+      // The prompt arrives from its end, so that drafts are partly right: its last tokens say most.
       for (const size_t heard : {12, 18, 23, 24}) {
         TokenIds partial(prompt.begin() + 24 - static_cast<int64_t>(heard), prompt.end());
         if (heard == 23) partial = prompt, partial[0] = (partial[0] + 1) % kVocab;

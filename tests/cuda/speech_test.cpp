@@ -9,6 +9,7 @@
 #include "model/stream_priority.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "tests/cuda/on_device.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_zonos.h"
 #include "tests/fakes/temporary_folder.h"
@@ -89,10 +90,11 @@ class Answering {
 
  private:
   TokenIds answer() const {
-    Sequence sequence{{1, 2, 3, 4, 5}, model_->make_cache(1, 128)};
-    AutoregressiveGenerator(*model_).generate(sequence, {},
-                                              {.max_new_tokens = 40, .stop_tokens = {}}, {});
-    return sequence.tokens;
+    Engine engine = borrowing_engine(*model_);  // of the thread that calls
+    Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3, 4, 5}, 128);
+    AutoregressiveGenerator(engine).generate(sequence, {},
+                                             {.max_new_tokens = 40, .stop_tokens = {}}, {});
+    return TokenIds(sequence.tokens().begin(), sequence.tokens().end());
   }
   std::unique_ptr<Transformer> model_;
   TokenIds expected_;

@@ -126,7 +126,8 @@ TEST(DatasetBuilder, EmptyResultIsAnError) {
   expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer()); }, {"empty"});
   BuildConfig missing = config(folder, "out2");
   missing.sources = {(folder.path() / "none-*.parquet").string()};
-  expect_user_error([&] { build_dataset(missing, FakeTokenizer()); }, {"no such file"});
+  expect_user_error([&] { build_dataset(missing, FakeTokenizer()); },
+                    {"no such file", "PREDGEN_DATA", "docs/data.md"});
 }
 
 TEST(DatasetBuilder, HeldOutPromptsNeverAppear) {

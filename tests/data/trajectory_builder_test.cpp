@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "data/dataset_store.h"
 #include "data/hdf5_store.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
@@ -23,14 +24,20 @@ class DyingModel : public FakeLanguageModel {
  public:
   DyingModel(Options options, int64_t last_pass)
       : FakeLanguageModel(std::move(options)), last_pass_(last_pass) {}
-  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
     if (num_passes >= last_pass_) throw Error("killed");
-    return FakeLanguageModel::forward(input, cache);
+    return FakeLanguageModel::forward(steps);
   }
 
  private:
   int64_t last_pass_;
 };
+
+Json build_records(const TrajectoryConfig& config, const LanguageModel& model,
+                   const std::string& hash, const Tokenizer& tokenizer) {
+  Engine engine = borrowing_engine(model);
+  return build_trajectories(config, engine, hash, tokenizer);
+}
 
 void write_examples(const fs::path& folder, int64_t count) {
   const auto writer = create_dataset(folder, {{"tokenizer", "fake"}, {"count", count}}, {});
@@ -73,21 +80,21 @@ TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
   const FakeTokenizer tokenizer;
   const TrajectoryConfig whole = config(folder, "whole"), killed = config(folder, "killed");
   const FakeLanguageModel model(fake());
-  build_trajectories(whole, model, "m", tokenizer);
-  EXPECT_THROW(build_trajectories(killed, DyingModel(fake(), model.num_passes / 2), "m", tokenizer),
+  build_records(whole, model, "m", tokenizer);
+  EXPECT_THROW(build_records(killed, DyingModel(fake(), model.num_passes / 2), "m", tokenizer),
                Error);
   EXPECT_FALSE(fs::exists(killed.output / "manifest.json"));
   EXPECT_TRUE(fs::exists(killed.output / "shard-00000.h5"));
   write_file(killed.output / "shard-00009.h5.tmp", "half");
   const FakeLanguageModel again(fake());
-  build_trajectories(killed, again, "m", tokenizer);
+  build_records(killed, again, "m", tokenizer);
   EXPECT_LT(again.num_passes, model.num_passes);
   for (const auto& entry : fs::directory_iterator(whole.output)) {
     EXPECT_EQ(read_file(entry.path()), read_file(killed.output / entry.path().filename()))
         << entry.path();
   }
   const FakeLanguageModel unused(fake());
-  build_trajectories(killed, unused, "m", tokenizer);
+  build_records(killed, unused, "m", tokenizer);
   EXPECT_EQ(unused.num_passes, 0);
 }
 
@@ -97,8 +104,8 @@ TEST(TrajectoryBuilder, BatchSizeChangesNothing) {
   TrajectoryConfig three = config(folder, "three"), one = config(folder, "one");
   one.batch_size = 1;
   const FakeLanguageModel model(fake());
-  build_trajectories(three, model, "m", FakeTokenizer());
-  build_trajectories(one, model, "m", FakeTokenizer());
+  build_records(three, model, "m", FakeTokenizer());
+  build_records(one, model, "m", FakeTokenizer());
   EXPECT_EQ(read_file(three.output / "shard-00000.h5"), read_file(one.output / "shard-00000.h5"));
 }
 
@@ -108,8 +115,8 @@ TEST(TrajectoryBuilder, LabelsOfTheDatasetOrOfTheFixedPoint) {
   TrajectoryConfig dataset = config(folder, "dataset"), own = config(folder, "own");
   own.ar_labels = ArLabels::kFixedPoint;
   const FakeLanguageModel model(fake());
-  build_trajectories(dataset, model, "m", FakeTokenizer());
-  build_trajectories(own, model, "m", FakeTokenizer());
+  build_records(dataset, model, "m", FakeTokenizer());
+  build_records(own, model, "m", FakeTokenizer());
   const auto source = read_all(folder.path() / "examples");
   const auto a = read_all(dataset.output), b = read_all(own.output);
   ASSERT_EQ(a.size(), 6u);
@@ -140,7 +147,7 @@ TEST(TrajectoryBuilder, DropsStuckAnswersAndCounts) {
   };
   options.max_positions = 4096;
   const Json counters =
-      build_trajectories(build, FakeLanguageModel(options), "m", FakeTokenizer()).at("counters");
+      build_records(build, FakeLanguageModel(options), "m", FakeTokenizer()).at("counters");
   const int64_t stuck = counters.at("dropped").at("repeated_token");
   EXPECT_GT(stuck, 2);
   EXPECT_EQ(counters.at("records_read"), 10);
@@ -158,14 +165,13 @@ TEST(TrajectoryBuilder, RefusesAnotherTokenizerOrModel) {
   writer->append(record);
   writer->finish({});
   const FakeLanguageModel model(fake());
-  expect_user_error([&] { build_trajectories(config(folder, "out"), model, "m", FakeTokenizer()); },
+  expect_user_error([&] { build_records(config(folder, "out"), model, "m", FakeTokenizer()); },
                     {"another tokenizer"});
   fs::remove_all(folder.path() / "examples");
   write_examples(folder.path() / "examples", 3);
-  build_trajectories(config(folder, "out"), model, "m", FakeTokenizer());
-  expect_user_error(
-      [&] { build_trajectories(config(folder, "out"), model, "m2", FakeTokenizer()); },
-      {"model: \"m\" there, \"m2\" here"});
+  build_records(config(folder, "out"), model, "m", FakeTokenizer());
+  expect_user_error([&] { build_records(config(folder, "out"), model, "m2", FakeTokenizer()); },
+                    {"model: \"m\" there, \"m2\" here"});
 }
 
 TEST(FindRepetition, Rules) {

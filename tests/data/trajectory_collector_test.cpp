@@ -7,33 +7,31 @@
 
 #include "core/random.h"
 #include "runtime/generate/sampler.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/small_models.h"
 
 namespace predgen {
 namespace {
 
-/// Plain greedy decoding, one token a pass.
-TokenIds greedy(const LanguageModel& model, const TokenIds& prompt, int64_t count) {
-  const auto cache = model.make_cache(1, static_cast<int64_t>(prompt.size()) + count);
-  TokenIds answer;
-  ForwardInput input;
-  input.tokens_BT = at::tensor(prompt, at::kLong).unsqueeze(0);
-  input.num_logits = 1;
-  while (static_cast<int64_t>(answer.size()) < count) {
-    answer.push_back(argmax_rows(model.forward(input, *cache)[0])[0]);
-    input.tokens_BT = at::full({1, 1}, answer.back(), at::kLong);
-  }
-  return answer;
+/// The model's choice after each of the last `count` tokens, in one pass over all of them.
+TokenIds choices(const LanguageModel& model, const TokenIds& tokens, int64_t count) {
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(static_cast<int64_t>(tokens.size()));
+  return argmax_rows(model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = count}));
 }
 
-/// The model's choice behind each of the last `count` tokens, in one pass over all of them.
-TokenIds choices(const LanguageModel& model, const TokenIds& tokens, int64_t count) {
-  ForwardInput input;
-  input.tokens_BT = at::tensor(tokens, at::kLong).unsqueeze(0);
-  input.num_logits = count;
-  const auto cache = model.make_cache(1, static_cast<int64_t>(tokens.size()));
-  return argmax_rows(model.forward(input, *cache)[0]);
+/// Plain greedy decoding, one token a pass.
+TokenIds greedy(const LanguageModel& model, TokenIds tokens, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) tokens.push_back(choices(model, tokens, 1).front());
+  return TokenIds(tokens.end() - count, tokens.end());
+}
+
+std::vector<Trajectory> collect(const LanguageModel& model,
+                                std::span<const TrajectoryPrompt> prompts,
+                                const CollectorConfig& config) {
+  Engine engine = borrowing_engine(model);
+  return collect_trajectories(engine, prompts, config, {});
 }
 
 TokenIds random_prompt(uint64_t seed, uint64_t size, uint64_t vocab) {
@@ -66,7 +64,7 @@ void check_states(const LanguageModel& model, const TrajectoryPrompt& prompt,
       EXPECT_EQ(block.states[s][0], last[0]);  // the first token was known before the block
       if (s == 0) continue;
       EXPECT_NE(block.states[s], block.states[s - 1]);
-      // A pass gives what greedy decoding would choose behind each token of the state before it.
+      // A pass gives what greedy decoding would choose after each token of the state before it.
       TokenIds context = sequence;
       context.insert(context.end(), block.states[s - 1].begin(), block.states[s - 1].end() - 1);
       const TokenIds chosen = choices(model, context, config.block_size - 1);
@@ -95,7 +93,7 @@ TEST(TrajectoryCollector, StatesAndFixedPointOfAFakeModel) {
   const CollectorConfig collector = config(6, 18);
   std::vector<TrajectoryPrompt> prompts;
   for (uint64_t i = 0; i < 5; ++i) prompts.push_back({i, random_prompt(i, 3 + 4 * i, 31)});
-  const auto trajectories = collect_trajectories(model, prompts, collector);
+  const auto trajectories = collect(model, prompts, collector);
   ASSERT_EQ(trajectories.size(), 5u);
   size_t longest = 0;
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -116,7 +114,7 @@ TEST(TrajectoryCollector, TheRandomStateSurvives) {
   options.next = [](TokenSpan) { return TokenId{7}; };
   const FakeLanguageModel model(options);
   const std::vector<TrajectoryPrompt> prompts{{0, {1, 2, 3}}};
-  const auto trajectories = collect_trajectories(model, prompts, config(8, 8));
+  const auto trajectories = collect(model, prompts, config(8, 8));
   const auto& states = trajectories[0].blocks.at(0).states;
   ASSERT_EQ(states.size(), 2u);
   EXPECT_EQ(states[1], TokenIds(8, 7));
@@ -134,7 +132,7 @@ TEST(TrajectoryCollector, StopTokensCountInTheAnswerOnly) {
   collector.stop_tokens = {kStop};
   const std::vector<TrajectoryPrompt> prompts{{0, {kStop, 1, kStop, 2, 3, kStop}},
                                               {1, {1, 2, 3, 4}}};
-  const auto trajectories = collect_trajectories(model, prompts, collector);
+  const auto trajectories = collect(model, prompts, collector);
   EXPECT_TRUE(trajectories[0].stopped);
   EXPECT_EQ(trajectories[0].answer.size(), 11u);  // positions 6 .. 16
   EXPECT_EQ(trajectories[0].answer.back(), kStop);
@@ -148,11 +146,11 @@ TEST(TrajectoryCollector, StopsAtTheLimits) {
   options.max_positions = 20;
   const FakeLanguageModel model(options);
   const std::vector<TrajectoryPrompt> prompts{{0, random_prompt(0, 9, 31)}};
-  const auto cut = collect_trajectories(model, prompts, config(4, 6));
+  const auto cut = collect(model, prompts, config(4, 6));
   EXPECT_EQ(cut[0].answer.size(), 6u);
   EXPECT_EQ(cut[0].blocks.size(), 2u);
   EXPECT_FALSE(cut[0].stopped);
-  const auto full = collect_trajectories(model, prompts, config(4, 100));
+  const auto full = collect(model, prompts, config(4, 100));
   EXPECT_EQ(full[0].answer.size(), 8u);  // 9 + 8 + 4 would be beyond 20
 }
 
@@ -163,10 +161,10 @@ TEST(TrajectoryCollector, TransformerBatchEqualsSingleRowsAndGreedyDecoding) {
   std::vector<TrajectoryPrompt> prompts;
   for (uint64_t i = 0; i < 6; ++i) prompts.push_back({i, random_prompt(100 + i, 5 + 7 * i, 61)});
   collector.stop_tokens = {greedy(*model, prompts[2].tokens, 5).back()};
-  const auto batch = collect_trajectories(*model, prompts, collector);
+  const auto batch = collect(*model, prompts, collector);
   for (size_t i = 0; i < prompts.size(); ++i) {
     check_states(*model, prompts[i], batch[i], collector);
-    const auto single = collect_trajectories(*model, {&prompts[i], 1}, collector);
+    const auto single = collect(*model, {&prompts[i], 1}, collector);
     EXPECT_EQ(single[0].answer, batch[i].answer);
     ASSERT_EQ(single[0].blocks.size(), batch[i].blocks.size());
     for (size_t b = 0; b < single[0].blocks.size(); ++b) {

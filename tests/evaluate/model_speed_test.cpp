@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 
 namespace predgen {
@@ -16,12 +17,10 @@ class TimedModel : public LanguageModel {
 
   int64_t vocab_size() const override { return inner.vocab_size(); }
   int64_t max_positions() const override { return inner.max_positions(); }
-  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override {
-    return inner.make_cache(batch_size, capacity);
-  }
-  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
-    clock_.advance(Seconds(10.0 + static_cast<double>(input.tokens_BT.size(1)) + extra));
-    return inner.forward(input, cache);
+  KvLayout kv_layout() const override { return inner.kv_layout(); }
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    clock_.advance(Seconds(10.0 + static_cast<double>(steps.front().tokens.size()) + extra));
+    return inner.forward(steps);
   }
 
   /// Answers of one token for ever; to a prompt with kEndsAtOnce, of none.
@@ -41,7 +40,8 @@ struct Fixture {
   SpeedTexts texts{.prompts = {{1, 2}}, .stop_tokens = {kStop}};
 
   ModelSpeed measure(const std::function<void()>& on_part = [] {}) {
-    return measure_speed(model, config, texts, clock, on_part);
+    Engine engine = borrowing_engine(model);
+    return measure_speed(engine, config, texts, clock, on_part);
   }
 };
 

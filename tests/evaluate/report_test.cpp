@@ -31,20 +31,20 @@ EvalRow make_row(size_t turn, const std::string& method, const std::string& text
 struct Fixture {
   std::vector<std::string> methods{"baseline", "greedy", "top3", "cllm_ar", "cllm_jacobi"};
   TurnSet turns;
-  std::vector<EvalRow> rows;
+  EvalRun run;
 
   Fixture() {
     turns.turns = {{"a", {}, "one, \"two\"", {}}, {"b", {}, "three", {}}};
     turns.skipped = {"c: nothing was heard"};
     for (const size_t turn : {0, 1}) {
-      rows.push_back(make_row(turn, "baseline", "Yes.", turn == 0 ? 4 : 10));
-      rows.push_back(make_row(turn, "greedy", "Yes.", turn == 0 ? 0 : 5));
-      rows.push_back(make_row(turn, "top3", turn == 0 ? "No." : "Yes.", 0));
-      rows.push_back(make_row(turn, "cllm_ar", "Well.", 12));
-      rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
+      run.rows.push_back(make_row(turn, "baseline", "Yes.", turn == 0 ? 4 : 10));
+      run.rows.push_back(make_row(turn, "greedy", "Yes.", turn == 0 ? 0 : 5));
+      run.rows.push_back(make_row(turn, "top3", turn == 0 ? "No." : "Yes.", 0));
+      run.rows.push_back(make_row(turn, "cllm_ar", "Well.", 12));
+      run.rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
     }
   }
-  Json report() const { return make_report({methods, turns, rows, "model: m\n", Json::object()}); }
+  Json report() const { return make_report({methods, turns, run, "model: m\n", Json::object()}); }
 };
 
 TEST(Report, KeepsTheContract) {
@@ -96,7 +96,7 @@ TEST(Report, AdapterMethodsAreHeldAgainstTheirOwnPlainDecoding) {
 
 TEST(Report, EmptyAnswersAreNullAndCounted) {
   Fixture fixture;
-  EvalRow& row = fixture.rows[1];
+  EvalRow& row = fixture.run.rows[1];
   row.result.metrics = {};
   row.first_sentence_logprob.reset();
   const Json greedy = fixture.report()["methods"]["greedy"];

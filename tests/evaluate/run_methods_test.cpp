@@ -1,8 +1,11 @@
 #include "evaluate/run_methods.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "evaluate/report.h"
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 
@@ -39,14 +42,12 @@ struct Bench {
       turns.turns.push_back({prompt, {{"user", "hi there"}, {"assistant", "Hello."}}, prompt, {}});
     }
   }
-  std::vector<EvalRow> run() {
-    return run_methods(config, {tokenizer, base, &adapted, nullptr, nullptr}, turns.turns,
-                       [](const EvalRow&) {});
+  EvalRun run() {
+    Engine engine = borrowing_engine(base), other = borrowing_engine(adapted);
+    return run_methods(config, {.tokenizer = tokenizer, .base = engine, .adapted = &other},
+                       turns.turns, [](const EvalRow&) {});
   }
-  Json report() {
-    const std::vector<EvalRow> rows = run();
-    return make_report({config.methods, turns, rows, "", Json::object()});
-  }
+  Json report() { return make_report({config.methods, turns, run(), "", Json::object()}); }
 };
 
 TEST(RunMethods, SpeculationKeepsTheTextAndSavesPasses) {
@@ -65,7 +66,7 @@ TEST(RunMethods, SpeculationKeepsTheTextAndSavesPasses) {
 
 TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
   Bench bench;
-  const std::vector<EvalRow> rows = bench.run();
+  const std::vector<EvalRow> rows = bench.run().rows;
   ASSERT_EQ(rows.size(), 3u * bench.config.methods.size());
   const TurnMetrics& baseline = rows[0].result.metrics;
   EXPECT_EQ(rows[0].method, "baseline");
@@ -93,11 +94,27 @@ TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
 }
 
 TEST(RunMethods, LogProbabilitiesAreThoseOfTheFirstSentence) {
-  const std::vector<EvalRow> rows = Bench().run();
+  const std::vector<EvalRow> rows = Bench().run().rows;
   ASSERT_TRUE(rows[0].first_sentence_logprob);
   // 13 argmax tokens at logit 2 among 260 with hashed logits in [0, 1): each has probability
   // e^2 / (e^2 + about 259 * 1.718), so ln p is about -4.11.
   EXPECT_NEAR(*rows[0].first_sentence_logprob / 13, -4.11, 0.05);
+}
+
+TEST(RunMethods, AFailedTurnIsNamedAndLeftOutOfEveryMethod) {
+  Bench bench;
+  bench.turns.turns.insert(bench.turns.turns.begin() + 1,
+                           {"too long", {}, std::string(5000, 'x'), {}});
+  const EvalRun run = bench.run();
+  ASSERT_EQ(run.failed.size(), 1u);
+  EXPECT_EQ(run.failed[0].method, "baseline");
+  EXPECT_THAT(run.failed[0].error, testing::HasSubstr("shorten it"));
+  EXPECT_EQ(run.rows.size(), 3u * bench.config.methods.size());
+  const Json report = bench.report();
+  EXPECT_EQ(report["failed"][0]["id"], "too long");
+  EXPECT_EQ(report["turns"].size(), run.rows.size());
+  bench.turns.turns = {{"too long", {}, std::string(5000, 'x'), {}}};
+  expect_user_error([&] { bench.run(); }, {"every turn", "too long", "baseline"});
 }
 
 TEST(RunMethods, RecordedTranscriptsAreReplayed) {
@@ -109,7 +126,7 @@ TEST(RunMethods, RecordedTranscriptsAreReplayed) {
   recorded[1].time = Seconds(1.5);
   recorded[1].is_final = true;
   bench.turns.turns = {{"x", {}, "book a table", recorded}};
-  const std::vector<EvalRow> rows = bench.run();
+  const std::vector<EvalRow> rows = bench.run().rows;
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].result.prompt_text, "book a table");
   EXPECT_GT(rows[0].result.metrics.speculative_nfe, 0);

@@ -32,63 +32,64 @@ class FakeLanguageModel : public LanguageModel {
 
   int64_t vocab_size() const override { return options_.vocab_size; }
   int64_t max_positions() const override { return options_.max_positions; }
-  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override {
-    return std::make_unique<KvCache>(KvCache::Shape{.num_layers = 1,
-                                                    .batch_size = batch_size,
-                                                    .num_kv_heads = 1,
-                                                    .capacity = capacity,
-                                                    .head_dim = 1},
-                                     at::TensorOptions().dtype(at::kLong));
+  KvLayout kv_layout() const override {
+    return {.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kLong};
   }
 
-  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
-    const int64_t num_rows = input.tokens_BT.size(0), num_tokens = input.tokens_BT.size(1);
-    const int64_t num_logits = input.num_logits == 0 ? num_tokens : input.num_logits;
-    PREDGEN_CHECK(num_tokens >= 1 && num_logits <= num_tokens, "{} logits of {} tokens", num_logits,
-                  num_tokens);
-    PREDGEN_CHECK(cache.length() + num_tokens <= options_.max_positions, "beyond max_positions");
+  using LanguageModel::forward;
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
     ++num_passes;
-    pass_sizes.push_back(num_tokens);
-    const at::Tensor positions_BT =
-        input.positions_BT.defined()
-            ? input.positions_BT
-            : (at::arange(num_tokens, at::kLong) + cache.length()).expand({num_rows, num_tokens});
-    const auto as_head = [&](const at::Tensor& ids_BT) {
-      return ids_BT.to(at::kCPU).reshape({num_rows, 1, num_tokens, 1});
-    };
-    const auto [keys, values] = cache.append(0, as_head(input.tokens_BT), as_head(positions_BT));
-    const int64_t num_cached = keys.size(2) - num_tokens;
-    at::Tensor logits_BNV = at::empty({num_rows, num_logits, options_.vocab_size}, at::kFloat);
-    for (int64_t b = 0; b < num_rows; ++b) {
-      const at::Tensor tokens_S = keys[b].reshape({-1}).contiguous();
-      const at::Tensor positions_S = values[b].reshape({-1}).contiguous();
-      for (int64_t n = 0; n < num_logits; ++n) {
-        const int64_t t = num_tokens - num_logits + n;
-        TokenIds history;
-        for (int64_t s = 0; s <= num_cached + t; ++s) {
-          if (input.attention_mask_B1TS.defined() &&
-              !input.attention_mask_B1TS[b][0][t][s].item<bool>()) {
-            continue;
-          }
-          PREDGEN_CHECK(positions_S.data_ptr<int64_t>()[s] == static_cast<int64_t>(history.size()),
-                        "position {} where {} was due", positions_S.data_ptr<int64_t>()[s],
-                        history.size());
-          history.push_back(tokens_S.data_ptr<int64_t>()[s]);
-        }
-        predict(history, logits_BNV[b][n].data_ptr<float>());
-      }
+    std::vector<at::Tensor> logits;
+    int64_t num_tokens = 0;
+    for (const SequenceStep& step : steps) {
+      logits.push_back(run(step));
+      num_tokens += static_cast<int64_t>(step.tokens.size());
     }
-    cache.commit(num_tokens);
-    return logits_BNV;
+    for (const SequenceStep& step : steps) {
+      step.cache->commit(static_cast<int64_t>(step.tokens.size()));
+    }
+    pass_sizes.push_back(num_tokens);
+    return at::cat(logits);
   }
 
   mutable int64_t num_passes = 0;
-  mutable std::vector<int64_t> pass_sizes;  // tokens run in each pass
+  mutable std::vector<int64_t> pass_sizes;  // tokens run in each pass, all sequences together
 
  private:
   static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
     return hash ^ (hash >> 29);
+  }
+
+  at::Tensor run(const SequenceStep& step) const {
+    const auto num_tokens = static_cast<int64_t>(step.tokens.size());
+    const int64_t num_logits = step.num_logits, past = step.cache->length();
+    PREDGEN_CHECK(num_tokens >= 1 && num_logits <= num_tokens, "{} logits of {} tokens", num_logits,
+                  num_tokens);
+    PREDGEN_CHECK(past + num_tokens <= options_.max_positions, "beyond max_positions");
+    at::Tensor tokens_T = at::empty({num_tokens}, at::kLong),
+               positions_T = at::empty_like(tokens_T);
+    std::ranges::copy(step.tokens, tokens_T.data_ptr<int64_t>());
+    const std::vector<int64_t> depths = tree_depths(step);
+    for (int64_t t = 0; t < num_tokens; ++t) positions_T[t] = past + depths[static_cast<size_t>(t)];
+    const auto as_head = [&](const at::Tensor& ids_T) { return ids_T.view({1, 1, num_tokens, 1}); };
+    const auto [keys, values] = step.cache->append(0, as_head(tokens_T), as_head(positions_T));
+    const at::Tensor tokens_S = keys.reshape({-1}), positions_S = values.reshape({-1});
+    at::Tensor logits_NV = at::empty({num_logits, options_.vocab_size}, at::kFloat);
+    for (int64_t n = 0; n < num_logits; ++n) {
+      const int64_t t = num_tokens - num_logits + n;
+      TokenIds history;
+      for (int64_t s = 0; s <= past + t; ++s) {
+        if (s >= past && step.tree_TT.defined() && !step.tree_TT[t][s - past].item<bool>())
+          continue;
+        PREDGEN_CHECK(positions_S.data_ptr<int64_t>()[s] == static_cast<int64_t>(history.size()),
+                      "position {} where {} was due", positions_S.data_ptr<int64_t>()[s],
+                      history.size());
+        history.push_back(tokens_S.data_ptr<int64_t>()[s]);
+      }
+      predict(history, logits_NV[n].data_ptr<float>());
+    }
+    return logits_NV;
   }
 
   void predict(TokenSpan history, float* logits_V) const {

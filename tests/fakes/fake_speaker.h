@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen {
@@ -15,10 +16,12 @@ class FakeSpeaker : public Speaker {
       : clock_(clock), delay_(delay) {}
 
   void prepare(const std::string& sentence) override {
+    fail_at("prepare");
     if (!prepared.empty() && prepared.back().second == sentence) return;
     prepared.emplace_back(clock_.now(), sentence);
   }
   void say(const std::string& sentence) override {
+    fail_at("say");
     if (said.empty()) {
       const bool kept = !prepared.empty() && prepared.back().second == sentence;
       if (kept) report_.ready_ahead = prepared.back().first + delay_;
@@ -27,19 +30,28 @@ class FakeSpeaker : public Speaker {
     }
     said.emplace_back(clock_.now(), sentence);
   }
+  void give_way(bool urgent) override { gives_way = urgent; }
   SpeechReport finish_turn() override {
     report_.sentences = static_cast<int64_t>(said.size());
     report_.prepared = static_cast<int64_t>(prepared.size());
     all_said.push_back(std::exchange(said, {}));
     all_prepared.push_back(std::exchange(prepared, {}));
-    return std::exchange(report_, {});
+    const SpeechReport report = std::exchange(report_, {});
+    fail_at("finish");
+    return report;
   }
 
   using Timed = std::vector<std::pair<Seconds, std::string>>;
   Timed prepared, said;                       // of the turn under way
   std::vector<Timed> all_prepared, all_said;  // of the finished turns
+  std::string fails_at;                       // "prepare", "say", "finish"; empty: never
+  bool gives_way = false;
 
  private:
+  void fail_at(const char* moment) const {
+    if (fails_at == moment) throw Error("the voice is lost");
+  }
+
   const Clock& clock_;
   Seconds delay_;
   SpeechReport report_;

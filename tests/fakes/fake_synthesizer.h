@@ -34,6 +34,7 @@ class FakeSynthesizer : public SpeechSynthesizer {
   }
 
   int sample_rate() const override { return kRate; }
+  std::string language() const override { return language_code; }
 
   std::unique_ptr<Synthesis> begin(const std::string& sentence) override {
     log(started_, sentence);
@@ -55,7 +56,7 @@ class FakeSynthesizer : public SpeechSynthesizer {
   Names cancelled(size_t count) { return wait(cancelled_, count); }
   Names finished(size_t count) { return wait(finished_, count); }
 
-  std::string fail_on;
+  std::string fail_on, language_code = "en";
   std::function<void(const std::string&, int)> before_chunk = [](const std::string&, int) {};
 
  private:

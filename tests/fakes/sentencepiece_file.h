@@ -10,15 +10,18 @@ namespace predgen {
 /// the pieces below in the order of their scores. Written by hand in protobuf's wire format.
 struct SentencepieceFile {
   static constexpr int64_t kUnknown = 0, kStart = 1, kEnd = 2, kSpaceHi = 3, kHi = 4, kSpace = 5,
-                           kH = 6, kI = 7;
+                           kH = 6, kI = 7, kJoined = 8;
 
   bool adds_space_in_front = true, removes_spaces = false, escapes_spaces = true;
   bool space_as_suffix = false;
+  bool joins_words = false;  // one more piece, with a space at its end
 
   std::string bytes() const {
     std::string model;
     float score = 0;
-    for (const std::string_view piece : {"<unk>", "<s>", "</s>", "▁hi", "hi", "▁", "h", "i"}) {
+    for (const std::string_view piece :
+         {"<unk>", "<s>", "</s>", "▁hi", "hi", "▁", "h", "i", "h▁"}) {
+      if (piece == "h▁" && !joins_words) continue;
       const char type = piece == "<unk>" ? 2 : piece.starts_with('<') ? 3 : 1;
       char number[sizeof score];
       std::memcpy(number, &score, sizeof score);

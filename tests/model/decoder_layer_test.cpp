@@ -31,15 +31,14 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
     const Rotation rotation(config.rope, config.rope.inverse_frequencies(config.head_dim),
                             positions, at::kFloat);
     const auto run = [&](int64_t num_folded) {
-      KvCache cache({config.num_layers, 1, config.num_kv_heads, past + T, config.head_dim},
-                    at::TensorOptions(at::kFloat));
-      cache.append(index, random({1, config.num_kv_heads, past, config.head_dim}, 1),
-                   random({1, config.num_kv_heads, past, config.head_dim}, 2));
-      cache.commit(past);
-      AttentionMasks masks({}, {}, T, past, num_folded, at::kCPU);
-      const at::Tensor& mask = masks(layer.window);
-      EXPECT_EQ(mask.size(-2), num_folded * T);
-      return layer(config, random({1, T, config.hidden_size}, 3), rotation, mask, &cache);
+      KvPool pool({config.num_layers, config.num_kv_heads, config.head_dim, at::kFloat});
+      const auto cache = pool.make_cache(past + T);
+      cache->append(index, random({1, config.num_kv_heads, past, config.head_dim}, 1),
+                    random({1, config.num_kv_heads, past, config.head_dim}, 2));
+      cache->commit(past);
+      CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kCPU)};
+      EXPECT_EQ(rows.masks(layer.window).size(-2), num_folded * T);
+      return layer(config, random({1, T, config.hidden_size}, 3), rotation, {&rows, 1});
     };
     const at::Tensor plain = run(1);
     EXPECT_GT(plain.std().item<double>(), 0.1);

@@ -3,62 +3,234 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/random.h"
+#include "tests/fakes/expect_user_error.h"
 
 namespace predgen {
 namespace {
 
-KvCache small_cache() {
-  return KvCache(
-      {.num_layers = 2, .batch_size = 1, .num_kv_heads = 2, .capacity = 8, .head_dim = 4},
-      at::kFloat);
-}
+constexpr int64_t kLayers = 2;
+const KvLayout kLayout{
+    .num_layers = kLayers, .num_kv_heads = 2, .head_dim = 4, .options = at::kFloat};
 
 at::Tensor filled(int64_t num_tokens, double value) {
   return at::full({1, 2, num_tokens, 4}, value, at::kFloat);
 }
 
+/// One token a value, in every layer: keys are value + layer / 8, values their negative.
+void add(KvCache& cache, const std::vector<int>& values) {
+  const auto count = static_cast<int64_t>(values.size());
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    at::Tensor keys = filled(count, 0);
+    for (int64_t i = 0; i < count; ++i) {
+      keys.narrow(2, i, 1).fill_(values[static_cast<size_t>(i)] + static_cast<double>(layer) / 8);
+    }
+    cache.append(layer, keys, -keys);
+  }
+  cache.commit(count);
+}
+
+/// What add() put there; every head, number and layer is looked at.
+std::vector<int> contents(KvCache& cache) {
+  std::vector<int> found;
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    const auto [keys, values] = cache.append(layer, filled(0, 0), filled(0, 0));
+    EXPECT_TRUE(at::equal(keys, -values));
+    std::vector<int> own;
+    for (int64_t i = 0; i < cache.length(); ++i) {
+      const at::Tensor key = keys.narrow(2, i, 1) - static_cast<double>(layer) / 8;
+      EXPECT_EQ(key.min().item<float>(), key.max().item<float>());
+      own.push_back(key.max().item<int>());
+    }
+    EXPECT_TRUE(layer == 0 || own == found);
+    found = own;
+  }
+  return found;
+}
+
 TEST(KvCache, AppendShowsOldAndNewPositions) {
-  KvCache cache = small_cache();
-  cache.append(0, filled(3, 1), filled(3, -1));
-  cache.append(1, filled(3, 2), filled(3, -2));
-  EXPECT_EQ(cache.length(), 0) << "only commit() counts";
-  cache.commit(3);
-  const auto [keys, values] = cache.append(1, filled(2, 5), filled(2, -5));
+  KvPool pool(kLayout);
+  const auto cache = pool.make_cache(8);
+  cache->append(0, filled(3, 1), filled(3, -1));
+  cache->append(1, filled(3, 2), filled(3, -2));
+  EXPECT_EQ(cache->length(), 0) << "only commit() counts";
+  cache->commit(3);
+  const auto [keys, values] = cache->append(1, filled(2, 5), filled(2, -5));
   EXPECT_EQ(keys.size(2), 5);
   EXPECT_TRUE(at::equal(keys, at::cat({filled(3, 2), filled(2, 5)}, 2)));
   EXPECT_TRUE(at::equal(values, at::cat({filled(3, -2), filled(2, -5)}, 2)));
 }
 
 TEST(KvCache, AnAbandonedPassLeavesNoTrace) {
-  KvCache cache = small_cache();
-  cache.append(0, filled(3, 1), filled(3, 1));
-  cache.commit(3);
-  cache.append(0, filled(4, 9), filled(4, 9));  // never committed
-  EXPECT_EQ(cache.length(), 3);
-  const auto [keys, values] = cache.append(0, filled(1, 2), filled(1, 2));
-  EXPECT_TRUE(at::equal(keys, at::cat({filled(3, 1), filled(1, 2)}, 2)));
+  KvPool pool(kLayout);
+  const auto cache = pool.make_cache(8);
+  add(*cache, {1, 1, 1});
+  cache->append(0, filled(4, 9), filled(4, 9));  // never committed
+  EXPECT_EQ(cache->length(), 3);
+  add(*cache, {2});
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1, 1, 1, 2}));
 }
 
 TEST(KvCache, TruncateMovesNoMemory) {
-  KvCache cache = small_cache();
-  const void* before = cache.append(0, filled(8, 1), filled(8, 1)).first.data_ptr();
-  cache.commit(8);
-  cache.truncate(5);
-  EXPECT_EQ(cache.length(), 5);
-  const at::Tensor keys = cache.append(0, filled(1, 7), filled(1, 7)).first;
+  KvPool pool(kLayout);
+  const auto cache = pool.make_cache(8);
+  const void* before = cache->append(0, filled(8, 1), filled(8, 1)).first.data_ptr();
+  cache->commit(8);
+  cache->truncate(5);
+  EXPECT_EQ(cache->length(), 5);
+  const at::Tensor keys = cache->append(0, filled(1, 7), filled(1, 7)).first;
   EXPECT_EQ(keys.data_ptr(), before);
   EXPECT_TRUE(at::equal(keys, at::cat({filled(5, 1), filled(1, 7)}, 2)));
-  cache.truncate(0);
-  EXPECT_EQ(cache.length(), 0);
+  cache->truncate(0);
+  EXPECT_EQ(cache->length(), 0);
 }
 
 TEST(KvCache, RefusesWhatDoesNotFit) {
-  KvCache cache = small_cache();
-  EXPECT_THROW(cache.append(0, filled(9, 1), filled(9, 1)), Error);
-  EXPECT_THROW(cache.commit(9), Error);
-  cache.commit(4);
-  EXPECT_THROW(cache.truncate(5), Error);
-  EXPECT_THROW(cache.truncate(-1), Error);
+  KvPool pool(kLayout);
+  const auto cache = pool.make_cache(8);
+  EXPECT_THROW(cache->append(0, filled(9, 1), filled(9, 1)), Error);
+  EXPECT_THROW(cache->commit(1), Error) << "nothing was appended";
+  add(*cache, {1, 2, 3, 4});
+  EXPECT_THROW(cache->truncate(5), Error);
+  EXPECT_THROW(cache->truncate(-1), Error);
+  for (const std::vector<int64_t>& wrong :
+       std::vector<std::vector<int64_t>>{{1, 0}, {0, 0}, {2}, {-1}}) {
+    EXPECT_THROW(cache->keep(2, wrong), Error);
+  }
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 3, 4}));
+}
+
+TEST(KvCache, StorageGrowsWithUseAndGoesWithTheCache) {
+  KvPool pool(kLayout, 1500);
+  auto cache = pool.make_cache(1000);
+  EXPECT_EQ(pool.num_allocated(), 0);
+  add(*cache, {1});
+  EXPECT_EQ(pool.num_allocated(), 256);
+  add(*cache, std::vector<int>(299, 2));
+  EXPECT_EQ(pool.num_allocated(), 512);
+  add(*cache, std::vector<int>(700, 3));
+  EXPECT_EQ(pool.num_allocated(), 1000) << "never more than the capacity";
+  std::vector<int> expected(1000, 3);
+  expected[0] = 1;
+  std::fill_n(expected.begin() + 1, 299, 2);
+  EXPECT_EQ(contents(*cache), expected);
+  const auto other = pool.make_cache(1000);
+  add(*other, {5});
+  expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "1256"});
+  EXPECT_EQ(contents(*other), (std::vector<int>{5}));
+  cache.reset();
+  add(*other, std::vector<int>(600, 6));
+  EXPECT_EQ(pool.num_allocated(), 1000);
+  EXPECT_EQ(kLayout.bytes_per_position(), 2 * kLayers * 2 * 4 * 4);
+}
+
+TEST(KvCache, AForkIsCopiedOnlyWhenBothWriteAtOnePlace) {
+  KvPool pool(kLayout);
+  const auto first = pool.make_cache(100);
+  add(*first, {1, 2, 3});
+  auto fork = first->fork();
+  EXPECT_EQ(fork->length(), 3);
+  add(*fork, {4, 5});  // nobody else reads there
+  EXPECT_EQ(pool.num_allocated(), 100);
+  add(*first, {6});  // the fork does
+  EXPECT_EQ(pool.num_allocated(), 200);
+  EXPECT_EQ(contents(*first), (std::vector<int>{1, 2, 3, 6}));
+  EXPECT_EQ(contents(*fork), (std::vector<int>{1, 2, 3, 4, 5}));
+  fork = first->fork();
+  EXPECT_EQ(pool.num_allocated(), 100);
+  fork->truncate(1);
+  add(*fork, {7});
+  EXPECT_EQ(contents(*first), (std::vector<int>{1, 2, 3, 6}));
+  EXPECT_EQ(contents(*fork), (std::vector<int>{1, 7}));
+  fork.reset();
+  add(*first, {8});
+  EXPECT_EQ(pool.num_allocated(), 100) << "alone again";
+}
+
+TEST(KvCache, ForksInOnePassDoNotWriteOverEachOther) {
+  KvPool pool(kLayout);
+  const auto first = pool.make_cache(100);
+  add(*first, {1, 2});
+  const auto fork = first->fork();
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    const double shift = static_cast<double>(layer) / 8;
+    first->append(layer, filled(1, 3 + shift), -filled(1, 3 + shift));
+    fork->append(layer, filled(1, 4 + shift), -filled(1, 4 + shift));
+  }
+  first->commit(1);
+  fork->commit(1);
+  EXPECT_EQ(contents(*first), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(contents(*fork), (std::vector<int>{1, 2, 4}));
+}
+
+TEST(KvCache, KeepsAPathInItsOrder) {
+  KvPool pool(kLayout);
+  const auto cache = pool.make_cache(100);
+  add(*cache, {1, 2, 10, 11, 12, 13, 14});
+  const auto fork = cache->fork();
+  cache->keep(2, std::vector<int64_t>{0, 2, 4});
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 10, 12, 14}));
+  EXPECT_EQ(contents(*fork), (std::vector<int>{1, 2, 10, 11, 12, 13, 14}));
+  cache->keep(2, std::vector<int64_t>{0, 1});
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 10, 12}));
+  cache->keep(1, {});
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1}));
+}
+
+/// Everything at random against plain vectors.
+TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    KvPool pool(kLayout);
+    Random random(seed, "caches");
+    std::vector<std::unique_ptr<KvCache>> caches;
+    std::vector<std::vector<int>> expected;
+    caches.push_back(pool.make_cache(600));
+    expected.emplace_back();
+    int next = 1;
+    for (int step = 0; step < 120; ++step) {
+      const size_t i = random.below(caches.size());
+      KvCache& cache = *caches[i];
+      std::vector<int>& own = expected[i];
+      switch (random.below(5)) {
+        case 0:
+          if (caches.size() < 5) {
+            caches.push_back(cache.fork());
+            expected.push_back(std::vector<int>(own));
+          } else {
+            caches.erase(caches.begin() + static_cast<int64_t>(i));
+            expected.erase(expected.begin() + static_cast<int64_t>(i));
+          }
+          break;
+        case 1:
+          own.resize(random.below(own.size() + 1));
+          cache.truncate(static_cast<int64_t>(own.size()));
+          break;
+        case 2: {
+          const size_t begin = random.below(own.size() + 1);
+          std::vector<int64_t> kept;
+          std::vector<int> left(own.begin(), own.begin() + static_cast<int64_t>(begin));
+          for (size_t place = begin; place < own.size(); ++place) {
+            if (random.below(2) == 0) continue;
+            kept.push_back(static_cast<int64_t>(place - begin));
+            left.push_back(own[place]);
+          }
+          cache.keep(static_cast<int64_t>(begin), kept);
+          own = left;
+          break;
+        }
+        default: {
+          std::vector<int> fresh(std::min<size_t>(1 + random.below(90), 600 - own.size()));
+          if (fresh.empty()) break;
+          for (int& value : fresh) value = next++;
+          add(cache, fresh);
+          own.insert(own.end(), fresh.begin(), fresh.end());
+        }
+      }
+      if (step % 10 != 9) continue;
+      for (size_t k = 0; k < caches.size(); ++k)
+        ASSERT_EQ(contents(*caches[k]), expected[k]) << seed;
+    }
+  }
 }
 
 }  // namespace

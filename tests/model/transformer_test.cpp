@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "model/lora.h"
 #include "tests/fakes/expect_user_error.h"
@@ -33,10 +34,13 @@ at::Tensor full_pass(const Transformer& model, const at::Tensor& tokens_BT) {
   return model.logits(model.hidden_states(tokens_BT));
 }
 
-ForwardInput input_of(const at::Tensor& tokens_BT) {
-  ForwardInput input;
-  input.tokens_BT = tokens_BT;
-  return input;
+/// Logits [T,V] of these tokens [1,T] after what the cache holds.
+at::Tensor run(const Transformer& model, KvCache& cache, const at::Tensor& tokens_1T,
+               const at::Tensor& tree_TT = {}) {
+  const at::Tensor tokens = tokens_1T.contiguous();
+  const TokenSpan ids(tokens.const_data_ptr<int64_t>(), static_cast<size_t>(tokens.numel()));
+  return model.forward(
+      {.cache = &cache, .tokens = ids, .num_logits = tokens.numel(), .tree_TT = tree_TT});
 }
 
 /// What the families add, one by one.
@@ -58,23 +62,25 @@ INSTANTIATE_TEST_SUITE_P(Transformer, TransformerFamilies, testing::ValuesIn(fam
 
 TEST_P(TransformerFamilies, PiecesEqualOnePass) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
-  const at::Tensor tokens = random_tokens(2, 24, 1);
-  const at::Tensor expected = full_pass(*model, tokens);
+  KvPool pool(model->kv_layout());
+  const at::Tensor tokens = random_tokens(1, 24, 1);
+  const at::Tensor expected = full_pass(*model, tokens)[0];
   for (const std::vector<int64_t>& pieces : std::vector<std::vector<int64_t>>{
            {24}, {1, 23}, {23, 1}, {7, 9, 8}, std::vector<int64_t>(24, 1)}) {
-    const auto cache = model->make_cache(2, 24);
+    const auto cache = pool.make_cache(24);
     std::vector<at::Tensor> logits;
     for (const int64_t piece : pieces) {
-      logits.push_back(model->forward(input_of(tokens.narrow(1, cache->length(), piece)), *cache));
+      logits.push_back(run(*model, *cache, tokens.narrow(1, cache->length(), piece)));
     }
-    EXPECT_LE(max_difference(at::cat(logits, 1), expected), kTolerance) << pieces.size();
+    EXPECT_LE(max_difference(at::cat(logits), expected), kTolerance) << pieces.size();
   }
 }
 
 /// What speculation does: append drafts, take some back, go on with other tokens.
 TEST_P(TransformerFamilies, EveryTruncationEqualsOnePass) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
-  const auto cache = model->make_cache(1, 40);
+  KvPool pool(model->kv_layout());
+  const auto cache = pool.make_cache(40);
   at::Tensor tokens = at::empty({1, 0}, at::kLong);
   Random random(7, "pattern");
   for (int step = 0; step < 60; ++step) {
@@ -84,10 +90,10 @@ TEST_P(TransformerFamilies, EveryTruncationEqualsOnePass) {
     const auto length = static_cast<int64_t>(1 + random.below(9));
     const at::Tensor fresh = random_tokens(1, length, 100 + static_cast<uint64_t>(step));
     tokens = at::cat({tokens.narrow(1, 0, cache->length()), fresh}, 1);
-    const at::Tensor logits = model->forward(input_of(fresh), *cache);
+    const at::Tensor logits = run(*model, *cache, fresh);
     ASSERT_EQ(cache->length(), tokens.size(1));
     const at::Tensor expected =
-        full_pass(*model, tokens).narrow(1, tokens.size(1) - length, length);
+        full_pass(*model, tokens)[0].narrow(0, tokens.size(1) - length, length);
     ASSERT_LE(max_difference(logits, expected), kTolerance) << "step " << step;
   }
 }
@@ -95,31 +101,107 @@ TEST_P(TransformerFamilies, EveryTruncationEqualsOnePass) {
 /// The comparisons above must notice a cache that is off by one, stale, or at wrong positions.
 TEST(Transformer, PlantedCacheFaultsAreSeen) {
   const auto model = small_model();
+  KvPool pool(model->kv_layout());
   const at::Tensor tokens = random_tokens(1, 12, 3);
-  const at::Tensor expected = full_pass(*model, tokens).narrow(1, 11, 1);
-  const at::Tensor last = tokens.narrow(1, 11, 1);
+  const at::Tensor expected = full_pass(*model, tokens)[0].narrow(0, 11, 1);
   const auto prefilled = [&](int64_t length) {
-    auto cache = model->make_cache(1, 16);
-    model->forward(input_of(tokens.narrow(1, 0, length)), *cache);
+    auto cache = pool.make_cache(16);
+    run(*model, *cache, tokens.narrow(1, 0, length));
     return cache;
   };
-  const auto run = [&](KvCache& cache, const ForwardInput& input) {
-    return max_difference(model->forward(input, cache), expected);
+  const auto difference = [&](KvCache& cache) {
+    return max_difference(run(*model, cache, tokens.narrow(1, 11, 1)), expected);
   };
-  EXPECT_LE(run(*prefilled(11), input_of(last)), kTolerance);
-  EXPECT_GT(run(*prefilled(10), input_of(last)), 100 * kTolerance) << "one position short";
+  EXPECT_LE(difference(*prefilled(11)), kTolerance);
+  EXPECT_GT(difference(*prefilled(10)), 100 * kTolerance) << "one position short";
   const auto doubled = prefilled(11);
   for (int64_t layer = 0; layer < 2; ++layer) {
     doubled->append(layer, at::ones({1, 2, 1, 8}), at::ones({1, 2, 1, 8}));
   }
   doubled->commit(1);
-  EXPECT_GT(run(*doubled, input_of(last)), 100 * kTolerance) << "one position too many";
-  ForwardInput moved = input_of(last), masked = input_of(last);
-  moved.positions_BT = at::full({1, 1}, 3, at::kLong);
-  EXPECT_GT(run(*prefilled(11), moved), 100 * kTolerance) << "wrong position";
-  masked.attention_mask_B1TS = at::ones({1, 1, 1, 12}, at::kBool);
-  masked.attention_mask_B1TS[0][0][0][0] = false;
-  EXPECT_GT(run(*prefilled(11), masked), 100 * kTolerance) << "a hidden key";
+  EXPECT_GT(difference(*doubled), 100 * kTolerance) << "one position too many";
+  const auto swapped = prefilled(11);
+  swapped->keep(9, std::vector<int64_t>{1});
+  EXPECT_GT(difference(*swapped), 100 * kTolerance) << "a position moved to another's place";
+}
+
+/// Sequences of any lengths in one pass, forks among them, against a pass for each.
+TEST_P(TransformerFamilies, APassOverSeveralSequencesEqualsSeveralPasses) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
+  KvPool pool(model->kv_layout());
+  const std::vector<int64_t> cached{0, 3, 17, 9, 9}, fresh{5, 1, 4, 12, 2}, wanted{5, 1, 0, 3, 2};
+  std::vector<std::unique_ptr<KvCache>> together, alone;
+  std::vector<TokenIds> tokens;
+  std::vector<at::Tensor> expected;
+  for (size_t i = 0; i < cached.size(); ++i) {
+    for (auto* caches : {&together, &alone}) {
+      // The last one is a fork of the one before it.
+      caches->push_back(i + 1 < cached.size() ? pool.make_cache(40) : caches->back()->fork());
+      if (i + 1 < cached.size() && cached[i] > 0) {
+        run(*model, *caches->back(), random_tokens(1, cached[i], 20 + i));
+      }
+    }
+    const at::Tensor ids = random_tokens(1, fresh[i], 40 + i);
+    const int64_t* data = ids.const_data_ptr<int64_t>();
+    tokens.emplace_back(data, data + fresh[i]);
+  }
+  std::vector<SequenceStep> steps;
+  for (size_t i = 0; i < cached.size(); ++i) {
+    steps.push_back({.cache = together[i].get(), .tokens = tokens[i], .num_logits = wanted[i]});
+    expected.push_back(
+        model->forward({.cache = alone[i].get(), .tokens = tokens[i], .num_logits = wanted[i]}));
+  }
+  const at::Tensor logits = model->forward(steps);
+  EXPECT_LE(max_difference(logits, at::cat(expected)), 1e-5);
+  // And the caches go on as if they had been alone.
+  for (size_t i = 0; i < cached.size(); ++i) {
+    EXPECT_EQ(together[i]->length(), cached[i] + fresh[i]);
+    const at::Tensor next = random_tokens(1, 2, 60);
+    EXPECT_LE(max_difference(run(*model, *together[i], next), run(*model, *alone[i], next)), 1e-5)
+        << i;
+  }
+}
+
+/// Every path of a tree gets the logits that it would have alone, and stays cached alone.
+TEST_P(TransformerFamilies, ATreeEqualsItsPaths) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
+  KvPool pool(model->kv_layout());
+  const at::Tensor prompt = random_tokens(1, 9, 30), tree = random_tokens(1, 6, 31);
+  //  0 - 1 - 3
+  //    \ 2 - 4      and 5 beside 0
+  const std::vector<std::vector<int64_t>> paths{{0, 1, 3}, {0, 2, 4}, {5}};
+  at::Tensor seen = at::zeros({6, 6}, at::kBool);
+  for (const auto& path : paths) {
+    for (size_t i = 0; i < path.size(); ++i) {
+      for (size_t k = 0; k <= i; ++k) seen[path[i]][path[k]] = true;
+    }
+  }
+  for (const std::vector<int64_t>& path : paths) {
+    const auto cache = pool.make_cache(40), plain = pool.make_cache(40);
+    run(*model, *cache, prompt);
+    run(*model, *plain, prompt);
+    const at::Tensor ids = at::tensor(path, at::kLong);
+    const at::Tensor found = run(*model, *cache, tree, seen).index_select(0, ids);
+    const at::Tensor own = tree.index_select(1, ids);
+    EXPECT_LE(max_difference(found, run(*model, *plain, own)), 1e-5);
+    cache->keep(9, path);
+    const at::Tensor next = random_tokens(1, 3, 32);
+    EXPECT_LE(max_difference(run(*model, *cache, next), run(*model, *plain, next)), 1e-5);
+    // One row of the mask off by one is seen.
+    const auto wrong = pool.make_cache(40);
+    run(*model, *wrong, prompt);
+    const at::Tensor shifted = seen.clone();
+    shifted[path.back()][path.front()] = path.size() == 1;
+    if (path.size() == 1) shifted[5][4] = true;
+    const at::Tensor blurred = run(*model, *wrong, tree, shifted).index_select(0, ids);
+    if (GetParam().windows.empty()) {
+      EXPECT_GT(max_difference(blurred, found), 1e-3);
+    }
+  }
+  const auto cache = pool.make_cache(40);
+  seen[2][2] = false;
+  EXPECT_THROW(run(*model, *cache, tree, seen), Error);
+  EXPECT_EQ(cache->length(), 0);
 }
 
 TEST(Transformer, LaterTokensDoNotChangeEarlierLogits) {
@@ -132,22 +214,19 @@ TEST(Transformer, LaterTokensDoNotChangeEarlierLogits) {
   EXPECT_GT(max_difference(before.narrow(1, 10, 6), after.narrow(1, 10, 6)), 0.01);
 }
 
-TEST(Transformer, ExplicitPositionsAndMaskEqualTheDefault) {
+TEST(Transformer, ACausalTreeEqualsTheDefault) {
   const auto model = small_model();
+  KvPool pool(model->kv_layout());
   const at::Tensor tokens = random_tokens(1, 9, 6);
-  const auto first = model->make_cache(1, 9), second = model->make_cache(1, 9);
-  ForwardInput input = input_of(tokens);
-  input.num_logits = 4;
-  const at::Tensor expected = model->forward(input, *first);
-  input.positions_BT = at::arange(9, at::kLong).unsqueeze(0);
-  input.attention_mask_B1TS = at::ones({1, 1, 9, 9}, at::kBool).tril();
-  const at::Tensor found = model->forward(input, *second);
-  EXPECT_EQ(expected.size(1), 4);
+  const auto first = pool.make_cache(9), second = pool.make_cache(9);
+  const at::Tensor expected = run(*model, *first, tokens);
   EXPECT_EQ(expected.scalar_type(), at::kFloat);
-  EXPECT_LE(max_difference(found, expected), kTolerance);
+  EXPECT_LE(
+      max_difference(run(*model, *second, tokens, at::ones({9, 9}, at::kBool).tril()), expected),
+      kTolerance);
 }
 
-TEST(Transformer, AWindowHidesWhatIsBehindIt) {
+TEST(Transformer, AWindowHidesWhatIsFartherBack) {
   ModelConfig config = small_config();
   config.windows = {4, 4};
   const auto model = Transformer::initialize(config, 1, at::kFloat);

@@ -63,6 +63,13 @@ class SetupScript(unittest.TestCase):
         self.assertIn("apt-get install -y --no-install-recommends cmake libhdf5-dev\n", done.stderr)
         self.assertNotIn("apt-get was called", done.stderr)
 
+    def test_tests_need_tools_of_one_version(self):
+        self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|clang-format-14|clang-tidy-14)"))
+        self.stand_in("id", "#!/bin/sh\necho 1000\n")
+        self.stand_in("sudo", "#!/bin/sh\nexit 1\n")
+        done = self.setup("--with-tests")
+        self.assertIn("--no-install-recommends clang-format-14 clang-tidy-14\n", done.stderr)
+
     def test_root_installs_only_what_is_missing(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
         self.stand_in("id", "#!/bin/sh\necho 0\n")

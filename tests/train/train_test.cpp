@@ -247,6 +247,25 @@ struct Loop {
   Trainer trainer;
 };
 
+TEST_F(Training, SavesItsTokenizerBesideANewModel) {
+  TrainConfig plain = config("out");
+  plain.tokenizer = folder_ / "tokenizer";
+  make_folder(plain.tokenizer);
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
+                           "config.json", "notes.json", "model.safetensors"}) {
+    write_file(std::filesystem::path(plain.tokenizer) / name, name);
+  }
+  const auto model = tiny_model();
+  const std::filesystem::path saved = folder_ / "saved";
+  TrainedWeights(*model, plain).save(saved, "fp32");
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json"}) {
+    EXPECT_EQ(read_file(saved / name), name);
+  }
+  EXPECT_FALSE(std::filesystem::exists(saved / "notes.json"));
+  EXPECT_NE(read_file(saved / "config.json"), "config.json");
+  EXPECT_NO_THROW(SafetensorsFile(saved / "model.safetensors"));
+}
+
 TEST_F(Training, SkipsStepsWithoutFiniteGradients) {
   TrainConfig plain = config("out");
   plain.gradient_accumulation = 1;

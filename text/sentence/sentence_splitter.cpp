@@ -17,6 +17,7 @@ SentenceSplitter::SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode)
     : tokenizer_(&tokenizer), mode_(mode), text_(tokenizer) {}
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
+  added_ = text_.text().size();
   text_.push({&token, 1});
   token_ends_.push_back(text_.text().size());
   if (mode_ == SplitMode::kNatural) return take_natural(false);
@@ -27,6 +28,7 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
 }
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish() {
+  added_ = text_.text().size();
   text_.finish();
   if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
   if (mode_ == SplitMode::kNatural) return take_natural(true);
@@ -49,21 +51,6 @@ void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
   const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);
   PREDGEN_CHECK(last != token_ends_.end(), "no token holds byte {}", end);
   sentences.push_back({std::move(text), last - token_ends_.begin() + 1});
-}
-
-int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer) {
-  SentenceSplitter splitter(tokenizer, mode);
-  for (const TokenId token : answer) {
-    const auto sentences = splitter.push(token);
-    if (!sentences.empty()) return sentences.front().num_tokens;
-  }
-  const TokenIds& stops = tokenizer.stop_tokens();
-  const bool over = !answer.empty() && std::ranges::find(stops, answer.back()) != stops.end();
-  if (over) {
-    const auto sentences = splitter.finish();
-    if (!sentences.empty()) return sentences.front().num_tokens;
-  }
-  return static_cast<int64_t>(answer.size());
 }
 
 }  // namespace predgen

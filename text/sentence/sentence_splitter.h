@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/sentence/sentence_end.h"
@@ -30,6 +31,11 @@ class SentenceSplitter {
   /// The answer is over (stop token or limit): what is left, mostly one sentence.
   std::vector<Sentence> finish();
 
+  /// The answer's text as far as its characters are complete.
+  const std::string& text() const { return text_.text(); }
+  /// What the last push() or finish() added to it; valid until the next one.
+  std::string_view added_text() const { return std::string_view(text()).substr(added_); }
+
  private:
   std::vector<Sentence> take_natural(bool complete);
   void take(size_t end, std::vector<Sentence>& sentences);  // the text from begin_ to byte `end`
@@ -39,11 +45,8 @@ class SentenceSplitter {
   StreamingText text_;
   SentenceEndFinder ends_;
   std::vector<size_t> token_ends_;  // bytes of text that were complete after each token
+  size_t added_ = 0;                // bytes of text before the last push() or finish()
   size_t begin_ = 0;                // byte where the sentence under way begins
 };
-
-/// How many of the answer's tokens belong to its first sentence; all if it is not finished. A stop
-/// token at the end of the answer finishes it and is not counted.
-int64_t first_sentence_length(const Tokenizer& tokenizer, SplitMode mode, TokenSpan answer);
 
 }  // namespace predgen

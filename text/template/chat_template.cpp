@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -34,6 +35,10 @@ auto with_advice(const Work& work) {
   }
 }
 
+/// In a content stands for the ids of message `index`; UTF-8 has no such byte.
+constexpr char kIds = '\xFE';
+std::string placeholder(size_t index) { return fmt::format("{}{}{}", kIds, index, kIds); }
+
 Json message_json(const std::string& role, const std::string& content) {
   return {{"role", role}, {"content", content}};
 }
@@ -60,6 +65,7 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
     : source_(std::move(source)),
       tokens_(added),
       template_(with_advice([&] { return JinjaTemplate(source_.jinja, source_.where); })) {
+  require_utf8(source_.jinja, source_.where);
   find_visible();
   probe();
 }
@@ -89,8 +95,7 @@ void ChatTemplate::find_visible() {
 
 /// Renders small conversations to see what the template does with them.
 void ChatTemplate::probe() {
-  const ContentVeil veil(tokens_, {source_.jinja});
-  const std::string answer = veil.placeholder(0);
+  const std::string answer = placeholder(0);
   const Json user = message_json("user", "x");
   const std::string prompt =
       run(Json::array({user}), true);  // what every template must be able to do
@@ -106,17 +111,17 @@ void ChatTemplate::probe() {
     answers_follow_prompt_ = true;
     before_answer_ = whole.substr(prompt.size(), at - prompt.size());
   }
-  const std::string_view behind = std::string_view(whole).substr(at + answer.size());
-  const size_t end = std::min(behind.find_first_not_of(kSpace), behind.size());
+  const std::string_view rest = std::string_view(whole).substr(at + answer.size());
+  const size_t end = std::min(rest.find_first_not_of(kSpace), rest.size());
   bool is_first = true;
   tokens_.finder().split(
-      behind.substr(end), [&](std::string_view) { is_first = false; },
+      rest.substr(end), [&](std::string_view) { is_first = false; },
       [&](TokenId id) {
         if (is_first) end_token_ = id;
         is_first = false;
       },
       AddedTokenFinder::Control::kFind, AddedTokenFinder::Flags::kIgnore);
-  if (end_token_) after_answer_ = behind.substr(0, end);
+  if (end_token_) after_answer_ = rest.substr(0, end);
 }
 
 std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt) const {
@@ -136,15 +141,14 @@ bool ChatTemplate::keeps_ids(const Message& message) const {
          });
 }
 
-Json ChatTemplate::covered(const std::vector<Message>& messages, const ContentVeil& veil) const {
+Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
   Json result = Json::array();
   for (size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
-    const bool is_answer = message.role == "assistant";
-    result.push_back(message_json(
-        message.role, keeps_ids(message) ? veil.placeholder(i)
-                                         : veil.cover(message.content,
-                                                      is_answer ? visible_ : std::set<TokenId>{})));
+    const std::set<TokenId> visible = message.role == "assistant" ? visible_ : std::set<TokenId>{};
+    result.push_back(message_json(message.role, keeps_ids(message)
+                                                    ? placeholder(i)
+                                                    : tokens_.escape(message.content, visible)));
   }
   const bool has_both =
       messages.size() > 1 && messages[0].role == "system" && messages[1].role == "user";
@@ -157,13 +161,13 @@ Json ChatTemplate::covered(const std::vector<Message>& messages, const ContentVe
 }
 
 /// A system message alone; `messages` holds nothing else.
-std::string ChatTemplate::run_opening(Json messages, const ContentVeil& veil) const {
+std::string ChatTemplate::run_opening(Json messages) const {
   try {
     std::string text = run(messages, false);
     if (!text.empty()) return text;
   } catch (const TemplateRaised&) {
   }
-  const std::string first = veil.placeholder(1);
+  const std::string first = placeholder(1);
   if (takes_system_) {
     messages.push_back(message_json("user", first));
   } else {
@@ -175,9 +179,8 @@ std::string ChatTemplate::run_opening(Json messages, const ContentVeil& veil) co
 }
 
 /// Takes away what stands between the ids of an answer and its surroundings.
-void ChatTemplate::fit_ids(size_t index, const Message& message, const ContentVeil& veil,
-                           std::string& text) const {
-  const std::string ids = veil.placeholder(index);
+void ChatTemplate::fit_ids(size_t index, const Message& message, std::string& text) const {
+  const std::string ids = placeholder(index);
   const size_t at = text.find(ids);
   if (at == std::string::npos || text.find(ids, at + 1) != std::string::npos) {
     throw UserError(
@@ -194,23 +197,33 @@ void ChatTemplate::fit_ids(size_t index, const Message& message, const ContentVe
   }
 }
 
+/// Text without control tokens, in which placeholders stand for ids.
+void ChatTemplate::split_text(std::string_view text, const std::vector<Message>& messages,
+                              std::vector<Segment>& segments) const {
+  while (!text.empty()) {
+    const size_t length = std::min(text.find(kIds), text.size());
+    if (length > 0) {
+      const std::string plain = ControlTokens::unescape(text.substr(0, length));
+      require_utf8(plain, fmt::format("{}: a message that it cuts", source_.where));
+      segments.emplace_back(Text{plain});
+    }
+    if (length == text.size()) return;
+    const char* const end = text.data() + text.size();
+    size_t index = messages.size();
+    const char* const after = std::from_chars(text.data() + length + 1, end, index).ptr;
+    if (index >= messages.size() || !keeps_ids(messages[index]) || after == end || *after != kIds) {
+      throw UserError("{}: changes the content of a message whose tokens are kept", source_.where);
+    }
+    segments.emplace_back(messages[index].ids);
+    text.remove_prefix(static_cast<size_t>(after + 1 - text.data()));
+  }
+}
+
 std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
-                                                       const std::vector<Message>& messages,
-                                                       const ContentVeil& veil) const {
+                                                       const std::vector<Message>& messages) const {
   std::vector<Segment> segments;
   tokens_.finder().split(
-      text,
-      [&](std::string_view run) {
-        for (ContentVeil::Piece& piece : veil.uncover(run)) {
-          if (!piece.text.empty()) segments.emplace_back(Text{std::move(piece.text)});
-          if (!piece.ids) continue;
-          if (*piece.ids >= messages.size() || !keeps_ids(messages[*piece.ids])) {
-            throw UserError("{}: changes the content of a message whose tokens are kept",
-                            source_.where);
-          }
-          segments.emplace_back(messages[*piece.ids].ids);
-        }
-      },
+      text, [&](std::string_view run) { split_text(run, messages, segments); },
       [&](TokenId id) { segments.emplace_back(Control{id}); });
   return segments;
 }
@@ -218,18 +231,14 @@ std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
 std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& messages,
                                                         bool add_generation_prompt) const {
   check_messages(messages);
-  std::vector<std::string_view> texts{source_.jinja};
-  for (const Message& message : messages) texts.push_back(message.content);
-  const ContentVeil veil(tokens_, texts);
-  const Json contents = covered(messages, veil);
+  const Json contents = to_json(messages);
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
-  std::string text =
-      is_opening ? run_opening(contents, veil) : run(contents, add_generation_prompt);
+  std::string text = is_opening ? run_opening(contents) : run(contents, add_generation_prompt);
   for (size_t i = 0; i < messages.size(); ++i) {
-    if (keeps_ids(messages[i])) fit_ids(i, messages[i], veil, text);
+    if (keeps_ids(messages[i])) fit_ids(i, messages[i], text);
   }
-  return split(text, messages, veil);
+  return split(text, messages);
 }
 
 }  // namespace predgen

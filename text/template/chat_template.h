@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "text/template/content_veil.h"
+#include "text/template/control_tokens.h"
 #include "text/template/jinja_template.h"
 #include "text/tokenizer.h"
 
@@ -22,7 +22,7 @@ namespace predgen {
 /// message. Mistral v0.3 and later put the system message into the last user message. Qwen3 and its
 /// kin drop the reasoning of earlier turns.
 ///
-/// An answer that is given as ids stands right behind the generation prompt and right before the
+/// An answer that is given as ids stands right after the generation prompt and right before the
 /// end token, where it was generated: white space or empty reasoning that the template would put
 /// around it is left out. If it has text that the template looks into ("</think>"), its text
 /// counts.
@@ -58,19 +58,19 @@ class ChatTemplate {
 
   /// What ends an assistant's answer, if the template says so with one control token.
   std::optional<TokenId> end_token() const { return end_token_; }
-  /// Whether an answer stands behind what the generation prompt said: not if that begins reasoning
+  /// Whether an answer stands after what the generation prompt said: not if that begins reasoning
   /// which the template drops when the answer is there.
   bool answers_follow_prompt() const { return answers_follow_prompt_; }
 
  private:
   std::string run(const Json& messages, bool add_generation_prompt) const;
-  std::string run_opening(Json messages, const ContentVeil& veil) const;
-  Json covered(const std::vector<Message>& messages, const ContentVeil& veil) const;
+  std::string run_opening(Json messages) const;
+  Json to_json(const std::vector<Message>& messages) const;
   bool keeps_ids(const Message& message) const;
-  void fit_ids(size_t index, const Message& message, const ContentVeil& veil,
-               std::string& text) const;
-  std::vector<Segment> split(std::string_view text, const std::vector<Message>& messages,
-                             const ContentVeil& veil) const;
+  void fit_ids(size_t index, const Message& message, std::string& text) const;
+  std::vector<Segment> split(std::string_view text, const std::vector<Message>& messages) const;
+  void split_text(std::string_view text, const std::vector<Message>& messages,
+                  std::vector<Segment>& segments) const;
   void find_visible();
   void probe();
 

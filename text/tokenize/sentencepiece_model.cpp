@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "text/tokenize/sentencepiece_spec.h"
 #include "text/tokenize/token_decoder.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {
@@ -18,12 +19,13 @@ bool flag(const Json& config, const char* key, bool otherwise, const std::string
                                                         : otherwise;
 }
 
-void load(sentencepiece::SentencePieceProcessor& processor, const std::string& model,
-          const std::string& where) {
+std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& model,
+                                                            const std::string& where) {
+  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   std::string problem;
   try {
-    const auto status = processor.LoadFromSerializedProto(model);
-    if (status.ok()) return;
+    const auto status = processor->LoadFromSerializedProto(model);
+    if (status.ok()) return processor;
     problem = status.ToString();
   } catch (const std::exception& error) {  // of the trie that holds the pieces
     problem = error.what();
@@ -31,12 +33,15 @@ void load(sentencepiece::SentencePieceProcessor& processor, const std::string& m
   throw UserError("{}: not a sentencepiece model: {}", where, problem);
 }
 
-}  // namespace
+/// Where the word that begins `text` ends: before the first symbol for a space that follows
+/// something else.
+size_t word_length(std::string_view text) {
+  size_t at = 0;
+  while (text.substr(at).starts_with(kSpaceSymbol)) at += kSpaceSymbol.size();
+  return std::min(text.find(kSpaceSymbol, at), text.size());
+}
 
-struct SentencepieceModel::Processors {
-  sentencepiece::SentencePieceProcessor whole;       // as the file asks
-  sentencepiece::SentencePieceProcessor continuing;  // without a space in front
-};
+}  // namespace
 
 SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
                                        const Json& tokenizer_config) {
@@ -52,16 +57,16 @@ SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
       !tokenizer_config["sp_model_kwargs"].empty()) {
     throw UserError("{}: \"sp_model_kwargs\" is not supported", config);
   }
-  auto processors = std::make_unique<Processors>();
-  const std::string continuing = without_space_in_front(model);
-  load(processors->whole, adds_space_ ? model : continuing, where);
-  load(processors->continuing, continuing, where);
-  for (int id = 0; id < processors->whole.GetPieceSize(); ++id) {
-    vocabulary_.emplace(processors->whole.IdToPiece(id), id);
+  processor_ = load(without_space_in_front(model), where);
+  for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+    const std::string& piece = processor_->IdToPiece(id);
+    require_utf8(piece, fmt::format("{}: piece {}", where, id));
+    vocabulary_.emplace(piece, id);
+    has_words_ = has_words_ && word_length(piece) == piece.size();
   }
-  if (spec.is_bpe && !spec.has_rules && !spec.has_symbols)
-    bpe_ = SentencepieceBpe::make(processors->whole);
-  processors_ = std::move(processors);
+  // Elsewhere neighbours count: rules join what spaces part, unknown spaces become one token with
+  // unknown neighbours, and a unigram model's best cut can hang on how sums of its scores round.
+  has_words_ = has_words_ && spec.is_bpe && !spec.has_rules && vocabulary_.contains(kSpaceSymbol);
 }
 
 SentencepieceModel::~SentencepieceModel() = default;
@@ -69,24 +74,28 @@ SentencepieceModel::~SentencepieceModel() = default;
 void SentencepieceModel::encode(std::string_view normalized, TextPlace place, TokenIds& ids) const {
   const bool has_space = normalized.starts_with(' ') || normalized.starts_with(kSpaceSymbol);
   const bool opens = place == TextPlace::kStart || (legacy_ && !has_space);
-  if (bpe_) {
-    std::string text = opens && adds_space_ && !normalized.empty() ? std::string(kSpaceSymbol) : "";
-    for (const char c : normalized) c == ' ' ? text.append(kSpaceSymbol) : text.append(1, c);
-    return bpe_->encode(text, ids);
+  std::string text = opens && adds_space_ && !normalized.empty() ? std::string(kSpaceSymbol) : "";
+  for (const char c : normalized) c == ' ' ? text.append(kSpaceSymbol) : text.append(1, c);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view word = rest.substr(0, has_words_ ? word_length(rest) : rest.size());
+    cache_.append(word, ids, [this](std::string_view missing) { return encode_whole(missing); });
+    rest.remove_prefix(word.size());
   }
+}
+
+TokenIds SentencepieceModel::encode_whole(std::string_view text) const {
   std::vector<int> pieces;
-  const auto status = (opens ? processors_->whole : processors_->continuing)
-                          .Encode({normalized.data(), normalized.size()}, &pieces);
+  const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
   if (!status.ok()) throw Error("sentencepiece: {}", status.ToString());
-  ids.insert(ids.end(), pieces.begin(), pieces.end());
+  return {pieces.begin(), pieces.end()};
 }
 
 std::string SentencepieceModel::text_of(std::string_view token) const {
   const auto found = vocabulary_.find(token);
   if (found == vocabulary_.end()) return std::string(token);
   const auto id = static_cast<int>(found->second);
-  if (processors_->whole.IsByte(id)) return std::string(1, static_cast<char>(fallback_byte(token)));
-  if (processors_->whole.IsUnknown(id)) return kUnknownText;
+  if (processor_->IsByte(id)) return std::string(1, static_cast<char>(fallback_byte(token)));
+  if (processor_->IsUnknown(id)) return kUnknownText;
   std::string text;
   for (size_t at = 0; at < token.size();) {
     const bool space = token.substr(at).starts_with(kSpaceSymbol);
@@ -98,10 +107,9 @@ std::string SentencepieceModel::text_of(std::string_view token) const {
 
 std::vector<AddedToken> SentencepieceModel::control_tokens() const {
   std::vector<AddedToken> tokens;
-  const auto& processor = processors_->whole;
-  for (int id = 0; id < processor.GetPieceSize(); ++id) {
-    if (!processor.IsControl(id) && !processor.IsUnknown(id)) continue;
-    tokens.push_back({.id = id, .content = processor.IdToPiece(id), .special = true});
+  for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+    if (!processor_->IsControl(id) && !processor_->IsUnknown(id)) continue;
+    tokens.push_back({.id = id, .content = processor_->IdToPiece(id), .special = true});
   }
   return tokens;
 }

@@ -7,15 +7,18 @@
 
 #include "core/json.h"
 #include "text/tokenize/added_tokens.h"
-#include "text/tokenize/sentencepiece_bpe.h"
 #include "text/tokenize/text_model.h"
+#include "text/tokenize/word_cache.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
 
 namespace predgen {
 
-/// A sentencepiece tokenizer.model, read by the library sentencepiece and run by it or, as far as
-/// that gives the same ids, by SentencepieceBpe. A space is put in front of a
-/// text that opens the input, as the model asks. Behind a special token there is none, as in
-/// transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
+/// A sentencepiece tokenizer.model, read and run by the library sentencepiece. A space is put in
+/// front of a text that opens the input, as the model asks. After a special token there is none, as
+/// in transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
 class SentencepieceModel : public TextModel {
  public:
   /// `tokenizer_config` may be null. UserError for a damaged file or options that are not
@@ -33,12 +36,13 @@ class SentencepieceModel : public TextModel {
   std::vector<AddedToken> control_tokens() const;
 
  private:
-  struct Processors;
+  TokenIds encode_whole(std::string_view text) const;
 
-  std::unique_ptr<const Processors> processors_;
-  std::unique_ptr<const SentencepieceBpe> bpe_;  // null: the library encodes
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;  // adds no space in front
   StringMap<TokenId> vocabulary_;
   bool adds_space_ = true, legacy_ = false;
+  bool has_words_ = true;  // what a word becomes does not depend on the words around it
+  WordCache cache_;
 };
 
 }  // namespace predgen

@@ -68,8 +68,7 @@ class Fields {
 };
 
 // Numbers of fields in sentencepiece_model.proto.
-constexpr uint64_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
-constexpr uint64_t kPieceType = 3, kUserDefined = 4, kUnused = 5;  // of pieces
+constexpr uint64_t kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
 constexpr uint64_t kModelType = 3, kBpe = 2, kSpaceAsSuffix = 24;  // of trainer_spec
 constexpr uint64_t kCharsmap = 2, kRules = 2, kAddDummyPrefix = 3, kRemoveSpaces = 4,
                    kEscapeSpaces = 5;
@@ -85,13 +84,10 @@ SentencepieceSpec SentencepieceSpec::read(std::string_view model, const std::str
   Fields fields(model, where);
   for (Field field; fields.next(field);) {
     Fields inner(field.bytes, where);
-    const bool known = field.number == kPieces || field.number == kTrainerSpec ||
-                       field.number == kNormalizerSpec || field.number == kDenormalizerSpec;
+    const bool known = field.number == kTrainerSpec || field.number == kNormalizerSpec ||
+                       field.number == kDenormalizerSpec;
     for (Field option; known && inner.next(option);) {
-      if (field.number == kPieces) {
-        const bool is_symbol = option.value == kUserDefined || option.value == kUnused;
-        if (option.number == kPieceType && is_symbol) spec.has_symbols = true;
-      } else if (field.number == kTrainerSpec) {
+      if (field.number == kTrainerSpec) {
         if (option.number == kSpaceAsSuffix && option.value) refuse("treat_whitespace_as_suffix");
         if (option.number == kModelType) spec.is_bpe = option.value == kBpe;
       } else if (field.number == kDenormalizerSpec) {

@@ -10,7 +10,6 @@ struct SentencepieceSpec {
   bool adds_space_in_front = true;  // normalizer_spec.add_dummy_prefix
   bool is_bpe = false;              // trainer_spec.model_type
   bool has_rules = false;           // normalizer_spec.precompiled_charsmap
-  bool has_symbols = false;         // pieces that are user-defined or unused
 
   /// UserError naming `where` for a damaged file, and for options that change how text comes back
   /// and that no model of the known families has.

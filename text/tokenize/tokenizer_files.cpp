@@ -86,6 +86,22 @@ std::string hash_of(const TokenizerFiles& files, const fs::path& chat_template) 
 
 }  // namespace
 
+std::span<const std::string_view> tokenizer_file_names() {
+  static constexpr std::string_view kNames[] = {"tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "tokenizer.model",
+                                                "chat_template.jinja"};
+  return kNames;
+}
+
+bool has_tokenizer(const fs::path& folder) {
+  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "tokenizer.model");
+}
+
 TokenizerFiles TokenizerFiles::read(const fs::path& folder, const fs::path& chat_template) {
   TokenizerFiles files;
   files.folder = folder;

@@ -2,13 +2,21 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
 #include "text/tokenize/tokenizer_json.h"
 
 namespace predgen {
+
+/// Names of all files of a Hugging Face folder that are its tokenizer, those of older forms too.
+std::span<const std::string_view> tokenizer_file_names();
+
+/// Whether `folder` has a tokenizer that load_tokenizer() can read.
+bool has_tokenizer(const std::filesystem::path& folder);
 
 /// The files of a Hugging Face folder that decide about ids, the chat template and stop tokens.
 /// Absent ones are null.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -26,7 +27,7 @@ Extent answer_extent(const Record& record, const TokenIds& stop_tokens) {
   for (const TrajectoryBlock& block : record.blocks) {
     ++extent.num_blocks;
     for (const TokenId token : block.states.back()) {
-      if (std::ranges::find(stop_tokens, token) != stop_tokens.end()) return extent;
+      if (is_stop_token(stop_tokens, token)) return extent;
       ++extent.num_tokens;
     }
   }

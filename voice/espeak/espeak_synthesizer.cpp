@@ -10,7 +10,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "text/spoken/speech_text.h"
 
 namespace predgen {
 namespace {
@@ -113,7 +112,6 @@ class EspeakSynthesizer::Sentence : public Synthesis {
 
 EspeakSynthesizer::EspeakSynthesizer(const EspeakOptions& options)
     : options_(checked(options)), helper_(options_.helper, options_.timeout, "the espeak voice") {
-  speakable_text("One.", options_.voice);  // makes its patterns now rather than in the first turn
   helper_.start();
   if (!request("") || !helper_.receive()) {  // no text: only checks the voice
     throw UserError(
@@ -128,8 +126,8 @@ bool EspeakSynthesizer::request(const std::string& text) {
                           {"pitch", options_.pitch}});
 }
 
-std::unique_ptr<Synthesis> EspeakSynthesizer::begin(const std::string& sentence) {
-  return std::make_unique<Sentence>(*this, speakable_text(sentence, options_.voice));
+std::unique_ptr<Synthesis> EspeakSynthesizer::begin(const std::string& spoken) {
+  return std::make_unique<Sentence>(*this, spoken);
 }
 
 }  // namespace predgen

@@ -20,8 +20,8 @@ class EspeakSynthesizer : public SpeechSynthesizer {
   explicit EspeakSynthesizer(const EspeakOptions& options);
 
   int sample_rate() const override { return helper_.sample_rate(); }
-  /// An unspeakable sentence gives no sound.
-  std::unique_ptr<Synthesis> begin(const std::string& sentence) override;
+  std::string language() const override { return options_.voice; }
+  std::unique_ptr<Synthesis> begin(const std::string& spoken) override;
 
   pid_t helper_pid() const { return helper_.pid(); }
 

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
-#include "text/spoken/speech_text.h"
 #include "voice/audio_file.h"
 #include "voice/dac/dac_encoder.h"
 #include "voice/zonos/speech_parts.h"
@@ -145,13 +144,12 @@ void ZonosSynthesizer::try_out() {
   }
 }
 
-std::unique_ptr<Synthesis> ZonosSynthesizer::begin(const std::string& sentence) {
-  return begin_utterance(sentence);
+std::unique_ptr<Synthesis> ZonosSynthesizer::begin(const std::string& spoken) {
+  return begin_utterance(spoken);
 }
 
-std::unique_ptr<ZonosSynthesis> ZonosSynthesizer::begin_utterance(const std::string& sentence) {
-  return std::unique_ptr<ZonosSynthesis>(
-      new ZonosSynthesis(*this, speech_parts(speakable_text(sentence, options_.language))));
+std::unique_ptr<ZonosSynthesis> ZonosSynthesizer::begin_utterance(const std::string& spoken) {
+  return std::unique_ptr<ZonosSynthesis>(new ZonosSynthesis(*this, speech_parts(spoken)));
 }
 
 std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part) {

@@ -28,11 +28,12 @@ class ZonosSynthesizer : public SpeechSynthesizer {
   explicit ZonosSynthesizer(const ZonosOptions& options);
 
   int sample_rate() const override { return static_cast<int>(decoder_->config().sample_rate); }
+  std::string language() const override { return options_.language; }
 
   /// A sentence that is longer than the model speaks well at once is cut into parts, which follow
   /// one another. A part that cannot be pronounced is left out, with a warning.
-  std::unique_ptr<Synthesis> begin(const std::string& sentence) override;
-  std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& sentence);
+  std::unique_ptr<Synthesis> begin(const std::string& spoken) override;
+  std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& spoken);
 
   const ZonosModel& model() const { return *model_; }
 

@@ -11,6 +11,7 @@
 #include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/make_verifier.h"
 #include "runtime/speculate/top_k_verifier.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 
@@ -22,15 +23,12 @@ const GenerationConfig kConfig{.max_new_tokens = 40, .stop_tokens = {3}};
 
 TokenIds to_ids(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
 
-int64_t whole_answer(TokenSpan answer) { return static_cast<int64_t>(answer.size()); }
-
 TokenIds plain_answer(const LanguageModel& model, const TokenIds& prompt,
                       const GenerationConfig& config, int64_t capacity = 512) {
-  AutoregressiveGenerator generator(model);
-  Sequence sequence{prompt, model.make_cache(1, capacity)};
-  generator.generate(sequence, {}, config, {});
-  return TokenIds(sequence.tokens.begin() + static_cast<int64_t>(prompt.size()),
-                  sequence.tokens.end());
+  Engine engine = borrowing_engine(model);
+  Sequence sequence = sequence_of(engine, prompt, capacity);
+  AutoregressiveGenerator(engine).generate(sequence, {}, config, {});
+  return to_ids(sequence.tokens().subspan(prompt.size()));
 }
 
 TokenIds with_header(TokenIds words) {
@@ -44,12 +42,12 @@ struct Campaign {
   int64_t runs = 0, wrong = 0, drafted = 0, accepted = 0, partly = 0, cancelled = 0, reused = 0;
 };
 
-Campaign run_campaign(const LanguageModel& faulty, const LanguageModel& honest, Verifier& verifier,
+Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& verifier,
                       Generator& generator, uint64_t num_runs) {
   Campaign campaign;
   for (uint64_t seed = 0; seed < num_runs; ++seed) {
     Random random(seed, "campaign");
-    InputTimeSpeculator speculator(faulty, verifier, generator, whole_answer, 256);
+    InputTimeSpeculator speculator(faulty, verifier, generator, 256);
     TokenIds words;
     const auto speak = [&] {
       if (random.below(3) == 0 && words.size() > 2) words.resize(words.size() - 2);  // revised
@@ -95,8 +93,9 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
   for (const std::string& decoder : generator_names()) {
     const FakeLanguageModel model({.surprise = 5});
     GreedyVerifier verifier;
-    const auto generator = make_generator({.name = decoder, .block_size = 6}, model);
-    const Campaign campaign = run_campaign(model, model, verifier, *generator, 300);
+    Engine engine = borrowing_engine(model);
+    const auto generator = make_generator({.name = decoder, .block_size = 6}, engine);
+    const Campaign campaign = run_campaign(engine, model, verifier, *generator, 300);
     EXPECT_EQ(campaign.wrong, 0) << decoder;
     EXPECT_GT(campaign.accepted, 300) << decoder;
     EXPECT_GT(campaign.partly, 30) << decoder;
@@ -110,9 +109,9 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
 
 class TooKindVerifier : public Verifier {
  public:
-  int64_t count_accepted(const Draft& draft) override {
+  Verification verify(const Draft& draft, const VerifierContext& context) override {
     const auto size = static_cast<int64_t>(draft.tokens.size());
-    return std::min(size, greedy_.count_accepted(draft) + 1);
+    return {.num_accepted = std::min(size, greedy_.verify(draft, context).num_accepted + 1)};
   }
 
  private:
@@ -121,15 +120,15 @@ class TooKindVerifier : public Verifier {
 
 class BlindVerifier : public Verifier {  // keeps a stale draft
  public:
-  int64_t count_accepted(const Draft& draft) override {
-    return static_cast<int64_t>(draft.tokens.size());
+  Verification verify(const Draft& draft, const VerifierContext&) override {
+    return {.num_accepted = static_cast<int64_t>(draft.tokens.size())};
   }
 };
 
 class ShyVerifier
     : public Verifier {  // the bonus token comes from a row too early: right, but slow
  public:
-  int64_t count_accepted(const Draft&) override { return 0; }
+  Verification verify(const Draft&, const VerifierContext&) override { return {}; }
 };
 
 class FaultyModel : public LanguageModel {
@@ -138,22 +137,18 @@ class FaultyModel : public LanguageModel {
   FaultyModel(const LanguageModel& model, Fault fault) : model_(model), fault_(fault) {}
   int64_t vocab_size() const override { return model_.vocab_size(); }
   int64_t max_positions() const override { return model_.max_positions(); }
-  std::unique_ptr<KvCache> make_cache(int64_t batch_size, int64_t capacity) const override {
-    return model_.make_cache(batch_size, capacity + 1);
-  }
-  at::Tensor forward(const ForwardInput& input, KvCache& cache) const override {
-    ForwardInput changed = input;
-    const int64_t num_tokens = input.tokens_BT.size(1);
-    if (fault_ == Fault::kCacheOffByOne && cache.length() > 4 && num_tokens > 1) {
-      cache.truncate(cache.length() - 1);
+  KvLayout kv_layout() const override { return model_.kv_layout(); }
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    SequenceStep changed = steps.front();
+    TokenIds tokens = to_ids(changed.tokens);
+    const bool is_wide = changed.cache->length() > 4 && tokens.size() > 1;
+    if (fault_ == Fault::kCacheOffByOne && is_wide) {
+      changed.cache->truncate(changed.cache->length() - 1);
     }
-    if (fault_ == Fault::kStaleCache && cache.length() > 4 && num_tokens > 1) {
-      changed.tokens_BT = input.tokens_BT.clone();
-      changed.tokens_BT[0][0] = 7;  // what an old prompt left at this place
-    }
-    at::Tensor logits_BNV = model_.forward(changed, cache);
-    if (fault_ == Fault::kWrongRow && logits_BNV.size(1) > 1) logits_BNV = logits_BNV.roll(1, 1);
-    return logits_BNV;
+    if (fault_ == Fault::kStaleCache && is_wide) tokens[0] = 7;  // what an old prompt left there
+    changed.tokens = tokens;
+    const at::Tensor logits_NV = model_.forward({&changed, 1});
+    return fault_ == Fault::kWrongRow && logits_NV.size(0) > 1 ? logits_NV.roll(1, 0) : logits_NV;
   }
 
  private:
@@ -163,19 +158,21 @@ class FaultyModel : public LanguageModel {
 
 TEST(InputTimeSpeculator, TheCampaignNoticesPlantedFaults) {
   const FakeLanguageModel model({.surprise = 2});
-  AutoregressiveGenerator generator(model);
+  Engine engine = borrowing_engine(model);
+  AutoregressiveGenerator generator(engine);
   GreedyVerifier greedy;
   TooKindVerifier too_kind;
   BlindVerifier blind;
   ShyVerifier shy;
-  EXPECT_GT(run_campaign(model, model, too_kind, generator, 40).wrong, 0);
-  EXPECT_GT(run_campaign(model, model, blind, generator, 40).wrong, 0);
-  EXPECT_EQ(run_campaign(model, model, shy, generator, 40).wrong, 0);
+  EXPECT_GT(run_campaign(engine, model, too_kind, generator, 40).wrong, 0);
+  EXPECT_GT(run_campaign(engine, model, blind, generator, 40).wrong, 0);
+  EXPECT_EQ(run_campaign(engine, model, shy, generator, 40).wrong, 0);
   for (const auto fault : {FaultyModel::Fault::kCacheOffByOne, FaultyModel::Fault::kWrongRow,
                            FaultyModel::Fault::kStaleCache}) {
     const FaultyModel faulty(model, fault);
-    AutoregressiveGenerator faulty_generator(faulty);
-    EXPECT_GT(run_campaign(faulty, model, greedy, faulty_generator, 40).wrong, 0)
+    Engine faulty_engine = borrowing_engine(faulty);
+    AutoregressiveGenerator faulty_generator(faulty_engine);
+    EXPECT_GT(run_campaign(faulty_engine, model, greedy, faulty_generator, 40).wrong, 0)
         << static_cast<int>(fault);
   }
 }
@@ -185,13 +182,14 @@ TEST(InputTimeSpeculator, TheCampaignNoticesPlantedFaults) {
 struct Bench {
   explicit Bench(FakeLanguageModel::Options options = {}, const std::string& decoder = "ar")
       : model(std::move(options)),
-        generator(make_generator({.name = decoder, .block_size = 8}, model)),
-        speculator(model, verifier, *generator, whole_answer, 256) {}
+        generator(make_generator({.name = decoder, .block_size = 8}, engine)),
+        speculator(engine, verifier, *generator, 256) {}
   SpeculationStep update(const TokenIds& prompt, int64_t max_new_tokens) {
     return speculator.update(prompt, "", {.max_new_tokens = max_new_tokens, .stop_tokens = {3}},
                              {});
   }
   FakeLanguageModel model;
+  Engine engine = borrowing_engine(model);
   GreedyVerifier verifier;
   std::unique_ptr<Generator> generator;
   InputTimeSpeculator speculator;
@@ -248,7 +246,7 @@ TEST(InputTimeSpeculator, EndedAnswerStaysEndedIfAcceptedWhole) {
 }
 
 TEST(InputTimeSpeculator, JacobiGoesOnFromTheRejectedRows) {
-  // The prompt's first id is the answer's first token; behind it the answer is always the same.
+  // The prompt's first id is the answer's first token; after it the answer is always the same.
   FakeLanguageModel::Options options{.next = [](TokenSpan history) -> TokenId {
     const auto header_end = std::ranges::find(history, 30);
     const auto place = history.end() - header_end - 1;
@@ -260,7 +258,7 @@ TEST(InputTimeSpeculator, JacobiGoesOnFromTheRejectedRows) {
   bench.update(with_header({5}), 12);
   EXPECT_EQ(to_ids(bench.speculator.answer()),
             (TokenIds{5, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}));
-  // 5 comes from the verify pass, then 8 and 3 tokens of the rows behind it, all right.
+  // 5 comes from the verify pass, then 8 and 3 tokens of the rows after it, all right.
   EXPECT_EQ(bench.model.pass_sizes.size(), 3u);
 }
 
@@ -298,9 +296,11 @@ TEST(InputTimeSpeculator, FailedPassLeavesTheDraft) {
   bench.update(with_header({1, 2}), 4);
   class Broken : public Verifier {
    public:
-    int64_t count_accepted(const Draft&) override { throw Error(std::string("broken")); }
+    Verification verify(const Draft&, const VerifierContext&) override {
+      throw Error(std::string("broken"));
+    }
   } broken;
-  InputTimeSpeculator speculator(bench.model, broken, *bench.generator, whole_answer, 256);
+  InputTimeSpeculator speculator(bench.engine, broken, *bench.generator, 256);
   speculator.update(with_header({1, 2}), "", kConfig, {});  // no draft yet: nothing to verify
   const TokenIds draft = to_ids(speculator.answer());
   EXPECT_THROW(speculator.update(with_header({5}), "", kConfig, {}), Error);
@@ -328,19 +328,17 @@ TEST(InputTimeSpeculator, TopKKeepsTextTokensAndCacheTogether) {
   int64_t relaxed = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const FakeLanguageModel model({.vocab_size = 31, .surprise = 2});
-    AutoregressiveGenerator generator(model);
+    Engine engine = borrowing_engine(model);
+    AutoregressiveGenerator generator(engine);
     TopKVerifier verifier(3);
-    InputTimeSpeculator speculator(
-        model, verifier, generator,
-        [](TokenSpan answer) { return std::min<int64_t>(4, static_cast<int64_t>(answer.size())); },
-        256);
+    InputTimeSpeculator speculator(engine, verifier, generator, 256);
     Random random(seed, "words");
     TokenIds words;
     SpeculationStep step;
     for (int i = 0; i < 5; ++i) {
       words.push_back(static_cast<TokenId>(random.below(28)));
-      step =
-          speculator.update(with_header(words), "", {.max_new_tokens = 12, .stop_tokens = {3}}, {});
+      step = speculator.update(with_header(words), "", {.max_new_tokens = 12, .stop_tokens = {3}},
+                               {}, {.first_sentence = 4});
     }
     const TokenIds prompt = with_header(words);
     const TokenIds answer = to_ids(speculator.answer());

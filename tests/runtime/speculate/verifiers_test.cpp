@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/speculate/make_verifier.h"
+#include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_language_model.h"
 
 namespace predgen {
 namespace {
@@ -9,14 +11,25 @@ namespace {
 // Ranks of ids 0..4 in every row: 0 is the likeliest, then 1 and 2 tie, then 3, 4.
 at::Tensor rows(int64_t count) { return at::tensor({5.f, 4.f, 4.f, 2.f, 1.f}).repeat({count, 1}); }
 
+/// These verifiers look at nothing but the draft and run no passes.
+int64_t verify(const VerifierConfig& config, const Draft& draft) {
+  const FakeLanguageModel model({});
+  Engine engine = borrowing_engine(model);
+  const Sequence sequence = engine.make_sequence(8);
+  const Verification verification = make_verifier(config)->verify(
+      draft, {.prompt_text = "", .sequence = sequence, .engine = engine, .generation = {}});
+  EXPECT_EQ(verification.num_forward_passes, 0);
+  EXPECT_EQ(model.num_passes, 0);
+  return verification.num_accepted;
+}
+
 int64_t accepted(const VerifierConfig& config, const TokenIds& tokens, int64_t first_sentence,
                  const TokenIds& stops = {}) {
   const auto count = static_cast<int64_t>(tokens.size());
-  return make_verifier(config)->count_accepted({.tokens = tokens,
-                                                .logits_DV = rows(count),
-                                                .first_sentence = first_sentence,
-                                                .stop_tokens = stops,
-                                                .prompt_text = ""});
+  return verify(config, {.tokens = tokens,
+                         .logits_DV = rows(count),
+                         .first_sentence = first_sentence,
+                         .stop_tokens = stops});
 }
 
 TEST(GreedyVerifier, AcceptsTheLongestRunOfArgmaxes) {
@@ -27,14 +40,9 @@ TEST(GreedyVerifier, AcceptsTheLongestRunOfArgmaxes) {
 
 TEST(GreedyVerifier, TakesTheLowestIdAmongEquals) {
   const at::Tensor tie = at::tensor({1.f, 2.f, 2.f}).view({1, 3});
-  const auto verifier = make_verifier({});
   const TokenIds low{1}, high{2};
-  EXPECT_EQ(verifier->count_accepted(
-                {.tokens = low, .logits_DV = tie, .stop_tokens = {}, .prompt_text = ""}),
-            1);
-  EXPECT_EQ(verifier->count_accepted(
-                {.tokens = high, .logits_DV = tie, .stop_tokens = {}, .prompt_text = ""}),
-            0);
+  EXPECT_EQ(verify({}, {.tokens = low, .logits_DV = tie, .stop_tokens = {}}), 1);
+  EXPECT_EQ(verify({}, {.tokens = high, .logits_DV = tie, .stop_tokens = {}}), 0);
 }
 
 TEST(TopKVerifier, CountsStrictlyGreaterLogits) {
@@ -45,7 +53,7 @@ TEST(TopKVerifier, CountsStrictlyGreaterLogits) {
   EXPECT_EQ(accepted({.name = "topk", .top_k = 1}, {0, 1}, 2), 1);
 }
 
-TEST(TopKVerifier, IsGreedyBehindTheFirstSentence) {
+TEST(TopKVerifier, IsGreedyAfterTheFirstSentence) {
   EXPECT_EQ(accepted({.name = "topk"}, {1, 1, 1, 0}, 2), 2);
   EXPECT_EQ(accepted({.name = "topk"}, {1, 1, 0, 0, 1}, 2), 4);
 }

@@ -218,6 +218,17 @@ TEST_F(ThreadedSpeakerTest, UnspeakableSentenceIsNotPrepared) {
   EXPECT_EQ(speaker.finish_turn().prepared, 0);
 }
 
+TEST_F(ThreadedSpeakerTest, VoiceGetsTheSpokenFormInItsLanguage) {
+  voice.language_code = "de";
+  voice.release_all();
+  ThreadedSpeaker speaker(voice, sink, clock);
+  speaker.prepare("```py\nx.y\n```");
+  speaker.say("```py\nx.y\n```");
+  speaker.say("**Tiere**, z.B. Katzen");
+  speaker.finish_turn();
+  EXPECT_THAT(voice.started(2), ElementsAre("Code ausgelassen.", "Tiere, zum Beispiel Katzen"));
+}
+
 /// Exits with 7 if Ctrl-C ends the wait for a voice that does not go on.
 [[noreturn]] void wait_and_press_ctrl_c() {
   alarm(10);

@@ -205,6 +205,20 @@ TEST(VirtualSpeaker, PricedRunStillWritesTheAudio) {
   EXPECT_EQ(sink.samples(), voice.audio_of("A one."));
 }
 
+TEST(VirtualSpeaker, VoiceGetsTheSpokenFormInItsLanguage) {
+  VirtualClock clock{VirtualClock::Computation::kCostTable};
+  FakeSynthesizer voice;
+  voice.language_code = "de";
+  voice.release_all();
+  VirtualSpeaker speaker(clock, {.synthesizer = &voice});
+  speaker.prepare("```py\nx.y\n```");
+  speaker.say("```py\nx.y\n```");
+  speaker.say("**Tiere**, z.B. Katzen");
+  speaker.finish_turn();
+  EXPECT_THAT(voice.started(2),
+              testing::ElementsAre("Code ausgelassen.", "Tiere, zum Beispiel Katzen"));
+}
+
 TEST(VirtualSpeaker, NeedsACostTableOrAVoice) {
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   EXPECT_THROW(VirtualSpeaker(clock, {}), UserError);

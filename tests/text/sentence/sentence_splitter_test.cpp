@@ -86,18 +86,26 @@ TEST(SentenceSplitter, UnfinishedCharacterAtTheEndIsReplaced) {
             (std::vector<Step>{{"It\ufffd", 2, -1}}));
 }
 
-TEST(FirstSentenceLength, CountsUpToTheEndOrAll) {
-  const auto length = [](SplitMode mode, const TokenIds& answer) {
-    return first_sentence_length(words(), mode, answer);
+TEST(SentenceSplitter, TellsItsTextAndWhatWasAdded) {
+  SentenceSplitter splitter(words(), SplitMode::kNatural);
+  std::string added;
+  const auto push = [&](int64_t word) {
+    splitter.push(FakeTokenizer::kFirstWord + word);
+    added += splitter.added_text();
+    return std::string(splitter.added_text());
   };
-  const TokenIds open = words().encode("It costs $4.99.");
-  EXPECT_EQ(length(SplitMode::kNatural, open), 6);
-  EXPECT_EQ(length(SplitMode::kNatural, with_stop(open)), 6);
-  EXPECT_EQ(length(SplitMode::kNatural, words().encode("It costs $4.99. Ok")), 6);
-  EXPECT_EQ(length(SplitMode::kPaper, open), 4);
-  EXPECT_EQ(length(SplitMode::kNatural, words().encode("It costs")), 2);
-  EXPECT_EQ(length(SplitMode::kNatural, {}), 0);
-  EXPECT_EQ(length(SplitMode::kNatural, {FakeTokenizer::kEnd}), 1);
+  EXPECT_EQ(splitter.added_text(), "");
+  EXPECT_EQ(push(0), "It");
+  EXPECT_EQ(push(10), "");  // begins a character
+  EXPECT_EQ(push(11), "\u4f60");
+  EXPECT_EQ(push(10), "");
+  EXPECT_EQ(splitter.text(), "It\u4f60");
+  splitter.finish();
+  EXPECT_EQ(splitter.added_text(), "\ufffd");
+  added += splitter.added_text();
+  EXPECT_EQ(splitter.text(), added);
+  splitter.finish();
+  EXPECT_EQ(splitter.added_text(), "");
 }
 
 }  // namespace

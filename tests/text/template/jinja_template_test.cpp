@@ -43,6 +43,26 @@ TEST(JinjaTemplate, HasWhatChatTemplatesUse) {
   EXPECT_EQ(render("{% generation %}a{% endgeneration %}"), "a");
 }
 
+TEST(JinjaTemplate, StripsAsPythonDoes) {
+  const auto strip = [](const std::string& text, const char* how = "trim") {
+    return render(fmt::format("{{{{ x | {} }}}}", how), {{"x", text}});
+  };
+  for (const char* space :
+       {" ", "\n", "\t", "\r", "\v", "\f", "\x1c", "\x1f", "\u0085", "\u00a0", "\u1680", "\u2000",
+        "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"}) {
+    const std::string twice = fmt::format("{}{}", space, space);
+    EXPECT_EQ(strip(twice + "a" + twice + "\u00e9" + twice), "a" + twice + "\u00e9");
+    EXPECT_EQ(strip(twice + "a" + twice, "lstrip"), "a" + twice);
+    EXPECT_EQ(strip(twice + "a" + twice, "rstrip"), twice + "a");
+    EXPECT_EQ(strip(twice), "");
+  }
+  for (const char* kept :
+       {"\u200b", "\u180e", "\ufeff", "\x01", "\u0301", "\xFF", "\xA0", "\xE3\x80"}) {
+    EXPECT_EQ(strip(fmt::format(" {} ", kept)), kept);
+  }
+  EXPECT_EQ(strip("--a ", "trim('-')"), "a ");
+}
+
 TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
   const auto fails = [](const std::string& source, const std::vector<std::string>& parts) {
     try {
@@ -81,9 +101,18 @@ TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
   fails("{% set n = namespace(x=[]) %}{% for i in range(200) %}{% set n.x = [n.x] %}{% endfor %}",
         "nested too deep");
   fails("{% set x = [] %}{{ x.append([x]) }}", "holds itself");
+  std::string doubled = "{% set x = [1] %}";  // 2^60 numbers in 60 lists
+  for (int i = 0; i < 60; ++i) doubled += "{% set x = [x, x] %}";
+  for (const char* use : {"{{ x }}", "{{ x | string }}", "{{ x | tojson }}"}) {
+    fails(doubled + use, "too many steps");
+  }
+  fails("{{ ('' | trim) * 9999999999 }}", "too many values");
+  fails("{{ 'a\nb' | indent(9999999999) }}", "too much text");
   fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
   fails("{{ 1 is divisibleby(0) }}", "division by zero");
   EXPECT_EQ(render("{{ range(0, 9223372036854775807, 9223372036854775806)|length }}"), "2");
+  EXPECT_EQ(render("{{ [1, 2, 3][1::-9223372036854775807] }}"), "2");
+  EXPECT_EQ(render("{{ (-9223372036854775807 - 1) is divisibleby(-1) }}"), "True");
 }
 
 TEST(JinjaTemplate, LongConversationsAreWithinTheLimits) {

@@ -42,6 +42,16 @@ TEST_F(SentencepieceModelTest, PutsASpaceInFrontOfATextOnly) {
   EXPECT_EQ(load()->encode("hi"), (TokenIds{File::kHi}));
 }
 
+TEST_F(SentencepieceModelTest, LongTextIsTheSameByWordsAndAsAWhole) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += i % 7 == 0 ? "   hi" : i % 3 == 0 ? " hihi" : " ih?\u00e9";
+  const TokenIds words = load()->encode(text);
+  file_.joins_words = true;  // a piece with a space, which this text does not have
+  EXPECT_EQ(load()->encode(text), words);
+  EXPECT_EQ(load()->encode("h i"), (TokenIds{File::kSpace, File::kJoined, File::kI}));
+  EXPECT_EQ(load()->encode("h hi"), (TokenIds{File::kSpace, File::kH, File::kSpaceHi}));
+}
+
 TEST_F(SentencepieceModelTest, TypedControlTokensAreText) {
   const TokenIds ids = load()->encode("<s>");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), File::kStart), 0);

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "tests/fakes/temporary_folder.h"
+#include "text/spoken/speech_text.h"
 
 namespace predgen {
 namespace {
@@ -34,7 +35,7 @@ struct EspeakSynthesizerTest : testing::Test {
   }
 
   static std::vector<float> speak(EspeakSynthesizer& voice, const std::string& sentence) {
-    return rest_of(*voice.begin(sentence));
+    return rest_of(*voice.begin(speakable_text(sentence, voice.language())));
   }
 };
 
@@ -152,6 +153,10 @@ TEST_F(EspeakSynthesizerTest, NothingSpeakableGivesNoAudio) {
                      "\xff"
                      "5\n\n")
                    .empty());
+}
+
+TEST_F(EspeakSynthesizerTest, SpeaksItsVoicesLanguage) {
+  EXPECT_EQ(EspeakSynthesizer({.voice = "de"}).language(), "de");
 }
 
 TEST_F(EspeakSynthesizerTest, UnknownVoiceSaysWhereToLook) {

@@ -1,29 +1,28 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 
 namespace predgen {
 
-/// The integer part of a number, or the nearest integer that there is; 0 for what is not finite.
-inline int64_t to_integer(double number) {
-  constexpr double kTwoTo63 = 9223372036854775808.0;
-  if (!std::isfinite(number)) return 0;
-  if (number >= kTwoTo63) return INT64_MAX;
-  return number <= -kTwoTo63 ? INT64_MIN : static_cast<int64_t>(number);
+inline bool is_divisible(int64_t number, int64_t by) {
+  if (by == 0) throw std::runtime_error("divisibleby: division by zero");
+  return by == -1 || number % by == 0;  // the smallest integer cannot be divided by -1
 }
 
 /// What one rendering may take, so that a broken or hostile template ends in an error instead of an
-/// endless loop, all memory or an exhausted stack. engine.patch puts these calls into the engine,
-/// which has no limits of its own. Counted by thread.
+/// endless loop, all memory or an exhausted stack. Counted by thread. The engine has no limits of
+/// its own and no place to hook them in from outside, so engine.patch puts these calls where one
+/// evaluation can take much. What else is in the patch cannot be had from outside either: Python's
+/// white space (python_strip.h), integers at which the processor traps or a loop never ends, and
+/// two references in place of copies of all built-in functions for every name.
 class JinjaLimits {
  public:
   /// Begins counting anew.
   static void reset() { used() = {}; }
 
-  /// While it lives, one more expression or statement is being evaluated.
+  /// While it lives, one more expression, statement or part of a value is being evaluated.
   class Step {
    public:
     Step() {
@@ -36,15 +35,38 @@ class JinjaLimits {
     Step& operator=(const Step&) = delete;
   };
 
-  /// For `num_bytes` of new text, or 256 of them for each new value.
-  static void pay(size_t num_bytes) {
-    if (num_bytes > kMaxBytes || (used().bytes += num_bytes) > kMaxBytes) {
+  /// For `num_bytes` of new text and new values; returns num_bytes.
+  static size_t pay(size_t num_bytes, size_t num_values = 0) {
+    const bool fits = num_bytes <= kMaxBytes && num_values <= kMaxBytes / kBytesOfValue;
+    if (!fits || (used().bytes += num_bytes + kBytesOfValue * num_values) > kMaxBytes) {
       fail("it makes too much text or too many values");
     }
+    return num_bytes;
   }
-  static void pay_values(uint64_t count) { pay(count > kMaxBytes ? kMaxBytes + 1 : 256 * count); }
+  /// For a shared_ptr to an engine's value, if that is new.
+  template <typename Value>
+  static void pay_for(const Value& value) {
+    if (value.use_count() != 1) return;
+    pay(value->val_str.length(), value->val_str.parts.size() + value->val_arr.size());
+  }
 
-  static constexpr int kMaxValueDepth = 100;  // of lists and objects in each other
+  /// The next number of range(), which pays for each.
+  static void advance(int64_t& number, int64_t step, int64_t stop) {
+    pay(0, 1);
+    if (__builtin_add_overflow(number, step, &number)) number = stop;
+  }
+
+  /// Fails if `holder` would hold itself once it holds `value`, or values in each other too deep.
+  template <typename Value>
+  static void check_fits(const Value& value, const void* holder, int depth = 0) {
+    if (value->val_arr.empty() && value->val_obj.empty() && value.get() != holder) return;
+    if (value.get() == holder || depth >= kMaxValueDepth) {
+      fail("a value holds itself, or values are nested too deep");
+    }
+    pay(0, value->val_arr.size() + value->val_obj.size());
+    for (const auto& item : value->val_arr) check_fits(item, holder, depth + 1);
+    for (const auto& pair : value->val_obj) check_fits(pair.second, holder, depth + 1);
+  }
 
   [[noreturn]] static void fail(const char* why) { throw std::runtime_error(why); }
 
@@ -55,8 +77,10 @@ class JinjaLimits {
   static constexpr int kSmaller = 1;
 #endif
   static constexpr int kMaxDepth = 600;
-  static constexpr int64_t kMaxSteps = 500'000 / kSmaller;
+  static constexpr int kMaxValueDepth = 100;  // of lists and objects in each other
+  static constexpr int64_t kMaxSteps = 1'000'000 / kSmaller;
   static constexpr size_t kMaxBytes = 256'000'000 / kSmaller;
+  static constexpr size_t kBytesOfValue = 256;
 
   struct Used {
     int depth = 0;

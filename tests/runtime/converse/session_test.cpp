@@ -1,14 +1,16 @@
+#include "runtime/converse/session.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "core/random.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/converse/turn.h"
-#include "runtime/generate/make_generator.h"
-#include "runtime/generate/priced_model.h"
+#include "runtime/engine/pass_price.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/input/typed_source.h"
-#include "runtime/speculate/make_verifier.h"
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_speaker.h"
 #include "tests/fakes/fake_tokenizer.h"
@@ -39,7 +41,7 @@ struct TalkSetup {
   };
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
-  int64_t context_length = 2048;
+  int64_t context_length = 2048, pass_tokens = 512, top_k = 3;
   double speech_delay = 0.2;
 };
 
@@ -48,23 +50,22 @@ struct Stage {
   explicit Stage(const TalkSetup& setup)
       : inner({.vocab_size = tokenizer.vocab_size(),
                .next = setup.next ? setup.next : script(setup)}),
-        model(inner, &clock, {.per_pass = Seconds(kPass)}),
-        verifier(make_verifier({.name = setup.verifier})),
-        generator(make_generator({.name = setup.decoder, .block_size = 6}, model)),
-        speculator(
-            model, *verifier, *generator,
-            [this, mode = setup.split_mode](TokenSpan answer) {
-              return first_sentence_length(tokenizer, mode, answer);
-            },
-            setup.context_length),
-        speaker(clock, Seconds(setup.speech_delay)),
-        conversation({.work = setup.work,
-                      .split_mode = setup.split_mode,
-                      .max_draft_tokens = setup.max_draft_tokens,
-                      .first_round_tokens = setup.first_round_tokens,
-                      .later_round_tokens = setup.later_round_tokens,
-                      .max_new_tokens = 40},
-                     tokenizer, speculator, speaker, clock, setup.system_prompt) {}
+        engine(borrowing_engine(inner, {.pass_tokens = setup.pass_tokens})),
+        owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(setup.speech_delay))),
+        speaker(*owned_speaker),
+        session({.turn = {.work = setup.work,
+                          .split_mode = setup.split_mode,
+                          .max_draft_tokens = setup.max_draft_tokens,
+                          .first_round_tokens = setup.first_round_tokens,
+                          .later_round_tokens = setup.later_round_tokens,
+                          .max_new_tokens = 40},
+                 .verifier = {.name = setup.verifier, .top_k = setup.top_k},
+                 .generator = {.name = setup.decoder, .block_size = 6},
+                 .system_prompt = setup.system_prompt,
+                 .max_context = setup.context_length},
+                engine, tokenizer, std::move(owned_speaker), clock) {
+    engine.observe_passes(charge_passes(clock, {.per_pass = Seconds(kPass)}));
+  }
 
   std::function<TokenId(TokenSpan)> script(const TalkSetup& setup) {
     return [this, answer = setup.answer](TokenSpan history) -> TokenId {
@@ -76,18 +77,16 @@ struct Stage {
 
   TurnResult run(std::vector<Transcript> transcripts, const TurnObserver& observer = {}) {
     ScheduledSource source(std::move(transcripts));
-    return conversation.run_turn(source, observer).value();
+    return session.run_turn(source, observer).value();
   }
 
   FakeTokenizer tokenizer{kWords};
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   FakeLanguageModel inner;
-  PricedModel model;
-  std::unique_ptr<Verifier> verifier;
-  std::unique_ptr<Generator> generator;
-  InputTimeSpeculator speculator;
-  FakeSpeaker speaker;
-  Conversation conversation;
+  Engine engine;
+  std::unique_ptr<FakeSpeaker> owned_speaker;
+  FakeSpeaker& speaker;
+  Session session;
 };
 
 Transcript partial(const std::string& text, double time) {
@@ -97,7 +96,7 @@ Transcript final_one(const std::string& text, double time) {
   return {.text = text, .time = Seconds(time), .is_final = true};
 }
 
-TEST(Conversation, CascadeDoesNothingBeforeTheFinalEvent) {
+TEST(Session, CascadeDoesNothingBeforeTheFinalEvent) {
   Stage stage({.work = InputTimeWork::kCascade});
   const TurnResult result = stage.run(type_text("hello there", 600));
   EXPECT_EQ(result.text, "Yes I can. Go on!");
@@ -116,7 +115,7 @@ TEST(Conversation, CascadeDoesNothingBeforeTheFinalEvent) {
   EXPECT_TRUE(stage.speaker.all_prepared[0].empty());
 }
 
-TEST(Conversation, KeptFirstSentenceCostsOnePass) {
+TEST(Session, KeptFirstSentenceCostsOnePass) {
   Stage stage({});
   const TurnResult result = stage.run(type_text("hello there", 600));  // 0.6 s and 1.1 s
   const TurnMetrics& metrics = result.metrics;
@@ -133,7 +132,7 @@ TEST(Conversation, KeptFirstSentenceCostsOnePass) {
   EXPECT_EQ(metrics.spec_tokens_wasted, 0);
 }
 
-TEST(Conversation, FinalOfAVerifiedTextCostsNothing) {
+TEST(Session, FinalOfAVerifiedTextCostsNothing) {
   Stage stage({});
   const TurnResult result = stage.run({partial("hello", 1), final_one("hello", 2)});
   EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
@@ -141,7 +140,7 @@ TEST(Conversation, FinalOfAVerifiedTextCostsNothing) {
   EXPECT_TRUE(result.metrics.first_sentence_kept);
 }
 
-TEST(Conversation, WaitingForThePassInFlightCounts) {
+TEST(Session, WaitingForThePassInFlightCounts) {
   Stage stage({});
   // Passes end at 1.027 and 1.054; the final one arrives between them.
   const TurnResult result = stage.run({partial("hello", 1), final_one("hello there", 1.04)});
@@ -153,7 +152,7 @@ TEST(Conversation, WaitingForThePassInFlightCounts) {
   EXPECT_FALSE(result.metrics.first_sentence_kept);
 }
 
-TEST(Conversation, NewerTranscriptsAreSeenWithinOnePass) {
+TEST(Session, NewerTranscriptsAreSeenWithinOnePass) {
   Stage stage({});
   const TurnResult result = stage.run(
       {partial("a", 1), partial("a b", 1.01), partial("a b c", 1.02), final_one("a b c d", 5)});
@@ -164,14 +163,14 @@ TEST(Conversation, NewerTranscriptsAreSeenWithinOnePass) {
   EXPECT_EQ(heard, (std::vector<std::string>{"a", "a b c"}));  // the middle one was outdated
 }
 
-TEST(Conversation, WrongDraftIsNeitherSaidNorShownNorStored) {
+TEST(Session, WrongDraftIsNeitherSaidNorShownNorStored) {
   Stage stage({.answer = [](const std::string& user) {
     return user.find("there") == std::string::npos ? "No." : "Yes I can. Go on!";
   }});
   std::string shown, drafts;
   TurnObserver observer;
   observer.on_text = [&](const std::string& text) { shown += text; };
-  observer.on_draft = [&](const std::string& text) { drafts += text; };
+  observer.on_draft = [&](const std::string& text, size_t) { drafts += text; };
   const TurnResult result = stage.run(type_text("hello there", 600), observer);
   EXPECT_EQ(result.metrics.nfe_to_first_sentence, 4);
   EXPECT_EQ(result.metrics.spec_tokens_wasted, result.metrics.spec_tokens_drafted);
@@ -185,7 +184,26 @@ TEST(Conversation, WrongDraftIsNeitherSaidNorShownNorStored) {
   EXPECT_GE(stage.speaker.all_said[0][0].first.count(), 1.1);
 }
 
-TEST(Conversation, DraftStopsAtItsLimit) {
+TEST(Session, TopKIsRelaxedInTheFirstSentenceOnly) {
+  // Every token is among the 1000 likeliest: what is heard last changes nothing in the first
+  // sentence, and everything after it. The draft has a token of the second one: the second
+  // verification adds it.
+  Stage stage({.verifier = "topk",
+               .answer =
+                   [](const std::string& user) {
+                     const bool changed = user.find("my") != std::string::npos;
+                     return changed ? "No. No well" : "Yes I can. Go on!";
+                   },
+               .top_k = 1000});
+  const TurnResult result =
+      stage.run({partial("hello", 1), partial("hello there", 2), final_one("hello there my", 3)});
+  EXPECT_EQ(result.metrics.spec_tokens_drafted, 5);
+  EXPECT_EQ(result.metrics.spec_tokens_accepted, 4);
+  EXPECT_EQ(result.first_sentence, "Yes I can.");
+  EXPECT_EQ(result.text.find("Go"), std::string::npos) << result.text;
+}
+
+TEST(Session, DraftStopsAtItsLimit) {
   Stage stage({.max_draft_tokens = 2});
   const TurnResult result = stage.run({partial("hello", 1), final_one("hello there", 9)});
   EXPECT_EQ(result.metrics.spec_tokens_drafted, 2);
@@ -194,7 +212,7 @@ TEST(Conversation, DraftStopsAtItsLimit) {
   EXPECT_TRUE(stage.speaker.all_prepared[0].empty());  // half a sentence is none
 }
 
-TEST(Conversation, DraftsGrowByRoundsLikeThePapers) {
+TEST(Session, DraftsGrowByRoundsLikeThePapers) {
   const auto drafts = [](const TalkSetup& setup) {
     Stage stage(setup);
     std::vector<std::string> texts;
@@ -226,7 +244,7 @@ TEST(Conversation, DraftsGrowByRoundsLikeThePapers) {
   EXPECT_THROW(drafts({.later_round_tokens = -1}), UserError);
 }
 
-TEST(Conversation, PrefillReusesThePromptOnly) {
+TEST(Session, PrefillReusesThePromptOnly) {
   Stage stage({.work = InputTimeWork::kPrefill});
   const TurnResult result = stage.run(type_text("hello my friend", 600));
   EXPECT_EQ(result.metrics.speculative_nfe, 2);  // two words were complete before the end
@@ -236,7 +254,7 @@ TEST(Conversation, PrefillReusesThePromptOnly) {
   EXPECT_EQ(stage.inner.pass_sizes[2], 7 + 2);
 }
 
-TEST(Conversation, EmptyAnswerHasNoTimes) {
+TEST(Session, EmptyAnswerHasNoTimes) {
   Stage stage({.answer = [](const std::string&) { return ""; }});
   const TurnResult result = stage.run(type_text("hello there", 600));
   EXPECT_EQ(result.text, "");
@@ -246,7 +264,7 @@ TEST(Conversation, EmptyAnswerHasNoTimes) {
   EXPECT_TRUE(stage.speaker.all_said[0].empty());
 }
 
-TEST(Conversation, NaturalSentencesWaitForOneMoreTokenInEveryMethod) {
+TEST(Session, NaturalSentencesWaitForOneMoreTokenInEveryMethod) {
   for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
     Stage stage({.work = work, .split_mode = SplitMode::kNatural});
     const TurnResult result = stage.run(type_text("hello there", 600));
@@ -255,7 +273,7 @@ TEST(Conversation, NaturalSentencesWaitForOneMoreTokenInEveryMethod) {
   }
 }
 
-TEST(Conversation, HistoryKeepsGeneratedIdsAndTheirCache) {
+TEST(Session, HistoryKeepsGeneratedIdsAndTheirCache) {
   for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
     Stage stage({.work = work});
     const TurnResult first = stage.run({final_one("one", 1)});
@@ -272,9 +290,9 @@ TEST(Conversation, HistoryKeepsGeneratedIdsAndTheirCache) {
   }
 }
 
-TEST(Conversation, SystemPromptAndHistoryArePrefilled) {
+TEST(Session, SystemPromptAndHistoryArePrefilled) {
   Stage stage({.system_prompt = system_prompt_text("table3")});
-  stage.conversation.set_history(
+  stage.session.set_history(
       {{.role = "user", .content = "hi"}, {.role = "assistant", .content = "No."}});
   ASSERT_EQ(stage.inner.pass_sizes.size(), 1u);
   const TurnResult result = stage.run({final_one("one", 1)});
@@ -331,7 +349,7 @@ TokenId hashed_word(TokenSpan history) {
 
 std::string question(int64_t round) { return fmt::format("turn{}", round); }
 
-TEST(Conversation, DropsTheOldestRoundsWhenTheContextIsFull) {
+TEST(Session, DropsTheOldestRoundsWhenTheContextIsFull) {
   for (const auto work :
        {InputTimeWork::kCascade, InputTimeWork::kPrefill, InputTimeWork::kSpeculate}) {
     Stage stage({.work = work, .system_prompt = "System", .context_length = 80});
@@ -371,7 +389,7 @@ TEST(Conversation, DropsTheOldestRoundsWhenTheContextIsFull) {
   }
 }
 
-TEST(Conversation, AFullContextDropsTheSameInEveryMethod) {
+TEST(Session, AFullContextDropsTheSameInEveryMethod) {
   int64_t num_dropped = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
     std::vector<std::vector<TurnResult>> results;
@@ -399,7 +417,7 @@ TEST(Conversation, AFullContextDropsTheSameInEveryMethod) {
   EXPECT_GT(num_dropped, 20);
 }
 
-TEST(Conversation, APromptThatDoesNotFitAloneIsRefused) {
+TEST(Session, APromptThatDoesNotFitAloneIsRefused) {
   const std::string text(60, 'x');
   for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
     Stage stage({.work = work, .context_length = 50});
@@ -408,18 +426,120 @@ TEST(Conversation, APromptThatDoesNotFitAloneIsRefused) {
     const TurnResult result = stage.run({partial(text, 5), final_one("two", 6)});
     EXPECT_EQ(result.text, "Yes I can. Go on!");
     EXPECT_EQ(result.dropped_rounds, 0);
-    EXPECT_THROW(stage.run({final_one(text, 9)}), UserError);  // .. a final one stays
+    // .. a final one stays, and ends its turn alone.
+    const std::vector<Message> before = stage.session.history();
+    EXPECT_THAT(stage.run({final_one(text, 9)}).error.value(), testing::HasSubstr("shorten it"));
+    EXPECT_EQ(stage.session.history().size(), before.size());
+    Stage other({.work = work, .context_length = 50});
+    other.run({final_one("one", 1)});
+    other.run({final_one("two", 6)});
+    EXPECT_EQ(stage.run({final_one("three", 20)}).prompt,
+              other.run({final_one("three", 20)}).prompt);
   }
 }
 
-TEST(Conversation, AGivenHistoryIsShortenedToo) {
+TEST(Session, ALostVoiceEndsItsTurnAndNoOther) {
+  for (const char* moment : {"prepare", "say", "finish"}) {
+    Stage stage({});
+    const TurnResult first = stage.run(type_text("hello there", 600));
+    stage.speaker.fails_at = moment;
+    const TurnResult lost =
+        stage.run({partial("my", 11), partial("my friend", 12), final_one("my friend is", 15)});
+    EXPECT_EQ(lost.error, "the voice is lost") << moment;
+    EXPECT_EQ(lost.prompt_text, "my friend is");
+    EXPECT_EQ(stage.session.history().size(), 2u) << "as before the turn";
+    EXPECT_FALSE(stage.speaker.gives_way) << moment;
+    stage.speaker.fails_at.clear();
+    const size_t passes = stage.inner.pass_sizes.size();
+    const TurnResult next = stage.run({final_one("two", 30)});
+    EXPECT_FALSE(next.error);
+    EXPECT_EQ(next.text, "Yes I can. Go on!");
+    // Nothing of the lost turn is in the prompt, and what came before it is still cached.
+    const TokenIds user = stage.tokenizer.render_chat({{.role = "user", .content = "two"}});
+    EXPECT_EQ(next.prompt.size(), first.prompt.size() + first.answer.size() + user.size());
+    EXPECT_EQ(stage.inner.pass_sizes[passes], static_cast<int64_t>(user.size()) + 1);
+  }
+}
+
+TEST(Session, APassThatFailsEndsItsTurnAndLetsSynthesisGoOn) {
+  bool broken = false;
+  Stage stage({.next = [&](TokenSpan) -> TokenId {
+    if (broken) throw Error("out of memory\nat a line of C++");
+    return FakeTokenizer::kEnd;
+  }});
+  broken = true;
+  const TurnResult failed = stage.run({partial("a", 1), final_one("a b", 2)});
+  EXPECT_EQ(failed.error, "out of memory");
+  EXPECT_EQ(failed.events.back().kind, "failed");
+  EXPECT_FALSE(stage.speaker.gives_way);
+  broken = false;
+  EXPECT_FALSE(stage.run({final_one("a b", 9)}).error);
+}
+
+TEST(Session, AFailedTurnLeavesNothingCached) {
+  Stage stage({});
+  const std::vector<Transcript> words{final_one("my friend", 1)};
+  stage.speaker.fails_at = "say";
+  EXPECT_TRUE(stage.run(words).error);
+  stage.speaker.fails_at.clear();
+  const size_t passes = stage.inner.pass_sizes.size();
+  const TurnResult again = stage.run({final_one("my friend", 9)});
+  EXPECT_EQ(stage.inner.pass_sizes[passes], static_cast<int64_t>(again.prompt.size()));
+}
+
+TEST(Session, ATurnIsStoppedFromOutside) {
+  Stage stage({});
+  std::stop_source stop;
+  int64_t num_drafts = 0;
+  TurnObserver observer;
+  observer.on_draft = [&](const std::string&, size_t) {
+    if (++num_drafts == 2) stop.request_stop();
+  };
+  ScheduledSource source({partial("hello", 1), final_one("hello there", 9)});
+  EXPECT_THROW(stage.session.run_turn(source, observer, stop.get_token()), Interrupted);
+  EXPECT_EQ(num_drafts, 2);
+  EXPECT_FALSE(stage.speaker.gives_way);
+  EXPECT_EQ(stage.run({final_one("two", 20)}).text, "Yes I can. Go on!");
+}
+
+TEST(Session, VerifierAndGeneratorChangeBetweenTurns) {
+  Stage stage({});
+  stage.run(type_text("hello there", 600));
+  expect_user_error([&] { stage.session.set_verifier({.name = "magic"}); }, {"magic", "greedy"});
+  expect_user_error([&] { stage.session.set_generator({.name = "beam"}); }, {"beam", "jacobi"});
+  EXPECT_EQ(stage.session.config().verifier.name, "greedy");
+  stage.session.set_verifier({.name = "topk", .top_k = 2});
+  stage.session.set_generator({.name = "jacobi"});
+  stage.session.set_work(InputTimeWork::kCascade);
+  const TurnResult result = stage.run(type_text("my friend", 600));
+  EXPECT_EQ(result.text, "Yes I can. Go on!");
+  EXPECT_EQ(result.metrics.speculative_nfe, 0);
+}
+
+TEST(Session, ALongPromptLooksUpBetweenItsPassesAndKeepsTheDraft) {
+  Stage stage({.pass_tokens = 4, .speech_delay = 0});
+  stage.run({partial("hello", 1), final_one("hello", 2)});
+  // 40 characters take 11 passes of 27 ms; new words come after two of them.
+  const std::string words(40, 'w');
+  const TurnResult result = stage.run({partial("hi", 10), partial(words, 11),
+                                       partial("hi there", 11.05), final_one("hi there", 13)});
+  EXPECT_EQ(result.events[2].text, words);
+  EXPECT_EQ(result.events[3].kind, "transcript") << "no draft for the words that were taken back";
+  EXPECT_NEAR(result.events[4].time.count(), 11 + 4 * kPass + 4 * kPass, 0.1);
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
+  EXPECT_EQ(result.text, "Yes I can. Go on!");
+  // Four for "hi", which were verified, not lost, and the one that this pass adds.
+  EXPECT_EQ(result.metrics.spec_tokens_drafted, 5);
+}
+
+TEST(Session, AGivenHistoryIsShortenedToo) {
   Stage stage({.context_length = 80});
   std::vector<Message> history;
   for (int64_t i = 0; i < 9; ++i) {
     history.push_back({.role = "user", .content = question(i)});
     history.push_back({.role = "assistant", .content = "No."});
   }
-  stage.conversation.set_history(history);
+  stage.session.set_history(history);
   const TurnResult result = stage.run({final_one("one", 1)});
   EXPECT_GT(result.dropped_rounds, 0);
   // What was prefilled is what the prompt begins with.
@@ -427,13 +547,30 @@ TEST(Conversation, AGivenHistoryIsShortenedToo) {
             static_cast<int64_t>(result.prompt.size()));
 }
 
-TEST(Conversation, EndedSourceGivesNoTurn) {
+TEST(Session, TheObserverHearsWhatOfTheDraftIsKeptAndWhenASentenceIsWhole) {
   Stage stage({});
-  ScheduledSource source({});
-  EXPECT_FALSE(stage.conversation.run_turn(source));
+  std::vector<std::pair<std::string, size_t>> drafts;
+  std::vector<std::string> sentences;
+  TurnObserver observer;
+  observer.on_draft = [&](const std::string& text, size_t accepted) {
+    drafts.emplace_back(text, accepted);
+  };
+  observer.on_first_sentence = [&](const std::string& text) { sentences.push_back(text); };
+  stage.run({partial("hello", 1), partial("hello there", 2), final_one("hello there my", 3)},
+            observer);
+  ASSERT_FALSE(drafts.empty());
+  EXPECT_EQ(drafts.front(), (std::pair<std::string, size_t>("Yes", 3)));
+  EXPECT_EQ(drafts.back(), (std::pair<std::string, size_t>("Yes I can. Go", 13)));
+  EXPECT_EQ(sentences, (std::vector<std::string>{"Yes I can.", "Yes I can."}));
 }
 
-TEST(Conversation, GreedySpeculationNeverChangesTheAnswer) {
+TEST(Session, EndedSourceGivesNoTurn) {
+  Stage stage({});
+  ScheduledSource source({});
+  EXPECT_FALSE(stage.session.run_turn(source));
+}
+
+TEST(Session, GreedySpeculationNeverChangesTheAnswer) {
   int64_t saved = 0, kept = 0;
   for (uint64_t seed = 0; seed < 120; ++seed) {
     const auto split_mode = seed % 2 ? SplitMode::kNatural : SplitMode::kPaper;
@@ -457,7 +594,7 @@ TEST(Conversation, GreedySpeculationNeverChangesTheAnswer) {
   EXPECT_GT(kept, 20);
 }
 
-TEST(Conversation, NothingLooksAhead) {
+TEST(Session, NothingLooksAhead) {
   int64_t compared = 0, different = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const double change_from = 0.1 + 0.01 * static_cast<double>(seed);

@@ -1,0 +1,74 @@
+# cmake --install: a tree that may be moved as a whole.
+#   bin/predgen         finds LibTorch, then starts libexec/predgen/predgen (predgen.sh.in)
+#   libexec/predgen/    the programs
+#   lib/                the libraries, Arrow's with them; lib/torch: LibTorch, a link to it or a copy
+#   lib/cmake/predgen/  what find_package(predgen) reads
+#   include/predgen/    headers
+#   share/predgen/      configurations, and what those of the quickstart name; docs in share/doc/predgen/
+include(CMakePackageConfigHelpers)
+set(package_dir lib/cmake/predgen)
+
+file(GLOB version_headers ${predgen_torch_dir}/include/torch/headeronly/version.h
+  ${predgen_torch_dir}/include/torch/csrc/api/include/torch/version.h)
+set(torch_version)
+foreach(header IN LISTS version_headers)
+  file(STRINGS ${header} parts REGEX "^#define TORCH_VERSION_M(AJ|IN)OR ")
+  list(TRANSFORM parts REPLACE ".* " "")
+  list(APPEND torch_version ${parts})
+endforeach()
+list(JOIN torch_version . torch_version)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/predgen.sh.in ${PROJECT_BINARY_DIR}/install/predgen @ONLY)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/install/predgen DESTINATION bin)
+set_target_properties(predgen PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;$ORIGIN/../../lib/torch/lib")
+install(TARGETS predgen DESTINATION libexec/predgen)
+if(PREDGEN_ESPEAK)
+  install(TARGETS predgen-espeak DESTINATION libexec/predgen)
+  install(FILES ${PROJECT_SOURCE_DIR}/helpers/espeak/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.predgen-espeak)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/predgen)
+install(FILES ${jinja_source}/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.llama.cpp)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/samples DESTINATION share/predgen/data)
+
+if(PREDGEN_INSTALL_LIBTORCH)
+  # The wheel's libraries look for those of CUDA in ../../nvidia.
+  install(DIRECTORY ${predgen_torch_dir}/lib ${predgen_torch_dir}/include DESTINATION lib/torch
+          USE_SOURCE_PERMISSIONS PATTERN "libtorch_python*" EXCLUDE PATTERN "*.a" EXCLUDE)
+  if(IS_DIRECTORY ${predgen_torch_dir}/../nvidia)
+    install(DIRECTORY ${predgen_torch_dir}/../nvidia DESTINATION lib FILES_MATCHING PATTERN "*.so*")
+  endif()
+else()
+  install(CODE "
+    file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib\")
+    set(link \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/torch\")
+    if(IS_SYMLINK \"\${link}\" OR NOT EXISTS \"\${link}\")  # a folder there is the user's own
+      file(REMOVE \"\${link}\")
+      file(CREATE_LINK \"${predgen_torch_dir}\" \"\${link}\" SYMBOLIC)
+    endif()")
+endif()
+if(predgen_arrow_dir)
+  install(FILES ${arrow_so} ${parquet_so} DESTINATION lib)
+  file(GLOB arrow_licences ${predgen_arrow_dir}-*.dist-info/licenses/*)
+  install(FILES ${arrow_licences} DESTINATION share/doc/predgen/arrow)
+endif()
+
+get_property(libraries GLOBAL PROPERTY predgen_libraries)
+install(TARGETS ${libraries} predgen_jinja EXPORT predgen ARCHIVE DESTINATION lib)
+foreach(library IN LISTS libraries)
+  string(REPLACE predgen_ "" room ${library})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen
+          FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
+endforeach()
+list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)
+list(JOIN rooms "|" room_pattern)
+list(JOIN rooms ", " rooms)
+install(EXPORT predgen NAMESPACE predgen:: FILE predgenTargets.cmake DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/predgenConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake ${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/LinkedPackages.cmake DESTINATION ${package_dir})

@@ -1,0 +1,31 @@
+#include "model/language_model.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace predgen {
+
+std::vector<int64_t> tree_depths(const SequenceStep& step) {
+  const auto num_tokens = static_cast<int64_t>(step.tokens.size());
+  std::vector<int64_t> depths(step.tokens.size());
+  if (!step.tree_TT.defined()) {
+    std::iota(depths.begin(), depths.end(), 0);
+    return depths;
+  }
+  PREDGEN_CHECK(step.tree_TT.sizes() == at::IntArrayRef({num_tokens, num_tokens}),
+                "a tree mask {} for {} tokens", c10::str(step.tree_TT.sizes()), num_tokens);
+  const at::Tensor tree_TT = step.tree_TT.to(at::kCPU).contiguous();
+  const bool* sees = tree_TT.const_data_ptr<bool>();
+  for (int64_t i = 0; i < num_tokens; ++i) {
+    const bool* row = sees + i * num_tokens;
+    const int64_t seen = std::count(row, row + i, true);
+    PREDGEN_CHECK(row[i] && std::count(row + i + 1, row + num_tokens, true) == 0,
+                  "token {} of a tree must see itself and none after it", i);
+    depths[static_cast<size_t>(i)] = seen;
+  }
+  return depths;
+}
+
+}  // namespace predgen

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "runtime/converse/history.h"
+#include "runtime/converse/turn.h"
+#include "runtime/engine/engine.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speculate/make_verifier.h"
+#include "runtime/speech/speaker.h"
+
+namespace predgen {
+
+struct SessionConfig {
+  TurnConfig turn{};
+  VerifierConfig verifier{};
+  GeneratorConfig generator{};
+  std::string system_prompt{};  // its text; empty: none
+  int64_t max_context = 8192;   // tokens of prompt and answer; the model may have fewer positions
+};
+
+/// A conversation: the one place where model, verifier, generator, speculator, voice and history
+/// meet. Turns come one after the other; nothing is spoken, stored or shown before the final
+/// transcript has confirmed it. Used by one thread, the engine's. Borrows engine, tokenizer and
+/// clock, which outlive it.
+///
+/// When the context has no room left for history, prompt and answer, the oldest rounds are dropped,
+/// the system prompt is kept; the result and the observer say so. How many depends on the history
+/// and the transcript alone, so it is the same in every method.
+class Session {
+ public:
+  /// UserError for a verifier, generator or limit that there is not.
+  Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
+          std::unique_ptr<Speaker> speaker, Clock& clock);
+
+  /// Replaces the history (user and assistant messages in turn) and prefills its cache together
+  /// with the system prompt; the time for that is not part of a turn. Without this call the first
+  /// turn's first pass runs the system prompt.
+  void set_history(const std::vector<Message>& history);
+  /// The rounds so far, without the system prompt.
+  std::vector<Message> history() const { return history_.rounds(); }
+
+  const SessionConfig& config() const { return config_; }
+  /// From the next turn on. UserError as the constructor; then nothing has changed.
+  void set_verifier(const VerifierConfig& verifier);
+  void set_generator(const GeneratorConfig& generator);
+  void set_work(InputTimeWork work) { config_.turn.work = work; }
+
+  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
+  /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
+  /// not fit even without history, a voice that is lost) takes its input up to the final transcript
+  /// and says so in the result; history and cache are as before it. Interrupted if stopped.
+  std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
+                                     const std::stop_token& stop = {});
+
+ private:
+  struct Turn;
+  History::Room room() const;
+  /// Work on a transcript that is not final; returns as soon as a newer one is there.
+  void work_ahead(const Transcript& heard, Turn& turn);
+  void draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn);
+  /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
+  bool is_outdated(const Transcript& heard, const Turn& turn) const;
+  /// Verifies the draft against the final transcript, says and shows the whole answer.
+  void answer(const Transcript& heard, Turn& turn);
+  void finish_speech(const Transcript& heard, TurnResult& result);
+  void remember(const TurnResult& result);
+
+  SessionConfig config_;
+  Engine& engine_;
+  const Tokenizer& tokenizer_;
+  std::unique_ptr<Speaker> speaker_;
+  Clock& clock_;
+  History history_;
+  std::unique_ptr<Verifier> verifier_;
+  std::unique_ptr<Generator> generator_;
+  InputTimeSpeculator speculator_;
+};
+
+}  // namespace predgen

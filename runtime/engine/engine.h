@@ -1,0 +1,93 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "model/language_model.h"
+#include "runtime/engine/sequence.h"
+
+namespace predgen {
+
+// Shapes: G tokens of a draft, V vocabulary.
+
+struct EngineConfig {
+  /// Tokens of one pass. A longer prompt runs in several, each of which counts; with requests of
+  /// several sequences the most urgent ones go first.
+  int64_t pass_tokens = 512;
+  /// Positions of all sequences together; shared ones count once.
+  int64_t pool_positions = std::numeric_limits<int64_t>::max();
+};
+
+/// What goes first when not everything fits into one pass.
+enum class Priority { kSpeculative, kFirstSentence, kCommitted };
+
+/// Asks for the logits after a sequence's last token. Borrows what it names until run() returns.
+struct EngineRequest {
+  Sequence* sequence = nullptr;
+  TokenSpan draft{};  // run after the pending tokens, cached until the sequence changes
+  /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
+  at::Tensor tree_GG{};
+  Priority priority = Priority::kCommitted;
+  /// Asked between the passes of a long prompt; true ends the request with what is cached by then.
+  std::function<bool()> should_stop{};
+};
+
+struct EngineResult {
+  /// float32 [G+1,V]: after the last pending token and after each of the draft. Nothing if stopped.
+  std::optional<at::Tensor> logits;
+  int64_t num_forward_passes = 0;  // that this request had a part in
+};
+
+/// One forward pass, as its observer sees it.
+struct PassSize {
+  int64_t num_sequences = 0;
+  int64_t num_tokens = 0;
+  int64_t num_logits = 0;
+};
+
+/// A model's weights and the pool of its caches: whatever runs the network runs it here. Used by
+/// the thread that first calls run(). Sequences must not outlive the engine.
+class Engine {
+ public:
+  explicit Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config = {});
+
+  const LanguageModel& model() const { return *model_; }
+  const KvPool& pool() const { return pool_; }
+
+  /// Empty, for at most `capacity` tokens in its cache (less if the model has fewer positions).
+  Sequence make_sequence(int64_t capacity);
+
+  /// The request's own passes, one if its tokens fit into it. If a pass throws, its sequences keep
+  /// what earlier ones have cached.
+  EngineResult run(const EngineRequest& request);
+  /// All requests, of different sequences, as many to a pass as fit; results in their order.
+  std::vector<EngineResult> run(std::span<const EngineRequest> requests);
+
+  /// Passes run so far.
+  int64_t num_forward_passes() const { return num_forward_passes_; }
+  /// Called after every pass from now on; nothing: nobody.
+  void observe_passes(std::function<void(const PassSize&)> observer) {
+    observer_ = std::move(observer);
+  }
+
+ private:
+  struct Work;
+  void run_pass(std::vector<Work*>& urgent_first);
+
+  const std::shared_ptr<const LanguageModel> model_;
+  const EngineConfig config_;
+  KvPool pool_;
+  std::function<void(const PassSize&)> observer_;
+  std::optional<std::thread::id> owner_;
+  int64_t num_forward_passes_ = 0;
+};
+
+}  // namespace predgen

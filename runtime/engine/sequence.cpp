@@ -1,0 +1,34 @@
+#include "runtime/engine/sequence.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+
+void Sequence::append(TokenSpan tokens) {
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  truncate(size());
+}
+
+void Sequence::truncate(int64_t new_size) {
+  PREDGEN_CHECK(new_size >= 0 && new_size <= size(), "truncate to {} of {}", new_size, size());
+  tokens_.resize(static_cast<size_t>(new_size));
+  cache_->truncate(std::min(num_cached(), std::max<int64_t>(new_size - 1, 0)));
+}
+
+int64_t Sequence::replace(TokenSpan tokens) {
+  const auto common = std::ranges::mismatch(tokens_, tokens).in2 - tokens.begin();
+  cache_->truncate(std::min<int64_t>(num_cached(), common));
+  tokens_.assign(tokens.begin(), tokens.end());
+  truncate(size());
+  return num_cached();
+}
+
+Sequence Sequence::fork() const {
+  Sequence copy(cache_->fork());
+  copy.tokens_ = tokens_;
+  return copy;
+}
+
+}  // namespace predgen

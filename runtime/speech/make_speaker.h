@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/speaker.h"
+#include "runtime/speech/virtual_speaker.h"
+#include "voice/ahead_buffer.h"
+#include "voice/speech_synthesizer.h"
+
+namespace predgen {
+
+/// Borrowed by the speaker that is made of it.
+struct SpeakerOptions {
+  SpeechSynthesizer* voice = nullptr;  // null: none
+  AudioSink* sink = nullptr;           // a voice in real time needs one
+  AheadBuffer ahead{};
+  std::optional<SpeechCost> cost{};  // on a virtual clock: a price instead of the time it takes
+};
+
+/// The speaker that goes with the clock: threads in real time, a timeline on a virtual clock, and
+/// silence where there is neither a voice nor a price.
+std::unique_ptr<Speaker> make_speaker(Clock& clock, const SpeakerOptions& options);
+
+}  // namespace predgen

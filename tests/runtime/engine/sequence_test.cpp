@@ -1,0 +1,73 @@
+#include "runtime/engine/sequence.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/fake_language_model.h"
+
+namespace predgen {
+namespace {
+
+TokenIds to_ids(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
+
+struct Fixture {
+  FakeLanguageModel model{{}};
+  Engine engine = borrowing_engine(model);
+  Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3, 4, 5}, 64);
+};
+
+TEST(Sequence, TheLastTokenIsAlwaysPending) {
+  Fixture on;
+  EXPECT_EQ(on.sequence.pending().size(), 5u);
+  on.engine.run({.sequence = &on.sequence});
+  EXPECT_EQ(on.sequence.num_cached(), 5);
+  on.sequence.append(TokenIds{6});
+  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{6});
+  on.sequence.truncate(4);
+  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{4});
+  on.sequence.truncate(0);
+  EXPECT_EQ(on.sequence.num_cached(), 0);
+  EXPECT_THROW(on.sequence.truncate(1), Error);
+}
+
+TEST(Sequence, AnAcceptedDraftStaysCached) {
+  Fixture on;
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7, 8}});
+  on.sequence.append(TokenIds{6, 7, 9});  // two of the draft, and one of the model's own
+  EXPECT_EQ(on.sequence.num_cached(), 7);
+  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{9});
+  on.engine.run({.sequence = &on.sequence});
+  EXPECT_EQ(on.model.pass_sizes, (std::vector<int64_t>{8, 1}));
+}
+
+TEST(Sequence, ReplaceKeepsTheCommonBeginning) {
+  Fixture on;
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7}});
+  EXPECT_EQ(on.sequence.replace(TokenIds{1, 2, 3, 9, 9}), 3);
+  EXPECT_EQ(to_ids(on.sequence.pending()), (TokenIds{9, 9}));
+  EXPECT_EQ(on.sequence.replace(TokenIds{1, 2, 3}), 2) << "the last one runs again";
+  EXPECT_EQ(on.sequence.replace(TokenIds{4}), 0);
+  EXPECT_EQ(to_ids(on.sequence.tokens()), TokenIds{4});
+}
+
+TEST(Sequence, AForkGoesItsOwnWay) {
+  Fixture on;
+  on.engine.run({.sequence = &on.sequence});
+  on.sequence.append(TokenIds{6});
+  Sequence fork = on.sequence.fork();
+  fork.append(TokenIds{7, 8});
+  const at::Tensor judged = *on.engine.run({.sequence = &fork}).logits;
+  EXPECT_EQ(on.model.pass_sizes.back(), 3);
+  on.sequence.append(TokenIds{9});
+  const at::Tensor own = *on.engine.run({.sequence = &on.sequence}).logits;
+  // The fake model reads its history back from the cache: each has its own.
+  Fixture plain;
+  plain.sequence.append(TokenIds{6, 7, 8});
+  EXPECT_TRUE(at::equal(judged, *plain.engine.run({.sequence = &plain.sequence}).logits));
+  plain.sequence.replace(TokenIds{1, 2, 3, 4, 5, 6, 9});
+  EXPECT_TRUE(at::equal(own, *plain.engine.run({.sequence = &plain.sequence}).logits));
+}
+
+}  // namespace
+}  // namespace predgen
