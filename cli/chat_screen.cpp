@@ -84,8 +84,8 @@ void ChatScreen::show_draft(const std::string& draft, size_t accepted_bytes) {
   update([&] { chat_.show_draft(draft, accepted_bytes); });
 }
 
-void ChatScreen::mark_first_sentence() {
-  update([&] { chat_.mark_first_sentence(); });
+void ChatScreen::mark_first_sentence(const std::string& sentence) {
+  update([&] { chat_.mark_first_sentence(sentence); });
 }
 
 void ChatScreen::mark_sound() {

@@ -36,7 +36,7 @@ class ChatScreen {
 
   std::stop_token begin_turn();
   void show_draft(const std::string& draft, size_t accepted_bytes);
-  void mark_first_sentence();
+  void mark_first_sentence(const std::string& sentence);
   void mark_sound();
   void print_answer(const std::string& text);
   void end_turn(const std::string& summary);

@@ -107,8 +107,9 @@ void TypedChat::scroll_sent(const std::string& line) { scrolled_ += "> " + print
 
 void TypedChat::forget_draft() {
   picture_.draft.clear();
-  marked_draft_.clear();
-  picture_.sentence_ready = picture_.sound_ready = false;
+  sentence_.clear();
+  has_sound_ = false;
+  show_marks();
 }
 
 std::stop_token TypedChat::begin_turn() {
@@ -122,20 +123,27 @@ std::stop_token TypedChat::begin_turn() {
 
 void TypedChat::show_draft(const std::string& draft, size_t accepted_bytes) {
   if (busy_ || is_blank(editor_.text()) || is_command(editor_.text())) return;
-  const std::string shown = printable(draft);
-  if (!shown.starts_with(marked_draft_)) forget_draft();
-  picture_.draft = shown;
-  picture_.draft_accepted = std::min(accepted_bytes, shown.size());
+  picture_.draft = printable(draft);
+  picture_.draft_accepted = std::min(accepted_bytes, draft.size());
+  show_marks();
 }
 
-void TypedChat::mark_first_sentence() {
-  if (picture_.draft.empty()) return;
-  marked_draft_ = picture_.draft;
-  picture_.sentence_ready = true;
+void TypedChat::mark_first_sentence(const std::string& sentence) {
+  if (busy_ || is_blank(editor_.text())) return;
+  if (sentence_ != printable(sentence)) has_sound_ = false;
+  sentence_ = printable(sentence);
+  show_marks();
 }
 
 void TypedChat::mark_sound() {
-  if (picture_.sentence_ready) picture_.sound_ready = true;
+  has_sound_ = !sentence_.empty();
+  show_marks();
+}
+
+void TypedChat::show_marks() {
+  const bool shown = !sentence_.empty() && picture_.draft.find(sentence_) != std::string::npos;
+  picture_.sentence_ready = shown;
+  picture_.sound_ready = shown && has_sound_;
 }
 
 void TypedChat::print_answer(const std::string& text) {

@@ -34,9 +34,9 @@ class TypedChat {
   /// The draft so far and how many of its bytes were kept of the one before. News that come after
   /// the line was sent or emptied are overtaken, and ignored; so are the two marks.
   void show_draft(const std::string& draft, size_t accepted_bytes);
-  /// The draft as last shown holds a whole sentence, or its sound is synthesised. A mark stays as
-  /// long as drafts begin with that one.
-  void mark_first_sentence();
+  /// A draft's first sentence is whole, or its sound is synthesised. The marks are shown with
+  /// drafts that hold this sentence, also when it is told before the draft.
+  void mark_first_sentence(const std::string& sentence);
   void mark_sound();
   /// Committed text: scrolls away as ordinary text.
   void print_answer(const std::string& text);
@@ -58,6 +58,7 @@ class TypedChat {
   void cancel();
   void after_edit();
   void forget_draft();
+  void show_marks();
   void scroll_sent(const std::string& line);
 
   TypedLineSource& source_;
@@ -66,11 +67,12 @@ class TypedChat {
   LiveRegion region_;
   ChatPicture picture_;
   ScreenSize size_;
-  std::string scrolled_;      // not yet drawn
-  std::string marked_draft_;  // as it was when its first sentence was marked
-  bool busy_ = true;          // nobody waits for a line
-  bool waiting_ = false;      // the line is to be sent when somebody does
-  bool cancelled_ = false;    // Ctrl-C on an empty line was the last key
+  std::string scrolled_;    // not yet drawn
+  std::string sentence_;    // the draft's first one; empty: not whole yet
+  bool has_sound_ = false;  // that sentence
+  bool busy_ = true;        // nobody waits for a line
+  bool waiting_ = false;    // the line is to be sent when somebody does
+  bool cancelled_ = false;  // Ctrl-C on an empty line was the last key
   bool leaving_ = false;
   std::optional<ChatCommand> command_;
   std::stop_source turn_;

@@ -21,7 +21,7 @@ TEST(ChatScreen, KeysAndNewsMeet) {
     const auto heard = screen.source().wait_newer(0, clock);
     EXPECT_EQ(heard->text, "how are");
     screen.show_draft("I am fine.", 2);
-    screen.mark_first_sentence();
+    screen.mark_first_sentence("I am fine.");
     screen.mark_sound();
     pseudo.read_until("its sound ready");
     pseudo.type("you\r");

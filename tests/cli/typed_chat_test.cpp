@@ -35,8 +35,8 @@ TEST_F(TypedChatTest, ATurn) {
   chat_.begin_turn();
   type("how are ");
   EXPECT_EQ(next()->text, "how are");
+  chat_.mark_first_sentence("I am fine");
   chat_.show_draft("I am fine", 4);
-  chat_.mark_first_sentence();
   chat_.mark_sound();
   EXPECT_THAT(screen(),
               ElementsAre("> how are ", "-- draft -- first sentence ready -- its ", "I am fine"));
@@ -58,18 +58,21 @@ TEST_F(TypedChatTest, ATurn) {
   EXPECT_EQ(terminal_.cursor(), std::make_pair(4, 0));
 }
 
-TEST_F(TypedChatTest, MarksStayWhileDraftsBeginWithTheSentence) {
+TEST_F(TypedChatTest, MarksStandWithDraftsThatHoldTheSentence) {
   chat_.begin_turn();
   type("a b ");
-  chat_.mark_first_sentence();
   chat_.mark_sound();  // of what?
-  chat_.show_draft("One.", 0);
+  chat_.show_draft(" One.", 0);
   EXPECT_EQ(screen()[1], "-- draft");
-  chat_.mark_first_sentence();
-  chat_.show_draft("One. Two", 4);
+  chat_.mark_first_sentence("One.");
+  chat_.show_draft(" One. Two", 4);
   EXPECT_EQ(screen()[1], "-- draft -- first sentence ready");
-  chat_.show_draft("On", 2);
+  chat_.mark_sound();
+  chat_.show_draft(" On", 2);
   EXPECT_EQ(screen()[1], "-- draft");
+  chat_.mark_first_sentence("Only.");  // its sound is another
+  chat_.show_draft(" Only.", 2);
+  EXPECT_EQ(screen()[1], "-- draft -- first sentence ready");
 }
 
 TEST_F(TypedChatTest, EmptiedLineHasNoDraft) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/clock.h"
+#include "runtime/converse/session.h"
+#include "runtime/engine/engine.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// What a typed chat works with; all of it is borrowed.
+struct TypedSession {
+  Session& session;
+  Engine& engine;
+  const Tokenizer& tokenizer;
+  SystemClock& clock;
+};
+
+/// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
+/// screen meanwhile. A turn that fails says so and is forgotten. Interrupted on SIGTERM.
+void run_typed_session(const TypedSession& typed, int in, int out);
+
+}  // namespace predgen
