@@ -9,6 +9,8 @@
 #include "cli/chat_view.h"
 #include "cli/command.h"
 #include "cli/model_setup.h"
+#include "cli/terminal/raw_terminal.h"
+#include "cli/typed_session.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -30,7 +32,8 @@ namespace predgen {
 namespace {
 
 constexpr const char* kExamples = R"(
-A line typed on a terminal is a whole turn. Transcripts of a recogniser are JSON lines
+At a terminal the answer is drafted while you type, and shown below the line; /help lists the
+commands. Lines from a pipe are whole turns. Transcripts of a recogniser are JSON lines
 {"text", "time", "revision", "final", "end_of_turn"}, all but "text" optional; every line holds
 everything heard so far. They come from a pipe, or from a file whose "time"s are kept.
 
@@ -122,6 +125,13 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
       clock);
   session.set_history({});
 
+  const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
+  if (options.transcripts.empty() && !options.json &&
+      RawTerminal::is_possible(STDIN_FILENO, screen)) {
+    run_typed_session({session, engine, *tokenizer, clock}, STDIN_FILENO, screen, stop);
+    if (sink) drain(*sink);
+    return;
+  }
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock, stop);

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "cli/turn_summary.h"
 #include "core/log.h"
 
 namespace predgen {
@@ -33,16 +34,6 @@ Json to_json(const TurnResult& result) {
           {"spec_tokens_accepted", metrics.spec_tokens_accepted},
           {"spec_tokens_wasted", metrics.spec_tokens_wasted},
           {"error", result.error ? Json(*result.error) : Json(nullptr)}};
-}
-
-std::string describe(const TurnMetrics& metrics) {
-  if (!metrics.ttfs) return "no answer";
-  std::string line = fmt::format("first sentence {:.0f} ms after the last word, {} forward passes",
-                                 *metrics.ttfs * 1e3, metrics.nfe_to_first_sentence.value_or(0));
-  if (metrics.first_sentence_kept) line += ", kept from the draft";
-  if (metrics.audio_latency)
-    line += fmt::format("; audio at {:.0f} ms", *metrics.audio_latency * 1e3);
-  return line;
 }
 
 /// The end of `text` that fits into one line, control characters blanked.
@@ -78,9 +69,7 @@ TurnObserver ChatView::observer() {
   };
   observer.on_rounds_dropped = [this](int64_t num_rounds) {
     clear_draft();
-    spdlog::warn("the context is full: the oldest {} of this conversation {} forgotten",
-                 num_rounds == 1 ? "round" : fmt::format("{} rounds", num_rounds),
-                 num_rounds == 1 ? "is" : "are");
+    spdlog::warn("{}", dropped_rounds_message(num_rounds));
   };
   return observer;
 }
@@ -103,7 +92,7 @@ void ChatView::end_turn(const TurnResult& result) {
     spdlog::error("this turn failed and is forgotten: {}", *result.error);
     return;
   }
-  std::fprintf(stderr, "[%s]\n", describe(result.metrics).c_str());
+  std::fprintf(stderr, "[%s]\n", turn_summary(result.metrics).c_str());
 }
 
 void ChatView::finish() {

@@ -58,8 +58,10 @@ get_property(libraries GLOBAL PROPERTY predgen_libraries)
 install(TARGETS ${libraries} predgen_jinja EXPORT predgen ARCHIVE DESTINATION lib)
 foreach(library IN LISTS libraries)
   string(REPLACE predgen_ "" room ${library})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen
-          FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})  # otherwise a part of a room, installed with it
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen
+            FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
+  endif()
 endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)
 list(JOIN rooms "|" room_pattern)

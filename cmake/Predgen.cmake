@@ -25,15 +25,17 @@ add_library(predgen_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
 target_link_libraries(predgen_pch PRIVATE predgen_flags predgen::torch)
 target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h>)
 
-# predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH]): predgen_<room>,
-# which others link as predgen::<room>, installed or not.
+# predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH] [INTERNAL]):
+# predgen_<room>, which others link as predgen::<room>, installed or not; INTERNAL: never installed.
 function(predgen_add_library name)
-  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_TORCH;INTERNAL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   string(REPLACE predgen_ "" room ${name})
   add_library(predgen::${room} ALIAS ${name})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${room})
-  set_property(GLOBAL APPEND PROPERTY predgen_libraries ${name})
+  if(NOT ARG_INTERNAL)
+    set_property(GLOBAL APPEND PROPERTY predgen_libraries ${name})
+  endif()
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:include/predgen>)

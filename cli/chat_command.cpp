@@ -1,0 +1,104 @@
+#include "cli/chat_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace predgen {
+namespace {
+
+using Kind = ChatCommand::Kind;
+
+constexpr int64_t kMaxTopK = 1000;
+
+struct Name {
+  const char* name;
+  Kind kind;
+  const char* purpose;
+};
+const std::vector<Name> kNames{
+    {"/help", Kind::kHelp, "shows this"},
+    {"/verifier", Kind::kVerifier, "what keeps a draft, from the next turn on"},
+    {"/decoder", Kind::kDecoder, "how tokens are found, from the next turn on"},
+    {"/compare", Kind::kCompare, "the last turn again as a plain cascade, to see what was saved"},
+    {"/reset", Kind::kReset, "forgets the conversation"},
+    {"/quit", Kind::kQuit, "leaves, as Ctrl-D on an empty line does"},
+};
+
+bool takes_name(Kind kind) { return kind == Kind::kVerifier || kind == Kind::kDecoder; }
+
+const std::vector<std::string>& choices_of(Kind kind, const ChatChoices& choices) {
+  return kind == Kind::kVerifier ? choices.verifiers : choices.decoders;
+}
+
+Kind parse_kind(const std::string& word) {
+  std::vector<std::string> valid;
+  for (const Name& name : kNames) {
+    if (word == name.name) return name.kind;
+    valid.emplace_back(name.name);
+  }
+  throw UserError("\"{}\" is no command: {} (// begins a text with /)", word, suggest(word, valid));
+}
+
+int64_t parse_top_k(const std::string& word) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > kMaxTopK) {
+    throw UserError("\"{}\" is no number for topk: give 1 to {}", word, kMaxTopK);
+  }
+  return value;
+}
+
+}  // namespace
+
+bool is_command(const std::string& line) {
+  return line.starts_with('/') && !line.starts_with("//");
+}
+
+ChatCommand parse_command(const std::string& line, const ChatChoices& choices) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  ChatCommand command{.kind = parse_kind(words.at(0))};
+  size_t num_read = 1;
+  if (takes_name(command.kind)) {
+    const std::vector<std::string>& valid = choices_of(command.kind, choices);
+    if (words.size() < 2) throw UserError("{} needs one of {}", words[0], fmt::join(valid, ", "));
+    command.name = words[num_read++];
+    if (std::find(valid.begin(), valid.end(), command.name) == valid.end()) {
+      throw UserError("{} \"{}\": {}", words[0], command.name, suggest(command.name, valid));
+    }
+    if (command.name == "topk" && words.size() > num_read) {
+      command.top_k = parse_top_k(words[num_read++]);
+    }
+  }
+  if (words.size() > num_read) {
+    throw UserError("\"{}\" is too much: leave it out", words[num_read]);
+  }
+  return command;
+}
+
+std::string spoken_text(const std::string& line) {
+  return line.starts_with("//") ? line.substr(1) : line;
+}
+
+std::string command_help(const ChatChoices& choices) {
+  std::string help;
+  for (const Name& name : kNames) {
+    std::string usage = name.name;
+    if (takes_name(name.kind)) {
+      usage += fmt::format(" {}", fmt::join(choices_of(name.kind, choices), "|"));
+    }
+    if (name.kind == Kind::kVerifier) usage += " [K]";
+    help += fmt::format("  {:<32} {}\n", usage, name.purpose);
+  }
+  return help;
+}
+
+}  // namespace predgen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cli/terminal/live_region.h"
+#include "cli/terminal/screen_size.h"
+
+namespace predgen {
+
+/// What a typed chat shows below what has scrolled away. Texts are printable().
+struct ChatPicture {
+  std::string answer;         // the paragraph that is growing
+  std::string line;           // being typed
+  size_t cursor = 0;          // byte of `line`
+  std::string notice;         // below the line; empty: none
+  std::string draft;          // empty: no pane
+  size_t draft_accepted = 0;  // bytes of `draft` that were kept of the one before
+  bool sentence_ready = false, sound_ready = false;
+};
+
+/// From top to bottom: the answer, the line, the notice and the pane, cut to what fits. A long
+/// line shows the rows around its cursor, a long answer or draft its last ones.
+Frame compose_frame(const ChatPicture& picture, const ScreenSize& size);
+
+/// The answer's first rows that no longer fit below which the rest may grow: bytes to let scroll
+/// away, 0 if it is short enough.
+size_t answer_overflow(const std::string& answer, const ScreenSize& size);
+
+}  // namespace predgen

@@ -1,0 +1,121 @@
+#include "cli/chat_screen.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "cli/terminal/key_decoder.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kPollMilliseconds = 50;  // how late a resize, a signal or the end is seen
+
+}  // namespace
+
+ChatScreen::ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
+                       std::stop_token stop)
+    : terminal_(in, out),
+      in_(in),
+      stop_(std::move(stop)),
+      source_(clock),
+      chat_(source_, std::move(choices)) {
+  update([&] { chat_.print_line("/help lists the commands; Ctrl-D leaves"); });
+  reader_ = std::thread([this] { read_keys(); });
+}
+
+ChatScreen::~ChatScreen() {
+  stopping_ = true;
+  reader_.join();
+  terminal_.write(chat_.draw_end(terminal_.size()));
+}
+
+void ChatScreen::read_keys() {
+  KeyDecoder decoder;
+  char buffer[4096];
+  while (!stopping_) {
+    if (stop_.stop_requested()) {
+      update([&] { chat_.leave(); });
+      return;
+    }
+    pollfd poller{.fd = in_, .events = POLLIN, .revents = 0};
+    const int num_ready = poll(&poller, 1, kPollMilliseconds);
+    if (num_ready < 0) continue;  // a signal
+    if (num_ready == 0) {
+      decoder.give_up();
+      const std::lock_guard lock(mutex_);
+      if (terminal_.size() != drawn_) draw_locked();
+      continue;
+    }
+    const ssize_t count = read(in_, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {  // the terminal is gone
+      update([&] { chat_.leave(); });
+      return;
+    }
+    for (const Key& key : decoder.push({buffer, static_cast<size_t>(count)})) {
+      const std::lock_guard lock(mutex_);
+      if (key.kind == Key::Kind::kSuspend) {
+        terminal_.write(chat_.draw_end(terminal_.size()));
+        terminal_.suspend();
+      }
+      chat_.press(key);
+    }
+    update([] {});
+  }
+}
+
+void ChatScreen::update(const std::function<void()>& change) {
+  const std::lock_guard lock(mutex_);
+  change();
+  draw_locked();
+}
+
+void ChatScreen::draw_locked() {
+  drawn_ = terminal_.size();
+  if (!terminal_.write(chat_.draw(drawn_))) chat_.leave();
+}
+
+std::stop_token ChatScreen::begin_turn() {
+  std::stop_token stop;
+  update([&] { stop = chat_.begin_turn(); });
+  return stop;
+}
+
+void ChatScreen::show_draft(const std::string& draft, size_t accepted_bytes) {
+  update([&] { chat_.show_draft(draft, accepted_bytes); });
+}
+
+void ChatScreen::mark_first_sentence(const std::string& sentence) {
+  update([&] { chat_.mark_first_sentence(sentence); });
+}
+
+void ChatScreen::mark_sound() {
+  update([&] { chat_.mark_sound(); });
+}
+
+void ChatScreen::print_answer(const std::string& text) {
+  update([&] { chat_.print_answer(text); });
+}
+
+void ChatScreen::end_turn(const std::string& summary) {
+  update([&] { chat_.end_turn(summary); });
+}
+
+void ChatScreen::print_line(const std::string& text) {
+  update([&] { chat_.print_line(text); });
+}
+
+std::optional<ChatCommand> ChatScreen::take_command() {
+  const std::lock_guard lock(mutex_);
+  return chat_.take_command();
+}
+
+bool ChatScreen::is_leaving() {
+  const std::lock_guard lock(mutex_);
+  return chat_.is_leaving();
+}
+
+}  // namespace predgen

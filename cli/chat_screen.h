@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "cli/terminal/raw_terminal.h"
+#include "cli/typed_chat.h"
+#include "core/clock.h"
+#include "runtime/input/typed_line_source.h"
+
+namespace predgen {
+
+/// A chat at a terminal, which keeps reading keys and redrawing while the model works: a thread of
+/// its own reads the keys. See TypedChat for what the functions of the same names do. Any thread
+/// may call them, the source's by the one that runs the turns:
+///
+///   while (true) {
+///     const std::stop_token stop = screen.begin_turn();
+///     run a turn on screen.source();
+///     if it gave nothing: screen.take_command(), and if there is none, leave the loop;
+///     screen.end_turn(summary);
+///   }
+class ChatScreen {
+ public:
+  /// RawTerminal::is_possible() must hold. `clock` outlives this. After a stop the user has left.
+  ChatScreen(int in, int out, const Clock& clock, ChatChoices choices, std::stop_token stop);
+  /// Clears the line and puts the terminal back.
+  ~ChatScreen();
+
+  TranscriptSource& source() { return source_; }
+
+  std::stop_token begin_turn();
+  void show_draft(const std::string& draft, size_t accepted_bytes);
+  void mark_first_sentence(const std::string& sentence);
+  void mark_sound();
+  void print_answer(const std::string& text);
+  void end_turn(const std::string& summary);
+  void print_line(const std::string& text);
+  std::optional<ChatCommand> take_command();
+  bool is_leaving();
+
+ private:
+  void read_keys();
+  /// Does `change` under the lock and redraws.
+  void update(const std::function<void()>& change);
+  void draw_locked();
+
+  RawTerminal terminal_;
+  const int in_;
+  const std::stop_token stop_;
+  TypedLineSource source_;
+  std::mutex mutex_;  // guards what follows
+  TypedChat chat_;
+  ScreenSize drawn_;  // of the last frame
+  std::atomic<bool> stopping_ = false;
+  std::thread reader_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,88 @@
+#include "cli/terminal/display_text.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+
+#include "text/characters.h"
+
+namespace predgen {
+namespace {
+
+constexpr char32_t kJoiner = 0x200D;
+
+bool is_skin_tone(char32_t code) { return code >= 0x1F3FB && code <= 0x1F3FF; }
+
+int width_of(char32_t code) {
+  if (code < 0x20) return 1;
+  return std::max(utf8proc_charwidth(static_cast<utf8proc_int32_t>(code)), 0);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const Character c = character_at(text, i);
+    const bool is_control = c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0);
+    if (c.code == 0xFFFD && c.length == 1) {
+      result += '?';
+    } else if (is_control && c.code != '\n' && c.code != '\t') {
+      result.append(c.length, ' ');
+    } else {
+      result += text.substr(i, c.length);
+    }
+    i += c.length;
+  }
+  return result;
+}
+
+Cluster cluster_at(std::string_view text, size_t at) {
+  Character before = character_at(text, at);
+  Cluster cluster{before.length, width_of(before.code)};
+  utf8proc_int32_t state = 0;
+  while (at + cluster.length < text.size()) {
+    const Character next = character_at(text, at + cluster.length);
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before.code),
+                                         static_cast<utf8proc_int32_t>(next.code), &state)) {
+      break;
+    }
+    cluster.length += next.length;
+    // What is joined to a picture changes it and takes no columns of its own.
+    if (before.code != kJoiner && !is_skin_tone(next.code)) cluster.width += width_of(next.code);
+    before = next;
+  }
+  return cluster;
+}
+
+size_t cluster_before(std::string_view text, size_t end) {
+  size_t begin = 0;
+  while (begin < end) {
+    const size_t next = begin + cluster_at(text, begin).length;
+    if (next >= end) break;
+    begin = next;
+  }
+  return begin;
+}
+
+std::vector<TextRow> wrap(std::string_view text, int width, int first_column) {
+  std::vector<TextRow> rows{{}};
+  int room = width - first_column;
+  for (size_t at = 0; at < text.size();) {
+    const Cluster cluster = cluster_at(text, at);
+    const bool is_break = text[at] == '\n';
+    if (is_break || rows.back().width + cluster.width > room) {
+      const size_t begin = is_break ? at + cluster.length : at;
+      rows.push_back({begin, begin});
+      room = width;
+    }
+    at += cluster.length;
+    if (is_break) continue;
+    rows.back().end = at;
+    rows.back().width += cluster.width;
+  }
+  return rows;
+}
+
+}  // namespace predgen

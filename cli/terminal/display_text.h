@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace predgen {
+
+/// `text` of the same length that cannot control a terminal: control characters other than \n and
+/// \t become spaces, ill-formed bytes question marks.
+std::string printable(std::string_view text);
+
+/// What a person takes for one character, with its accents and joiners.
+struct Cluster {
+  size_t length = 0;  // bytes
+  int width = 0;      // columns of a terminal; a tab or a line break takes one
+};
+
+/// The one at byte `at` of a well-formed `text`, which must not be its end.
+Cluster cluster_at(std::string_view text, size_t at);
+/// Where the one that ends at byte `end` (> 0) begins.
+size_t cluster_before(std::string_view text, size_t end);
+
+/// Bytes [begin, end) of a text that stand in one row of a terminal, line break not included.
+struct TextRow {
+  size_t begin = 0, end = 0;
+  int width = 0;  // columns
+};
+
+/// Rows of at most `width` (> 1) columns, broken as a terminal breaks them: where they are full.
+/// The first one has `first_column` columns less. There is always one row.
+std::vector<TextRow> wrap(std::string_view text, int width, int first_column = 0);
+
+}  // namespace predgen

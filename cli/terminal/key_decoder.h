@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/terminal/key.h"
+
+namespace predgen {
+
+/// Keys from the bytes that a terminal in raw mode sends, as xterm and its kin send them. Sequences
+/// may arrive in pieces; those that mean nothing here are dropped. Used by one thread.
+class KeyDecoder {
+ public:
+  std::vector<Key> push(std::string_view bytes);
+
+  /// A sequence has begun: if nothing follows soon, it was the Escape key, and give_up() drops it.
+  bool is_waiting() const { return !in_paste_ && pending_.starts_with('\033'); }
+  void give_up();
+
+ private:
+  /// Takes one thing off the front of pending_; false if it is not all there yet.
+  bool take(std::vector<Key>& keys);
+  bool take_escape(std::vector<Key>& keys);
+  bool take_paste(std::vector<Key>& keys);
+  bool take_text(std::vector<Key>& keys);
+
+  std::string pending_;
+  bool in_paste_ = false;  // between the marks of a bracketed paste
+};
+
+}  // namespace predgen

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// A line of text with a cursor, which stands between two characters as a person sees them. May
+/// hold line breaks that were pasted. The text is well-formed UTF-8.
+class LineBuffer {
+ public:
+  const std::string& text() const { return text_; }
+  /// Its byte; text().size() behind the last character.
+  size_t cursor() const { return cursor_; }
+
+  /// Another text, the cursor at its end.
+  void set(std::string text);
+  void insert(std::string_view text);
+
+  void move_left();
+  void move_right();
+  void move_word_left();
+  void move_word_right();
+  void move_to_start() { cursor_ = 0; }
+  void move_to_end() { cursor_ = text_.size(); }
+
+  void erase_left();
+  void erase_right();
+  void erase_word_left();
+  void erase_to_start();
+  void erase_to_end();
+
+ private:
+  size_t word_left() const;
+  void erase(size_t begin, size_t end);
+
+  std::string text_;
+  size_t cursor_ = 0;
+};
+
+}  // namespace predgen

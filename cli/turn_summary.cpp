@@ -1,0 +1,27 @@
+#include "cli/turn_summary.h"
+
+#include <fmt/format.h>
+
+namespace predgen {
+
+std::string turn_summary(const TurnMetrics& metrics) {
+  if (!metrics.ttfs) return "no answer";
+  std::string line = fmt::format("first sentence {:.0f} ms after the last word, {} forward passes",
+                                 *metrics.ttfs * 1e3, metrics.nfe_to_first_sentence.value_or(0));
+  if (metrics.first_sentence_kept) line += ", kept from the draft";
+  if (metrics.audio_latency) {
+    line += fmt::format("; audio at {:.0f} ms", *metrics.audio_latency * 1e3);
+  }
+  if (metrics.lead_time.value_or(0) > 0) {
+    line += fmt::format(", ready {:.0f} ms before the last word", *metrics.lead_time * 1e3);
+  }
+  return line;
+}
+
+std::string dropped_rounds_message(int64_t num_rounds) {
+  return fmt::format("the context is full: the oldest {} of this conversation {} forgotten",
+                     num_rounds == 1 ? "round" : fmt::format("{} rounds", num_rounds),
+                     num_rounds == 1 ? "is" : "are");
+}
+
+}  // namespace predgen

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/converse/turn.h"
+
+namespace predgen {
+
+/// A line about how long the user waited, and what the draft was worth.
+std::string turn_summary(const TurnMetrics& metrics);
+
+/// What is said when the context has no room for the oldest rounds.
+std::string dropped_rounds_message(int64_t num_rounds);
+
+}  // namespace predgen

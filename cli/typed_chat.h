@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "cli/chat_command.h"
+#include "cli/chat_frame.h"
+#include "cli/terminal/key.h"
+#include "cli/terminal/line_editor.h"
+#include "cli/terminal/live_region.h"
+#include "runtime/input/typed_line_source.h"
+
+namespace predgen {
+
+/// A chat on a terminal, without the terminal: keys and the model's news go in, bytes to write and
+/// transcripts come out. Used by one thread at a time.
+///
+/// A line that is sent while a turn is under way waits for its end; editing it takes it back.
+/// Ctrl-C empties the line; on an empty one it stops the turn under way, and otherwise leaves when
+/// it is pressed twice.
+class TypedChat {
+ public:
+  /// Tells `source` what is typed; it outlives this.
+  TypedChat(TypedLineSource& source, ChatChoices choices);
+
+  void press(const Key& key);
+  /// No more turns: the source is closed, the turn under way asked to stop.
+  void leave();
+  bool is_leaving() const { return leaving_; }
+
+  /// The model's side waits for the next line from here on. The token asks this turn to stop.
+  std::stop_token begin_turn();
+  /// The draft so far and how many of its bytes were kept of the one before. News that come after
+  /// the line was sent or emptied are overtaken, and ignored; so are the two marks.
+  void show_draft(const std::string& draft, size_t accepted_bytes);
+  /// A draft's first sentence is whole, or its sound is synthesised. The marks are shown with
+  /// drafts that hold this sentence, also when it is told before the draft.
+  void mark_first_sentence(const std::string& sentence);
+  void mark_sound();
+  /// Committed text: scrolls away as ordinary text.
+  void print_answer(const std::string& text);
+  /// The answer is complete; `summary` is a line about it, empty: none.
+  void end_turn(const std::string& summary);
+  /// A line of its own, at any time.
+  void print_line(const std::string& text);
+  /// A command that ended a turn without words: to be carried out before the next begin_turn().
+  std::optional<ChatCommand> take_command();
+
+  /// What the terminal must be sent now.
+  std::string draw(const ScreenSize& size);
+  /// The same for the last time: leaves nothing but what has scrolled.
+  std::string draw_end(const ScreenSize& size);
+
+ private:
+  void send();
+  void run_command(const std::string& line);
+  void cancel();
+  void after_edit();
+  void forget_draft();
+  void show_marks();
+  void scroll_sent(const std::string& line);
+
+  TypedLineSource& source_;
+  const ChatChoices choices_;
+  LineEditor editor_;
+  LiveRegion region_;
+  ChatPicture picture_;
+  ScreenSize size_;
+  std::string scrolled_;    // not yet drawn
+  std::string sentence_;    // the draft's first one; empty: not whole yet
+  bool has_sound_ = false;  // that sentence
+  bool busy_ = true;        // nobody waits for a line
+  bool waiting_ = false;    // the line is to be sent when somebody does
+  bool cancelled_ = false;  // Ctrl-C on an empty line was the last key
+  bool leaving_ = false;
+  std::optional<ChatCommand> command_;
+  std::stop_source turn_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,194 @@
+#include "cli/typed_session.h"
+
+#include <spdlog/sinks/base_sink.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cli/chat_screen.h"
+#include "cli/turn_summary.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/stop.h"
+#include "runtime/input/scheduled_source.h"
+#include "runtime/speech/speaker.h"
+
+namespace predgen {
+namespace {
+
+/// Shows log messages as lines of the chat: on their own they would tear the screen.
+class ScreenLog : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit ScreenLog(ChatScreen& screen) : screen_(screen) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    screen_.print_line(std::string(message.payload.data(), message.payload.size()));
+  }
+  void flush_() override {}
+
+  ChatScreen& screen_;
+};
+
+/// The log goes to the screen while this lives.
+class LogOnScreen {
+ public:
+  explicit LogOnScreen(ChatScreen& screen) : before_(spdlog::default_logger()) {
+    auto logger = std::make_shared<spdlog::logger>("", std::make_shared<ScreenLog>(screen));
+    logger->set_level(before_->level());
+    spdlog::set_default_logger(logger);
+  }
+  ~LogOnScreen() { spdlog::set_default_logger(before_); }
+  LogOnScreen(const LogOnScreen&) = delete;
+
+ private:
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+class TypedTurns {
+ public:
+  TypedTurns(const TypedSession& typed, int in, int out, const std::stop_token& stop)
+      : typed_(typed),
+        session_(typed.session),
+        end_(stop),
+        screen_(in, out, typed.clock, {{"off", "greedy", "topk"}, generator_names()}, stop),
+        log_(screen_) {}
+
+  void run() {
+    do {
+      stop_ = screen_.begin_turn();
+      try {
+        if (!run_turn()) break;
+      } catch (const Interrupted&) {
+        throw_if_stopped(end_);
+        if (screen_.is_leaving()) break;
+        session_.set_history(session_.history());  // what the turn had cached goes
+        screen_.end_turn("[stopped; this turn is forgotten]");
+      }
+    } while (true);
+    throw_if_stopped(end_);
+  }
+
+ private:
+  /// False: the user has left.
+  bool run_turn() {
+    std::vector<Message> before = session_.history();
+    const std::optional<TurnResult> result = session_.run_turn(screen_.source(), observer(), stop_);
+    if (!result) {
+      const std::optional<ChatCommand> command = screen_.take_command();
+      if (command) attempt(*command);
+      return command.has_value();
+    }
+    if (result->error) {
+      screen_.end_turn("[this turn failed and is forgotten: " + *result->error + "]");
+      return true;
+    }
+    before_ = std::move(before);
+    last_ = *result;
+    screen_.end_turn("[" + turn_summary(result->metrics) + "]");
+    return true;
+  }
+
+  TurnObserver observer() {
+    TurnObserver observer;
+    observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
+      screen_.show_draft(draft, accepted_bytes);
+    };
+    observer.on_first_sentence = [this](const std::string& sentence) {
+      screen_.mark_first_sentence(sentence);
+    };
+    observer.on_text = [this](const std::string& text) { screen_.print_answer(text); };
+    observer.on_rounds_dropped = [this](int64_t num_rounds) {
+      screen_.print_line(dropped_rounds_message(num_rounds));
+    };
+    return observer;
+  }
+
+  void attempt(const ChatCommand& command) {
+    try {
+      carry_out(command);
+    } catch (const UserError& error) {
+      screen_.print_line(error.what());
+    }
+  }
+
+  void carry_out(const ChatCommand& command) {
+    switch (command.kind) {
+      case ChatCommand::Kind::kVerifier:
+        use_verifier(command);
+        break;
+      case ChatCommand::Kind::kDecoder:
+        session_.set_generator({.name = command.name});
+        screen_.print_line("decoder: " + command.name);
+        break;
+      case ChatCommand::Kind::kCompare:
+        compare();
+        break;
+      case ChatCommand::Kind::kReset:
+        session_.set_history({});
+        last_.reset();
+        screen_.print_line("the conversation is forgotten");
+        break;
+      case ChatCommand::Kind::kHelp:
+      case ChatCommand::Kind::kQuit:
+        break;  // the screen's own
+    }
+  }
+
+  void use_verifier(const ChatCommand& command) {
+    const bool speculates = command.name != "off";
+    if (speculates) {
+      VerifierConfig verifier = session_.config().verifier;
+      verifier.name = command.name;
+      if (command.top_k > 0) verifier.top_k = command.top_k;
+      session_.set_verifier(verifier);
+    }
+    session_.set_work(speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
+    const bool has_k = command.name == "topk";
+    screen_.print_line("verifier: " + command.name +
+                       (has_k ? " " + std::to_string(session_.config().verifier.top_k) : ""));
+  }
+
+  /// The last turn once more as a plain cascade, which begins when the line is sent, in silence.
+  void compare() {
+    if (!last_) {
+      screen_.print_line("there is no turn to compare with yet");
+      return;
+    }
+    SessionConfig config = session_.config();
+    config.turn.work = InputTimeWork::kCascade;
+    Session cascade(config, typed_.engine, typed_.tokenizer, std::make_unique<SilentSpeaker>(),
+                    typed_.clock);
+    cascade.set_history(before_);
+    ScheduledSource source(
+        {{.text = last_->prompt_text, .time = typed_.clock.now(), .is_final = true}});
+    const std::optional<TurnResult> result = cascade.run_turn(source, {}, stop_);
+    if (!result || result->error) {
+      screen_.print_line("the comparison failed" + (result ? ": " + *result->error : ""));
+      return;
+    }
+    screen_.print_line("this turn:     " + turn_summary(last_->metrics));
+    screen_.print_line("plain cascade: " + turn_summary(result->metrics));
+    screen_.print_line(result->text == last_->text ? "the texts are the same"
+                                                   : "the cascade's text: " + result->text);
+  }
+
+  const TypedSession typed_;
+  Session& session_;
+  const std::stop_token end_;  // of the chat
+  ChatScreen screen_;
+  LogOnScreen log_;
+  std::stop_token stop_;  // of the turn
+  std::optional<TurnResult> last_;
+  std::vector<Message> before_;  // the history without the last turn
+};
+
+}  // namespace
+
+void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop) {
+  TypedTurns(typed, in, out, stop).run();
+}
+
+}  // namespace predgen

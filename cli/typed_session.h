@@ -1,0 +1,24 @@
+#pragma once
+
+#include <stop_token>
+
+#include "core/clock.h"
+#include "runtime/converse/session.h"
+#include "runtime/engine/engine.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// What a typed chat works with; all of it is borrowed.
+struct TypedSession {
+  Session& session;
+  Engine& engine;
+  const Tokenizer& tokenizer;
+  SystemClock& clock;
+};
+
+/// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
+/// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.
+void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop);
+
+}  // namespace predgen

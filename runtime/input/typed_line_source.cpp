@@ -1,0 +1,123 @@
+#include "runtime/input/typed_line_source.h"
+
+#include <utility>
+
+#include "core/stop.h"
+#include "core/text.h"
+#include "text/utf8.h"
+
+namespace predgen {
+namespace {
+
+// Han, kana and their punctuation, which are written without spaces between words.
+bool is_word_alone(char32_t c) {
+  return (c >= 0x3000 && c <= 0x30FF) || (c >= 0x3400 && c <= 0x9FFF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFF9F) ||
+         (c >= 0x20000 && c <= 0x3FFFF);
+}
+
+// Where the unfinished word that ends at byte `end` begins; `end` if there is none.
+size_t unfinished_word(std::string_view line, size_t end) {
+  size_t begin = end;
+  while (begin > 0) {
+    const size_t before = last_character(line.substr(0, begin));
+    size_t at = before;
+    const char32_t c = next_character(line, at);
+    if (is_white_space(c) || is_word_alone(c)) break;
+    begin = before;
+  }
+  return begin;
+}
+
+}  // namespace
+
+TypedLineSource::TypedLineSource(const Clock& clock, std::stop_token stop)
+    : clock_(clock), stop_(std::move(stop)) {}
+
+void TypedLineSource::edit(std::string_view line, size_t cursor) {
+  const size_t complete = unfinished_word(line, line.size());
+  const bool inside = cursor < complete && unfinished_word(line, cursor) < cursor;
+  const std::lock_guard lock(mutex_);
+  if (closed_ || inside) return;
+  const std::string_view text = trimmed(line.substr(0, complete));
+  if (text != heard_) push_locked(text, false);
+}
+
+void TypedLineSource::commit(std::string_view line) {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) push_locked(trimmed(line), true);
+}
+
+void TypedLineSource::break_turn() {
+  const std::lock_guard lock(mutex_);
+  forget_unsent_locked();
+  events_.push_back({.is_break = true});
+  ++num_changes_;
+  arrived_.notify_all();
+}
+
+void TypedLineSource::close() {
+  const std::lock_guard lock(mutex_);
+  forget_unsent_locked();
+  closed_ = true;
+  ++num_changes_;
+  arrived_.notify_all();
+}
+
+void TypedLineSource::push_locked(std::string_view text, bool is_final) {
+  heard_ = is_final ? std::string_view() : text;
+  events_.push_back({.transcript = {.text = std::string(text),
+                                    .revision = ++num_transcripts_,
+                                    .time = clock_.now(),
+                                    .is_final = is_final}});
+  ++num_changes_;
+  arrived_.notify_all();
+}
+
+void TypedLineSource::forget_unsent_locked() {
+  while (!events_.empty() && !events_.back().is_break && !events_.back().transcript.is_final) {
+    events_.pop_back();
+  }
+  heard_.clear();
+}
+
+std::optional<Transcript> TypedLineSource::newest_locked(Seconds now) const {
+  std::optional<Transcript> newest;
+  for (const Event& event : events_) {
+    if (event.is_break || event.transcript.time > now) break;
+    newest = event.transcript;
+    if (newest->is_final) break;
+  }
+  return newest;
+}
+
+std::optional<Transcript> TypedLineSource::latest(Seconds now) {
+  throw_if_stopped(stop_);
+  const std::lock_guard lock(mutex_);
+  return newest_locked(now);
+}
+
+std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& clock) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    throw_if_stopped(stop_);
+    const std::optional<Transcript> newest = newest_locked(clock.now());
+    if (newest && newest->revision > revision) {
+      // What is older was overtaken; the newest stays for latest(), unless it ends the turn.
+      while (!events_.empty() && events_.front().transcript.revision < newest->revision) {
+        events_.pop_front();
+      }
+      if (newest->is_final) events_.pop_front();
+      return newest;
+    }
+    if (!events_.empty() && events_.front().is_break) {
+      events_.pop_front();
+      return std::nullopt;
+    }
+    if (closed_ && events_.empty()) return std::nullopt;
+    const int64_t num_seen = num_changes_;
+    arrived_.wait(lock, stop_, [&] { return num_changes_ != num_seen; });
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,57 @@
+#include "cli/chat_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+using Kind = ChatCommand::Kind;
+const ChatChoices kChoices{{"off", "greedy", "topk"}, {"ar", "jacobi"}};
+
+ChatCommand parse(const std::string& line) { return parse_command(line, kChoices); }
+
+TEST(ChatCommand, AllOfThem) {
+  EXPECT_EQ(parse("/help"), ChatCommand{Kind::kHelp});
+  EXPECT_EQ(parse("/verifier off"), (ChatCommand{Kind::kVerifier, "off"}));
+  EXPECT_EQ(parse("/verifier  topk 3 "), (ChatCommand{Kind::kVerifier, "topk", 3}));
+  EXPECT_EQ(parse("/verifier topk"), (ChatCommand{Kind::kVerifier, "topk", 0}));
+  EXPECT_EQ(parse("/decoder jacobi"), (ChatCommand{Kind::kDecoder, "jacobi"}));
+  EXPECT_EQ(parse("/compare"), ChatCommand{Kind::kCompare});
+  EXPECT_EQ(parse("/reset"), ChatCommand{Kind::kReset});
+  EXPECT_EQ(parse("/quit"), ChatCommand{Kind::kQuit});
+}
+
+TEST(ChatCommand, WrongOnesAreAnsweredWithTheNearest) {
+  expect_user_error([] { parse("/verifer topk"); }, {"/verifer", "\"/verifier\"", "//"});
+  expect_user_error([] { parse("/"); }, {"/help", "/quit"});
+  expect_user_error([] { parse("/verifier top-k"); }, {"top-k", "\"topk\""});
+  expect_user_error([] { parse("/verifier jacobi"); }, {"off, greedy, topk"});
+  expect_user_error([] { parse("/decoder"); }, {"/decoder", "ar, jacobi"});
+  expect_user_error([] { parse("/verifier greedy 3"); }, {"\"3\""});
+  expect_user_error([] { parse("/reset all"); }, {"\"all\""});
+  for (const char* number : {"0", "-1", "3x", "1001", "99999999999999999999"}) {
+    expect_user_error([&] { parse(std::string("/verifier topk ") + number); }, {number, "1000"});
+  }
+}
+
+TEST(ChatCommand, TwoSlashesBeginAText) {
+  EXPECT_TRUE(is_command("/help"));
+  EXPECT_FALSE(is_command("//help"));
+  EXPECT_FALSE(is_command(" /help"));
+  EXPECT_EQ(spoken_text("//usr/bin"), "/usr/bin");
+  EXPECT_EQ(spoken_text("and/or"), "and/or");
+}
+
+TEST(ChatCommand, HelpNamesEverything) {
+  const std::string help = command_help(kChoices);
+  for (const char* part :
+       {"/help", "off|greedy|topk", "ar|jacobi", "/compare", "/reset", "/quit"}) {
+    EXPECT_THAT(help, testing::HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,116 @@
+"""predgen chat at a terminal: a pseudo terminal, keys and what is drawn."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+from tiny_model import PREDGEN, WORDS, check, make_folder, run
+
+SECONDS = 120
+
+
+class Chat:
+    """predgen chat with the other end of its terminal."""
+
+    def __init__(self, *arguments, columns=100):
+        self.screen, self.terminal = pty.openpty()
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        self.before = termios.tcgetattr(self.terminal)
+        self.process = subprocess.Popen([PREDGEN, "chat", *map(str, arguments)], stdin=self.terminal,
+                                        stdout=self.terminal, stderr=subprocess.PIPE,
+                                        env={**os.environ, "TERM": "xterm"})
+        self.seen = ""
+
+    def type(self, keys):
+        os.write(self.screen, keys.encode())
+
+    def wait_for(self, pattern):
+        """Reads until `pattern` was drawn since the last call, and returns what was."""
+        deadline = time.monotonic() + SECONDS
+        while not re.search(pattern, self.seen, re.DOTALL):
+            ready = select.select([self.screen], [], [], max(deadline - time.monotonic(), 0))[0]
+            if not ready:
+                check(False, f"{pattern!r} was drawn, not {self.seen[-2000:]!r}")
+            self.seen += os.read(self.screen, 65536).decode(errors="replace")
+        seen, self.seen = self.seen, ""
+        return seen
+
+    def end(self):
+        """The exit code and stderr; the terminal must be as it was."""
+        error = self.process.stderr.read().decode()
+        code = self.process.wait(SECONDS)
+        check(termios.tcgetattr(self.terminal) == self.before, "the terminal is as it was")
+        os.close(self.screen)
+        os.close(self.terminal)
+        return code, error
+
+
+def words_of(drawn):
+    return re.sub(r"\x1b(\[[?0-9;]*[a-zA-Z]|[78])", "", drawn).replace("\r", "")
+
+
+def main(scratch):
+    model = ["--model", make_folder(scratch), "--dtype", "fp32", "--threads", "1",
+             "--max-new-tokens", "24"]
+    piped = run("chat", *model, input="\n".join(WORDS[:2]) + "\n")
+    answers = piped.stdout.splitlines()
+
+    chat = Chat(*model)
+    chat.wait_for("/help lists the commands")
+    chat.type(WORDS[0] + " ")
+    chat.wait_for("-- draft")  # before the line is sent
+    chat.type("\r")
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]* forward passes[^\n]*\]"))
+    check(answers[0] in drawn.replace("\n", ""), f"the answer is that of a pipe: {drawn!r}")
+
+    chat.type("/verifer topk\r")
+    chat.wait_for(r'did you mean "/verifier"')
+    chat.type("/verifier topk 5\r")
+    chat.wait_for("verifier: topk 5")
+    chat.type("/decoder jacobi\r")
+    chat.wait_for("decoder: jacobi")
+    chat.type("/decoder ar\r/verifier greedy\r")
+    chat.wait_for("verifier: greedy")
+    chat.type(f"\x1b[200~{WORDS[1]}\x1b[201~\r")
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]*\]"))
+    check(answers[1] in drawn.replace("\n", ""), f"and knows the first turn: {drawn!r}")
+    chat.type("/compare\r")
+    drawn = chat.wait_for("texts are the same|cascade's text")
+    check("plain cascade: first sentence" in drawn and "the texts are the same" in drawn,
+          f"a cascade gives the same text: {drawn!r}")
+    chat.type("/reset\r")
+    chat.wait_for("the conversation is forgotten")
+    chat.type(WORDS[0] + "\r")
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]*\]"))
+    check(answers[0] in drawn.replace("\n", ""), f"begins afresh: {drawn!r}")
+    chat.type("half\x03")  # empties the line
+    chat.type("\x04")
+    check(chat.end() == (0, ""), "Ctrl-D leaves")
+
+    failing = Chat(*model, "--max-context", "8")
+    failing.wait_for("/help")
+    failing.type(WORDS[0] + "\r")
+    failing.wait_for("this turn failed and is forgotten")
+    failing.type("/quit\r")
+    check(failing.end()[0] == 0, "a turn that fails is not the end")
+
+    killed = Chat(*model)
+    killed.wait_for("/help")
+    killed.process.send_signal(signal.SIGTERM)
+    check(killed.end()[0] == 130, "SIGTERM ends it")
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+with tempfile.TemporaryDirectory() as folder:
+    main(Path(folder))
+sys.exit(0)
