@@ -159,7 +159,7 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
   command
       ->add_option("--verifier", options->verifier,
                    "off, or what keeps a draft: greedy (exact), topk")
-      ->check(CLI::IsMember({"off", "greedy", "topk"}))
+      ->check(CLI::IsMember(verifier_choices()))
       ->capture_default_str();
   command->add_option("--top-k", options->top_k, "With --verifier topk")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}))

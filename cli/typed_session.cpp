@@ -53,7 +53,7 @@ class TypedTurns {
       : typed_(typed),
         session_(typed.session),
         end_(stop),
-        screen_(in, out, typed.clock, {{"off", "greedy", "topk"}, generator_names()}, stop),
+        screen_(in, out, typed.clock, {verifier_choices(), generator_names()}, stop),
         log_(screen_) {}
 
   void run() {
@@ -186,6 +186,12 @@ class TypedTurns {
 };
 
 }  // namespace
+
+std::vector<std::string> verifier_choices() {
+  std::vector<std::string> choices{"off"};
+  choices.insert(choices.end(), verifier_names().begin(), verifier_names().end());
+  return choices;
+}
 
 void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop) {
   TypedTurns(typed, in, out, stop).run();

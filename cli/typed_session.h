@@ -1,6 +1,8 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "runtime/converse/session.h"
@@ -16,6 +18,9 @@ struct TypedSession {
   const Tokenizer& tokenizer;
   SystemClock& clock;
 };
+
+/// "off", and verifier_names().
+std::vector<std::string> verifier_choices();
 
 /// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
 /// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.
