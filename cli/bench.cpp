@@ -11,7 +11,7 @@ namespace predgen {
 namespace {
 
 constexpr const char* kExamples = R"(
---model: prefill reads a prompt of random ids at once; decode gives one token a pass behind it, and
+--model: prefill reads a prompt of random ids at once; decode gives one token a pass after it, and
 its bytes are the weights, keys and values that each token reads, set against the fastest sum over
 a large buffer on the same device. Verify runs a whole draft in one pass: as long as that costs
 fewer steps than it keeps tokens, speculation pays. Jacobi answers questions with the model (and
@@ -76,7 +76,7 @@ void add_bench(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<BenchOptions>();
   options->model.add_to(*command);
   options->voice.add_to(*command);
-  command->add_option("--runs", options->runs, "Counted ones, behind one to warm up")
+  command->add_option("--runs", options->runs, "Counted ones, after one to warm up")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on stdout");

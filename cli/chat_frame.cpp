@@ -28,7 +28,7 @@ std::string bytes_of(std::string_view text, size_t begin, size_t end) {
 std::vector<TextRow> rows_of_line(const ChatPicture& picture, int columns) {
   std::vector<TextRow> rows = wrap(picture.line, columns, kPromptWidth);
   const int room = columns - (rows.size() == 1 ? kPromptWidth : 0);
-  // The cursor needs a place behind a full row.
+  // The cursor needs a place after a full row.
   if (picture.cursor == picture.line.size() && rows.back().width == room) {
     rows.push_back({picture.line.size(), picture.line.size()});
   }
@@ -37,7 +37,7 @@ std::vector<TextRow> rows_of_line(const ChatPicture& picture, int columns) {
 
 void add_line(Frame& frame, const ChatPicture& picture, int columns, size_t max_rows) {
   const std::vector<TextRow> rows = rows_of_line(picture, columns);
-  // The last row that begins at or before the cursor: behind a full row it is the next one.
+  // The last row that begins at or before the cursor: after a full row it is the next one.
   size_t cursor_row = rows.size() - 1;
   while (rows[cursor_row].begin > picture.cursor) --cursor_row;
   const size_t shown = std::min(rows.size(), max_rows);

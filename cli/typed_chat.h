@@ -31,8 +31,8 @@ class TypedChat {
 
   /// The model's side waits for the next line from here on. The token asks this turn to stop.
   std::stop_token begin_turn();
-  /// The draft so far and how many of its bytes were kept of the one before. News that come after
-  /// the line was sent or emptied are overtaken, and ignored; so are the two marks.
+  /// The draft so far and how many of its bytes were kept of the one before. What comes after
+  /// the line was sent or emptied is out of date, and ignored; so are the two marks.
   void show_draft(const std::string& draft, size_t accepted_bytes);
   /// A draft's first sentence is whole, or its sound is synthesised. The marks are shown with
   /// drafts that hold this sentence, also when it is told before the draft.

@@ -22,7 +22,7 @@ class DatasetWriter {
   /// producer stands, kept in that shard; null if size() says enough.
   virtual void flush(const Json& state) = 0;
   /// What the last flush() gave, also after a resume; null at the start. A shard that append()
-  /// ends by itself holds none: who needs a state sets records_per_shard high.
+  /// ends by itself holds none: a caller that needs a state sets records_per_shard high.
   virtual const Json& state() const = 0;
   /// Flushes and writes the manifest with `counters` (rows read, dropped by rule, ...).
   virtual void finish(const Json& counters) = 0;
@@ -62,7 +62,7 @@ std::unique_ptr<DatasetWriter> create_dataset(const std::filesystem::path& folde
 /// UserError if there is no manifest (the build did not finish), or a shard is missing, truncated
 /// or not what the manifest says.
 std::unique_ptr<DatasetReader> open_dataset(const std::filesystem::path& folder);
-/// One behind the other; manifest() is the list of theirs. `folders` is not empty.
+/// One after the other; manifest() is the list of theirs. `folders` is not empty.
 std::unique_ptr<DatasetReader> open_datasets(const std::vector<std::filesystem::path>& folders);
 
 }  // namespace predgen

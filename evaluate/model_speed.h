@@ -16,7 +16,7 @@ struct SpeedConfig {
   int64_t prompt = 512;                 // tokens of context for prefill, decoding and verification
   int64_t generate = 128;               // tokens of a decoding run; of an answer at most; >= 2
   std::vector<int64_t> drafts{16, 32};  // tokens of a draft, and of a Jacobi block; each >= 2
-  int64_t runs = 5;                     // behind one to warm up
+  int64_t runs = 5;                     // after one to warm up
   uint64_t seed = 0;                    // of the random ids
 
   /// Positions that all but the answers take.
@@ -47,8 +47,8 @@ struct VerifySpeed {
 /// when the tokens are on the host.
 struct ModelSpeed {
   std::vector<double> prefill;  // s, of all prompt tokens in one pass
-  std::vector<double> decode;   // s per token, mean of a run that begins behind the prompt
-  std::vector<double> step;     // s, of one token right behind the prompt
+  std::vector<double> decode;   // s per token, mean of a run that begins after the prompt
+  std::vector<double> step;     // s, of one token right after the prompt
   std::vector<VerifySpeed> verify;
   std::vector<AnswerSpeed> answers;  // the autoregressive one, then one by draft length
 };

@@ -68,7 +68,7 @@ predgen=("${predgen_env[@]}" "$bundle/bin/predgen")
 say() { echo "$*" | tee -a "$out/summary.txt"; }
 num_failed=0
 fail() { say "FAILED  $*"; num_failed=$((num_failed + 1)); }
-# try SECONDS LOG NAME COMMAND..: one step; stdout and stderr go behind $out/LOG.
+# try SECONDS LOG NAME COMMAND..: one step; stdout and stderr are appended to $out/LOG.
 try() {
   local limit=$1 log=$out/$2 name=$3 begin=$SECONDS status=0
   shift 3

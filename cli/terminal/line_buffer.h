@@ -11,7 +11,7 @@ namespace predgen {
 class LineBuffer {
  public:
   const std::string& text() const { return text_; }
-  /// Its byte; text().size() behind the last character.
+  /// Its byte; text().size() after the last character.
   size_t cursor() const { return cursor_; }
 
   /// Another text, the cursor at its end.

@@ -15,8 +15,8 @@ namespace predgen {
 
 class StoppablePoll;
 
-/// Live input: a person at a terminal or a recogniser behind a pipe. A thread reads lines and
-/// stamps them with the clock; "time" in a line is ignored. Input that ends without a final
+/// Live input: a person at a terminal or a recogniser at the end of a pipe. A thread reads lines
+/// and stamps them with the clock; "time" in a line is ignored. Input that ends without a final
 /// transcript makes the last one final.
 class StdinSource : public TranscriptSource {
  public:

@@ -29,7 +29,7 @@ class TypedLineSource : public TranscriptSource {
   /// The editor's thread: the line was sent.
   void commit(std::string_view line);
   /// The editor's thread: wait_newer() returns nothing, once, after the lines sent before; what was
-  /// typed since is forgotten. For a command that the runtime's thread shall run between turns.
+  /// typed since is forgotten. For a command that the runtime's thread is to run between turns.
   void break_turn();
   /// The editor's thread: wait_newer() returns nothing from here on, after the lines sent before.
   void close();

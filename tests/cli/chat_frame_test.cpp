@@ -71,7 +71,7 @@ TEST(ChatFrame, AcceptedPartThatEndsInAnotherRow) {
   EXPECT_EQ(screen.frame().rows[3].bytes, "\033[32mab\033[0m\033[2mcdefghij\033[0m");
 }
 
-TEST(ChatFrame, CursorBehindAFullRow) {
+TEST(ChatFrame, CursorAfterAFullRow) {
   EXPECT_EQ(Screen(typed("12345678"), {10, 24}).cursor(), std::make_pair(1, 0));
   EXPECT_EQ(Screen(typed("123456789"), {10, 24}).cursor(), std::make_pair(1, 1));
   ChatPicture inside = typed("123456789");

@@ -79,7 +79,7 @@ TEST(MeasureSpeed, AnswersTheTexts) {
     EXPECT_EQ(*single.passes_per_token[run], 1);
     EXPECT_NEAR(*single.tokens_per_second[run], 1.0 / 11, 1e-9);
     EXPECT_EQ(*single.speedup[run], 1);
-    // Eight tokens behind the prompt's own one: this seed's random guesses give two of them, the
+    // Eight tokens after the prompt's own one: this seed's random guesses give two of them, the
     // model's own give four, and the two that are left take the last, narrower pass.
     EXPECT_EQ(*jacobi.passes_per_token[run], 3.0 / 8);
     EXPECT_NEAR(*jacobi.seconds_per_pass[run], (14.0 + 14 + 12) / 3, 1e-9);

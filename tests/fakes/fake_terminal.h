@@ -113,7 +113,7 @@ class FakeTerminal {
 
   void erase_row(int row, int from) {
     std::vector<std::string>& cells = screen_[row].cells;
-    // As xterm does: behind a full row the cursor is still on its last column.
+    // As xterm does: after a full row the cursor is still on its last column.
     cells.resize(std::min(cells.size(), static_cast<size_t>(std::min(from, columns_ - 1))));
     screen_[row].wraps = false;
   }

@@ -22,7 +22,7 @@ SpeakerEncoder::SpeakerEncoder(const std::filesystem::path& network_file,
   check_weights(
       {{"weight", {kSpeakerEmbeddingSize, sizes.output}}, {"bias", {kSpeakerEmbeddingSize}}}, names,
       [&](const std::string& name) { return file.tensor(name); }, projection_file.string(),
-      "the projection behind Zonos' speaker network");
+      "the projection after Zonos' speaker network");
   weight_ = file.load("weight", at::kCPU, at::kFloat);
   bias_ = file.load("bias", at::kCPU, at::kFloat);
 }

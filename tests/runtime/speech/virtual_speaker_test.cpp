@@ -78,7 +78,7 @@ TEST_F(PricedSpeaker, OverlappingSentencesQueueOnTheTimeline) {
   EXPECT_NEAR(clock.now().count(), 2.4, 1e-9);
 }
 
-TEST_F(PricedSpeaker, PreparedBehindASentenceUnderWayStartsAfterIt) {
+TEST_F(PricedSpeaker, PreparedAfterASentenceStartsAfterIt) {
   at(1);
   speaker.say("Hello.");    // 1 to 1.8
   speaker.finish_turn();    // now 1.8
