@@ -12,7 +12,7 @@ const ChatChoices kChoices{{"off", "greedy"}, {"ar"}};
 
 TEST(ChatScreen, KeysAndNewsMeet) {
   PseudoTerminal pseudo(80, 24);
-  SystemClock clock;
+  SystemClock clock{std::stop_token()};
   {
     ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
     pseudo.read_until("/help lists the commands");
@@ -40,7 +40,7 @@ TEST(ChatScreen, KeysAndNewsMeet) {
 
 TEST(ChatScreen, CommandsAndTheEnd) {
   PseudoTerminal pseudo(80, 24);
-  SystemClock clock;
+  SystemClock clock{std::stop_token()};
   ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
   screen.begin_turn();
   pseudo.type("/verifier off\r");
@@ -56,7 +56,7 @@ TEST(ChatScreen, CommandsAndTheEnd) {
 
 TEST(ChatScreen, NewSizeIsDrawn) {
   PseudoTerminal pseudo(80, 24);
-  SystemClock clock;
+  SystemClock clock{std::stop_token()};
   ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
   screen.begin_turn();
   pseudo.type("twelve wide");

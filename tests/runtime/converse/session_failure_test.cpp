@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/converse/stage.h"
+
+namespace predgen {
+namespace {
+
+TEST(Session, ALostVoiceEndsItsTurnAndNoOther) {
+  for (const char* moment : {"prepare", "say", "finish"}) {
+    Stage stage({});
+    const TurnResult first = stage.run(type_text("hello there", 600));
+    stage.speaker.fails_at = moment;
+    const TurnResult lost =
+        stage.run({partial("my", 11), partial("my friend", 12), final_one("my friend is", 15)});
+    EXPECT_EQ(lost.error, "the voice is lost") << moment;
+    EXPECT_EQ(lost.prompt_text, "my friend is");
+    EXPECT_EQ(stage.session.history().size(), 2u) << "as before the turn";
+    EXPECT_FALSE(stage.speaker.gives_way) << moment;
+    stage.speaker.fails_at.clear();
+    const size_t passes = stage.inner.pass_sizes.size();
+    const TurnResult next = stage.run({final_one("two", 30)});
+    EXPECT_FALSE(next.error);
+    EXPECT_EQ(next.text, "Yes I can. Go on!");
+    // Nothing of the lost turn is in the prompt, and what came before it is still cached.
+    const TokenIds user = stage.tokenizer.render_chat({{.role = "user", .content = "two"}});
+    EXPECT_EQ(next.prompt.size(), first.prompt.size() + first.answer.size() + user.size());
+    EXPECT_EQ(stage.inner.pass_sizes[passes], static_cast<int64_t>(user.size()) + 1);
+  }
+}
+
+TEST(Session, APassThatFailsEndsItsTurnAndLetsSynthesisGoOn) {
+  bool broken = false;
+  Stage stage({.next = [&](TokenSpan) -> TokenId {
+    if (broken) throw Error("out of memory\nat a line of C++");
+    return FakeTokenizer::kEnd;
+  }});
+  broken = true;
+  const TurnResult failed = stage.run({partial("a", 1), final_one("a b", 2)});
+  EXPECT_EQ(failed.error, "out of memory");
+  EXPECT_EQ(failed.events.back().kind, "failed");
+  EXPECT_FALSE(stage.speaker.gives_way);
+  broken = false;
+  EXPECT_FALSE(stage.run({final_one("a b", 9)}).error);
+}
+
+TEST(Session, AFailedTurnLeavesNothingCached) {
+  Stage stage({});
+  const std::vector<Transcript> words{final_one("my friend", 1)};
+  stage.speaker.fails_at = "say";
+  EXPECT_TRUE(stage.run(words).error);
+  stage.speaker.fails_at.clear();
+  const size_t passes = stage.inner.pass_sizes.size();
+  const TurnResult again = stage.run({final_one("my friend", 9)});
+  EXPECT_EQ(stage.inner.pass_sizes[passes], static_cast<int64_t>(again.prompt.size()));
+}
+
+TEST(Session, ATurnIsStoppedFromOutside) {
+  Stage stage({});
+  std::stop_source stop;
+  int64_t num_drafts = 0;
+  TurnObserver observer;
+  observer.on_draft = [&](const std::string&, size_t) {
+    if (++num_drafts == 2) stop.request_stop();
+  };
+  ScheduledSource source({partial("hello", 1), final_one("hello there", 9)});
+  EXPECT_THROW(stage.session.run_turn(source, observer, stop.get_token()), Interrupted);
+  EXPECT_EQ(num_drafts, 2);
+  EXPECT_FALSE(stage.speaker.gives_way);
+  EXPECT_EQ(stage.run({final_one("two", 20)}).text, "Yes I can. Go on!");
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "runtime/converse/session.h"
+#include "runtime/converse/system_prompt.h"
+#include "runtime/engine/pass_price.h"
+#include "runtime/input/scheduled_source.h"
+#include "runtime/input/typed_source.h"
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fake_speaker.h"
+#include "tests/fakes/fake_tokenizer.h"
+
+namespace predgen {
+
+constexpr double kPass = 0.027;  // seconds
+inline const std::vector<std::string> kWords{"Yes", " I", " can", ".",    " Go",
+                                             " on", "!",  "No",   " well"};
+
+/// What was typed in the last user message, and the answer's tokens so far.
+inline std::pair<std::string, size_t> read_history(const FakeTokenizer& tokenizer,
+                                                   TokenSpan history) {
+  size_t assistant = history.size(), user = 0;
+  while (assistant > 0 && history[assistant - 1] != FakeTokenizer::kAssistant) --assistant;
+  for (size_t i = 0; i < assistant; ++i) {
+    if (history[i] == FakeTokenizer::kUser) user = i;
+  }
+  if (assistant == 0) return {"", 0};
+  return {tokenizer.decode(history.subspan(user, assistant - user)), history.size() - assistant};
+}
+
+struct TalkSetup {
+  InputTimeWork work = InputTimeWork::kSpeculate;
+  SplitMode split_mode = SplitMode::kPaper;
+  std::string decoder = "ar", verifier = "greedy", system_prompt = "";
+  std::function<std::string(const std::string& user)> answer = [](const std::string&) {
+    return "Yes I can. Go on!";
+  };
+  std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
+  int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
+  int64_t context_length = 2048, pass_tokens = 512, top_k = 3;
+  double speech_delay = 0.2;
+};
+
+/// A session with fakes on a virtual clock: 27 ms a pass, nothing else costs time.
+struct Stage {
+  explicit Stage(const TalkSetup& setup)
+      : inner({.vocab_size = tokenizer.vocab_size(),
+               .next = setup.next ? setup.next : script(setup)}),
+        engine(borrowing_engine(inner, {.pass_tokens = setup.pass_tokens})),
+        owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(setup.speech_delay))),
+        speaker(*owned_speaker),
+        session({.turn = {.work = setup.work,
+                          .split_mode = setup.split_mode,
+                          .max_draft_tokens = setup.max_draft_tokens,
+                          .first_round_tokens = setup.first_round_tokens,
+                          .later_round_tokens = setup.later_round_tokens,
+                          .max_new_tokens = 40},
+                 .verifier = {.name = setup.verifier, .top_k = setup.top_k},
+                 .generator = {.name = setup.decoder, .block_size = 6},
+                 .system_prompt = setup.system_prompt,
+                 .max_context = setup.context_length},
+                engine, tokenizer, std::move(owned_speaker), clock) {
+    engine.observe_passes(charge_passes(clock, {.per_pass = Seconds(kPass)}));
+  }
+
+  std::function<TokenId(TokenSpan)> script(const TalkSetup& setup) {
+    return [this, answer = setup.answer](TokenSpan history) -> TokenId {
+      const auto [user, place] = read_history(tokenizer, history);
+      const TokenIds ids = tokenizer.encode(answer(user));
+      return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
+    };
+  }
+
+  TurnResult run(std::vector<Transcript> transcripts, const TurnObserver& observer = {}) {
+    ScheduledSource source(std::move(transcripts));
+    return session.run_turn(source, observer).value();
+  }
+
+  FakeTokenizer tokenizer{kWords};
+  VirtualClock clock{VirtualClock::Computation::kCostTable};
+  FakeLanguageModel inner;
+  Engine engine;
+  std::unique_ptr<FakeSpeaker> owned_speaker;
+  FakeSpeaker& speaker;
+  Session session;
+};
+
+inline Transcript partial(const std::string& text, double time) {
+  return {.text = text, .time = Seconds(time)};
+}
+inline Transcript final_one(const std::string& text, double time) {
+  return {.text = text, .time = Seconds(time), .is_final = true};
+}
+
+inline std::vector<Transcript> random_transcripts(uint64_t seed, double change_from,
+                                                  uint64_t variant) {
+  Random common(seed, "transcripts"), other(seed, "other", variant);
+  std::vector<Transcript> transcripts;
+  std::vector<std::string> words;
+  double time = 0;
+  for (uint64_t left = 3 + common.below(6); left > 0; --left) {
+    const bool changed = time >= change_from;
+    Random& random = changed ? other : common;
+    time += 0.01 + 0.2 * random.uniform();
+    if (time >= change_from && !changed) time = change_from;
+    if (random.below(3) == 0 && !words.empty()) words.pop_back();
+    Random& text_random = time >= change_from ? other : common;
+    words.push_back(std::string(1, static_cast<char>('a' + text_random.below(4))));
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    transcripts.push_back({.text = text, .time = Seconds(time)});
+  }
+  transcripts.push_back(
+      {.text = transcripts.back().text, .time = Seconds(time + 0.05), .is_final = true});
+  return transcripts;
+}
+
+/// Three times in four the last two tokens decide, else the whole history: drafts survive partly.
+inline TokenId hashed_word(TokenSpan history) {
+  const auto hash_of = [](TokenSpan ids) {
+    uint64_t hash = 1;
+    for (const TokenId id : ids) {
+      hash = (hash ^ static_cast<uint64_t>(id)) * 0x100000001b3ULL;
+      hash ^= hash >> 29;
+    }
+    return hash;
+  };
+  const uint64_t whole = hash_of(history);
+  const uint64_t hash = whole % 4 == 0 ? whole / 4 : hash_of(history.last(2));
+  if (hash % 23 == 0) return FakeTokenizer::kEnd;
+  return FakeTokenizer::kFirstWord + static_cast<TokenId>(hash % kWords.size());
+}
+
+}  // namespace predgen
