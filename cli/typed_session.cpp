@@ -52,7 +52,8 @@ class TypedTurns {
   TypedTurns(const TypedSession& typed, int in, int out)
       : typed_(typed),
         session_(typed.session),
-        screen_(in, out, typed.clock, {{"off", "greedy", "topk"}, generator_names()}),
+        screen_(in, out, typed.clock, {{"off", "greedy", "topk"}, generator_names()},
+                [&speaker = typed.speaker] { return speaker.is_ready_ahead(); }),
         log_(screen_) {}
 
   void run() {

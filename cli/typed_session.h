@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/engine.h"
+#include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -13,6 +14,7 @@ struct TypedSession {
   Engine& engine;
   const Tokenizer& tokenizer;
   SystemClock& clock;
+  const Speaker& speaker;  // the session's
 };
 
 /// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
