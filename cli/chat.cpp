@@ -117,18 +117,17 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
       .max_context = options.max_context};
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.turn.max_new_tokens = options.max_new_tokens;
-  Session session(
-      config, engine, *tokenizer,
-      make_speaker(
-          clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
-          stop),
-      clock);
+  std::unique_ptr<Speaker> made = make_speaker(
+      clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
+      stop);
+  const Speaker& speaker = *made;
+  Session session(config, engine, *tokenizer, std::move(made), clock);
   session.set_history({});
 
   const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
   if (options.transcripts.empty() && !options.json &&
       RawTerminal::is_possible(STDIN_FILENO, screen)) {
-    run_typed_session({session, engine, *tokenizer, clock}, STDIN_FILENO, screen, stop);
+    run_typed_session({session, engine, *tokenizer, clock, speaker}, STDIN_FILENO, screen, stop);
     if (sink) drain(*sink);
     return;
   }

@@ -16,9 +16,10 @@ constexpr int kPollMilliseconds = 50;  // how late a resize, a signal or the end
 }  // namespace
 
 ChatScreen::ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
-                       std::stop_token stop)
+                       std::function<bool()> has_sound, std::stop_token stop)
     : terminal_(in, out),
       in_(in),
+      has_sound_(std::move(has_sound)),
       stop_(std::move(stop)),
       source_(clock),
       chat_(source_, std::move(choices)) {
@@ -45,8 +46,7 @@ void ChatScreen::read_keys() {
     if (num_ready < 0) continue;  // a signal
     if (num_ready == 0) {
       decoder.give_up();
-      const std::lock_guard lock(mutex_);
-      if (terminal_.size() != drawn_) draw_locked();
+      look_around();
       continue;
     }
     const ssize_t count = read(in_, buffer, sizeof buffer);
@@ -65,6 +65,17 @@ void ChatScreen::read_keys() {
     }
     update([] {});
   }
+}
+
+void ChatScreen::look_around() {
+  std::string sentence;
+  {
+    const std::lock_guard lock(mutex_);
+    if (terminal_.size() != drawn_) draw_locked();
+    sentence = chat_.sentence_without_sound();
+  }
+  // Without the lock: a voice that fails logs its message, which is drawn here.
+  if (!sentence.empty() && has_sound_()) update([&] { chat_.mark_sound(sentence); });
 }
 
 void ChatScreen::update(const std::function<void()>& change) {
@@ -90,10 +101,6 @@ void ChatScreen::show_draft(const std::string& draft, size_t accepted_bytes) {
 
 void ChatScreen::mark_first_sentence(const std::string& sentence) {
   update([&] { chat_.mark_first_sentence(sentence); });
-}
-
-void ChatScreen::mark_sound() {
-  update([&] { chat_.mark_sound(); });
 }
 
 void ChatScreen::print_answer(const std::string& text) {

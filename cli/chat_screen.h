@@ -27,8 +27,11 @@ namespace predgen {
 ///   }
 class ChatScreen {
  public:
-  /// RawTerminal::is_possible() must hold. `clock` outlives this. After a stop the user has left.
-  ChatScreen(int in, int out, const Clock& clock, ChatChoices choices, std::stop_token stop);
+  /// RawTerminal::is_possible() must hold. `clock` outlives this. `has_sound` tells whether the
+  /// draft's first sentence can be heard at once; the thread that reads the keys asks it. After a
+  /// stop the user has left.
+  ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
+             std::function<bool()> has_sound, std::stop_token stop);
   /// Clears the line and puts the terminal back.
   ~ChatScreen();
 
@@ -37,7 +40,6 @@ class ChatScreen {
   std::stop_token begin_turn();
   void show_draft(const std::string& draft, size_t accepted_bytes);
   void mark_first_sentence(const std::string& sentence);
-  void mark_sound();
   void print_answer(const std::string& text);
   void end_turn(const std::string& summary);
   void print_line(const std::string& text);
@@ -49,9 +51,12 @@ class ChatScreen {
   /// Does `change` under the lock and redraws.
   void update(const std::function<void()>& change);
   void draw_locked();
+  /// Between keys: sound that became ready, a new size of the terminal.
+  void look_around();
 
   RawTerminal terminal_;
   const int in_;
+  const std::function<bool()> has_sound_;
   const std::stop_token stop_;
   TypedLineSource source_;
   std::mutex mutex_;  // guards what follows

@@ -6,8 +6,10 @@ namespace predgen {
 
 std::string turn_summary(const TurnMetrics& metrics) {
   if (!metrics.ttfs) return "no answer";
-  std::string line = fmt::format("first sentence {:.0f} ms after the last word, {} forward passes",
-                                 *metrics.ttfs * 1e3, metrics.nfe_to_first_sentence.value_or(0));
+  const int64_t num_passes = metrics.nfe_to_first_sentence.value_or(0);
+  std::string line =
+      fmt::format("first sentence {:.0f} ms after the last word, {} forward {}",
+                  *metrics.ttfs * 1e3, num_passes, num_passes == 1 ? "pass" : "passes");
   if (metrics.first_sentence_kept) line += ", kept from the draft";
   if (metrics.audio_latency) {
     line += fmt::format("; audio at {:.0f} ms", *metrics.audio_latency * 1e3);

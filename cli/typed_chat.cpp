@@ -135,7 +135,8 @@ void TypedChat::mark_first_sentence(const std::string& sentence) {
   show_marks();
 }
 
-void TypedChat::mark_sound() {
+void TypedChat::mark_sound(const std::string& sentence) {
+  if (sentence != sentence_) return;
   has_sound_ = !sentence_.empty();
   show_marks();
 }

@@ -37,7 +37,9 @@ class TypedChat {
   /// A draft's first sentence is whole, or its sound is synthesised. The marks are shown with
   /// drafts that hold this sentence, also when it is told before the draft.
   void mark_first_sentence(const std::string& sentence);
-  void mark_sound();
+  void mark_sound(const std::string& sentence);
+  /// The one marked last whose sound is not; empty: none.
+  std::string sentence_without_sound() const { return has_sound_ ? "" : sentence_; }
   /// Committed text: scrolls away as ordinary text.
   void print_answer(const std::string& text);
   /// The answer is complete; `summary` is a line about it, empty: none.

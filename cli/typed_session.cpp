@@ -53,7 +53,9 @@ class TypedTurns {
       : typed_(typed),
         session_(typed.session),
         end_(stop),
-        screen_(in, out, typed.clock, {verifier_choices(), generator_names()}, stop),
+        screen_(
+            in, out, typed.clock, {verifier_choices(), generator_names()},
+            [&speaker = typed.speaker] { return speaker.is_ready_ahead(); }, stop),
         log_(screen_) {}
 
   void run() {

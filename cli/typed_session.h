@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/engine.h"
+#include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -17,6 +18,7 @@ struct TypedSession {
   Engine& engine;
   const Tokenizer& tokenizer;
   SystemClock& clock;
+  const Speaker& speaker;  // the session's
 };
 
 /// "off", and verifier_names().

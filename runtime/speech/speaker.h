@@ -29,6 +29,9 @@ class Speaker {
   /// different one cancels what was prepared.
   virtual void prepare(const std::string& sentence) = 0;
 
+  /// Whether the prepared sentence could be heard at once. Any thread.
+  virtual bool is_ready_ahead() const { return false; }
+
   /// The answer is final from here on: speak this sentence after those said before. One that was
   /// prepared is played from its buffer at once.
   virtual void say(const std::string& sentence) = 0;

@@ -44,6 +44,11 @@ void ThreadedSpeaker::prepare(const std::string& sentence) {
   changed_.notify_all();
 }
 
+bool ThreadedSpeaker::is_ready_ahead() const {
+  const Lock lock(mutex_);
+  return prepared_ && prepared_->ready;
+}
+
 void ThreadedSpeaker::say(const std::string& sentence) {
   std::shared_ptr<Utterance> utterance = is_prepared(sentence) ? prepared_ : nullptr;
   if (!utterance) {

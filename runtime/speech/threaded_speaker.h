@@ -27,6 +27,7 @@ class ThreadedSpeaker : public Speaker {
   ~ThreadedSpeaker() override;  // drops what is not in the sink: finish_turn() first
 
   void prepare(const std::string& sentence) override;
+  bool is_ready_ahead() const override;
   void say(const std::string& sentence) override;
   void give_way(bool urgent) override;
   SpeechReport finish_turn() override;
@@ -59,7 +60,7 @@ class ThreadedSpeaker : public Speaker {
   const AheadBuffer ahead_;
   const std::stop_token stop_;
 
-  std::mutex mutex_;  // guards everything below
+  mutable std::mutex mutex_;  // guards everything below
   std::condition_variable_any changed_;
   std::deque<std::shared_ptr<Utterance>> queue_;       // those said in order, then the prepared one
   std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/fakes/pseudo_terminal.h"
 
 namespace predgen {
@@ -13,8 +15,10 @@ const ChatChoices kChoices{{"off", "greedy"}, {"ar"}};
 TEST(ChatScreen, KeysAndNewsMeet) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
+  std::atomic<bool> has_sound = false;
   {
-    ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
+    ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [&] { return has_sound.load(); },
+                      {});
     pseudo.read_until("/help lists the commands");
     screen.begin_turn();
     pseudo.type("how are ");
@@ -22,7 +26,7 @@ TEST(ChatScreen, KeysAndNewsMeet) {
     EXPECT_EQ(heard->text, "how are");
     screen.show_draft("I am fine.", 2);
     screen.mark_first_sentence("I am fine.");
-    screen.mark_sound();
+    has_sound = true;
     pseudo.read_until("its sound ready");
     pseudo.type("you\r");
     const auto final = screen.source().wait_newer(heard->revision, clock);
@@ -41,7 +45,7 @@ TEST(ChatScreen, KeysAndNewsMeet) {
 TEST(ChatScreen, CommandsAndTheEnd) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
-  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
+  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
   screen.begin_turn();
   pseudo.type("/verifier off\r");
   EXPECT_FALSE(screen.source().wait_newer(0, clock));
@@ -57,7 +61,7 @@ TEST(ChatScreen, CommandsAndTheEnd) {
 TEST(ChatScreen, NewSizeIsDrawn) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
-  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, {});
+  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
   screen.begin_turn();
   pseudo.type("twelve wide");
   pseudo.read_until("twelve wide");

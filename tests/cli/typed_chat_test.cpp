@@ -37,7 +37,7 @@ TEST_F(TypedChatTest, ATurn) {
   EXPECT_EQ(next()->text, "how are");
   chat_.mark_first_sentence("I am fine");
   chat_.show_draft("I am fine", 4);
-  chat_.mark_sound();
+  chat_.mark_sound("I am fine");
   EXPECT_THAT(screen(),
               ElementsAre("> how are ", "-- draft -- first sentence ready -- its ", "I am fine"));
   type("you");
@@ -61,13 +61,16 @@ TEST_F(TypedChatTest, ATurn) {
 TEST_F(TypedChatTest, MarksStandWithDraftsThatHoldTheSentence) {
   chat_.begin_turn();
   type("a b ");
-  chat_.mark_sound();  // of what?
+  chat_.mark_sound("");  // of what?
   chat_.show_draft(" One.", 0);
   EXPECT_EQ(screen()[1], "-- draft");
   chat_.mark_first_sentence("One.");
   chat_.show_draft(" One. Two", 4);
   EXPECT_EQ(screen()[1], "-- draft -- first sentence ready");
-  chat_.mark_sound();
+  chat_.mark_sound("Another.");
+  EXPECT_EQ(chat_.sentence_without_sound(), "One.");
+  chat_.mark_sound("One.");
+  EXPECT_EQ(chat_.sentence_without_sound(), "");
   chat_.show_draft(" On", 2);
   EXPECT_EQ(screen()[1], "-- draft");
   chat_.mark_first_sentence("Only.");  // its sound is another

@@ -70,7 +70,7 @@ def main(scratch):
     chat.type(WORDS[0] + " ")
     chat.wait_for("-- draft")  # before the line is sent
     chat.type("\r")
-    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]* forward passes[^\n]*\]"))
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]* forward pass[^\n]*\]"))
     check(answers[0] in drawn.replace("\n", ""), f"the answer is that of a pipe: {drawn!r}")
 
     chat.type("/verifer topk\r")
