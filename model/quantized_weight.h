@@ -34,10 +34,6 @@ class QuantizedWeight {
   /// bytes of the weights. Many rows of 8-bit weights go through bfloat16.
   at::Tensor operator()(const at::Tensor& input) const;
 
-  /// Of 8-bit weights: int8 [out,in] and bfloat16 [out].
-  const at::Tensor& values() const { return values_; }
-  const at::Tensor& scales() const { return scales_; }
-
   int64_t num_bytes() const;
   /// ||W - quantised W|| / ||W||.
   double relative_error() const { return relative_error_; }

@@ -46,8 +46,13 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   const int64_t out = values.size(0);
   PREDGEN_CHECK(scales.is_contiguous() && scales.numel() == out && scales.device() == x.device(),
                 "{} scales for {} outputs", scales.numel(), out);
-  if (x.is_cpu() && !has_int8_product_on_cpu()) return at::_weight_int8pack_mm(x, values, scales);
-  const at::Tensor rows = x.contiguous(), y = at::empty({x.size(0), out}, x.options());
+  const at::Tensor rows = x.contiguous();
+  if (x.is_cpu() && !has_int8_product_on_cpu()) {
+    // Its form for AVX2 crashes where vectors of x do not begin at multiples of their size.
+    const auto address = reinterpret_cast<uintptr_t>(rows.const_data_ptr());
+    return at::_weight_int8pack_mm(address % 32 == 0 ? rows : rows.clone(), values, scales);
+  }
+  const at::Tensor y = at::empty({x.size(0), out}, x.options());
   const Int8Product product{
       .x = bits(rows),
       .values = values.const_data_ptr<int8_t>(),

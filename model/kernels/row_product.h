@@ -10,9 +10,9 @@ namespace predgen {
 
 // Products y = x W^T for the few rows of a decoding step. They are bound by the bytes of W, so W is
 // read once, in its order and ahead of need. x is bfloat16 [rows,in], W [out,in] and contiguous, y
-// bfloat16 [rows,out]; all lie on one device, at any address. A row of y does not depend on how
-// many others there are. Callable from any thread; on CUDA the work goes to the current stream and
-// is not waited for, so that a graph can capture it.
+// bfloat16 [rows,out]; all lie on one device, at any address. With our own kernels a row
+// of y does not depend on how many others there are. Callable from any thread; on CUDA the work
+// goes to the current stream and is not waited for, so that a graph can capture it.
 
 constexpr int64_t kFewRows = 16;
 

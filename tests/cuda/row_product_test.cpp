@@ -53,6 +53,9 @@ TEST_P(Int8ProductOnDevice, IsExactButForRoundings) {
 }
 
 TEST_P(Int8ProductOnDevice, ARowDoesNotDependOnTheOthersNorOnAddresses) {
+  if (device().is_cpu() && !has_int8_product_on_cpu()) {
+    GTEST_SKIP() << "LibTorch's kernel, which does not promise it";
+  }
   const Int8Weight weight(130, 944);
   const at::Tensor values = weight.values.to(device()), scales = weight.scales.to(device());
   const at::Tensor x = random_rows(16, 944).to(device()), all = int8_product(x, values, scales);

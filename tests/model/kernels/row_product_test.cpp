@@ -48,12 +48,18 @@ TEST(Int8Product, IsExactButForTheRoundingOfInputs) {
   }
 }
 
-TEST(Int8Product, ARowDoesNotDependOnTheOthersNorOnAddresses) {
+TEST(Int8Product, ARowDoesNotDependOnTheOthers) {
+  if (!has_int8_product_on_cpu()) GTEST_SKIP() << "LibTorch's kernel, which does not promise it";
   const Int8Weight weight(130, 944, 1);
   const at::Tensor x = random({16, 944}, 2), all = weight(x);
   for (const int64_t rows : {1, 2, 3, 4, 7, 12}) {
     EXPECT_TRUE(at::equal(weight(x.narrow(0, 3, rows)), all.narrow(0, 3, rows))) << rows;
   }
+}
+
+TEST(Int8Product, TakesAnyAddressAndLayout) {
+  const Int8Weight weight(130, 944, 1);
+  const at::Tensor x = random({16, 944}, 2), all = weight(x);
   const at::Tensor shifted = at::empty({16 * 944 + 1}, at::kBFloat16).narrow(0, 1, 16 * 944);
   shifted.copy_(x.flatten());
   EXPECT_TRUE(at::equal(weight(shifted.view({16, 944})), all));
