@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
+#include "model/configure_math.h"
 #include "model/transformer.h"
 
 namespace predgen {
@@ -38,4 +39,9 @@ BENCHMARK(forward_width)->Arg(1)->Arg(4)->Arg(16)->Arg(32)->Arg(64)->Unit(benchm
 }  // namespace
 }  // namespace predgen
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  predgen::configure_math();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/configure_math.h"
 #include "model/weights/checkpoint.h"
 
 using namespace predgen;
@@ -98,6 +99,7 @@ void run(const fs::path& folder, const std::string& dtype) {
 
 int main(int argc, char** argv) {
   try {
+    configure_math();
     if (argc < 2) throw UserError(std::string("usage: predgen_load_bench FOLDER [fp32|bf16]"));
     run(argv[1], argc > 2 ? argv[2] : "bf16");
     return 0;

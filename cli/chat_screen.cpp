@@ -24,7 +24,15 @@ ChatScreen::ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
       source_(clock),
       chat_(source_, std::move(choices)) {
   update([&] { chat_.print_line("/help lists the commands; Ctrl-D leaves"); });
-  reader_ = std::thread([this] { read_keys(); });
+  reader_ = std::thread([this] {
+    try {
+      read_keys();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      chat_.leave();
+    }
+  });
 }
 
 ChatScreen::~ChatScreen() {
@@ -91,7 +99,10 @@ void ChatScreen::draw_locked() {
 
 std::stop_token ChatScreen::begin_turn() {
   std::stop_token stop;
-  update([&] { stop = chat_.begin_turn(); });
+  update([&] {
+    if (failure_) std::rethrow_exception(failure_);
+    stop = chat_.begin_turn();
+  });
   return stop;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -61,7 +62,8 @@ class ChatScreen {
   TypedLineSource source_;
   std::mutex mutex_;  // guards what follows
   TypedChat chat_;
-  ScreenSize drawn_;  // of the last frame
+  std::exception_ptr failure_;  // of the thread that reads the keys
+  ScreenSize drawn_;            // of the last frame
   std::atomic<bool> stopping_ = false;
   std::thread reader_;
 };

@@ -21,30 +21,42 @@ namespace {
 /// Shows log messages as lines of the chat: on their own they would tear the screen.
 class ScreenLog : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit ScreenLog(ChatScreen& screen) : screen_(screen) {}
+  explicit ScreenLog(ChatScreen& screen) : screen_(&screen) {}
+  void forget_screen() {
+    const std::lock_guard lock(mutex_);
+    screen_ = nullptr;
+  }
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    screen_.print_line(std::string(message.payload.data(), message.payload.size()));
+    if (screen_) screen_->print_line(std::string(message.payload.data(), message.payload.size()));
   }
   void flush_() override {}
 
-  ChatScreen& screen_;
+  ChatScreen* screen_;
 };
 
 /// The log goes to the screen while this lives.
 class LogOnScreen {
  public:
-  explicit LogOnScreen(ChatScreen& screen) : before_(spdlog::default_logger()) {
-    auto logger = std::make_shared<spdlog::logger>("", std::make_shared<ScreenLog>(screen));
+  explicit LogOnScreen(ChatScreen& screen)
+      : before_(spdlog::default_logger()), sink_(std::make_shared<ScreenLog>(screen)) {
+    auto logger = std::make_shared<spdlog::logger>("", sink_);
     logger->set_level(before_->level());
     spdlog::set_default_logger(logger);
   }
-  ~LogOnScreen() { spdlog::set_default_logger(before_); }
+  ~LogOnScreen() {
+    // A thread may be in it still.
+    static std::vector<std::shared_ptr<spdlog::logger>> kept;
+    kept.push_back(spdlog::default_logger());
+    sink_->forget_screen();
+    spdlog::set_default_logger(before_);
+  }
   LogOnScreen(const LogOnScreen&) = delete;
 
  private:
   std::shared_ptr<spdlog::logger> before_;
+  std::shared_ptr<ScreenLog> sink_;
 };
 
 class TypedTurns {

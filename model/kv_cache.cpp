@@ -57,8 +57,9 @@ class KvStorage {
   void check_room(int64_t num_positions) const {
     if (pool_.num_allocated_ > pool_.max_positions_ - num_positions) {
       throw UserError(
-          "the KV pool is full: {} of {} positions are in use and {} more are wanted; end or "
-          "shorten a conversation, or give the engine more",
+          "the KV pool is full: it has storage for {} of {} positions and {} more are wanted; end "
+          "a "
+          "conversation, or give the pool more",
           pool_.num_allocated_, pool_.max_positions_, num_positions);
     }
   }
@@ -68,12 +69,13 @@ class KvStorage {
 
 namespace {
 
-/// Storage for `needed` positions: steps that double keep the copying below one copy a position.
-int64_t storage_size(int64_t needed, int64_t capacity) {
+/// Storage for `needed` positions: steps that double keep the copying below one copy a position,
+/// as long as there is `room` for them.
+int64_t storage_size(int64_t needed, int64_t capacity, int64_t room) {
   constexpr int64_t kStep = 256;
   int64_t size = kStep;
   while (size < needed) size *= 2;
-  return std::min(size, capacity);
+  return std::max(needed, std::min({size, capacity, room}));
 }
 
 }  // namespace
@@ -121,9 +123,12 @@ void KvCache::prepare_write(int64_t begin, int64_t end) {
   };
   if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
     if (storage_->capacity >= end) return;
-    if (storage_->readers.size() == 1) return storage_->grow(storage_size(end, capacity_), length_);
+    if (storage_->readers.size() == 1) {
+      const int64_t room = storage_->capacity + pool_.num_free();
+      return storage_->grow(storage_size(end, capacity_, room), length_);
+    }
   }
-  auto own = std::make_shared<KvStorage>(pool_, storage_size(end, capacity_));
+  auto own = std::make_shared<KvStorage>(pool_, storage_size(end, capacity_, pool_.num_free()));
   own->readers.push_back(this);
   if (storage_) {
     own->copy_from(*storage_, length_);

@@ -25,8 +25,8 @@ struct KvLayout {
 
 class KvCache;
 
-/// Storage for the caches of one model; it grows and shrinks with what they hold. Outlives them.
-/// Used by one thread.
+/// Storage for the caches of one model. A cache's grows with what it holds and goes with it.
+/// Outlives them. Used by one thread.
 class KvPool {
  public:
   /// `max_positions`: of all caches together, shared ones counted once.
@@ -41,6 +41,7 @@ class KvPool {
   const KvLayout& layout() const { return layout_; }
   /// Positions for which there is storage now.
   int64_t num_allocated() const { return num_allocated_; }
+  int64_t num_free() const { return max_positions_ - num_allocated_; }
 
  private:
   friend class KvStorage;

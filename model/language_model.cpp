@@ -16,7 +16,9 @@ std::vector<int64_t> tree_depths(const SequenceStep& step) {
   }
   PREDGEN_CHECK(step.tree_TT.sizes() == at::IntArrayRef({num_tokens, num_tokens}),
                 "a tree mask {} for {} tokens", c10::str(step.tree_TT.sizes()), num_tokens);
-  const at::Tensor tree_TT = step.tree_TT.to(at::kCPU).contiguous();
+  PREDGEN_CHECK(step.tree_TT.is_cpu() && step.tree_TT.scalar_type() == at::kBool,
+                "a tree mask is bool on the CPU");
+  const at::Tensor tree_TT = step.tree_TT.contiguous();
   const bool* sees = tree_TT.const_data_ptr<bool>();
   for (int64_t i = 0; i < num_tokens; ++i) {
     const bool* row = sees + i * num_tokens;

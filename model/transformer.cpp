@@ -40,10 +40,14 @@ PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded, at
   TokenIds tokens;
   std::vector<int64_t> positions;
   PassInput pass;
+  PREDGEN_CHECK(!steps.empty(), "a pass over nothing");
   for (const SequenceStep& step : steps) {
     const auto T = static_cast<int64_t>(step.tokens.size());
     PREDGEN_CHECK(T >= 1 && step.num_logits >= 0 && step.num_logits <= T, "{} logits of {} tokens",
                   step.num_logits, T);
+    PREDGEN_CHECK(std::ranges::none_of(
+                      pass.rows, [&](const CachedRows& rows) { return rows.cache == step.cache; }),
+                  "a cache takes part in a pass twice");
     const std::vector<int64_t> depths = tree_depths(step);
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
     for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
@@ -121,15 +125,16 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
           [&](const DecoderLayer& layer, const at::Tensor& hidden, const Rotation& rotation) {
             return layer(config_, hidden, rotation, pass.rows);
           });
-  for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);
-
   std::vector<at::Tensor> wanted;
   int64_t end = 0;
   for (const SequenceStep& step : steps) {
     end += static_cast<int64_t>(step.tokens.size());
     wanted.push_back(hidden_1TE.narrow(1, end - step.num_logits, step.num_logits));
   }
-  return logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
+  const at::Tensor logits_NV =
+      logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
+  for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);  // nothing throws now
+  return logits_NV;
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,

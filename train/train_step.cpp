@@ -30,8 +30,10 @@ void TrainStep::try_longest_batch() {
   }
   {
     const ComputeScope scope(config_.compute, parts_.model.device());
+    parts_.model.set_training(true);  // dropout takes memory, too
     parts_.objective.accumulate_gradients(parts_.model, batch,
                                           counts_of(parts_.objective.count(batch, 0)), 0);
+    parts_.model.set_training(false);
   }
   parts_.optimizer.zero_gradients();
 }

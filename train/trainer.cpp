@@ -62,11 +62,13 @@ void Trainer::run() {
     // One rank's wish is all ranks' stop: a rank that went on alone would wait for the others.
     const bool wants_stop = stop_.stop_requested() || state_.step == config_.stop_at_step;
     const bool stop = sum_over_ranks(wants_stop ? 1.0 : 0.0, parts_.communicator) > 0;
+    const double trained_until = clock.now().count();
     if (is_main && parts_.held_out &&
         (last || (config_.eval_every > 0 && state_.step % config_.eval_every == 0))) {
       report_held_out();
     }
     if (stop || last || state_.step % config_.save_every == 0) save();
+    logged_at += clock.now().count() - trained_until;
     if (stop && !last) {
       if (is_main) {
         spdlog::info("stopped after step {}; --resume auto goes on from its checkpoint",

@@ -254,6 +254,11 @@ at::Tensor SafetensorsFile::load(const std::string& name, at::Device device,
   const auto address = reinterpret_cast<uintptr_t>(mapping_->data() + stored.begin);
   if (device.is_cpu() && stored.dtype == dtype && address % kAlignment == 0) return tensor(name);
   const at::Tensor loaded = at::empty(stored.shape, at::TensorOptions(dtype).device(device));
+  if (device.is_cpu() && stored.dtype == dtype) {
+    mapping_->read(static_cast<char*>(loaded.mutable_data_ptr()), loaded.nbytes(), stored.begin,
+                   file_.string());
+    return loaded;
+  }
   for_each_block(stored.shape, [&](int64_t begin, int64_t end) {
     const at::Tensor rows = read_rows(name, begin, end);
     (stored.shape.empty() ? loaded : loaded.narrow(0, begin, end - begin)).copy_(rows);

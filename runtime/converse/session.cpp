@@ -95,6 +95,15 @@ History::Room Session::room() const {
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
   Turn turn{.source = source, .observer = observer, .stop = stop};
+  try {
+    return run(turn);
+  } catch (const Interrupted&) {
+    speaker_->cancel_turn();
+    throw;
+  }
+}
+
+std::optional<TurnResult> Session::run(Turn& turn) {
   TurnResult& result = turn.result;
   const int64_t passes_before = speculator_.num_forward_passes();
   speculator_.reset_answer();
@@ -110,13 +119,13 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     }
   };
   for (int64_t revision = 0;;) {
-    const std::optional<Transcript> heard = source.wait_newer(revision, clock_);
+    const std::optional<Transcript> heard = turn.source.wait_newer(revision, clock_);
     if (!heard) {
-      if (revision > 0) speaker_->finish_turn();
+      if (revision > 0) speaker_->finish_turn(turn.stop);
       return std::nullopt;
     }
     revision = heard->revision;
-    observer.on_transcript(*heard);
+    turn.observer.on_transcript(*heard);
     result.events.push_back({heard->time, heard->is_final ? "final" : "transcript", heard->text});
     if (!heard->is_final) {
       if (!result.error) attempt([&] { work_ahead(*heard, turn); });
@@ -125,7 +134,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     result.prompt_text = heard->text;
     result.metrics.speculative_nfe = speculator_.num_forward_passes() - passes_before;
     if (!result.error) attempt([&] { answer(*heard, turn); });
-    attempt([&] { finish_speech(*heard, result); });  // nothing is left for the next turn to say
+    attempt([&] { finish_speech(*heard, turn); });  // nothing is left for the next turn to say
     break;
   }
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
@@ -249,10 +258,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   metrics.spec_tokens_wasted = metrics.spec_tokens_drafted - step.num_accepted;
 }
 
-void Session::finish_speech(const Transcript& heard, TurnResult& result) {
-  const SpeechReport speech = speaker_->finish_turn();
+void Session::finish_speech(const Transcript& heard, Turn& turn) {
+  const SpeechReport speech = speaker_->finish_turn(turn.stop);
   if (speech.error) throw Error("{}", *speech.error);
-  TurnMetrics& metrics = result.metrics;
+  TurnMetrics& metrics = turn.result.metrics;
   if (!metrics.ttfs) return;
   if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
   const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);

@@ -55,12 +55,14 @@ class Session {
   /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
   /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
   /// not fit even without history, a voice that is lost) takes its input up to the final transcript
-  /// and says so in the result; history and cache are as before it. Interrupted if stopped.
+  /// and says so in the result; the history is as before it. Interrupted if stopped, also while
+  /// it speaks; then nothing more of the turn is heard.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
 
  private:
   struct Turn;
+  std::optional<TurnResult> run(Turn& turn);
   History::Room room() const;
   /// Work on a transcript that is not final; returns as soon as a newer one is there.
   void work_ahead(const Transcript& heard, Turn& turn);
@@ -69,7 +71,7 @@ class Session {
   bool is_outdated(const Transcript& heard, const Turn& turn) const;
   /// Verifies the draft against the final transcript, says and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
-  void finish_speech(const Transcript& heard, TurnResult& result);
+  void finish_speech(const Transcript& heard, Turn& turn);
   void remember(const TurnResult& result);
 
   SessionConfig config_;

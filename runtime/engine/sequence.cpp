@@ -6,6 +6,11 @@
 
 namespace predgen {
 
+TokenSpan Sequence::pending() const {
+  PREDGEN_CHECK(num_cached() <= size(), "a draft is cached: append() or truncate() first");
+  return tokens().subspan(static_cast<size_t>(num_cached()));
+}
+
 void Sequence::append(TokenSpan tokens) {
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   truncate(size());
@@ -28,6 +33,7 @@ int64_t Sequence::replace(TokenSpan tokens) {
 Sequence Sequence::fork() const {
   Sequence copy(cache_->fork());
   copy.tokens_ = tokens_;
+  copy.truncate(size());
   return copy;
 }
 

@@ -13,7 +13,7 @@ namespace predgen {
 /// tokens that are not cached are pending: the next pass runs them, so prefill, decoding and repair
 /// after a rejection are one thing. Engine::run() also caches a draft after the tokens; that is
 /// gone, or has become the sequence's own, with the next change.
-/// Invariant between passes: num_cached() < size(), or both are 0.
+/// Invariant, but for a cached draft: num_cached() < size(), or both are 0.
 class Sequence {
  public:
   explicit Sequence(std::unique_ptr<KvCache> cache) : cache_(std::move(cache)) {}
@@ -23,10 +23,11 @@ class Sequence {
   /// Tokens that it may ever have in its cache.
   int64_t capacity() const { return cache_->capacity(); }
   int64_t num_cached() const { return cache_->length(); }
-  TokenSpan pending() const { return tokens().subspan(static_cast<size_t>(num_cached())); }
+  /// Those that are not cached; Error while a draft is.
+  TokenSpan pending() const;
 
-  /// Adds tokens. Where a draft was cached after the old ones and begins as they do, its positions
-  /// stay cached; the last token is always pending.
+  /// Adds tokens; the last one is always pending. Where a draft is cached after the old ones, the
+  /// new ones must begin with what is to be kept of it: its positions become theirs.
   void append(TokenSpan tokens);
   /// Forgets the tokens from `size` on; the last one left is pending. O(1).
   void truncate(int64_t size);
@@ -36,7 +37,7 @@ class Sequence {
   /// Of a draft that was run as a tree, only the path with these indices (ascending) is cached from
   /// now on, in this order. The next append() makes it the sequence's own.
   void keep_path(std::span<const int64_t> path) { cache_->keep(size(), path); }
-  /// The same tokens, cached once until one of both goes another way.
+  /// The same tokens, without a draft, cached once until one of both goes another way.
   Sequence fork() const;
 
  private:

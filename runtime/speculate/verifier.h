@@ -22,7 +22,8 @@ struct Draft {
 /// What a verifier may use besides the draft. Borrowed for the call.
 struct VerifierContext {
   std::string_view prompt_text;  // the user's words so far
-  /// The prompt, cached; a judge asks the model on a fork() of it, never on itself.
+  /// The prompt, cached, and the draft after it; a judge asks the model on a fork(), which is
+  /// without the draft, never on itself.
   const Sequence& sequence;
   Engine& engine;
   const GenerationConfig& generation;  // priority and should_stop of passes of its own

@@ -13,7 +13,7 @@ class AudioSink {
   /// Mono float samples in [-1,1], in order. May wait for the device.
   virtual void write(std::span<const float> samples) = 0;
 
-  /// Drops what was written and not yet played: the user interrupted.
+  /// Drops what was written and not yet played: the user interrupted. While nobody writes.
   virtual void clear() = 0;
 
   /// Returns when everything written has been played or is on disk.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "core/clock.h"
@@ -41,8 +42,11 @@ class Speaker {
   virtual void give_way(bool /*urgent*/) {}
 
   /// Drops what was prepared and not said, waits until everything said is in the sink, and starts
-  /// afresh for the next turn. Interrupted if a stop ends the wait.
-  virtual SpeechReport finish_turn() = 0;
+  /// afresh for the next turn. Interrupted if `stop` ends the wait; then cancel_turn().
+  virtual SpeechReport finish_turn(const std::stop_token& stop = {}) = 0;
+
+  /// Drops everything that was not heard yet, and starts afresh for the next turn.
+  virtual void cancel_turn() {}
 };
 
 /// No voice: text only.
@@ -50,7 +54,7 @@ class SilentSpeaker : public Speaker {
  public:
   void prepare(const std::string&) override {}
   void say(const std::string&) override {}
-  SpeechReport finish_turn() override { return {}; }
+  SpeechReport finish_turn(const std::stop_token& = {}) override { return {}; }
 };
 
 }  // namespace predgen

@@ -73,12 +73,18 @@ void ThreadedSpeaker::give_way(bool urgent) {
   changed_.notify_all();
 }
 
-SpeechReport ThreadedSpeaker::finish_turn() {
+SpeechReport ThreadedSpeaker::finish_turn(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    const Lock lock(mutex_);
+    changed_.notify_all();
+  });
   Lock lock(mutex_);
   gives_way_ = false;
+  changed_.notify_all();
   cancel_prepared();
-  changed_.wait(lock, stop_, [&] { return queue_.empty(); });
+  changed_.wait(lock, stop_, [&] { return queue_.empty() || stop.stop_requested(); });
   throw_if_stopped(stop_);  // the queue may be empty because the sink was stopped
+  throw_if_stopped(stop);
   failed_ = false;
   sink_.expect_nothing();
   const int64_t num_underruns = sink_.num_underruns();
@@ -89,6 +95,23 @@ SpeechReport ThreadedSpeaker::finish_turn() {
         report_.underruns);
   }
   return std::exchange(report_, {});
+}
+
+void ThreadedSpeaker::cancel_turn() {
+  Lock lock(mutex_);
+  gives_way_ = failed_ = false;
+  cancel_prepared();
+  for (const std::shared_ptr<Utterance>& utterance : queue_) {
+    utterance->cancelled = true;
+    cancelled_.push_back(utterance);
+  }
+  queue_.clear();
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !writes_; });
+  sink_.clear();  // the playback thread has nothing to write now
+  num_underruns_ = sink_.num_underruns();
+  failed_ = false;
+  report_ = {};
 }
 
 /// Only the caller's thread changes prepared_ and what is read here, so this needs no lock.
@@ -180,6 +203,7 @@ void ThreadedSpeaker::run_playback() {
     if (failed_) continue;
     if (utterance->prepared && !report_.ready_ahead) report_.ready_ahead = utterance->ready;
     if (!report_.first_audio) report_.first_audio = clock_.now();
+    writes_ = true;
     lock.unlock();
     try {
       sink_.write(samples);
@@ -191,6 +215,8 @@ void ThreadedSpeaker::run_playback() {
       lock.lock();
       report_failure("audio output", error);
     }
+    writes_ = false;
+    changed_.notify_all();
   }
 }
 

@@ -30,7 +30,8 @@ class ThreadedSpeaker : public Speaker {
   bool is_ready_ahead() const override;
   void say(const std::string& sentence) override;
   void give_way(bool urgent) override;
-  SpeechReport finish_turn() override;
+  SpeechReport finish_turn(const std::stop_token& stop = {}) override;
+  void cancel_turn() override;
 
  private:
   struct Utterance {
@@ -68,6 +69,7 @@ class ThreadedSpeaker : public Speaker {
   SpeechReport report_;
   int64_t num_underruns_ = 0;  // of the sink, up to the last turn
   bool gives_way_ = false;
+  bool writes_ = false;  // the playback thread is in the sink
   bool failed_ = false;  // this turn goes on without sound
   bool ending_ = false;  // the destructor waits for the threads
 

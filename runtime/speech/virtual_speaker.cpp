@@ -52,7 +52,7 @@ void VirtualSpeaker::say(const std::string& sentence) {
   clock_.exclude(options_.stopwatch() - before);
 }
 
-SpeechReport VirtualSpeaker::finish_turn() {
+SpeechReport VirtualSpeaker::finish_turn(const std::stop_token&) {
   cancel_prepared();
   clock_.sleep_until(said_end_);
   return std::exchange(report_, {});

@@ -43,7 +43,7 @@ class VirtualSpeaker : public Speaker {
   void prepare(const std::string& sentence) override;
   void say(const std::string& sentence) override;
   /// Moves the clock to the end of what was said, as the real speaker waits.
-  SpeechReport finish_turn() override;
+  SpeechReport finish_turn(const std::stop_token& stop = {}) override;
 
  private:
   struct Utterance {

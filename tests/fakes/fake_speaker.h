@@ -31,7 +31,13 @@ class FakeSpeaker : public Speaker {
     said.emplace_back(clock_.now(), sentence);
   }
   void give_way(bool urgent) override { gives_way = urgent; }
-  SpeechReport finish_turn() override {
+  void cancel_turn() override {
+    said.clear();
+    prepared.clear();
+    report_ = {};
+    ++num_cancelled;
+  }
+  SpeechReport finish_turn(const std::stop_token& = {}) override {
     report_.sentences = static_cast<int64_t>(said.size());
     report_.prepared = static_cast<int64_t>(prepared.size());
     all_said.push_back(std::exchange(said, {}));
@@ -46,6 +52,7 @@ class FakeSpeaker : public Speaker {
   std::vector<Timed> all_prepared, all_said;  // of the finished turns
   std::string fails_at;                       // "prepare", "say", "finish"; empty: never
   bool gives_way = false;
+  int num_cancelled = 0;
 
  private:
   void fail_at(const char* moment) const {

@@ -118,6 +118,9 @@ TEST(KvCache, StorageGrowsWithUseAndGoesWithTheCache) {
   add(*other, {5});
   expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "1256"});
   EXPECT_EQ(contents(*other), (std::vector<int>{5}));
+  add(*other, std::vector<int>(499, 5));  // what is left, to the last position
+  EXPECT_EQ(pool.num_allocated(), 1500);
+  other->truncate(1);
   cache.reset();
   add(*other, std::vector<int>(600, 6));
   EXPECT_EQ(pool.num_allocated(), 1000);

@@ -66,6 +66,7 @@ TEST(Session, ATurnIsStoppedFromOutside) {
   ScheduledSource source({partial("hello", 1), final_one("hello there", 9)});
   EXPECT_THROW(stage.session.run_turn(source, observer, stop.get_token()), Interrupted);
   EXPECT_EQ(num_drafts, 2);
+  EXPECT_EQ(stage.speaker.num_cancelled, 1) << "nothing more is heard";
   EXPECT_FALSE(stage.speaker.gives_way);
   EXPECT_EQ(stage.run({final_one("two", 20)}).text, "Yes I can. Go on!");
 }

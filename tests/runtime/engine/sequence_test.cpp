@@ -51,6 +51,20 @@ TEST(Sequence, ReplaceKeepsTheCommonBeginning) {
   EXPECT_EQ(to_ids(on.sequence.tokens()), TokenIds{4});
 }
 
+TEST(Sequence, AForkIsWithoutTheDraft) {
+  Fixture on, plain;
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7, 8}});
+  EXPECT_THROW(on.sequence.pending(), Error);
+  EXPECT_THROW(on.engine.run({.sequence = &on.sequence}), Error);
+  Sequence fork = on.sequence.fork();
+  fork.append(TokenIds{9, 10});
+  plain.sequence.append(TokenIds{9, 10});
+  EXPECT_TRUE(at::equal(*on.engine.run({.sequence = &fork}).logits,
+                        *plain.engine.run({.sequence = &plain.sequence}).logits));
+  on.sequence.append(TokenIds{6, 7, 9});  // what the fork did is none of its business
+  EXPECT_EQ(on.sequence.num_cached(), 7);
+}
+
 TEST(Sequence, AForkGoesItsOwnWay) {
   Fixture on;
   on.engine.run({.sequence = &on.sequence});
