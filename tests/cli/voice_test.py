@@ -60,7 +60,7 @@ def check_chat(scratch, voice):
                          (f"{chat_line} --audio-rate 16000 > /dev/full", "No space left")):
         lost = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], text=True,
                               input="hello\nhello\n", capture_output=True, errors="replace")
-        check(lost.returncode == 2 and lost.stderr.count(f"audio output failed: cannot write audio: {why}") == 2
+        check(lost.returncode == 2 and lost.stderr.count(f"audio output failed: cannot write audio: {why}") >= 2
               and "2 of 2 turns failed" in lost.stderr, f"a sink that is gone ends its turn, no other: {why}")
 
     for more, part in ((["--tts-model", scratch / "none"], "none"),

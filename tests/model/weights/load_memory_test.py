@@ -36,6 +36,7 @@ def main():
                                            tie_word_embeddings=tied)).bfloat16()
             model.save_pretrained(folder)
             count = sum(parameter.numel() for parameter in model.parameters())
+            embeddings = model.get_input_embeddings().weight.numel()
             del model
             for dtype, size in (("bf16", 2), ("fp32", 4)):
                 weights = count * size / 2**20
@@ -45,7 +46,9 @@ def main():
             for kind in ("int8", "int4"):
                 peak = peak_megabytes(folder, "bf16", kind) - own
                 print(f"tied {tied}, {kind}: {peak:.0f} MB at the peak, {count * 2 / 2**20:.0f} MB in bf16")
-                check(peak < 1.25 * count * 2 / 2**20, f"tied {tied}, {kind}: never more than the bfloat16 model")
+                # The embeddings are copied to an aligned place if the file does not have them at one.
+                check(peak < (1.25 * count + embeddings) * 2 / 2**20,
+                      f"tied {tied}, {kind}: never more than the bfloat16 model and its embeddings")
             shutil.rmtree(folder)
 
 
