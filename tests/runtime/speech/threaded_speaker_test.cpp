@@ -55,6 +55,37 @@ TEST_F(ThreadedSpeakerTest, KeptSentencePlaysFromItsBuffer) {
   EXPECT_EQ(report.prepared, 1);
 }
 
+TEST_F(ThreadedSpeakerTest, ACancelledTurnIsNotHeardAndLeavesNothing) {
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
+  speaker.say("A one.");
+  speaker.say("B two.");
+  voice.release(1);
+  sink.wait_for(FakeSynthesizer::kChunk);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(speaker.finish_turn(stop.get_token()), Interrupted);
+  speaker.cancel_turn();
+  EXPECT_THAT(sink.samples(), IsEmpty());
+  voice.release_all();
+  clock.set(9);
+  speaker.say("C three.");
+  const SpeechReport report = speaker.finish_turn();
+  EXPECT_EQ(sink.samples(), audio_of({"C three."}));
+  EXPECT_EQ(report.first_audio, Seconds(9));
+  EXPECT_EQ(report.sentences, 1);
+}
+
+TEST_F(ThreadedSpeakerTest, TellsWhenThePreparedSentenceIsReady) {
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
+  EXPECT_FALSE(speaker.is_ready_ahead());
+  speaker.prepare("A one.");
+  EXPECT_FALSE(speaker.is_ready_ahead());
+  voice.release(2);
+  voice.finished(1);
+  speaker.prepare("B two.");
+  EXPECT_FALSE(speaker.is_ready_ahead()) << "another sentence";
+}
+
 TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
   ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   speaker.prepare("A one.");
