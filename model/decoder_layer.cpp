@@ -19,7 +19,7 @@ const char* mlp_norm_name(const ModelConfig& config) {
 /// Rotates pairs (x[i], x[i + D/2]), the layout of Hugging Face checkpoints.
 at::Tensor rotate(const at::Tensor& x_BHTD, const Rotation& rotation) {
   const auto halves = x_BHTD.chunk(2, -1);
-  return x_BHTD * rotation.cos + at::cat({-halves[1], halves[0]}, -1) * rotation.sin;
+  return x_BHTD * rotation.cos + at::cat({halves[1], halves[0]}, -1) * rotation.signed_sin;
 }
 
 /// [B,H,T,D] queries, [B,G,S,D] keys and values, H a multiple of G, to [B,T,H*D].
@@ -40,14 +40,15 @@ at::Tensor attend(const at::Tensor& queries, const at::Tensor& keys, const at::T
 
 Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
                    const at::Tensor& positions_BT, at::ScalarType type) {
-  const at::Tensor angles =
-      (positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies).repeat({1, 1, 2});
-  const auto scaled = [&](const at::Tensor& wave) {
+  const at::Tensor angles = positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies;
+  const auto scaled = [&](const at::Tensor& first_half, const at::Tensor& second_half) {
+    const at::Tensor wave = at::cat({first_half, second_half}, -1);
     const double factor = rope.attention_factor;
     return (factor == 1.0 ? wave : wave * factor).unsqueeze(1).to(type);
   };
-  cos = scaled(angles.cos());
-  sin = scaled(angles.sin());
+  const at::Tensor cosines = angles.cos(), sines = angles.sin();
+  cos = scaled(cosines, cosines);
+  signed_sin = scaled(-sines, sines);
 }
 
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight) {
@@ -111,7 +112,7 @@ at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor&
         int64_t begin = 0;
         for (CachedRows& rows : sequences) {
           const auto own = [&](const at::Tensor& all) {
-            return all.narrow(2, begin, rows.num_new);
+            return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
           };
           const auto [seen_keys, seen_values] = rows.cache->append(index, own(keys), own(values));
           attended.push_back(attend(own(queries), seen_keys, seen_values, rows.masks(window)));

@@ -22,12 +22,13 @@ namespace predgen {
 /// A tensor by its Hugging Face name; undefined if the model has none of that name.
 using WeightByName = std::function<at::Tensor(const std::string& name)>;
 
-/// Cosines and sines that turn queries and keys to their positions, [B,1,T,D].
+/// Cosines and sines that turn queries and keys to their positions, [B,1,T,D]; the sines that the
+/// second half of a head is multiplied by have the minus of the rotation.
 struct Rotation {
   /// `inverse_frequencies`: RopeConfig's, on the device of the positions.
   Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
            const at::Tensor& positions_BT, at::ScalarType type);
-  at::Tensor cos, sin;
+  at::Tensor cos, signed_sin;
 };
 
 /// A sequence's new tokens within a pass, and what they see.

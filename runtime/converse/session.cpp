@@ -66,15 +66,13 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
 }
 
 void Session::set_verifier(const VerifierConfig& verifier) {
-  std::unique_ptr<Verifier> made = make_verifier(verifier);
-  verifier_ = std::move(made);
+  verifier_ = make_verifier(verifier);
   config_.verifier = verifier;
   speculator_.use(*verifier_, *generator_);
 }
 
 void Session::set_generator(const GeneratorConfig& generator) {
-  std::unique_ptr<Generator> made = make_generator(generator, engine_);
-  generator_ = std::move(made);
+  generator_ = make_generator(generator, engine_);
   config_.generator = generator;
   speculator_.use(*verifier_, *generator_);
 }

@@ -25,12 +25,16 @@ struct Engine::Work {
 
   /// The part of the work that has `count` tokens.
   SequenceStep step(int64_t count, KvCache& cache) {
+    const TokenSpan pending = sequence.pending();
     const bool ends = count == num_pending() + num_drafted();
-    tokens.assign(sequence.pending().begin(), sequence.pending().end());
-    tokens.insert(tokens.end(), request.draft.begin(), request.draft.end());
-    tokens.resize(static_cast<size_t>(count));
-    SequenceStep step{
-        .cache = &cache, .tokens = tokens, .num_logits = ends ? num_drafted() + 1 : 0};
+    SequenceStep step{.cache = &cache, .num_logits = ends ? num_drafted() + 1 : 0};
+    if (ends && num_drafted() > 0) {
+      tokens.assign(pending.begin(), pending.end());
+      tokens.insert(tokens.end(), request.draft.begin(), request.draft.end());
+      step.tokens = tokens;
+    } else {
+      step.tokens = pending.first(static_cast<size_t>(count));
+    }
     if (ends && request.tree_GG.defined()) {
       const int64_t before = count - num_drafted();
       step.tree_TT = at::ones({count, count}, at::kBool).tril();
@@ -44,7 +48,7 @@ struct Engine::Work {
   Sequence& sequence;
   const EngineRequest& request;
   EngineResult& result;
-  TokenIds tokens;  // of the pass under way
+  TokenIds tokens;  // of a pass with a draft
 };
 
 Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config)

@@ -99,7 +99,7 @@ SpeechReport ThreadedSpeaker::finish_turn(const std::stop_token& stop) {
 
 void ThreadedSpeaker::cancel_turn() {
   Lock lock(mutex_);
-  gives_way_ = failed_ = false;
+  gives_way_ = false;
   cancel_prepared();
   for (const std::shared_ptr<Utterance>& utterance : queue_) {
     utterance->cancelled = true;
