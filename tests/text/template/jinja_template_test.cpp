@@ -108,6 +108,12 @@ TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
   }
   fails("{{ ('' | trim) * 9999999999 }}", "too many values");
   fails("{{ 'a\nb' | indent(9999999999) }}", "too much text");
+  const std::string words = "{% set x = 'a ' * 100000 %}";
+  EXPECT_EQ(render(words + "{{ x | length }}"), "200000");
+  for (const char* use : {"{{ x.split() }}", "{{ x.rsplit() }}", "{{ x.replace('a', 'bb') }}",
+                          "{{ x.replace('', x) }}"}) {
+    fails(words + use, "too much text or too many values");
+  }
   fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
   fails("{{ 1 is divisibleby(0) }}", "division by zero");
   EXPECT_EQ(render("{{ range(0, 9223372036854775807, 9223372036854775806)|length }}"), "2");

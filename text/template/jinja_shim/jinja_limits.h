@@ -43,6 +43,8 @@ class JinjaLimits {
     }
     return num_bytes;
   }
+  /// For a value cut off a text, the rest of which moves up: that is quadratic in the engine.
+  static void pay_to_move(size_t num_bytes) { pay(num_bytes / kMovedForOne, 1); }
   /// For a shared_ptr to an engine's value, if that is new.
   template <typename Value>
   static void pay_for(const Value& value) {
@@ -81,6 +83,7 @@ class JinjaLimits {
   static constexpr int64_t kMaxSteps = 1'000'000 / kSmaller;
   static constexpr size_t kMaxBytes = 256'000'000 / kSmaller;
   static constexpr size_t kBytesOfValue = 256;
+  static constexpr size_t kMovedForOne = 16;  // bytes that are moved as fast as one is made
 
   struct Used {
     int depth = 0;
