@@ -9,34 +9,36 @@ namespace predgen {
 namespace {
 
 Method top_k_method(int64_t k) {
-  return {"top" + std::to_string(k),
-          InputTimeWork::kSpeculate,
-          "topk",
-          k,
-          "ar",
-          false,
-          "speculation, a token stays while it is among the k likeliest"};
+  return {.name = "top" + std::to_string(k),
+          .work = InputTimeWork::kSpeculate,
+          .verifier = {.name = "topk", .top_k = k},
+          .help = "speculation, a token stays while it is among the k likeliest"};
 }
 
 }  // namespace
 
 std::vector<Method> known_methods() {
+  const auto speculate = InputTimeWork::kSpeculate;
   return {
-      {"baseline", InputTimeWork::kCascade, "greedy", 1, "ar", false,
-       "nothing is done while the user speaks"},
-      {"prefill", InputTimeWork::kPrefill, "greedy", 1, "ar", false,
-       "the prompt is cached as it arrives, no answer"},
-      {"greedy", InputTimeWork::kSpeculate, "greedy", 1, "ar", false,
-       "speculation with exact verification"},
+      {.name = "baseline", .help = "nothing is done while the user speaks"},
+      {.name = "prefill",
+       .work = InputTimeWork::kPrefill,
+       .help = "the prompt is cached as it arrives, no answer"},
+      {.name = "greedy", .work = speculate, .help = "speculation with exact verification"},
       top_k_method(3),
-      {"cllm", InputTimeWork::kSpeculate, "greedy", 1, "jacobi", true,
-       "speculation with the adapter's weights and Jacobi decoding"},
-      {"cllm_ar", InputTimeWork::kCascade, "greedy", 1, "ar", true,
-       "baseline with the adapter's weights"},
-      {"cllm_jacobi", InputTimeWork::kCascade, "greedy", 1, "jacobi", true,
-       "Jacobi decoding with the adapter's weights, no speculation"},
-      {"base_jacobi", InputTimeWork::kCascade, "greedy", 1, "jacobi", false,
-       "Jacobi decoding with the base weights, no speculation"},
+      {.name = "cllm",
+       .work = speculate,
+       .decoder = "jacobi",
+       .adapter = true,
+       .help = "speculation with the adapter's weights and Jacobi decoding"},
+      {.name = "cllm_ar", .adapter = true, .help = "baseline with the adapter's weights"},
+      {.name = "cllm_jacobi",
+       .decoder = "jacobi",
+       .adapter = true,
+       .help = "Jacobi decoding with the adapter's weights, no speculation"},
+      {.name = "base_jacobi",
+       .decoder = "jacobi",
+       .help = "Jacobi decoding with the base weights, no speculation"},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/converse/turn.h"
+#include "runtime/speculate/make_verifier.h"
 
 namespace predgen {
 
@@ -11,11 +12,10 @@ namespace predgen {
 struct Method {
   std::string name;
   InputTimeWork work = InputTimeWork::kCascade;
-  std::string verifier = "greedy";  // as make_verifier names them
-  int64_t top_k = 1;
+  VerifierConfig verifier{};
   std::string decoder = "ar";  // as make_generator names them
   bool adapter = false;        // runs on base weights plus the CLLM adapter
-  std::string help;
+  std::string help{};
 };
 
 /// baseline, prefill, greedy, top<k>, cllm, and the decoders alone: cllm_ar, cllm_jacobi,

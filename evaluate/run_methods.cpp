@@ -65,7 +65,7 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
                 const Method& method, AudioSink* sink) {
   SessionConfig session_config{
       .turn = config.turn,
-      .verifier = {.name = method.verifier, .top_k = method.top_k},
+      .verifier = method.verifier,
       .generator = {.name = method.decoder, .block_size = config.jacobi_block_size},
       .system_prompt = system_prompt_text(config.system_prompt)};
   session_config.turn.work = method.work;

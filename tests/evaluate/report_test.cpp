@@ -121,8 +121,8 @@ TEST(Report, TextFormats) {
 }
 
 TEST(Method, NamesAndErrors) {
-  EXPECT_EQ(parse_method("top7").top_k, 7);
-  EXPECT_EQ(parse_method("top3").verifier, "topk");
+  EXPECT_EQ(parse_method("top7").verifier.top_k, 7);
+  EXPECT_EQ(parse_method("top3").verifier.name, "topk");
   EXPECT_EQ(plain_method(parse_method("cllm")), "cllm_ar");
   EXPECT_EQ(plain_method(parse_method("greedy")), "baseline");
   for (const char* bad : {"top", "top0", "top3x", "best", ""}) {
