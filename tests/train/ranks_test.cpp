@@ -114,48 +114,27 @@ TEST_F(Ranks, OnlyRankZeroWrites) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out-2"));
 }
 
-/// What a rank of the loop owns. Calls `watch` with every batch that the loop trains on.
-struct Rank {
-  class Watched : public AutoregressiveObjective {
-   public:
-    LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
-                                   const std::map<std::string, double>& denominators,
-                                   uint64_t step_seed) override {
-      if (num_calls_++ > 0) watch(batch);  // the first call tries the longest batch
-      return AutoregressiveObjective::accumulate_gradients(model, batch, denominators, step_seed);
-    }
-    std::function<void(const Batch&)> watch = [](const Batch&) {};
-
-   private:
-    int64_t num_calls_ = 0;
-  };
-
-  Rank(TrainConfig given, Communicator& communicator)
-      : config(std::move(given)),
-        model(tiny_model()),
-        weights(*model, config),
-        optimizer(weights.parameters(), config.optimizer),
-        dataset(open_dataset(config.dataset)),
-        batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
-        checkpoints(config.output, {}, 2),
-        trainer(
-            config,
-            {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
-             communicator},
-            {}, [this](int64_t step, const auto&) { reported.push_back(step); }, stop.get_token()) {
+/// Calls `watch` with every batch that the loop trains on.
+class WatchedObjective : public AutoregressiveObjective {
+ public:
+  LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
+                                 const std::map<std::string, double>& denominators,
+                                 uint64_t step_seed) override {
+    if (num_calls_++ > 0) watch(batch);  // the first call tries the longest batch
+    return AutoregressiveObjective::accumulate_gradients(model, batch, denominators, step_seed);
   }
+  std::function<void(const Batch&)> watch = [](const Batch&) {};
 
-  TrainConfig config;
-  std::unique_ptr<Transformer> model;
-  TrainedWeights weights;
-  Watched objective;
-  AdamW optimizer;
-  std::unique_ptr<DatasetReader> dataset;
-  BatchSampler batches;
-  CheckpointStore checkpoints;
+ private:
+  int64_t num_calls_ = 0;
+};
+
+struct Rank {
+  Rank(TrainConfig config, Communicator& communicator)
+      : loop(std::move(config), objective, communicator, stop.get_token()) {}
+  WatchedObjective objective;
   std::stop_source stop;
-  std::vector<int64_t> reported;
-  Trainer trainer;
+  TrainingLoop loop;
 };
 
 TEST_F(Ranks, StopTogetherWhenOneOfThemIsAskedTo) {
@@ -170,9 +149,9 @@ TEST_F(Ranks, StopTogetherWhenOneOfThemIsAskedTo) {
       rank.objective.watch = [&](const Batch&) {
         if (++num_batches == 6 && communicator.rank() == asked) rank.stop.request_stop();
       };
-      EXPECT_THROW(rank.trainer.run(), Interrupted) << "rank " << communicator.rank();
+      EXPECT_THROW(rank.loop.trainer.run(), Interrupted) << "rank " << communicator.rank();
       EXPECT_EQ(num_batches, 6);  // three steps of two
-      EXPECT_EQ(rank.reported.size(), communicator.is_main() ? 3u : 0u);
+      EXPECT_EQ(rank.loop.reports.size(), communicator.is_main() ? 3u : 0u);
     });
     EXPECT_THAT(errors, Each(IsEmpty()));
     EXPECT_EQ(CheckpointStore(folder_ / output, {}, 2).newest(),
@@ -188,11 +167,12 @@ TEST_F(Ranks, BeginWithTheWeightsOfRankZero) {
       Rank rank(config_of(output, 3), communicator);
       if (!alike && !communicator.is_main()) {
         const at::NoGradGuard no_grad;
-        for (const Parameter& parameter : rank.weights.parameters()) parameter.tensor.add_(1.0);
+        for (const Parameter& parameter : rank.loop.weights.parameters())
+          parameter.tensor.add_(1.0);
       }
-      rank.trainer.run();
+      rank.loop.trainer.run();
       const std::lock_guard lock(mutex);
-      found[static_cast<size_t>(communicator.rank())] = rank.model->named_weights();
+      found[static_cast<size_t>(communicator.rank())] = rank.loop.model->named_weights();
     });
     EXPECT_THAT(errors, Each(IsEmpty()));
     return found;
@@ -213,7 +193,7 @@ TEST_F(Ranks, AFailureOfOneEndsAllOfThem) {
     rank.objective.watch = [&](const Batch&) {
       if (++num_batches == 3 && communicator.rank() == 2) throw Error("out of memory");
     };
-    rank.trainer.run();
+    rank.loop.trainer.run();
   });
   EXPECT_EQ(errors[2], "out of memory");
   EXPECT_THAT(errors[0], HasSubstr("rank 2 has ended or failed"));
@@ -235,14 +215,14 @@ TEST_F(Ranks, ShareTheMicroBatchesAndTheirDropoutOfOneRank) {
   // What each micro-batch of the run holds, and what dropout would draw there.
   const auto micro_batches = [&](int rank, int world_size) {
     LonelyRank communicator(rank, world_size);
-    Rank loop(config_of(fmt::format("alone-{}-{}", rank, world_size), world_size), communicator);
+    Rank lonely(config_of(fmt::format("alone-{}-{}", rank, world_size), world_size), communicator);
     std::vector<std::string> found;
-    loop.objective.watch = [&](const Batch& batch) {
+    lonely.objective.watch = [&](const Batch& batch) {
       std::string text;
       for (const Record& record : batch) text += record.conversation_id + " ";
       found.push_back(text + fmt::format("{}", at::rand({1}).item<float>()));
     };
-    loop.trainer.run();
+    lonely.loop.trainer.run();
     return found;
   };
   const std::vector<std::string> whole = micro_batches(0, 1);

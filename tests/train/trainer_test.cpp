@@ -32,30 +32,9 @@ class SickObjective : public Objective {
   int64_t num_calls_ = 0;  // the trial of the longest batch is call 0
 };
 
-struct Loop {
+struct Loop : SingleProcessCommunicator, TrainingLoop {
   Loop(TrainConfig given, Objective& objective, const std::stop_token& stop = {})
-      : config(std::move(given)),
-        model(tiny_model()),
-        weights(*model, config),
-        optimizer(weights.parameters(), config.optimizer),
-        dataset(open_dataset(config.dataset)),
-        batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
-        checkpoints(config.output, {}, 2),
-        trainer(
-            config,
-            {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
-             communicator},
-            {}, [this](int64_t step, const auto& scalars) { reports[step] = scalars; }, stop) {}
-  TrainConfig config;
-  std::unique_ptr<Transformer> model;
-  TrainedWeights weights;
-  AdamW optimizer;
-  std::unique_ptr<DatasetReader> dataset;
-  BatchSampler batches;
-  CheckpointStore checkpoints;
-  SingleProcessCommunicator communicator;
-  std::map<int64_t, std::map<std::string, double>> reports;
-  Trainer trainer;
+      : TrainingLoop(std::move(given), objective, *this, stop) {}
 };
 
 TEST_F(Training, SkipsStepsWithoutFiniteGradients) {

@@ -16,8 +16,37 @@
 #include "tests/fakes/temporary_folder.h"
 #include "train/distributed/single_process_communicator.h"
 #include "train/train.h"
+#include "train/trainer.h"
 
 namespace predgen {
+
+/// A Trainer on one rank with what it works on, and what it reported.
+struct TrainingLoop {
+  TrainingLoop(TrainConfig given, Objective& objective, Communicator& communicator,
+               const std::stop_token& stop = {})
+      : config(std::move(given)),
+        model(tiny_model()),
+        weights(*model, config),
+        optimizer(weights.parameters(), config.optimizer),
+        dataset(open_dataset(config.dataset)),
+        batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
+        checkpoints(config.output, {}, 2),
+        trainer(
+            config,
+            {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
+             communicator},
+            {}, [this](int64_t step, const auto& scalars) { reports[step] = scalars; }, stop) {}
+
+  TrainConfig config;
+  std::unique_ptr<Transformer> model;
+  TrainedWeights weights;
+  AdamW optimizer;
+  std::unique_ptr<DatasetReader> dataset;
+  BatchSampler batches;
+  CheckpointStore checkpoints;
+  std::map<int64_t, std::map<std::string, double>> reports;  // scalars by step
+  Trainer trainer;
+};
 
 /// A folder with 23 records and a tiny model, trained in it as a CLLM from scratch.
 class Training : public testing::Test {
