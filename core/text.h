@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace predgen {
@@ -8,6 +9,9 @@ namespace predgen {
 inline bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }
+
+/// What a person reads of an error: those of LibTorch, of c10d and of Arrow go on with more.
+inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// `text` without characters of `blank` at its ends.
 inline std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n\v\f") {

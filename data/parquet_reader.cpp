@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -99,9 +100,8 @@ class ParquetReader : public ConversationReader {
   }
   void check(const arrow::Status& status) {
     if (status.ok()) return;
-    std::string reason = status.ToString();
     throw UserError("{}: not a readable Parquet file: {}", file_.string(),
-                    reason.substr(0, reason.find('\n')));
+                    first_line(status.ToString()));
   }
 
   std::vector<int> all_row_groups() const {

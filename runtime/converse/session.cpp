@@ -17,9 +17,6 @@ void check_at_least(int64_t minimum, int64_t value, const char* name) {
   if (value < minimum) throw UserError("{} is {}, but must be at least {}", name, value, minimum);
 }
 
-/// What a person reads of an error: LibTorch's go on with a backtrace.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Synthesis waits while this lives: the language model has a verification to run.
 class SynthesisPause {
  public:

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/text.h"
 #include "text/template/jinja_shim/jinja_limits.h"
 
 namespace predgen {
@@ -28,7 +29,7 @@ struct Raised {
 std::string one_line(const std::string& message) {
   constexpr std::string_view kError = "Error: ", kPlace = " at line ";
   const size_t error = message.rfind(kError);
-  if (error == std::string::npos) return message.substr(0, message.find('\n'));
+  if (error == std::string::npos) return first_line(message);
   std::string text = message.substr(error + kError.size());
   for (char& c : text) c = c == '\n' ? ' ' : c;
   const size_t begin = message.find(kPlace);
