@@ -4,15 +4,17 @@
 #include <string>
 
 #include "data/dataset_store.h"
+#include "train/distributed/communicator.h"
 #include "train/objectives/objective.h"
 #include "train/train_config.h"
 
 namespace predgen {
 
-/// Mean of every term of the objective over the first config.held_out_records records (0: all), on
-/// this rank alone. Draws a progress bar.
+/// Mean of every term of the objective over the first config.held_out_records records (0: all),
+/// which the ranks share: a collective. Draws a progress bar on rank 0.
 std::map<std::string, double> held_out_losses(const Transformer& model, const Objective& objective,
                                               const DatasetReader& records,
-                                              const TrainConfig& config);
+                                              const TrainConfig& config,
+                                              Communicator& communicator);
 
 }  // namespace predgen

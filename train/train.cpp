@@ -67,14 +67,27 @@ void check_targets(const DatasetReader& dataset) {
 }
 
 /// What must be the same when a checkpoint is resumed, on any number of ranks.
-RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset, int world_size) {
+RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset) {
   RunIdentity identity = config.identity();
   identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
-  // More ranks with fewer micro-batches each take the same steps.
-  identity.erase("gradient_accumulation");
-  identity["gradient_accumulation x ranks"] =
-      std::to_string(config.gradient_accumulation * world_size);
   return identity;
+}
+
+/// Ranks that train different things would add up gradients of both without a word.
+void check_same_run(const RunIdentity& identity, Communicator& communicator) {
+  Hasher hasher;
+  for (const auto& [key, value] : identity) hasher.add(key).add(value);
+  const std::string hash = hasher.hex();
+  const auto size = static_cast<int64_t>(hash.size());
+  const at::Tensor own = at::empty({1, size}, at::kByte);
+  std::ranges::copy(hash, own.mutable_data_ptr<uint8_t>());
+  const at::Tensor all = at::empty({communicator.world_size(), size}, at::kByte);
+  communicator.all_gather(own, all);
+  for (int rank = 1; rank < communicator.world_size(); ++rank) {
+    if (!all[rank].equal(all[0])) {
+      throw UserError("rank {} has another configuration or other data than rank 0", rank);
+    }
+  }
 }
 
 std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config,
@@ -128,8 +141,9 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   }
   BatchSampler batches(record_lengths(*dataset, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
-  const CheckpointStore checkpoints(
-      config.output, run_identity(config, *dataset, communicator.world_size()), config.keep_last);
+  const RunIdentity identity = run_identity(config, *dataset);
+  check_same_run(identity, communicator);
+  const CheckpointStore checkpoints(config.output, identity, config.keep_last);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   TrainedWeights weights(*model, config);
   AdamW optimizer(weights.parameters(), config.optimizer);

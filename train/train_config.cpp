@@ -91,7 +91,11 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("held_out", config.held_out);
   reader.optional("held_out_records", config.held_out_records, int64_t{0}, kMany);
   reader.optional("batch_size", config.batch_size, int64_t{1}, kMany);
-  reader.optional("gradient_accumulation", config.gradient_accumulation, int64_t{1}, kMany);
+  reader.optional("global_batch", config.global_batch, int64_t{0}, kMany);
+  if (config.global_batch == 0) config.global_batch = config.batch_size;
+  if (config.batch_size < 1 || config.global_batch % config.batch_size != 0) {
+    reader.problem("global_batch", "must be a multiple of batch_size");
+  }
   reader.optional("max_steps", config.max_steps, int64_t{0}, kMany);
   reader.optional("epochs", config.epochs, 0.0, 1e6);
   if ((config.max_steps > 0) == (config.epochs > 0)) {

@@ -30,8 +30,8 @@ struct TrainConfig {
   std::vector<std::filesystem::path> replay;  // datasets mixed in, so that nothing is forgotten
   int64_t held_out_records = 0;               // the first so many; 0: all
   int64_t batch_size = 8;                     // records per micro-batch
-  int64_t gradient_accumulation = 1;          // micro-batches per step
-  int64_t max_steps = 0;                      // one of max_steps and epochs is > 0
+  int64_t global_batch = 0;  // records per step, of all ranks together; 0: batch_size
+  int64_t max_steps = 0;     // one of max_steps and epochs is > 0
   double epochs = 0.0;
   int64_t stop_at_step = 0;  // pause there with a checkpoint, as a stop would; 0: never
 
@@ -50,6 +50,9 @@ struct TrainConfig {
   std::filesystem::path output;
   std::string save_dtype = "fp32";  // of final/ in full mode
   int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
+
+  /// Of a step, of all ranks together.
+  int64_t num_micro_batches() const { return global_batch == 0 ? 1 : global_batch / batch_size; }
 
   /// UserError, one line for each thing that is wrong with the file or an override (key=value).
   static TrainConfig load(const std::filesystem::path& file,

@@ -40,12 +40,13 @@ void TrainStep::try_longest_batch() {
 
 TrainStep::Result TrainStep::run(TrainState& state) {
   ++state.step;
+  parts_.communicator.set_step(state.step);
   const uint64_t step_seed =
       Random(static_cast<uint64_t>(config_.seed), "step", static_cast<uint64_t>(state.step)).next();
   const std::vector<Batch> batches = next_batches(state);
 
   // The denominators of the whole step first: then a sum over micro-batches and ranks is the mean.
-  LossTerms counts;
+  LossTerms counts = parts_.objective.count({}, step_seed);  // a rank may have no batch
   double num_tokens = 0.0;
   for (const Batch& batch : batches) {
     add(parts_.objective.count(batch, step_seed), counts);
@@ -65,10 +66,11 @@ std::vector<Batch> TrainStep::next_batches(TrainState& state) const {
   const int64_t world = parts_.communicator.world_size();
   const int64_t first = state.samples / size;
   std::vector<Batch> batches;
-  for (int64_t i = 0; i < config_.gradient_accumulation; ++i) {
-    batches.push_back(read(parts_.batches.batch(first + i * world + parts_.communicator.rank())));
+  const int64_t count = config_.num_micro_batches();
+  for (int64_t i = parts_.communicator.rank(); i < count; i += world) {
+    batches.push_back(read(parts_.batches.batch(first + i)));
   }
-  state.samples += size * world * config_.gradient_accumulation;
+  state.samples += size * count;
   return batches;
 }
 
@@ -85,6 +87,7 @@ LossTerms TrainStep::accumulate(const std::vector<Batch>& batches, const LossTer
   parts_.optimizer.zero_gradients();
   parts_.model.set_training(true);
   LossTerms sums;
+  for (const auto& [name, count] : counts) sums[name] = {};
   for (size_t i = 0; i < batches.size(); ++i) {
     const ComputeScope scope(config_.compute, parts_.model.device());
     // Dropout draws from LibTorch's own generator.
@@ -95,7 +98,7 @@ LossTerms TrainStep::accumulate(const std::vector<Batch>& batches, const LossTer
   }
   parts_.model.set_training(false);
   all_reduce(sums, parts_.communicator);
-  parts_.communicator.all_reduce(parts_.optimizer.gradients());
+  parts_.communicator.all_reduce({parts_.optimizer.flat_gradient()});
   return sums;
 }
 

@@ -30,8 +30,7 @@ Trainer::Trainer(const TrainConfig& config, const TrainParts& parts, const Train
 
 int64_t Trainer::total_steps() const {
   if (config_.max_steps > 0) return config_.max_steps;
-  const double batches_per_step =
-      static_cast<double>(config_.gradient_accumulation * parts_.communicator.world_size());
+  const auto batches_per_step = static_cast<double>(config_.num_micro_batches());
   const double batches = config_.epochs * static_cast<double>(parts_.batches.batches_per_epoch());
   return std::max<int64_t>(1, static_cast<int64_t>(batches / batches_per_step));
 }
@@ -63,7 +62,7 @@ void Trainer::run() {
     const bool wants_stop = stop_.stop_requested() || state_.step == config_.stop_at_step;
     const bool stop = sum_over_ranks(wants_stop ? 1.0 : 0.0, parts_.communicator) > 0;
     const double trained_until = clock.now().count();
-    if (is_main && parts_.held_out &&
+    if (parts_.held_out &&
         (last || (config_.eval_every > 0 && state_.step % config_.eval_every == 0))) {
       report_held_out();
     }
@@ -117,9 +116,11 @@ void Trainer::report_step(const TrainStep::Result& result, double tokens_per_sec
 }
 
 void Trainer::report_held_out() const {
+  const std::map<std::string, double> losses = held_out_losses(
+      parts_.model, parts_.objective, *parts_.held_out, config_, parts_.communicator);
+  if (!parts_.communicator.is_main()) return;
   std::map<std::string, double> scalars;
-  for (const auto& [name, loss] :
-       held_out_losses(parts_.model, parts_.objective, *parts_.held_out, config_)) {
+  for (const auto& [name, loss] : losses) {
     scalars["held_out/" + name] = loss;
     spdlog::info("step {}: held-out {} {:.4f} nats/token", state_.step, name, loss);
   }

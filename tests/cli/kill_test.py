@@ -142,7 +142,7 @@ def make_jobs(scratch, model, adapter, source):
     train = scratch / "train.yaml"
     train.write_text(f"model: {model}\noutput: unset\ndataset: unset\nmode: lora\n"
                      "lora: {rank: 4, dropout: 0.1}\nobjective: {kind: autoregressive}\n"
-                     "batch_size: 4\ngradient_accumulation: 2\nmax_steps: 40\nlearning_rate: 1e-3\n"
+                     "batch_size: 4\nglobal_batch: 8\nmax_steps: 40\nlearning_rate: 1e-3\n"
                      f"held_out: {scratch / 'data build' / 'whole' / 'held_out'}\n"
                      "held_out_records: 8\neval_every: 10\nsave_every: 4\nkeep_last: 2\n"
                      "log_every: 1\n")

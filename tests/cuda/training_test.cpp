@@ -38,7 +38,7 @@ class TrainingOnDevice : public OnDevice {
     config.dataset = folder_ / "data";
     config.output = folder_ / output;
     config.batch_size = 4;
-    config.gradient_accumulation = 2;
+    config.global_batch = 2 * config.batch_size;
     config.max_steps = 8;
     config.learning_rate = 3e-3;
     config.log_every = 1;

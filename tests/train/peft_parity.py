@@ -114,7 +114,7 @@ def write_dataset(folder, records):
 def train(folder, objective, **overrides):
     config = {
         "model": folder / "base", "dataset": folder / "data", "mode": "lora", "batch_size": 3,
-        "gradient_accumulation": 2, "max_steps": STEPS, "learning_rate": RATE, "schedule": "constant",
+        "global_batch": 6, "max_steps": STEPS, "learning_rate": RATE, "schedule": "constant",
         "weight_decay": DECAY, "eps": EPS, "max_grad_norm": CLIP, "save_every": 1, "keep_last": 10,
         "log_every": 1, "device": "cpu", "compute": "fp32", **overrides,
     }

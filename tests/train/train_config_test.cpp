@@ -113,7 +113,7 @@ TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
                              "objective.mean_over_blocks=true",
                              "objective.stop_tokens=[3]",
                              "batch_size=3",
-                             "gradient_accumulation=3",
+                             "global_batch=16",
                              "max_steps=3",
                              "learning_rate=3e-3",
                              "schedule=linear",

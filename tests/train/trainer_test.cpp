@@ -39,7 +39,7 @@ struct Loop : SingleProcessCommunicator, TrainingLoop {
 
 TEST_F(Training, SkipsStepsWithoutFiniteGradients) {
   TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
+  plain.global_batch = plain.batch_size;
   SickObjective objective({2, 4});
   Loop loop(plain, objective);
   loop.trainer.run();
@@ -51,7 +51,7 @@ TEST_F(Training, SkipsStepsWithoutFiniteGradients) {
 
 TEST_F(Training, GivesUpAfterFiveBadStepsInARow) {
   TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
+  plain.global_batch = plain.batch_size;
   plain.max_steps = 20;
   SickObjective objective({2, 3, 4, 5, 6});
   Loop loop(plain, objective);
@@ -74,7 +74,7 @@ TEST_F(Training, AWeightThatIsCutOffStopsTheFirstStep) {
 
 TEST_F(Training, AStopFinishesTheStepAndSaves) {
   TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
+  plain.global_batch = plain.batch_size;
   plain.save_every = 100;
   SickObjective objective({});
   objective.stop_at = 4;  // during step 3
@@ -85,7 +85,7 @@ TEST_F(Training, AStopFinishesTheStepAndSaves) {
 
 TEST_F(Training, AStopInTheLastStepChangesNothing) {
   TrainConfig plain = config("out");
-  plain.gradient_accumulation = 1;
+  plain.global_batch = plain.batch_size;
   SickObjective objective({});
   objective.stop_at = 7;  // during step 6
   Loop loop(plain, objective, objective.stop.get_token());

@@ -72,7 +72,7 @@ class Training : public testing::Test {
     config.dataset = folder_ / "data";
     config.output = folder_ / output;
     config.batch_size = 2;
-    config.gradient_accumulation = 2;
+    config.global_batch = 4;
     config.max_steps = 6;
     config.learning_rate = 1e-2;
     config.warmup_steps = 2;

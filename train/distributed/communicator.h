@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
+#include <cstdint>
 #include <vector>
 
 namespace predgen {
@@ -16,6 +18,9 @@ namespace predgen {
 class Communicator {
  public:
   virtual ~Communicator() = default;
+
+  /// The step this rank is in, for messages of other ranks about it.
+  void set_step(int64_t step) { step_ = step; }
 
   virtual int rank() const = 0;        // 0, 1, .. world_size() - 1
   virtual int world_size() const = 0;  // >= 1
@@ -34,6 +39,9 @@ class Communicator {
   virtual void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) = 0;
   /// Returns when every rank has called it.
   virtual void barrier() = 0;
+
+ protected:
+  std::atomic<int64_t> step_ = 0;
 };
 
 /// The sum of one value of every rank; a collective.

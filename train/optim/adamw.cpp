@@ -8,10 +8,18 @@ namespace predgen {
 
 AdamW::AdamW(std::vector<Parameter> parameters, const AdamWOptions& options)
     : parameters_(std::move(parameters)), options_(options) {
+  PREDGEN_CHECK(!parameters_.empty(), "nothing to train");
+  int64_t size = 0;
+  for (const Parameter& parameter : parameters_) size += parameter.tensor.numel();
+  flat_gradient_ = at::zeros({size}, parameters_.front().tensor.options().requires_grad(false));
+  int64_t begin = 0;
   for (Parameter& parameter : parameters_) {
     PREDGEN_CHECK(parameter.tensor.scalar_type() == at::kFloat, "{} is not float32",
                   parameter.name);
-    parameter.tensor.mutable_grad() = at::zeros_like(parameter.tensor);
+    const int64_t count = parameter.tensor.numel();
+    parameter.tensor.mutable_grad() =
+        flat_gradient_.narrow(0, begin, count).view(parameter.tensor.sizes());
+    begin += count;
     first_moments_.push_back(at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous));
     second_moments_.push_back(at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous));
   }
@@ -23,9 +31,7 @@ std::vector<at::Tensor> AdamW::gradients() const {
   return gradients;
 }
 
-void AdamW::zero_gradients() {
-  for (Parameter& parameter : parameters_) parameter.tensor.mutable_grad().zero_();
-}
+void AdamW::zero_gradients() { flat_gradient_.zero_(); }
 
 void AdamW::step(double learning_rate) {
   const at::NoGradGuard no_grad;

@@ -21,13 +21,15 @@ struct AdamWOptions {
 };
 
 /// AdamW (Loshchilov & Hutter 2019) with float32 moments. Vectors (norms, biases) do not decay.
-/// Gives every parameter a gradient tensor of zeros, which stays the same memory.
+/// Gives every parameter a gradient of zeros, a view of one tensor that stays the same memory.
 class AdamW {
  public:
   AdamW(std::vector<Parameter> parameters, const AdamWOptions& options);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::vector<at::Tensor> gradients() const;
+  /// All of them one after the other, [number of values]; shared storage.
+  const at::Tensor& flat_gradient() const { return flat_gradient_; }
   void zero_gradients();
   void step(double learning_rate);
 
@@ -39,6 +41,7 @@ class AdamW {
  private:
   std::vector<Parameter> parameters_;
   const AdamWOptions options_;
+  at::Tensor flat_gradient_;
   std::vector<at::Tensor> first_moments_, second_moments_;
   int64_t num_steps_ = 0;
 };
