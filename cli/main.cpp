@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
     configure_math();
     app.parse(argc, argv);
     return 0;
+  } catch (const CLI::RuntimeError& error) {  // of a command whose ranks have said why
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const UserError& error) {

@@ -1,27 +1,98 @@
 #include "train/train.h"
 
+#include <csignal>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/launch_ranks.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "model/weights/checkpoint.h"
+#include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
 namespace predgen {
+namespace {
+
+struct TrainOptions {
+  ConfigOptions config;
+  std::string resume = "none";
+  int nproc = 0;
+  ConnectOptions connect;
+  int64_t timeout = 300;
+};
+
+/// Each rank of a machine has a GPU of its own.
+void choose_gpu(const RankPlace& place, TrainConfig& config) {
+  if (config.device == "auto" && parse_device("auto").is_cuda()) {
+    config.device = fmt::format("cuda:{}", place.local_rank);
+  } else if (config.device.starts_with("cuda")) {
+    throw UserError("device: {} would put every rank on one GPU; use auto", config.device);
+  }
+}
+
+void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
+  TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
+  if (place.world_size == 1) {
+    SingleProcessCommunicator communicator;
+    return train(config, options.resume, communicator, stop);
+  }
+  if (place.rank > 0) configure_log("warn");
+  choose_gpu(place, config);
+  std::signal(SIGPIPE, SIG_IGN);
+  ProcessCommunicator communicator(place, options.connect);
+  try {
+    train(config, options.resume, communicator, stop);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    communicator.report_failure(error.what());
+    throw;
+  }
+}
+
+}  // namespace
 
 void add_train(CLI::App& app, const std::stop_token& stop) {
   CLI::App& command = *app.add_subcommand("train", "trains a LoRA adapter or every weight");
   command.footer(
+      "Several ranks: --nproc here, or torchrun, srun or mpirun, whose variables are read. They\n"
+      "take the steps of one rank, each with its share of the micro-batches, and --resume may go "
+      "on\n"
+      "with another number of them.\n\n"
       "Examples:\n"
       "  predgen train --config configs/train/quickstart.yaml\n"
       "  predgen train --config configs/train/demo.yaml learning_rate=1e-3 --resume auto\n"
+      "  predgen train --config configs/train/lmsys_cllm.yaml --nproc 4\n"
+      "  torchrun --no-python --nproc-per-node 4 predgen train --config my.yaml\n"
       "Ctrl-C finishes the step and writes a checkpoint; --resume auto goes on from there.");
-  const auto config = std::make_shared<ConfigOptions>();
-  config->add_to(command);
-  const auto resume = std::make_shared<std::string>("none");
-  command.add_option("--resume", *resume, "auto, none or the path of a step-... folder")
+  const auto options = std::make_shared<TrainOptions>();
+  options->config.add_to(command);
+  command.add_option("--resume", options->resume, "auto, none or the path of a step-... folder")
       ->capture_default_str();
-  command.callback([config, resume, stop] {
-    SingleProcessCommunicator communicator;
-    train(TrainConfig::load(config->file, config->overrides), *resume, communicator, stop);
+  command.add_option("--nproc", options->nproc, "ranks to start on this machine")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--backend", options->connect.backend,
+                  "of several ranks' GPUs: nccl, gloo; auto: nccl if it is there")
+      ->capture_default_str();
+  command
+      .add_option("--timeout", options->timeout,
+                  "seconds after which a rank that others wait for has failed")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command.callback([options, stop] {
+    options->connect.timeout = std::chrono::seconds(options->timeout);
+    const RankPlace place = rank_place();
+    if (options->nproc > 0) {
+      if (place.world_size > 1) {
+        throw UserError("--nproc {}, but a launcher has started {} ranks already: drop --nproc",
+                        options->nproc, place.world_size);
+      }
+      TrainConfig::load(options->config.file, options->config.overrides);  // complain once
+      if (options->nproc > 1) throw CLI::RuntimeError(launch_ranks(options->nproc, stop));
+    }
+    run_rank(*options, place, stop);
   });
 }
 

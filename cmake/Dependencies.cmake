@@ -42,6 +42,14 @@ if(EXISTS ${predgen_torch_dir}/lib/libtorch_cuda.so)
   endif()
 endif()
 
+# Collectives between GPUs: LibTorch's NCCL, whose header comes with a wheel, or with the toolkit.
+set(PREDGEN_NCCL none)
+find_path(nccl_headers nccl.h NO_CACHE NO_DEFAULT_PATH
+          PATHS ${PREDGEN_CUDA}/include ${PREDGEN_SITE}/nvidia/nccl/include)
+if(nccl_headers AND PREDGEN_GRAPHS STREQUAL "cuda")
+  set(PREDGEN_NCCL cuda)
+endif()
+
 # nvcc, which compiles the CUDA kernels of model/kernels/: from a wheel beside torch's, or from the
 # toolkit; never what the system happens to have.
 set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING "GPUs to compile kernels for; others take PTX")

@@ -19,30 +19,38 @@ bool equal(const at::Tensor& tensor, std::vector<float> values) {
   return tensor.equal(at::tensor(values));
 }
 
+enum class Kind { kSingle, kThreads, kProcesses };
+
 /// The same rules for every kind and number of ranks.
-class EveryWorld : public testing::TestWithParam<int> {
+class EveryWorld : public testing::TestWithParam<std::pair<Kind, int>> {
  protected:
-  /// 0 stands for the world of a single process.
+  static int world_size() { return GetParam().second; }
   void run(const std::function<void(Communicator&)>& work) const {
-    if (GetParam() > 0) {
-      EXPECT_THAT(run_ranks(GetParam(), work), Each(IsEmpty()));
-      return;
+    if (GetParam().first == Kind::kThreads) {
+      EXPECT_THAT(run_ranks(world_size(), work), Each(IsEmpty()));
+    } else if (GetParam().first == Kind::kProcesses) {
+      EXPECT_THAT(run_connected_ranks(world_size(), work), Each(IsEmpty()));
+    } else {
+      SingleProcessCommunicator communicator;
+      work(communicator);
     }
-    SingleProcessCommunicator communicator;
-    work(communicator);
   }
 };
-INSTANTIATE_TEST_SUITE_P(, EveryWorld, testing::Values(0, 1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(, EveryWorld,
+                         testing::Values(std::pair(Kind::kSingle, 1), std::pair(Kind::kThreads, 1),
+                                         std::pair(Kind::kThreads, 2), std::pair(Kind::kThreads, 3),
+                                         std::pair(Kind::kProcesses, 2),
+                                         std::pair(Kind::kProcesses, 3)));
 
 TEST_P(EveryWorld, HasOneMainRank) {
   std::atomic<int> num_main = 0, sum = 0;
   run([&](Communicator& communicator) {
-    EXPECT_EQ(communicator.world_size(), std::max(1, GetParam()));
+    EXPECT_EQ(communicator.world_size(), world_size());
     num_main += communicator.is_main();
     sum += communicator.rank();
   });
   EXPECT_EQ(num_main, 1);
-  EXPECT_EQ(sum, std::max(1, GetParam()) * (std::max(1, GetParam()) - 1) / 2);
+  EXPECT_EQ(sum, world_size() * (world_size() - 1) / 2);
 }
 
 TEST_P(EveryWorld, BroadcastGivesTheRootsTensors) {

@@ -1,0 +1,138 @@
+#include "cli/launch_ranks.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "train/distributed/process_communicator.h"
+
+namespace predgen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kToSaySo{5};   // for the others, after a rank failed
+constexpr std::chrono::seconds kToSave{600};  // after a stop, while rank 0 may write
+constexpr int kUserError = 2;
+
+/// The command line of this process without --nproc and its value.
+std::vector<std::string> own_arguments() {
+  constexpr std::string_view kOption = "--nproc";
+  const std::string line = read_file("/proc/self/cmdline");
+  std::vector<std::string> arguments;
+  for (size_t begin = 0; begin < line.size();) {
+    const size_t end = std::min(line.find('\0', begin), line.size());
+    const std::string argument = line.substr(begin, end - begin);
+    begin = end + 1;
+    if (argument == kOption) {
+      begin = line.find('\0', begin) + 1;  // its value
+    } else if (!argument.starts_with(std::string(kOption) + "=")) {
+      arguments.push_back(argument);
+    }
+  }
+  return arguments;
+}
+
+struct Child {
+  pid_t pid = -1;
+  std::optional<int> status{};  // as of waitpid, once it has ended
+};
+
+class Ranks {
+ public:
+  explicit Ranks(int count) {
+    const std::vector<std::string> arguments = own_arguments();
+    std::vector<char*> pointers;
+    for (const std::string& argument : arguments) {
+      pointers.push_back(const_cast<char*>(argument.c_str()));
+    }
+    pointers.push_back(nullptr);
+    // One share of the processors each; LibTorch would take all of them for every rank.
+    const unsigned share = std::max(1U, std::thread::hardware_concurrency() / unsigned(count));
+    setenv("OMP_NUM_THREADS", std::to_string(share).c_str(), /*overwrite=*/0);
+    setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
+    setenv("LOCAL_WORLD_SIZE", std::to_string(count).c_str(), 1);
+    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    setenv("MASTER_PORT", std::to_string(store_.port()).c_str(), 1);
+    setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    for (int rank = 0; rank < count; ++rank) {
+      setenv("RANK", std::to_string(rank).c_str(), 1);
+      setenv("LOCAL_RANK", std::to_string(rank).c_str(), 1);
+      children_.push_back({start(pointers.data())});
+    }
+  }
+  ~Ranks() { signal_all(SIGKILL); }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  int wait(const std::stop_token& stop) {
+    std::optional<int> code;  // of the first that did not end well
+    Clock::time_point patience = Clock::time_point::max();
+    bool told = false;
+    while (std::ranges::any_of(children_, [](const Child& child) { return !child.status; })) {
+      for (size_t rank = 0; rank < children_.size(); ++rank) {
+        Child& child = children_[rank];
+        int status = 0;
+        if (child.status || waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
+        child.status = status;
+        if (status == 0) continue;
+        const int ended_with = exit_code(rank, status);
+        // That of whoever has made the others fail, which may end after them.
+        if (!code || ended_with == kUserError) code = ended_with;
+        patience = std::min(patience, Clock::now() + (*code == 130 ? kToSave : kToSaySo));
+      }
+      if (stop.stop_requested() && !std::exchange(told, true)) signal_all(SIGTERM);
+      if (Clock::now() > patience) signal_all(SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return code.value_or(0);
+  }
+
+ private:
+  static pid_t start(char* const* arguments) {
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid < 0) throw Error("cannot start a rank: {}", std::strerror(errno));
+    if (pid > 0) return pid;
+    // Nothing but system calls between fork and exec: the store has threads.
+    setpgid(0, 0);  // Ctrl-C reaches the ranks once, through the launcher
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    execv("/proc/self/exe", arguments);
+    _exit(127);
+  }
+
+  static int exit_code(size_t rank, int status) {
+    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+    std::fprintf(stderr, "predgen: failed: rank %zu was ended by signal %d (%s)\n", rank,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return 1;
+  }
+
+  void signal_all(int number) const {
+    for (const Child& child : children_) {
+      if (!child.status) kill(child.pid, number);
+    }
+  }
+
+  const RankStore store_;
+  std::vector<Child> children_;
+};
+
+}  // namespace
+
+int launch_ranks(int count, const std::stop_token& stop) { return Ranks(count).wait(stop); }
+
+}  // namespace predgen

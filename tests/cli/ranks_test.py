@@ -1,0 +1,187 @@
+"""predgen train on several processes: the steps of one rank with any number of them, started by
+--nproc and by torchrun, resumed with another number; a rank that is killed, stopped or fails ends
+all of them, with its name; a stop of one is a stop of all."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy
+from safetensors.numpy import load_file
+
+from tiny_model import PREDGEN, WORDS, make_folder
+
+TIMEOUT = 5  # seconds that a collective may take
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items()
+            if key not in VARIABLES and not key.startswith(("SLURM_", "OMPI_", "TORCHELASTIC_"))}
+    return {**kept, "OMP_NUM_THREADS": "1", **more}
+
+
+class Runs:
+    def __init__(self, scratch):
+        self.scratch = scratch
+        model = make_folder(scratch)
+        source = scratch / "chats.jsonl"
+        with source.open("w") as file:
+            for i in range(40):
+                words = " ".join(WORDS[i % len(WORDS)].split()[i % 5:])
+                turns = [{"role": "user", "content": words}, {"role": "assistant", "content": words}]
+                file.write(json.dumps({"conversation_id": str(i), "conversation": turns}) + "\n")
+        data = scratch / "data.yaml"
+        data.write_text(f"sources: ['{source}']\ntokenizer: {model}\noutput: {scratch / 'data'}\n"
+                        "seed: 1\nlaw: truncated\nexamples_per_conversation: 1\nthreads: 1\n"
+                        "held_out: {fraction: 0.2, min_words: 3}\n")
+        subprocess.run([PREDGEN, "data", "build", "--config", data], check=True,
+                       capture_output=True)
+        self.config = scratch / "train.yaml"
+        self.config.write_text(
+            f"model: {model}\noutput: unset\ndataset: {scratch / 'data'}\nmode: lora\n"
+            "lora: {rank: 4, dropout: 0.1}\nobjective: {kind: autoregressive}\n"
+            "batch_size: 1\nglobal_batch: 6\nmax_steps: 20\nlearning_rate: 1e-3\neps: 1e-5\n"
+            f"held_out: {scratch / 'data' / 'held_out'}\nheld_out_records: 5\neval_every: 10\n"
+            "save_every: 10\nlog_every: 1\ndevice: cpu\nthreads: 1\n")
+
+    def arguments(self, name, *more):
+        return ["train", "--config", str(self.config), f"output={self.scratch / name}", *more]
+
+    def start(self, name, *more):
+        return subprocess.Popen([PREDGEN, *self.arguments(name, *more)], env=environment(),
+                                stderr=subprocess.PIPE, text=True)
+
+    def run(self, name, *more, code=0, program=(PREDGEN,), **variables):
+        found = subprocess.run([*program, *self.arguments(name, *more)], capture_output=True,
+                               text=True, env=environment(**variables), timeout=300)
+        check(found.returncode == code, f"{name} {more}: {found.returncode}\n{found.stderr}")
+        return found.stderr
+
+    def losses(self, name):
+        rows = [json.loads(line) for line in
+                (self.scratch / name / "metrics.jsonl").read_text().splitlines()]
+        return [(row["step"], key, row[key]) for row in rows
+                for key in ("train/ar", "held_out/ar") if key in row]
+
+    def check_same(self, name, expected):
+        losses, wanted = self.losses(name), self.losses(expected)
+        check([row[:2] for row in losses] == [row[:2] for row in wanted], f"{name}: other steps")
+        worst = max(abs(a[2] - b[2]) for a, b in zip(losses, wanted))
+        file = "final/adapter_model.safetensors"
+        found, right = load_file(self.scratch / name / file), load_file(self.scratch / expected / file)
+        distance = max(float(numpy.abs(found[key] - right[key]).max()) for key in right)
+        moved = max(float(numpy.abs(right[key]).max()) for key in right if "lora_B" in key)
+        print(f"{name}: losses within {worst:.1e}, adapter within {distance:.1e} of {expected}'s, "
+              f"which moved by up to {moved:.1e}")
+        check(worst <= 1e-5 and distance <= 1e-4 and moved > 1e-2, f"{name} is not {expected}")
+
+
+def same_steps(runs):
+    runs.run("one")
+    for count in (2, 3, 4):  # 6 micro-batches are not 4 equal shares
+        runs.run(f"nproc {count}", "--nproc", str(count))
+        runs.check_same(f"nproc {count}", "one")
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node",
+                "2", PREDGEN)
+    runs.run("torchrun", program=torchrun)
+    runs.check_same("torchrun", "one")
+
+
+def another_number_of_ranks(runs):
+    runs.run("resumed", "--nproc", "4", "stop_at_step=7", code=130)
+    runs.run("resumed", "--resume", "auto", "stop_at_step=12", code=130)
+    runs.run("resumed", "--nproc", "3", "--resume", "auto")
+    runs.check_same("resumed", "one")
+
+
+def children(process):
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in path.read_text().split()]
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def end_of(runs, name, number, victim):
+    """Sends a signal to one rank of three, or to their launcher (None), in the middle of a run.
+    The exit code, what stood on stderr, and how long all of them took to end."""
+    process = runs.start(name, "--nproc", "3", "--timeout", str(TIMEOUT), "max_steps=100000")
+    metrics = runs.scratch / name / "metrics.jsonl"
+    while not metrics.exists() or metrics.read_text().count("\n") < 5:
+        if process.poll() is not None:
+            sys.exit(f"FAILED: {name} ended early: {process.stderr.read()}")
+        time.sleep(0.02)
+    ranks = children(process)
+    check(len(ranks) == 3, f"{len(ranks)} ranks")
+    began = time.monotonic()
+    os.kill(process.pid if victim is None else ranks[victim], number)
+    _, errors = process.communicate(timeout=120)
+    while any(map(is_running, ranks)):
+        check(time.monotonic() - began < 60, f"{name}: a rank is left")
+        time.sleep(0.02)
+    return process.returncode, errors, time.monotonic() - began
+
+
+def ends_of_a_rank(runs):
+    for victim in (0, 1, 2):
+        code, errors, seconds = end_of(runs, f"kill {victim}", signal.SIGKILL, victim)
+        check(code == 1 and f"rank {victim} was ended by signal 9" in errors, errors)
+        check(f"rank {victim} has ended or hangs, last heard of in step" in errors, errors)
+        check(seconds < TIMEOUT + 10, f"{seconds} s after kill -9")
+        code, errors, seconds = end_of(runs, f"halt {victim}", signal.SIGSTOP, victim)
+        check(code == 1 and f"rank {victim} has ended or hangs" in errors, errors)
+        check(seconds < TIMEOUT + 15, f"{seconds} s after SIGSTOP")
+        code, errors, _ = end_of(runs, f"term {victim}", signal.SIGTERM, victim)
+        check(code == 130 and "goes on from its checkpoint" in errors, errors)
+    code, errors, _ = end_of(runs, "ctrl-c", signal.SIGINT, None)
+    check(code == 130 and "goes on from its checkpoint" in errors, errors)
+    code, _, seconds = end_of(runs, "launcher", signal.SIGKILL, None)
+    check(code == -signal.SIGKILL and seconds < 10, f"{seconds} s after the launcher's end")
+
+
+def a_rank_that_fails(runs):
+    # Rank 0 writes: its output folder is a file.
+    (runs.scratch / "file").write_text("")
+    errors = runs.run("file/output", "--nproc", "3", code=2)
+    check(errors.count("failed in step 0") == 2 and "rank 0 failed in step 0" in errors, errors)
+
+
+def bad_input(runs):
+    def refuses(part, *more, **variables):
+        errors = runs.run("refused", *more, code=2, **variables)
+        check(part in errors and errors.count("\n") == 1, f"{more}: {errors}")
+
+    refuses("no WORLD_SIZE", RANK="1")
+    refuses("from 0 to 1", RANK="2", WORLD_SIZE="2")
+    refuses("drop --nproc", "--nproc", "2", RANK="0", WORLD_SIZE="2")
+    refuses("must be a multiple of batch_size", "--nproc", "2", "batch_size=4")
+    refuses("must be auto, nccl or gloo", "--backend", "mpi", RANK="0", WORLD_SIZE="2")
+    refuses("would put every rank on one GPU", "device=cuda:0", RANK="0", WORLD_SIZE="2")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        runs = Runs(Path(scratch))
+        same_steps(runs)
+        another_number_of_ranks(runs)
+        ends_of_a_rank(runs)
+        a_rank_that_fails(runs)
+        bad_input(runs)
+
+
+main()

@@ -1,0 +1,192 @@
+#include "train/distributed/process_communicator.h"
+
+#include <ATen/Context.h>
+#include <c10/util/Logging.h>
+
+#include <functional>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "train/distributed/nccl_backend.h"
+#include "train/distributed/rank_watch.h"
+
+namespace predgen {
+namespace {
+
+using std::chrono::milliseconds;
+using Store = c10::intrusive_ptr<c10d::Store>;
+using Backend = c10::intrusive_ptr<c10d::Backend>;
+
+constexpr const char* kThisMachine = "127.0.0.1";
+
+std::string check_backend(const std::string& name) {
+  const bool has_gpu = at::globalContext().hasCUDA();
+  if (name == "auto") return has_gpu && has_nccl() ? "nccl" : "gloo";
+  if (name == "gloo") return name;
+  if (name != "nccl") throw UserError("backend \"{}\": must be auto, nccl or gloo", name);
+  if (!has_nccl()) throw UserError("backend \"nccl\": this build has no NCCL; use gloo");
+  if (!has_gpu) throw UserError("backend \"nccl\": no CUDA GPU is visible; use gloo");
+  return name;
+}
+
+Store connect(const RankPlace& place, milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = place.port;
+  options.isServer = place.serves_store;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  } catch (const std::exception& error) {
+    throw Error("rank {} cannot {} the store of the ranks at {}:{}: {}", place.rank,
+                place.serves_store ? "open" : "reach", place.address, place.port,
+                first_line(error.what()));
+  }
+}
+
+/// Error that names those that are not there in time.
+void wait_for_all(c10d::Store& store, const RankPlace& place, std::chrono::seconds timeout) {
+  const auto key = [](int rank) { return fmt::format("predgen/here/{}", rank); };
+  store.set(key(place.rank), std::vector<uint8_t>{1});
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < place.world_size; ++rank) keys.push_back(key(rank));
+  try {
+    store.wait(keys, timeout);
+  } catch (const std::exception&) {
+    std::string missing;
+    for (int rank = 0; rank < place.world_size; ++rank) {
+      if (!store.check({key(rank)})) missing += fmt::format(" {}", rank);
+    }
+    throw Error("of {} ranks these did not come within {} s:{}", place.world_size, timeout.count(),
+                missing);
+  }
+}
+
+Backend make_gloo(const Store& store, const RankPlace& place, milliseconds timeout) {
+  using Gloo = c10d::ProcessGroupGloo;
+  auto options = Gloo::Options::create(timeout);
+  options->devices.push_back(place.address == kThisMachine
+                                 ? Gloo::createDeviceForHostname(kThisMachine)
+                                 : Gloo::createDefaultDevice());
+  return c10::make_intrusive<Gloo>(store, place.rank, place.world_size, options);
+}
+
+}  // namespace
+
+class ProcessCommunicator::Group {
+ public:
+  Group(const RankPlace& place, const ConnectOptions& options, std::function<int64_t()> step)
+      : place_(place), timeout_(options.timeout), backend_(check_backend(options.backend)) {
+    FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // c10d logs a backtrace for every error it throws
+    const Store connection = connect(place, options.start_timeout);
+    const auto run = [&](const Store& store) -> Store {
+      return c10::make_intrusive<c10d::PrefixStore>("predgen/" + place.attempt, store);
+    };
+    store_ = run(connection);
+    wait_for_all(*store_, place, options.start_timeout);
+    watch_ = std::make_unique<RankWatch>(run(connection->clone()), place.rank, place.world_size,
+                                         std::move(step));
+    gloo_ = make_gloo(store_, place, options.start_timeout);
+    if (backend_ == "nccl") {
+      nccl_ = make_nccl_backend(store_, place.rank, place.world_size, options.start_timeout);
+    }
+  }
+
+  const RankPlace& place() const { return place_; }
+  RankWatch& watch() { return *watch_; }
+
+  /// Runs a collective of tensors that are all on the device of `tensor`.
+  void run(const char* name, const at::Tensor& tensor,
+           const std::function<c10::intrusive_ptr<c10d::Work>(c10d::Backend&)>& start) {
+    const at::NoGradGuard no_grad;
+    Backend& backend = nccl_ && tensor.is_cuda() ? nccl_ : gloo_;
+    try {
+      start(*backend)->wait();
+    } catch (const std::exception& error) {
+      throw Error("{}", watch_->explain(name, first_line(error.what())));
+    }
+    if (std::exchange(is_first_, false)) {  // all ranks have loaded what they need
+      gloo_->setTimeout(timeout_);
+      if (nccl_) nccl_->setTimeout(timeout_);
+    }
+  }
+
+ private:
+  const RankPlace place_;
+  const std::chrono::seconds timeout_;
+  const std::string backend_;
+  Store store_;
+  std::unique_ptr<RankWatch> watch_;
+  Backend gloo_, nccl_;  // NCCL: null where tensors on a GPU go through Gloo
+  bool is_first_ = true;
+};
+
+ProcessCommunicator::ProcessCommunicator(const RankPlace& place, const ConnectOptions& options)
+    : group_(std::make_unique<Group>(place, options, [this] { return step_.load(); })) {}
+
+ProcessCommunicator::~ProcessCommunicator() = default;
+
+int ProcessCommunicator::rank() const { return group_->place().rank; }
+int ProcessCommunicator::world_size() const { return group_->place().world_size; }
+
+void ProcessCommunicator::broadcast(const std::vector<at::Tensor>& tensors, int root) {
+  for (const at::Tensor& tensor : tensors) {
+    group_->run("broadcast", tensor, [&](c10d::Backend& backend) {
+      c10d::BroadcastOptions options;
+      options.rootRank = root;
+      std::vector<at::Tensor> one{tensor};
+      return backend.broadcast(one, options);
+    });
+  }
+}
+
+void ProcessCommunicator::all_reduce(const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    group_->run("all_reduce", tensor, [&](c10d::Backend& backend) {
+      std::vector<at::Tensor> one{tensor};
+      return backend.allreduce(one);
+    });
+  }
+}
+
+void ProcessCommunicator::all_gather(const at::Tensor& part, const at::Tensor& whole) {
+  group_->run("all_gather", part, [&](c10d::Backend& backend) {
+    at::Tensor output = whole, input = part.contiguous();
+    return backend._allgather_base(output, input);
+  });
+}
+
+void ProcessCommunicator::reduce_scatter(const at::Tensor& whole, const at::Tensor& part) {
+  group_->run("reduce_scatter", part, [&](c10d::Backend& backend) {
+    at::Tensor output = part, input = whole.contiguous();
+    return backend._reduce_scatter_base(output, input);
+  });
+}
+
+void ProcessCommunicator::barrier() { all_reduce({at::zeros({1})}); }
+
+void ProcessCommunicator::report_failure(const std::string& reason) {
+  group_->watch().report(first_line(reason));
+}
+
+class RankStore::Server {
+ public:
+  Server() {
+    c10d::TCPStoreOptions options;
+    options.port = 0;  // any free one
+    options.isServer = true;
+    options.waitWorkers = false;
+    store = c10::make_intrusive<c10d::TCPStore>(kThisMachine, options);
+  }
+  c10::intrusive_ptr<c10d::TCPStore> store;
+};
+
+RankStore::RankStore() : server_(std::make_unique<Server>()) {}
+RankStore::~RankStore() = default;
+uint16_t RankStore::port() const { return server_->store->getPort(); }
+
+}  // namespace predgen

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/distributed/communicator.h"
+#include "train/distributed/rank_place.h"
+
+namespace predgen {
+
+struct ConnectOptions {
+  std::string backend = "auto";  // of tensors on a GPU: nccl, gloo; auto: nccl if it is there
+  std::chrono::seconds start_timeout{600};  // until all ranks are there
+  std::chrono::seconds timeout{300};        // of one collective
+};
+
+/// Ranks that are processes, on one machine or several: c10d, with NCCL for tensors on a GPU and
+/// Gloo for all others. A rank that fails says so in a store that all of them reach; the others
+/// name it and its reason, or whichever has fallen silent. The process must ignore SIGPIPE, as c10d
+/// writes to ranks that may have gone.
+class ProcessCommunicator : public Communicator {
+ public:
+  /// Waits for all ranks of `place`, of which there are more than one. UserError for a backend that
+  /// is not there; Error naming the ranks that did not come in time.
+  ProcessCommunicator(const RankPlace& place, const ConnectOptions& options);
+  ~ProcessCommunicator() override;
+
+  int rank() const override;
+  int world_size() const override;
+  void broadcast(const std::vector<at::Tensor>& tensors, int root) override;
+  void all_reduce(const std::vector<at::Tensor>& tensors) override;
+  void all_gather(const at::Tensor& part, const at::Tensor& whole) override;
+  void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override;
+  void barrier() override;
+
+  /// Tells the other ranks why this one ends. The first reason of all ranks stands.
+  void report_failure(const std::string& reason);
+
+ private:
+  class Group;
+  const std::unique_ptr<Group> group_;
+};
+
+/// A store for the ranks of this machine, served by the process that starts them: it survives each
+/// of them.
+class RankStore {
+ public:
+  RankStore();
+  ~RankStore();
+  uint16_t port() const;
+
+ private:
+  class Server;
+  const std::unique_ptr<Server> server_;
+};
+
+}  // namespace predgen
