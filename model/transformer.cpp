@@ -107,24 +107,16 @@ int64_t Transformer::num_folded() const {
   return device().is_cuda() ? config_.num_heads / config_.num_kv_heads : 1;
 }
 
-at::Tensor Transformer::run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
-                            const std::function<at::Tensor(const DecoderLayer&, const at::Tensor&,
-                                                           const Rotation&)>& step) const {
-  const Rotation rotation(config_.rope, inverse_frequencies_, positions_BT, dtype());
-  at::Tensor hidden = at::embedding(embedding_, tokens_BT);
-  for (const DecoderLayer& layer : layers_) hidden = step(layer, hidden, rotation);
-  return rms_norm(config_, hidden, final_norm_);
-}
-
 at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
   PassInput pass = read_steps(steps, num_folded(), device());
   const at::Tensor inputs = pass.inputs_2T.to(device());
-  const at::Tensor hidden_1TE =
-      run(inputs.narrow(0, 0, 1), inputs.narrow(0, 1, 1),
-          [&](const DecoderLayer& layer, const at::Tensor& hidden, const Rotation& rotation) {
-            return layer(config_, hidden, rotation, pass.rows);
-          });
+  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), dtype());
+  at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1));
+  for (const DecoderLayer& layer : layers_) {
+    hidden_1TE = layer(config_, hidden_1TE, rotation, pass.rows);
+  }
+  hidden_1TE = norm(hidden_1TE);
   std::vector<at::Tensor> wanted;
   int64_t end = 0;
   for (const SequenceStep& step : steps) {
@@ -139,16 +131,36 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                                       const at::Tensor& seen_B1TT) const {
+  Rows rows = read_rows(tokens_BT, positions_BT, seen_B1TT);
+  at::Tensor hidden_BTE = embed(rows);
+  for (int64_t i = 0; i < config_.num_layers; ++i) hidden_BTE = run_layer(i, hidden_BTE, rows);
+  return norm(hidden_BTE);
+}
+
+Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
+                                         const at::Tensor& positions_BT,
+                                         const at::Tensor& seen_B1TT) const {
   const at::Tensor tokens = tokens_BT.to(device());
   const int64_t T = tokens.size(1);
-  AttentionMasks masks(seen_B1TT, positions_BT, T, 0, num_folded(), device());
   const at::Tensor positions = seen_B1TT.defined()
                                    ? positions_BT
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
-  return run(tokens, positions,
-             [&](const DecoderLayer& layer, const at::Tensor& hidden, const Rotation& rotation) {
-               return layer(config_, hidden, rotation, masks(layer.window));
-             });
+  return {tokens,
+          {config_.rope, inverse_frequencies_, positions, dtype()},
+          {seen_B1TT, positions_BT, T, 0, num_folded(), device()}};
+}
+
+at::Tensor Transformer::embed(const Rows& rows) const {
+  return at::embedding(embedding_, rows.tokens_BT);
+}
+
+at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
+  const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
+  return layer(config_, hidden_BTE, rows.rotation, rows.masks(layer.window));
+}
+
+at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
+  return rms_norm(config_, hidden_BTE, final_norm_);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
@@ -183,6 +195,7 @@ std::vector<const Linear*> Transformer::linears() const {
 }
 
 void Transformer::set_training(bool training) {
+  training_ = training;
   for (Linear* linear : linears()) linear->training = training;
 }
 

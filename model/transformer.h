@@ -38,6 +38,17 @@ class Transformer : public LanguageModel {
   /// consecutive positions and the causal order.
   at::Tensor hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT = {},
                            const at::Tensor& seen_B1TT = {}) const;
+  /// hidden_states() in parts: what all layers see of the rows, embeddings, one layer, last norm.
+  struct Rows {
+    at::Tensor tokens_BT;
+    Rotation rotation;
+    AttentionMasks masks;
+  };
+  Rows read_rows(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
+                 const at::Tensor& seen_B1TT) const;
+  at::Tensor embed(const Rows& rows) const;
+  at::Tensor run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const;
+  at::Tensor norm(const at::Tensor& hidden_BTE) const;
   /// Float32 logits [...,V] of hidden states [...,E]: pick the positions first, V is large.
   at::Tensor logits(const at::Tensor& hidden) const;
 
@@ -52,6 +63,10 @@ class Transformer : public LanguageModel {
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
   /// Dropout on or off.
   void set_training(bool training);
+  bool is_training() const { return training_; }
+  /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
+  void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
+  int64_t num_recomputed() const { return num_recomputed_; }
   /// Replaces the weight of every linear layer, and of a head that is not the embeddings, by a
   /// quantised one on the model's device; for inference only. Calls `packed` with each weight's
   /// name when it is done. Returns the mean relative error.
@@ -64,17 +79,14 @@ class Transformer : public LanguageModel {
  private:
   /// Further queries that each key head's shared queries become (AttentionMasks).
   int64_t num_folded() const;
-  /// Embeds, runs every layer by `step`, and the last norm.
-  at::Tensor run(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
-                 const std::function<at::Tensor(const DecoderLayer& layer, const at::Tensor& hidden,
-                                                const Rotation& rotation)>& step) const;
-
   ModelConfig config_;
   at::Tensor embedding_;  // [V,E]
   std::vector<DecoderLayer> layers_;
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
+  bool training_ = false;
+  int64_t num_recomputed_ = 0;
 };
 
 }  // namespace predgen

@@ -28,8 +28,8 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
                                    static_cast<uint64_t>(config.seed), options);
   }
   if (config.mode == TrainMode::kLora) {
-    // A frozen base needs no float32 copy where memory is short.
-    const bool narrow = device.is_cuda() && config.compute == Compute::kBFloat16;
+    // In float32, a frozen base would be cast to bfloat16 at every use.
+    const bool narrow = config.compute == Compute::kBFloat16;
     return load_model(config.model, {}, {device.str(), narrow ? "bf16" : "fp32"});
   }
   // Trained weights must be memory of their own, not the mapped file.
@@ -66,9 +66,33 @@ void check_targets(const DatasetReader& dataset) {
   throw UserError("the dataset has no token to learn: all loss masks are 0");
 }
 
-/// What must be the same when a checkpoint is resumed, on any number of ranks.
+/// Of what a model or adapter folder holds; empty for no folder.
+std::string content_hash(const std::filesystem::path& folder) {
+  if (folder.empty()) return "";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path& path = entry.path();
+    const bool says_shape =
+        path.filename() == "config.json" || path.filename() == "adapter_config.json";
+    if (says_shape || path.extension() == ".safetensors") files.push_back(path);
+  }
+  std::ranges::sort(files);
+  Hasher hasher;
+  for (const std::filesystem::path& file : files) {
+    hasher.add(file.filename().string()).add_file(file);
+  }
+  return hasher.hex();
+}
+
+/// What must be the same when a checkpoint is resumed, on any number of ranks and wherever its
+/// files then lie.
 RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset) {
   RunIdentity identity = config.identity();
+  identity["model"] = content_hash(config.model);
+  if (!config.initialize.empty()) {
+    identity["initialize"] = Hasher().add_file(config.initialize).hex();
+  }
+  if (config.mode == TrainMode::kLora) identity["start_from"] = content_hash(config.start_from);
   identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
   return identity;
 }
@@ -135,6 +159,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
   const std::unique_ptr<Transformer> model = make_model(config);
+  model->set_num_recomputed(std::min(config.num_recomputed, model->config().num_layers));
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   if (config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty()) {
     stop_tokens = load_tokenizer(config.tokenizer)->stop_tokens();

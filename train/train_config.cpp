@@ -1,5 +1,7 @@
 #include "train/train_config.h"
 
+#include <charconv>
+
 #include "core/config.h"
 #include "core/error.h"
 
@@ -60,6 +62,23 @@ void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   reader.optional("max_grad_norm", config.max_grad_norm, 0.0, 1e9);
 }
 
+/// all, none or a number of layers.
+void read_recompute(ConfigReader& reader, int64_t& num_layers) {
+  std::string text = num_layers == 0            ? "none"
+                     : num_layers == kAllLayers ? "all"
+                                                : std::to_string(num_layers);
+  reader.optional("recompute", text);
+  if (text == "all" || text == "none") {
+    num_layers = text == "all" ? kAllLayers : 0;
+    return;
+  }
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, num_layers);
+  if (error != std::errc() || stop != end || num_layers < 1 || num_layers > kMany) {
+    reader.problem("recompute", "must be all, none or a number of layers");
+  }
+}
+
 /// `config` holds the defaults.
 void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("model", config.model);
@@ -105,6 +124,7 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   read_optimizer(reader, config);
   reader.choice<Compute>("compute", config.compute,
                          {{"fp32", Compute::kFloat32}, {"bf16", Compute::kBFloat16}});
+  read_recompute(reader, config.num_recomputed);
   reader.optional("device", config.device);
   reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
   reader.optional("seed", config.seed, int64_t{0}, kMany);
@@ -129,10 +149,10 @@ ConfigReader read_back(TrainConfig config) {
 
 /// Keys that a resumed run may have otherwise: they do not change what is trained. The contents of
 /// the datasets and the stop tokens of the tokenizer are compared in place of their paths.
-constexpr const char* kMayChange[] = {"tokenizer",        "dataset",      "replay",     "held_out",
-                                      "held_out_records", "stop_at_step", "device",     "threads",
-                                      "output",           "save_dtype",   "save_every", "keep_last",
-                                      "eval_every",       "log_every"};
+constexpr const char* kMayChange[] = {
+    "tokenizer",  "dataset",      "replay",    "held_out",   "held_out_records",
+    "recompute",  "stop_at_step", "device",    "threads",    "output",
+    "save_dtype", "save_every",   "keep_last", "eval_every", "log_every"};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "model/weights/adapter.h"
@@ -70,12 +71,18 @@ void TrainedWeights::load(const std::filesystem::path& folder) {
   };
   if (mode_ == TrainMode::kLora) {
     const AdapterFolder adapter(folder);
-    const LoraConfig& saved = adapter.config().lora;
     const SafetensorsFile file(folder / "adapter_model.safetensors");
-    if (saved.rank != lora_.rank || saved.alpha != lora_.alpha ||
-        file.entries().size() != parameters().size()) {
-      throw UserError("{}: the adapter has another rank, alpha or other layers than this run's",
-                      folder.string());
+    const std::vector<const Linear*> linears = std::as_const(model_).linears();
+    const bool scales_alike = std::ranges::all_of(linears, [&](const Linear* linear) {
+      return !linear->lora_A.defined() ||
+             (adapter.config().matches(linear->name) &&
+              adapter.config().scaling(linear->name) == linear->lora_scaling);
+    });
+    if (!scales_alike || file.entries().size() != parameters().size()) {
+      throw UserError(
+          "{}: the adapter has another rank, alpha or scaling (rsLoRA) or other layers than this "
+          "run's",
+          folder.string());
     }
     copy_all(file);
   } else {

@@ -90,7 +90,7 @@ TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
     return TrainConfig::load(folder / "train.yaml", {change}).identity();
   };
   for (const char* change :
-       {"tokenizer=t", "dataset=d", "replay=[r]", "held_out=h", "held_out_records=3",
+       {"tokenizer=t", "dataset=d", "replay=[r]", "held_out=h", "held_out_records=3", "recompute=3",
         "stop_at_step=3", "device=cpu", "threads=3", "output=o", "save_dtype=bf16", "save_every=3",
         "keep_last=3", "eval_every=3", "log_every=3"}) {
     EXPECT_EQ(load(change), config.identity()) << change;

@@ -73,6 +73,36 @@ TEST_F(AdapterTraining, GoesOnFromAnAdapter) {
   EXPECT_THAT(message([&] { run(lora); }), testing::HasSubstr("another rank"));
 }
 
+TEST_F(AdapterTraining, RefusesAnAdapterOfAnotherScaling) {
+  TrainConfig lora = lora_config("first");
+  run(lora);
+  const std::filesystem::path file = folder_ / "first" / "final" / "adapter_config.json";
+  Json json = Json::parse(read_file(file));
+  json["use_rslora"] = true;
+  write_file(file, json.dump());
+  lora.start_from = folder_ / "first" / "final";
+  lora.output = folder_ / "second";
+  EXPECT_THAT(message([&] { run(lora); }), testing::HasSubstr("another rank, alpha or scaling"));
+}
+
+TEST_F(AdapterTraining, ABaseThatHasChangedIsNotResumed) {
+  TrainConfig lora = lora_config("out");
+  lora.stop_at_step = 4;
+  EXPECT_THROW(run(lora), Interrupted);
+  const std::filesystem::path base = lora.model, moved = folder_ / "moved";
+  std::filesystem::rename(base, moved);
+  lora.model = moved;
+  const std::filesystem::path file = moved / "model.safetensors";
+  const std::string bytes = read_file(file);
+  std::string changed = bytes;
+  changed.back() ^= 1;
+  write_file(file, changed);
+  EXPECT_THAT(message([&] { run(lora, "auto"); }), testing::HasSubstr("model: "));
+  write_file(file, bytes);
+  lora.stop_at_step = 0;
+  EXPECT_NO_THROW(run(lora, "auto"));  // moved, but the same
+}
+
 TEST_F(Training, KeepsTheLastCheckpointsAndSkipsUnfinishedOnes) {
   run(config("out"));
   const std::filesystem::path output = folder_ / "out";

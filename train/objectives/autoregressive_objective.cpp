@@ -46,9 +46,11 @@ TargetRows target_rows(const Batch& batch) {
 LossTerm cross_entropy_term(const Transformer& model, const Batch& batch, double scale) {
   const auto [rows, positions, targets] = target_rows(batch);
   if (targets.empty()) return {};
-  const at::Tensor hidden_NE = hidden_at(model, rows, positions);
+  TrainingPass pass = run_rows(model, rows);
   const at::Tensor targets_N = at::tensor(targets, at::kLong).to(model.device());
-  return {cross_entropy(model, hidden_NE, targets_N, scale), static_cast<double>(targets.size())};
+  const double sum = cross_entropy(model, hidden_at(pass, positions), targets_N, scale);
+  pass.finish_backward();
+  return {sum, static_cast<double>(targets.size())};
 }
 
 int64_t count_positions(const Batch& batch) {
@@ -71,12 +73,14 @@ LossTerm base_divergence_term(Transformer& model, const Batch& batch, double sca
   {
     const NoGradScope no_grad;
     model.set_adapter_enabled(false);
-    base_NE = hidden_at(model, rows, positions);
+    base_NE = hidden_at(run_rows(model, rows), positions);
     model.set_adapter_enabled(true);
   }
   const at::Tensor weights_N = at::ones(base_NE.size(0), base_NE.options().dtype(at::kFloat));
-  return {kl_divergence(model, base_NE, hidden_at(model, rows, positions), weights_N, scale),
-          static_cast<double>(positions.size())};
+  TrainingPass pass = run_rows(model, rows);
+  const double sum = kl_divergence(model, base_NE, hidden_at(pass, positions), weights_N, scale);
+  pass.finish_backward();
+  return {sum, static_cast<double>(positions.size())};
 }
 
 LossTerms AutoregressiveObjective::count(const Batch& batch, uint64_t) const {

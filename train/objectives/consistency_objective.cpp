@@ -78,10 +78,12 @@ LossTerm ConsistencyObjective::consistency_term(const Transformer& model, const 
   if (positions.empty()) return {};
   const auto count = static_cast<int64_t>(positions.size());
   positions.insert(positions.end(), teachers.begin(), teachers.end());
-  const at::Tensor hidden_NE = hidden_at(model, rows, positions, segments);
+  TrainingPass pass = run_rows(model, rows, segments);
+  const at::Tensor hidden_NE = hidden_at(pass, positions);
   const at::Tensor weights_N = at::tensor(weights, at::kFloat).to(model.device());
   term.sum = kl_divergence(model, hidden_NE.narrow(0, count, count).detach(),
                            hidden_NE.narrow(0, 0, count), weights_N, scale);
+  pass.finish_backward();
   return term;
 }
 

@@ -34,7 +34,7 @@ struct ConsistencyOptions {
   /// Weight of a position by its distance from the block's first mismatch, decay^distance: a token
   /// counts in decoding only if all before it are right too. 1: all alike, as in the papers.
   double distance_decay = 1.0;
-  int64_t noise_window = 16;
+  int64_t noise_window = 16;      // of kProgressive: blocks from the least noise to the most
   bool mean_over_blocks = false;  // divides a record's consistency loss by its number of blocks
   TokenIds stop_tokens;
 };

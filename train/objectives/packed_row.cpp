@@ -123,6 +123,11 @@ PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint
                 "prompt length {} of {} tokens", record.prompt_length, record.tokens.size());
   Random random = record_random(record, step_seed);
   const size_t only = static_cast<size_t>(random.below(extent.num_blocks));
+  // Without a phase, answers of few blocks would only ever see the first, least noisy states.
+  const bool progressive = options.states == StateChoice::kProgressive;
+  const size_t phase =
+      progressive ? static_cast<size_t>(random.below(static_cast<uint64_t>(options.noise_window)))
+                  : 0;
   const double weight =
       options.mean_over_blocks ? 1.0 / static_cast<double>(extent.num_blocks) : 1.0;
 
@@ -136,10 +141,10 @@ PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint
     const TokenIds& fixed_point = block.states.back();
     const auto place = static_cast<int64_t>(row.tokens.size());
     if (options.context == NoisyContext::kNoisy) {
-      const std::vector<size_t> states = choose_states(block, b, options, random);
+      const std::vector<size_t> states = choose_states(block, b + phase, options, random);
       whole.add(states.empty() ? fixed_point : block.states[states.front()], fixed_point, end);
     } else if (options.blocks == BlockChoice::kEvery || b == only) {
-      for (const size_t state : choose_states(block, b, options, random)) {
+      for (const size_t state : choose_states(block, b + phase, options, random)) {
         noises.push_back({{}, {}, {}, place});
         noises.back().add(block.states[state], fixed_point, end);
       }

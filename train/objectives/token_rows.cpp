@@ -19,8 +19,8 @@ at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device) {
 
 namespace {
 
-at::Tensor packed_states(const Transformer& model, const at::Tensor& tokens_RT,
-                         const std::vector<std::vector<Segment>>& segments) {
+TrainingPass run_packed(const Transformer& model, const at::Tensor& tokens_RT,
+                        const std::vector<std::vector<Segment>>& segments) {
   const int64_t R = tokens_RT.size(0), T = tokens_RT.size(1);
   const at::Tensor positions_RT = at::arange(T, at::kLong).repeat({R, 1});
   const at::Tensor seen_RTT = at::ones({T, T}, at::kBool).tril().repeat({R, 1, 1});
@@ -33,19 +33,21 @@ at::Tensor packed_states(const Transformer& model, const at::Tensor& tokens_RT,
           .fill_(false);
     }
   }
-  return model.hidden_states(tokens_RT, positions_RT.to(model.device()),
-                             seen_RTT.unsqueeze(1).to(model.device()));
+  return {model, tokens_RT, positions_RT.to(model.device()),
+          seen_RTT.unsqueeze(1).to(model.device())};
 }
 
 }  // namespace
 
-at::Tensor hidden_at(const Transformer& model, const std::vector<TokenIds>& rows,
-                     const std::vector<RowPosition>& positions,
-                     const std::vector<std::vector<Segment>>& segments) {
+TrainingPass run_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                      const std::vector<std::vector<Segment>>& segments) {
   const at::Tensor tokens_RT = pad_rows(rows, model.device());
-  const at::Tensor hidden_RTE =
-      segments.empty() ? model.hidden_states(tokens_RT) : packed_states(model, tokens_RT, segments);
-  const int64_t width = tokens_RT.size(1);
+  return segments.empty() ? TrainingPass(model, tokens_RT) : run_packed(model, tokens_RT, segments);
+}
+
+at::Tensor hidden_at(const TrainingPass& pass, const std::vector<RowPosition>& positions) {
+  const at::Tensor& hidden_RTE = pass.hidden_BTE();
+  const int64_t width = hidden_RTE.size(1);
   std::vector<int64_t> flat;
   flat.reserve(positions.size());
   for (const RowPosition& position : positions) {
@@ -53,7 +55,8 @@ at::Tensor hidden_at(const Transformer& model, const std::vector<TokenIds>& rows
                   position.column, width);
     flat.push_back(position.row * width + position.column);
   }
-  return hidden_RTE.flatten(0, 1).index_select(0, at::tensor(flat, at::kLong).to(model.device()));
+  return hidden_RTE.flatten(0, 1).index_select(0,
+                                               at::tensor(flat, at::kLong).to(hidden_RTE.device()));
 }
 
 }  // namespace predgen

@@ -6,6 +6,7 @@
 
 #include "model/transformer.h"
 #include "text/token_ids.h"
+#include "train/objectives/training_pass.h"
 
 namespace predgen {
 
@@ -26,10 +27,11 @@ struct Segment {
 /// Rows padded at the right with token 0, int64 [R,T].
 at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device);
 
-/// The last norm's output of `rows` at `positions`, [N,E]; with gradients when enabled.
-/// `segments`: of each row, or empty.
-at::Tensor hidden_at(const Transformer& model, const std::vector<TokenIds>& rows,
-                     const std::vector<RowPosition>& positions,
-                     const std::vector<std::vector<Segment>>& segments = {});
+/// Runs `rows`; with gradients when enabled. `segments`: of each row, or empty.
+TrainingPass run_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                      const std::vector<std::vector<Segment>>& segments = {});
+
+/// What a pass gave at `positions`, [N,E].
+at::Tensor hidden_at(const TrainingPass& pass, const std::vector<RowPosition>& positions);
 
 }  // namespace predgen

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace predgen {
@@ -115,6 +116,22 @@ TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
   EXPECT_EQ(progressive_state(block, 2, 4), 1u);  // 2/3
   EXPECT_EQ(progressive_state(block, 3, 4), 0u);  // 1
   EXPECT_EQ(progressive_state(block, 4, 4), 3u);  // the next window
+}
+
+TEST(PackedRow, ProgressiveWindowsTeachShortAnswersEveryNoise) {
+  Record one_block = record();
+  one_block.blocks = {{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}}};
+  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  chosen.states = StateChoice::kProgressive;
+  std::map<size_t, int> counts;
+  size_t num_taught = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const size_t taught = num_positions(one_block, chosen, seed);
+    ++counts[taught];
+    num_taught += taught;
+  }
+  EXPECT_EQ(counts.size(), 4u);  // 0, 1, 3 and 4 wrong tokens
+  EXPECT_GT(static_cast<double>(num_taught), 0.3 * 4 * 400);
 }
 
 TEST(PackedRow, ARecordWithoutBlocksHasNone) {
