@@ -19,8 +19,11 @@ namespace {
 volatile sig_atomic_t g_num_signals = 0;
 int g_event = -1;
 
-void on_signal(int) {
-  if (g_num_signals > 0) _exit(130);
+void on_signal(int number) {
+  if (g_num_signals > 0) {
+    if (number == SIGINT) _exit(130);
+    return;  // batch systems send SIGTERM to every process, and launchers pass it on
+  }
   g_num_signals = 1;
   const int before = errno;
   const uint64_t one = 1;

@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -64,7 +67,7 @@ class Ranks {
     setenv("OMP_NUM_THREADS", std::to_string(share).c_str(), /*overwrite=*/0);
     setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
     setenv("LOCAL_WORLD_SIZE", std::to_string(count).c_str(), 1);
-    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    setenv("MASTER_ADDR", kThisMachine, 1);
     setenv("MASTER_PORT", std::to_string(store_.port()).c_str(), 1);
     setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
     for (int rank = 0; rank < count; ++rank) {
@@ -94,7 +97,7 @@ class Ranks {
         patience = std::min(patience, Clock::now() + (*code == 130 ? kToSave : kToSaySo));
       }
       if (stop.stop_requested() && !std::exchange(told, true)) signal_all(SIGTERM);
-      if (Clock::now() > patience) signal_all(SIGKILL);
+      if (Clock::now() > patience && !std::exchange(kills_, true)) signal_all(SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     return code.value_or(0);
@@ -114,10 +117,14 @@ class Ranks {
     _exit(127);
   }
 
-  static int exit_code(size_t rank, int status) {
+  int exit_code(size_t rank, int status) const {
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    std::fprintf(stderr, "predgen: failed: rank %zu was ended by signal %d (%s)\n", rank,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (kills_) {
+      std::fprintf(stderr, "predgen: failed: rank %zu did not end and was killed\n", rank);
+    } else {
+      std::fprintf(stderr, "predgen: failed: rank %zu was ended by signal %d (%s)\n", rank,
+                   WTERMSIG(status), strsignal(WTERMSIG(status)));
+    }
     return 1;
   }
 
@@ -129,10 +136,15 @@ class Ranks {
 
   const RankStore store_;
   std::vector<Child> children_;
+  bool kills_ = false;  // ranks that have not ended in time
 };
 
 }  // namespace
 
-int launch_ranks(int count, const std::stop_token& stop) { return Ranks(count).wait(stop); }
+int launch_ranks(int count, const std::stop_token& stop) {
+  signal(SIGPIPE, SIG_IGN);  // the store writes to ranks that may have gone
+  signal(SIGCHLD, SIG_DFL);  // ranks are waited for
+  return Ranks(count).wait(stop);
+}
 
 }  // namespace predgen

@@ -5,6 +5,7 @@
 #include "cli/interrupt.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "model/configure_math.h"
 
 namespace predgen {
@@ -40,7 +41,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "predgen: interrupted\n");
     return 130;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "predgen: failed: %s\n", error.what());
+    std::fprintf(stderr, "predgen: failed: %s\n", first_line(error.what()).c_str());
     return 1;
   }
 }

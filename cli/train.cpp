@@ -1,5 +1,8 @@
 #include "train/train.h"
 
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <csignal>
 #include <memory>
 
@@ -22,22 +25,26 @@ struct TrainOptions {
   int64_t timeout = 300;
 };
 
-/// Each rank of a machine has a GPU of its own.
-void choose_gpu(const RankPlace& place, TrainConfig& config) {
-  if (config.device == "auto" && parse_device("auto").is_cuda()) {
-    config.device = fmt::format("cuda:{}", place.local_rank);
-  } else if (config.device.starts_with("cuda")) {
+/// Each rank of a machine has a GPU of its own: the only one it sees, as srun can arrange, or that
+/// of its number. `device: auto` is then this thread's.
+void choose_gpu(const RankPlace& place, const TrainConfig& config) {
+  if (config.device.starts_with("cuda")) {
     throw UserError("device: {} would put every rank on one GPU; use auto", config.device);
   }
+  if (config.device != "auto" || !parse_device("auto").is_cuda()) return;
+  const int num_gpus = at::detail::getCUDAHooks().deviceCount();
+  const int index = num_gpus == 1 ? 0 : place.local_rank;
+  const at::Device device = parse_device(fmt::format("cuda:{}", index));
+  c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(device);
 }
 
 void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
-  TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
+  const TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
   if (place.world_size == 1) {
     SingleProcessCommunicator communicator;
     return train(config, options.resume, communicator, stop);
   }
-  if (place.rank > 0) configure_log("warn");
+  if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   choose_gpu(place, config);
   std::signal(SIGPIPE, SIG_IGN);
   ProcessCommunicator communicator(place, options.connect);
@@ -73,8 +80,9 @@ void add_train(CLI::App& app, const std::stop_token& stop) {
   command.add_option("--nproc", options->nproc, "ranks to start on this machine")
       ->check(CLI::Range(1, 1024));
   command
-      .add_option("--backend", options->connect.backend,
-                  "of several ranks' GPUs: nccl, gloo; auto: nccl if it is there")
+      .add_option(
+          "--backend", options->connect.backend,
+          "how GPUs of several ranks exchange tensors: nccl, gloo, or auto (nccl if it is there)")
       ->capture_default_str();
   command
       .add_option("--timeout", options->timeout,

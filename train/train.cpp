@@ -69,6 +69,8 @@ void check_targets(const DatasetReader& dataset) {
 /// Of what a model or adapter folder holds; empty for no folder.
 std::string content_hash(const std::filesystem::path& folder) {
   if (folder.empty()) return "";
+  if (!std::filesystem::is_directory(folder))
+    throw UserError("{}: no such folder", folder.string());
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::filesystem::path& path = entry.path();
@@ -98,9 +100,15 @@ RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset
 }
 
 /// Ranks that train different things would add up gradients of both without a word.
-void check_same_run(const RunIdentity& identity, Communicator& communicator) {
+void check_same_run(const TrainConfig& config, const RunIdentity& identity,
+                    Communicator& communicator) {
   Hasher hasher;
   for (const auto& [key, value] : identity) hasher.add(key).add(value);
+  // A resumed run may have others, but all ranks the same: they say when a collective is due.
+  for (const int64_t value : {config.held_out_records, config.eval_every, config.save_every,
+                              config.stop_at_step, int64_t{config.held_out.empty()}}) {
+    hasher.add(std::to_string(value));
+  }
   const std::string hash = hasher.hex();
   const auto size = static_cast<int64_t>(hash.size());
   const at::Tensor own = at::empty({1, size}, at::kByte);
@@ -167,7 +175,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   BatchSampler batches(record_lengths(*dataset, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
   const RunIdentity identity = run_identity(config, *dataset);
-  check_same_run(identity, communicator);
+  check_same_run(config, identity, communicator);
   const CheckpointStore checkpoints(config.output, identity, config.keep_last);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   TrainedWeights weights(*model, config);

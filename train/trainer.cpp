@@ -80,6 +80,7 @@ void Trainer::run() {
 
 void Trainer::begin_alike() {
   Communicator& communicator = parts_.communicator;
+  communicator.barrier();  // rank 0 may have found nothing to resume
   std::vector<at::Tensor> weights;
   for (const Parameter& parameter : parts_.optimizer.parameters()) {
     weights.push_back(parameter.tensor.detach());

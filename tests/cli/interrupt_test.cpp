@@ -37,7 +37,18 @@ TEST(InterruptDeathTest, OneSignalAsksForAStopAndEndsSleep) {
   EXPECT_EXIT(check_first_signal(SIGTERM), testing::ExitedWithCode(0), "");
 }
 
-TEST(InterruptDeathTest, ASecondSignalEndsTheProcess) {
+TEST(InterruptDeathTest, ASecondSigtermIsThatOfTheLauncher) {
+  EXPECT_EXIT(
+      {
+        install_interrupt_handler();
+        std::raise(SIGTERM);
+        std::raise(SIGTERM);
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, ASecondCtrlCEndsTheProcess) {
   EXPECT_EXIT(
       {
         install_interrupt_handler();

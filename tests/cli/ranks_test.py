@@ -5,6 +5,7 @@ all of them, with its name; a stop of one is a stop of all."""
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from safetensors.numpy import load_file
 
 from tiny_model import PREDGEN, WORDS, make_folder
 
-TIMEOUT = 5  # seconds that a collective may take
+TIMEOUT = 10  # seconds that a collective may take
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -84,7 +85,7 @@ class Runs:
         moved = max(float(numpy.abs(right[key]).max()) for key in right if "lora_B" in key)
         print(f"{name}: losses within {worst:.1e}, adapter within {distance:.1e} of {expected}'s, "
               f"which moved by up to {moved:.1e}")
-        check(worst <= 1e-5 and distance <= 1e-4 and moved > 1e-2, f"{name} is not {expected}")
+        check(worst <= 1e-5 and distance <= 1e-4 and moved > 5e-3, f"{name} is not {expected}")
 
 
 def same_steps(runs):
@@ -121,19 +122,25 @@ def end_of(runs, name, number, victim):
     """Sends a signal to one rank of three, or to their launcher (None), in the middle of a run.
     The exit code, what stood on stderr, and how long all of them took to end."""
     process = runs.start(name, "--nproc", "3", "--timeout", str(TIMEOUT), "max_steps=100000")
-    metrics = runs.scratch / name / "metrics.jsonl"
-    while not metrics.exists() or metrics.read_text().count("\n") < 5:
-        if process.poll() is not None:
-            sys.exit(f"FAILED: {name} ended early: {process.stderr.read()}")
-        time.sleep(0.02)
-    ranks = children(process)
-    check(len(ranks) == 3, f"{len(ranks)} ranks")
-    began = time.monotonic()
-    os.kill(process.pid if victim is None else ranks[victim], number)
-    _, errors = process.communicate(timeout=120)
-    while any(map(is_running, ranks)):
-        check(time.monotonic() - began < 60, f"{name}: a rank is left")
-        time.sleep(0.02)
+    ranks = []
+    try:
+        metrics = runs.scratch / name / "metrics.jsonl"
+        deadline = time.monotonic() + 120
+        while not metrics.exists() or metrics.read_text().count("\n") < 5:
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                sys.exit(f"FAILED: {name} does not train: {process.communicate()[1]}")
+            time.sleep(0.02)
+        ranks = children(process)
+        check(len(ranks) == 3, f"{len(ranks)} ranks")
+        began = time.monotonic()
+        os.kill(process.pid if victim is None else ranks[victim], number)
+        _, errors = process.communicate(timeout=120)
+        while any(map(is_running, ranks)):
+            check(time.monotonic() - began < 120, f"{name}: a rank is left")
+            time.sleep(0.02)
+    finally:
+        process.kill()  # and its ranks with it
     return process.returncode, errors, time.monotonic() - began
 
 
@@ -142,16 +149,38 @@ def ends_of_a_rank(runs):
         code, errors, seconds = end_of(runs, f"kill {victim}", signal.SIGKILL, victim)
         check(code == 1 and f"rank {victim} was ended by signal 9" in errors, errors)
         check(f"rank {victim} has ended or hangs, last heard of in step" in errors, errors)
-        check(seconds < TIMEOUT + 10, f"{seconds} s after kill -9")
+        check(seconds < 60, f"{seconds} s after kill -9")
         code, errors, seconds = end_of(runs, f"halt {victim}", signal.SIGSTOP, victim)
         check(code == 1 and f"rank {victim} has ended or hangs" in errors, errors)
-        check(seconds < TIMEOUT + 15, f"{seconds} s after SIGSTOP")
+        check(TIMEOUT - 2 < seconds < 60, f"{seconds} s after SIGSTOP")
         code, errors, _ = end_of(runs, f"term {victim}", signal.SIGTERM, victim)
         check(code == 130 and "goes on from its checkpoint" in errors, errors)
     code, errors, _ = end_of(runs, "ctrl-c", signal.SIGINT, None)
     check(code == 130 and "goes on from its checkpoint" in errors, errors)
     code, _, seconds = end_of(runs, "launcher", signal.SIGKILL, None)
-    check(code == -signal.SIGKILL and seconds < 10, f"{seconds} s after the launcher's end")
+    check(code == -signal.SIGKILL and seconds < 60, f"{seconds} s after the launcher's end")
+
+
+def rank_zero_serves(runs):
+    """As srun starts them: nobody but rank 0 can serve the store."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+
+    def start(name, rank):
+        place = {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
+                 "SLURM_STEP_NUM_TASKS": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return subprocess.Popen([PREDGEN, *runs.arguments(name)], env=environment(**place),
+                                stderr=subprocess.PIPE, text=True)
+
+    ranks = [start("srun", rank) for rank in range(3)]
+    errors = [rank.communicate(timeout=300)[1] for rank in ranks]
+    check(all(rank.returncode == 0 for rank in ranks), errors)
+    runs.check_same("srun", "one")
+    ranks = [start("file/srun", rank) for rank in range(3)]
+    errors = [rank.communicate(timeout=300)[1] for rank in ranks]
+    check([rank.returncode for rank in ranks] == [2, 1, 1], errors)
+    check(all("rank 0 failed in step 0: " in text for text in errors[1:]), errors)
 
 
 def a_rank_that_fails(runs):
@@ -181,6 +210,7 @@ def main():
         another_number_of_ranks(runs)
         ends_of_a_rank(runs)
         a_rank_that_fails(runs)
+        rank_zero_serves(runs)
         bad_input(runs)
 
 

@@ -128,6 +128,38 @@ def train(folder, objective, **overrides):
     return config["output"]
 
 
+class Random:
+    """core/random.h, which draws where a record's progressive windows begin."""
+
+    def __init__(self, seed, purpose, index=0):
+        name = 0xcbf29ce484222325
+        for byte in purpose.encode():
+            name = (name ^ byte) * 0x100000001b3 % 2**64
+        self.state = self.mix(self.mix(self.mix(seed) + name) + index * 0x9e3779b97f4a7c15)
+
+    @staticmethod
+    def mix(x):
+        x %= 2**64
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94d049bb133111eb % 2**64
+        return x ^ (x >> 31)
+
+    def next(self):
+        self.state = (self.state + 0x9e3779b97f4a7c15) % 2**64
+        return self.mix(self.state)
+
+    def below(self, bound):
+        while (value := self.next()) < 2**64 % bound:
+            pass
+        return value % bound
+
+
+def phase_of(record, step):
+    random = Random(Random(0, "step", step).next(), record["id"], 0)
+    random.below(len(record["blocks"]))  # the one block of BlockChoice::kOne
+    return random.below(WINDOW)
+
+
 def choose_state(states, block):
     target = (block % WINDOW) / (WINDOW - 1)
     fixed = states[-1]
@@ -139,7 +171,7 @@ def mismatch(state, fixed):
     return next((i for i, (a, b) in enumerate(zip(state, fixed)) if a != b), len(fixed))
 
 
-def reference_losses(model, records, kind):
+def reference_losses(model, records, kind, step):
     logits = lambda row: model(input_ids=torch.tensor([row])).logits[0].float()
     ar_sum, ar_count, kl_sum, kl_count = 0.0, 0, 0.0, 0
     for record in records:
@@ -156,7 +188,8 @@ def reference_losses(model, records, kind):
         stop = len(prompt) + answer.index(STOP) if STOP in answer else len(prompt) + len(answer)
         with torch.no_grad():
             teacher = logits(prompt + answer).log_softmax(-1)
-        noisy = [choose_state(states, b) for b, states in enumerate(record["blocks"])]
+        phase = phase_of(record, step)
+        noisy = [choose_state(states, b + phase) for b, states in enumerate(record["blocks"])]
         for b, state in enumerate(noisy):
             context = sum(noisy[:b] if kind == "jacobi_forcing" else fixed_points[:b], [])
             student = logits(prompt + context + state).log_softmax(-1)
@@ -194,7 +227,7 @@ def check_step(step, previous, current, folder, records, kind, metrics):
     model = PeftModel.from_pretrained(model, previous, is_trainable=True)
     parameters = adapter(model)
     assert len(parameters) == 2 * 7 * 2, sorted(parameters)
-    losses = reference_losses(model, records, kind)
+    losses = reference_losses(model, records, kind, step)
     for name, loss in losses.items():
         check(f"step {step} loss {name}", abs(loss.item() - metrics[f"train/{name}"]) / loss.item())
     weights = {"ar": 1.0} if kind == "autoregressive" else {"ar": AR_WEIGHT, "consistency": CONSISTENCY_WEIGHT}

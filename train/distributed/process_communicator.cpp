@@ -4,9 +4,11 @@
 #include <c10/util/Logging.h>
 
 #include <functional>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -21,7 +23,7 @@ using std::chrono::milliseconds;
 using Store = c10::intrusive_ptr<c10d::Store>;
 using Backend = c10::intrusive_ptr<c10d::Backend>;
 
-constexpr const char* kThisMachine = "127.0.0.1";
+constexpr std::chrono::seconds kToAsk{3};
 
 std::string check_backend(const std::string& name) {
   const bool has_gpu = at::globalContext().hasCUDA();
@@ -61,17 +63,19 @@ void wait_for_all(c10d::Store& store, const RankPlace& place, std::chrono::secon
     for (int rank = 0; rank < place.world_size; ++rank) {
       if (!store.check({key(rank)})) missing += fmt::format(" {}", rank);
     }
-    throw Error("of {} ranks these did not come within {} s:{}", place.world_size, timeout.count(),
-                missing);
+    throw Error("of {} ranks these did not connect within {} s:{}", place.world_size,
+                timeout.count(), missing);
   }
 }
 
 Backend make_gloo(const Store& store, const RankPlace& place, milliseconds timeout) {
   using Gloo = c10d::ProcessGroupGloo;
   auto options = Gloo::Options::create(timeout);
-  options->devices.push_back(place.address == kThisMachine
-                                 ? Gloo::createDeviceForHostname(kThisMachine)
-                                 : Gloo::createDefaultDevice());
+  if (place.address == kThisMachine) {
+    options->devices.push_back(Gloo::createDeviceForHostname(kThisMachine));
+  } else {
+    options = Gloo::Options::create_default(timeout);  // reads GLOO_SOCKET_IFNAME
+  }
   return c10::make_intrusive<Gloo>(store, place.rank, place.world_size, options);
 }
 
@@ -83,21 +87,35 @@ class ProcessCommunicator::Group {
       : place_(place), timeout_(options.timeout), backend_(check_backend(options.backend)) {
     FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // c10d logs a backtrace for every error it throws
     const Store connection = connect(place, options.start_timeout);
-    const auto run = [&](const Store& store) -> Store {
-      return c10::make_intrusive<c10d::PrefixStore>("predgen/" + place.attempt, store);
-    };
-    store_ = run(connection);
-    wait_for_all(*store_, place, options.start_timeout);
-    watch_ = std::make_unique<RankWatch>(run(connection->clone()), place.rank, place.world_size,
-                                         std::move(step));
-    gloo_ = make_gloo(store_, place, options.start_timeout);
-    if (backend_ == "nccl") {
-      nccl_ = make_nccl_backend(store_, place.rank, place.world_size, options.start_timeout);
+    try {
+      store_ = c10::make_intrusive<c10d::PrefixStore>("predgen/" + place.attempt, connection);
+      wait_for_all(*store_, place, options.start_timeout);
+      watch_ = std::make_unique<RankWatch>(store_, place.rank, place.world_size, std::move(step));
+      gloo_ = make_gloo(store_, place, options.start_timeout);
+      if (backend_ == "nccl") {
+        nccl_ = make_nccl_backend(store_, place.rank, place.world_size, options.start_timeout);
+      }
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error("rank {} cannot connect to the others: {}", place.rank, first_line(error.what()));
     }
   }
+  ~Group() {
+    gloo_.reset();
+    nccl_.reset();
+    // The others notice only now, and ask the store why.
+    if (has_failed_ && place_.serves_store) std::this_thread::sleep_for(kToAsk);
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
 
   const RankPlace& place() const { return place_; }
-  RankWatch& watch() { return *watch_; }
+
+  void report_failure(const std::string& reason) {
+    has_failed_ = true;
+    watch_->report(reason);
+  }
 
   /// Runs a collective of tensors that are all on the device of `tensor`.
   void run(const char* name, const at::Tensor& tensor,
@@ -122,7 +140,7 @@ class ProcessCommunicator::Group {
   Store store_;
   std::unique_ptr<RankWatch> watch_;
   Backend gloo_, nccl_;  // NCCL: null where tensors on a GPU go through Gloo
-  bool is_first_ = true;
+  bool is_first_ = true, has_failed_ = false;
 };
 
 ProcessCommunicator::ProcessCommunicator(const RankPlace& place, const ConnectOptions& options)
@@ -167,10 +185,15 @@ void ProcessCommunicator::reduce_scatter(const at::Tensor& whole, const at::Tens
   });
 }
 
-void ProcessCommunicator::barrier() { all_reduce({at::zeros({1})}); }
+void ProcessCommunicator::barrier() {
+  group_->run("barrier", at::zeros({1}), [](c10d::Backend& backend) {
+    std::vector<at::Tensor> one{at::zeros({1})};
+    return backend.allreduce(one);
+  });
+}
 
 void ProcessCommunicator::report_failure(const std::string& reason) {
-  group_->watch().report(first_line(reason));
+  group_->report_failure(first_line(reason));
 }
 
 class RankStore::Server {

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "train/distributed/communicator.h"
@@ -19,7 +18,7 @@ struct ConnectOptions {
 /// Ranks that are processes, on one machine or several: c10d, with NCCL for tensors on a GPU and
 /// Gloo for all others. A rank that fails says so in a store that all of them reach; the others
 /// name it and its reason, or whichever has fallen silent. The process must ignore SIGPIPE, as c10d
-/// writes to ranks that may have gone.
+/// writes to ranks that may have gone. LibTorch's own warnings are silent from then on.
 class ProcessCommunicator : public Communicator {
  public:
   /// Waits for all ranks of `place`, of which there are more than one. UserError for a backend that

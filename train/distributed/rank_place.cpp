@@ -76,7 +76,7 @@ std::string first_host(const std::string& nodes) {
 /// If all ranks are here.
 std::string this_machine(const Variables& variables, const Names& names, const RankPlace& place) {
   const int num_local = variables.number_or(place.world_size, names.num_local, 1, place.world_size);
-  return num_local == place.world_size ? "127.0.0.1" : "";
+  return num_local == place.world_size ? kThisMachine : "";
 }
 
 /// Where the ranks meet, unless `address` and `port` are overruled.
@@ -116,9 +116,10 @@ RankPlace rank_place(const Variables::Read& variable) {
     if (place.world_size == 1) return place;
     const std::string nodes = of_srun.text("SLURM_STEP_NODELIST")
                                   .value_or(of_srun.text("SLURM_JOB_NODELIST").value_or(""));
-    // Jobs that share a machine meet at different ports.
+    // Jobs that share a machine meet at different ports, below those that the system hands out.
     const int job = of_srun.number_or(0, "SLURM_JOB_ID", 0, std::numeric_limits<int>::max());
-    read_meeting(of_srun, place, first_host(nodes), static_cast<uint16_t>(20000 + job % 20000));
+    read_meeting(of_srun, place, first_host(nodes), static_cast<uint16_t>(20000 + job % 12000));
+    place.attempt = fmt::format("{}.{}", job, of_srun.text("SLURM_STEP_ID").value_or("0"));
   } else if (of_mpirun.text(mpirun.world_size)) {
     place = read_place(of_mpirun, mpirun);
     if (place.world_size == 1) return place;

@@ -7,6 +7,9 @@
 
 namespace predgen {
 
+/// Address of a run whose ranks are all on one machine.
+constexpr const char* kThisMachine = "127.0.0.1";
+
 /// Where a process stands among the ranks of a run, and where they meet.
 struct RankPlace {
   int rank = 0;

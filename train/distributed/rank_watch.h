@@ -1,45 +1,42 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
-#include <vector>
 
 namespace predgen {
 
-/// Who of the ranks lives, in which step, and who failed first: each writes its pulse into the
-/// store from a thread of its own. Thread-safe.
+/// Which ranks are alive, in which step, and who failed first: each writes its pulse into a store
+/// from a thread of its own. Used by one thread.
 class RankWatch {
  public:
-  /// `store`: a connection of its own. `step`: tells this rank's.
-  RankWatch(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size,
+  /// `store`: to be cloned; its own connection is used for nothing else. `step`: this rank's, asked
+  /// from any thread.
+  RankWatch(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
             std::function<int64_t()> step);
   ~RankWatch();
 
-  /// The first failure of all ranks stands; returns it as a message.
-  std::string report(const std::string& reason);
+  /// The first failure of all ranks stands.
+  void report(const std::string& reason);
   /// Why a collective of this rank has failed with `reason`: the first failure that any rank has
-  /// reported, or who is silent. Takes up to two seconds to find that out.
+  /// reported, or who is silent. Takes some seconds to find that out.
   std::string explain(const std::string& collective, const std::string& reason);
 
  private:
-  struct Pulse {
-    int64_t beats = -1, step = 0;
-  };
+  struct Query;
   void beat();
-  std::vector<Pulse> pulses();
-  /// The failure in the store; empty: none. Puts `mine` there if there is none.
-  std::string first_failure(const std::string& mine);
+  std::string ask(std::function<std::string(Query&)> work) const;
 
-  const c10::intrusive_ptr<c10d::Store> store_;
-  const int rank_, world_size_;
+  const int rank_;
   const std::function<int64_t()> step_;
-  std::mutex mutex_;  // guards what follows
+  const std::shared_ptr<Query> query_;
+  const c10::intrusive_ptr<c10d::Store> pulse_store_;  // the thread's
+  std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
   std::thread thread_;

@@ -38,7 +38,9 @@ void TrainingPass::finish_backward() {
     const at::Tensor input = inputs_.back();
     inputs_.pop_back();
     input.requires_grad_(index > 0 || embedded_BTE_.requires_grad());
-    run_layer(index, input).backward(gradient_BTE);
+    const at::Tensor output = run_layer(index, input);
+    if (!output.requires_grad()) break;  // nothing to train in the first layer
+    output.backward(gradient_BTE);
     gradient_BTE = input.grad();
   }
   if (embedded_BTE_.requires_grad()) embedded_BTE_.backward(gradient_BTE);

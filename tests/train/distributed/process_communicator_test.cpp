@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "core/error.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/run_ranks.h"
@@ -42,16 +44,19 @@ TEST(ProcessCommunicator, ARankThatLeavesWithoutAWordIsNamed) {
 TEST(ProcessCommunicator, ARankThatOthersWaitForTooLongIsNamed) {
   const ConnectOptions options{.start_timeout = std::chrono::seconds(60),
                                .timeout = std::chrono::seconds(1)};
+  std::promise<void> told;
   const std::vector<std::string> errors = run_connected_ranks(
       2,
-      [](Communicator& communicator) {
+      [&](Communicator& communicator) {
         communicator.set_step(1);
         communicator.barrier();
-        if (communicator.rank() == 0) {
-          communicator.set_step(2);
+        if (communicator.rank() == 1) return told.get_future().wait();  // it lives, but is busy
+        communicator.set_step(2);
+        try {
           communicator.barrier();
-        } else {
-          sleep(5);  // it lives, but does not come
+        } catch (const Error&) {
+          told.set_value();
+          throw;
         }
       },
       options);
@@ -63,9 +68,9 @@ TEST(ProcessCommunicator, RanksThatDoNotComeAreNamed) {
   const RankStore store;
   const RankPlace place{.rank = 1, .world_size = 4, .address = "127.0.0.1", .port = store.port()};
   const ConnectOptions options{.start_timeout = std::chrono::seconds(1)};
-  EXPECT_THAT(
-      [&] { ProcessCommunicator(place, options); },
-      testing::ThrowsMessage<Error>(HasSubstr("of 4 ranks these did not come within 1 s: 0 2 3")));
+  EXPECT_THAT([&] { ProcessCommunicator(place, options); },
+              testing::ThrowsMessage<Error>(
+                  HasSubstr("of 4 ranks these did not connect within 1 s: 0 2 3")));
 }
 
 TEST(ProcessCommunicator, AStoreThatIsNotThere) {

@@ -62,7 +62,8 @@ TEST(RankPlace, ReadsWhatSrunSets) {
   EXPECT_EQ(place_in(environment).rank, 3);
   EXPECT_EQ(place_in(environment).local_rank, 1);
   EXPECT_EQ(place_in(environment).address, "gpu007");
-  EXPECT_EQ(place_in(environment).port, 21234);
+  EXPECT_EQ(place_in(environment).port, 25234);
+  EXPECT_EQ(place_in(environment).attempt, "41234.0");
   for (const auto& [nodes, first] :
        Environment{{"one", "one"}, {"one,two", "one"}, {"a1,b[1-2]", "a1"}, {"n[3]", "n3"}}) {
     environment["SLURM_STEP_NODELIST"] = nodes;

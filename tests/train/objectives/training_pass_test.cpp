@@ -77,6 +77,26 @@ TEST_P(Recomputed, GradientsAreTheSameBits) {
   }
 }
 
+TEST(TrainingPass, AnAdapterOfTheLastLayerAlone) {
+  const auto gradient = [](int64_t num_recomputed) {
+    const auto model = tiny_model();
+    LoraConfig lora;
+    lora.target_modules = {"layers.1.self_attn.q_proj"};
+    attach_lora(*model, lora, 1);
+    const at::Tensor weight = named_adapter_weights(*model).begin()->second;
+    for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+      const at::NoGradGuard no_grad;
+      tensor.fill_(0.1).requires_grad_(true);
+    }
+    model->set_num_recomputed(num_recomputed);
+    TrainingPass pass(*model, at::tensor({3, 1, 4}, at::kLong).unsqueeze(0));
+    pass.hidden_BTE().square().sum().backward();
+    pass.finish_backward();
+    return weight.grad().clone();
+  };
+  EXPECT_TRUE(gradient(2).equal(gradient(0)));
+}
+
 TEST(TrainingPass, WithoutGradientsItIsThePlainPass) {
   const auto model = tiny_model();
   model->set_num_recomputed(2);
@@ -85,7 +105,7 @@ TEST(TrainingPass, WithoutGradientsItIsThePlainPass) {
   EXPECT_TRUE(TrainingPass(*model, tokens).hidden_BTE().equal(model->hidden_states(tokens)));
 }
 
-TEST(TrainingPass, DropoutDiffersByLayerAndPass) {
+TEST(TrainingPass, DropoutDiffersByPassAndRepeatsWithTheSeed) {
   const auto model = tiny_model();
   LoraConfig lora;
   lora.dropout = 0.5;
