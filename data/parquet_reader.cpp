@@ -58,7 +58,7 @@ Array struct_field(const Array& array, const char* name) {
   if (array->type_id() != arrow::Type::STRUCT) {
     throw UserError("a column of structures has type {}", array->type()->ToString());
   }
-  const Array field = static_cast<const arrow::StructArray&>(*array).GetFieldByName(name);
+  Array field = static_cast<const arrow::StructArray&>(*array).GetFieldByName(name);
   if (!field) throw UserError("a column of structures has no field \"{}\"", name);
   return field;
 }

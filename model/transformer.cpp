@@ -123,7 +123,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
     end += static_cast<int64_t>(step.tokens.size());
     wanted.push_back(hidden_1TE.narrow(1, end - step.num_logits, step.num_logits));
   }
-  const at::Tensor logits_NV =
+  at::Tensor logits_NV =
       logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
   for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);  // nothing throws now
   return logits_NV;

@@ -126,7 +126,7 @@ std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config
                                                        const std::string& resume,
                                                        const CheckpointStore& checkpoints) {
   if (resume == "auto") {
-    const std::optional<std::filesystem::path> newest = checkpoints.newest();
+    std::optional<std::filesystem::path> newest = checkpoints.newest();
     if (!newest) spdlog::info("no finished checkpoint in {}: starting", config.output.string());
     return newest;
   }

@@ -108,11 +108,11 @@ std::string RankWatch::explain(const std::string& collective, const std::string&
   const std::string own =
       fmt::format("{} of rank {} in step {} failed: {}", collective, rank_, step, reason);
   const auto find_out = [own, step, rank = rank_](Query& query) -> std::string {
-    if (const std::string failure = query.failure(); !failure.empty()) return failure;
+    if (std::string failure = query.failure(); !failure.empty()) return failure;
     const std::vector<Pulse> before = query.pulses();
     const auto end = std::chrono::steady_clock::now() + kSilence;
     while (std::chrono::steady_clock::now() < end) {
-      if (const std::string failure = query.failure(); !failure.empty()) return failure;
+      if (std::string failure = query.failure(); !failure.empty()) return failure;
       std::this_thread::sleep_for(milliseconds(50));
     }
     const std::vector<Pulse> now = query.pulses();
