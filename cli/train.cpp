@@ -32,7 +32,7 @@ void choose_gpu(const RankPlace& place, const TrainConfig& config) {
     throw UserError("device: {} would put every rank on one GPU; use auto", config.device);
   }
   if (config.device != "auto" || !parse_device("auto").is_cuda()) return;
-  const int num_gpus = at::detail::getCUDAHooks().deviceCount();
+  const auto num_gpus = at::detail::getCUDAHooks().deviceCount();
   const int index = num_gpus == 1 ? 0 : place.local_rank;
   const at::Device device = parse_device(fmt::format("cuda:{}", index));
   c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(device);
