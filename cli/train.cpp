@@ -64,9 +64,8 @@ void add_train(CLI::App& app, const std::stop_token& stop) {
   CLI::App& command = *app.add_subcommand("train", "trains a LoRA adapter or every weight");
   command.footer(
       "Several ranks: --nproc here, or torchrun, srun or mpirun, whose variables are read. They\n"
-      "take the steps of one rank, each with its share of the micro-batches, and --resume may go "
-      "on\n"
-      "with another number of them.\n\n"
+      "take the steps of one rank, each with its share of the micro-batches, and --resume may\n"
+      "go on with another number of them.\n\n"
       "Examples:\n"
       "  predgen train --config configs/train/quickstart.yaml\n"
       "  predgen train --config configs/train/demo.yaml learning_rate=1e-3 --resume auto\n"

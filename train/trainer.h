@@ -21,8 +21,7 @@ class Trainer {
   /// Gives every rank the weights and moments of rank 0, then steps until the last one. Throws
   /// Interrupted on all ranks, after the same step and its checkpoint, when one of them was asked
   /// to stop, and at config.stop_at_step; Error after five steps in a row whose gradient is not
-  /// finite. The ranks share the held-out records. Only rank 0 reports and
-  /// writes checkpoints.
+  /// finite. The ranks share the held-out records. Only rank 0 reports and writes checkpoints.
   void run();
 
   int64_t total_steps() const;

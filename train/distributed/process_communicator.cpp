@@ -186,10 +186,9 @@ void ProcessCommunicator::reduce_scatter(const at::Tensor& whole, const at::Tens
 }
 
 void ProcessCommunicator::barrier() {
-  group_->run("barrier", at::zeros({1}), [](c10d::Backend& backend) {
-    std::vector<at::Tensor> one{at::zeros({1})};
-    return backend.allreduce(one);
-  });
+  std::vector<at::Tensor> one{at::zeros({1})};
+  group_->run("barrier", one.front(),
+              [&](c10d::Backend& backend) { return backend.allreduce(one); });
 }
 
 void ProcessCommunicator::report_failure(const std::string& reason) {
