@@ -48,9 +48,11 @@ class Shard {
                     .prompt_length = prompt_length_.at(index)};
     const auto last_block = static_cast<size_t>(block_offsets_.at(index + 1));
     for (auto block = static_cast<size_t>(block_offsets_.at(index)); block < last_block; ++block) {
-      const auto fixed_point = static_cast<size_t>(state_offsets_.at(block + 1) - 1);
-      size.block_tokens +=
-          state_token_offsets_.at(fixed_point + 1) - state_token_offsets_.at(fixed_point);
+      const int64_t states_end = state_offsets_.at(block + 1);
+      const auto fixed_point = static_cast<size_t>(states_end - 1);
+      size.blocks.push_back({.tokens = state_token_offsets_.at(fixed_point + 1) -
+                                       state_token_offsets_.at(fixed_point),
+                             .num_states = states_end - state_offsets_.at(block)});
     }
     return size;
   }

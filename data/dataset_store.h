@@ -30,11 +30,15 @@ class DatasetWriter {
   virtual int64_t size() const = 0;
 };
 
-/// How long a record is, in tokens.
+/// How long a record is.
 struct RecordSize {
+  struct Block {
+    int64_t tokens = 0;      // of a state
+    int64_t num_states = 0;  // the fixed point included
+  };
   int64_t tokens = 0;         // prompt and answer
   int64_t prompt_length = 0;  // of these
-  int64_t block_tokens = 0;   // one state of each of its blocks
+  std::vector<Block> blocks{};
 };
 
 /// Random access to a finished dataset. Thread-safe.

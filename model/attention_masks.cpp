@@ -1,17 +1,19 @@
 #include "model/attention_masks.h"
 
+#include <limits>
 #include <vector>
 
 namespace predgen {
 
 AttentionMasks::AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS,
-                               int64_t num_new, int64_t past, int64_t num_folded, at::Device device)
+                               int64_t num_new, int64_t past, int64_t num_folded,
+                               const at::TensorOptions& options)
     : given_(given),
       positions_BS_(positions_BS),
       num_new_(num_new),
       past_(past),
       num_folded_(num_folded),
-      options_(at::TensorOptions(at::kBool).device(device)) {}
+      options_(options) {}
 
 const at::Tensor& AttentionMasks::operator()(int64_t window) {
   const bool slides = window > 0 && past_ + num_new_ > window;
@@ -23,7 +25,10 @@ const at::Tensor& AttentionMasks::operator()(int64_t window) {
     times[times.size() - 2] = num_folded_;
     mask = mask.repeat(times);
   }
-  return place->second = mask;
+  if (!mask.defined()) return place->second;
+  return place->second =
+             at::zeros(mask.sizes(), options_)
+                 .masked_fill_(mask.logical_not(), -std::numeric_limits<double>::infinity());
 }
 
 at::Tensor AttentionMasks::make(int64_t window) const {
@@ -34,7 +39,8 @@ at::Tensor AttentionMasks::make(int64_t window) const {
     const at::Tensor distance_BTS = queries_BT.unsqueeze(2) - positions_BS_.unsqueeze(1);
     return given_ & (distance_BTS < window).unsqueeze(1);
   }
-  at::Tensor seen_TS = at::ones({num_new_, past_ + num_new_}, options_).tril(past_);
+  at::Tensor seen_TS =
+      at::ones({num_new_, past_ + num_new_}, options_.dtype(at::kBool)).tril(past_);
   if (window > 0) seen_TS = seen_TS.triu(past_ + 1 - window);
   return given_.defined() ? given_ & seen_TS : seen_TS;
 }

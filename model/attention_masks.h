@@ -18,11 +18,13 @@ class AttentionMasks {
   /// queries' too, where they are not their places in the row; else undefined. `num_folded`: heads
   /// whose queries stand one after the other, as further queries of the key head that they share.
   /// On CUDA, no fused kernel takes a mask and shared heads.
+  /// `options`: type and device of the queries.
   AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS, int64_t num_new,
-                 int64_t past, int64_t num_folded, at::Device device);
+                 int64_t past, int64_t num_folded, const at::TensorOptions& options);
 
-  /// [..,num_folded*T,S]. Undefined if is_causal, or nothing at all for a single query, says the
-  /// same.
+  /// [..,num_folded*T,S], 0 or -infinity to be added to the scores: attention makes that of a bool
+  /// mask, too, but once a layer. Undefined if is_causal, or nothing at all for a single query,
+  /// says the same.
   const at::Tensor& operator()(int64_t window);
 
  private:

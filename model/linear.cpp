@@ -1,5 +1,7 @@
 #include "model/linear.h"
 
+#include <ATen/autocast_mode.h>
+
 namespace predgen {
 
 at::Tensor Linear::operator()(const at::Tensor& input) const {
@@ -13,10 +15,12 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
   }
   if (!lora_A.defined() || !adapter_enabled) return output;
   // Adapters stay in float32 beside bfloat16 weights, as in PEFT: small updates would be lost.
-  at::Tensor adapted = input.to(lora_A.scalar_type());
+  // Autocast narrows products anyway: a float32 copy of the input would only be made and dropped.
+  const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
+  at::Tensor adapted = narrows ? input : input.to(lora_A.scalar_type());
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);
-  adapted = at::linear(at::linear(adapted, lora_A), lora_B);
-  return output + (adapted * lora_scaling).to(output.scalar_type());
+  adapted = at::linear(at::linear(adapted, lora_A) * lora_scaling, lora_B);
+  return output + adapted.to(output.scalar_type());
 }
 
 }  // namespace predgen

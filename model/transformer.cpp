@@ -27,16 +27,18 @@ struct PassInput {
 };
 
 AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& depths,
-                        int64_t num_folded, at::Device device) {
+                        int64_t num_folded, const at::TensorOptions& options) {
   const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
-  if (!step.tree_TT.defined()) return {{}, {}, T, past, num_folded, device};
+  if (!step.tree_TT.defined()) return {{}, {}, T, past, num_folded, options};
   const at::Tensor seen_TS = at::cat({at::ones({T, past}, at::kBool), step.tree_TT}, 1);
   const at::Tensor positions_1S =
       at::cat({at::arange(past, at::kLong), at::tensor(depths, at::kLong) + past}).unsqueeze(0);
-  return {seen_TS.to(device), positions_1S.to(device), T, past, num_folded, device};
+  const at::Device device = options.device();
+  return {seen_TS.to(device), positions_1S.to(device), T, past, num_folded, options};
 }
 
-PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded, at::Device device) {
+PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded,
+                     const at::TensorOptions& options) {
   TokenIds tokens;
   std::vector<int64_t> positions;
   PassInput pass;
@@ -51,7 +53,7 @@ PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded, at
     const std::vector<int64_t> depths = tree_depths(step);
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
     for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
-    pass.rows.push_back({step.cache, T, masks_of(step, depths, num_folded, device)});
+    pass.rows.push_back({step.cache, T, masks_of(step, depths, num_folded, options)});
   }
   const auto total = static_cast<int64_t>(tokens.size());
   pass.inputs_2T = at::empty({2, total}, at::kLong);
@@ -109,7 +111,7 @@ int64_t Transformer::num_folded() const {
 
 at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
-  PassInput pass = read_steps(steps, num_folded(), device());
+  PassInput pass = read_steps(steps, num_folded(), kv_layout().options);
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), dtype());
   at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1));
@@ -147,7 +149,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
           {config_.rope, inverse_frequencies_, positions, dtype()},
-          {seen_B1TT, positions_BT, T, 0, num_folded(), device()}};
+          {seen_B1TT, positions_BT, T, 0, num_folded(), kv_layout().options}};
 }
 
 at::Tensor Transformer::embed(const Rows& rows) const {

@@ -4,15 +4,16 @@
 #include <optional>
 
 #include "core/progress.h"
+#include "train/objectives/gradients.h"
 #include "train/optim/precision.h"
 
 namespace predgen {
 
-std::map<std::string, double> held_out_losses(const Transformer& model, const Objective& objective,
-                                              const DatasetReader& records,
-                                              const TrainConfig& config,
-                                              Communicator& communicator) {
-  LossTerms terms = objective.evaluate(model, {});  // a rank may have no record
+LossTerms held_out_losses(Transformer& model, const Objective& objective,
+                          const DatasetReader& records, const TrainConfig& config,
+                          Communicator& communicator) {
+  LossTerms sums = counts_of(objective.pack_held_out({}));  // a rank may have no record
+  LossTerms counts = sums;
   const int64_t size = config.held_out_records > 0
                            ? std::min(config.held_out_records, records.size())
                            : records.size();
@@ -25,11 +26,14 @@ std::map<std::string, double> held_out_losses(const Transformer& model, const Ob
       batch.push_back(records.read(i));
     }
     const ComputeScope scope(config.compute, model.device());
-    add(objective.evaluate(model, batch), terms);
+    const PackedBatch packed = objective.pack_held_out(batch);
+    add(counts_of(packed), counts);
+    add(evaluate_terms(model, packed), sums);
     if (progress) progress->update(std::min(begin + step, size));
   }
-  all_reduce(terms, communicator);
-  return means_of(terms, counts_of(terms));
+  all_reduce(sums, communicator);
+  all_reduce(counts, communicator);
+  return means_of(sums, counts);
 }
 
 }  // namespace predgen

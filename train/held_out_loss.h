@@ -1,10 +1,8 @@
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "data/dataset_store.h"
 #include "train/distributed/communicator.h"
+#include "train/objectives/loss_terms.h"
 #include "train/objectives/objective.h"
 #include "train/train_config.h"
 
@@ -12,9 +10,8 @@ namespace predgen {
 
 /// Mean of every term of the objective over the first config.held_out_records records (0: all),
 /// which the ranks share: a collective. Draws a progress bar on rank 0.
-std::map<std::string, double> held_out_losses(const Transformer& model, const Objective& objective,
-                                              const DatasetReader& records,
-                                              const TrainConfig& config,
-                                              Communicator& communicator);
+LossTerms held_out_losses(Transformer& model, const Objective& objective,
+                          const DatasetReader& records, const TrainConfig& config,
+                          Communicator& communicator);
 
 }  // namespace predgen

@@ -40,19 +40,22 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
       });
 }
 
-/// What each record costs; UserError if one is too long for the model.
-std::vector<int64_t> record_lengths(const DatasetReader& dataset, int64_t max_positions) {
+/// Tokens of the row that each record becomes, at most; UserError if one is too long for the model.
+std::vector<int64_t> row_lengths(const DatasetReader& dataset, const Objective& objective,
+                                 int64_t max_positions) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const RecordSize size = dataset.size_of(i);
-    lengths.push_back(std::max(size.tokens, size.prompt_length + size.block_tokens));
-    if (lengths.back() > max_positions) {
+    int64_t in_blocks = size.prompt_length;
+    for (const RecordSize::Block& block : size.blocks) in_blocks += block.tokens;
+    if (const int64_t last = std::max(size.tokens, in_blocks); last > max_positions) {
       const Record record = dataset.read(i);
       throw UserError(
           "conversation {}, round {} has {} tokens, the model has room for {}: build the "
           "dataset with a smaller maximum",
-          record.conversation_id, record.round, lengths.back(), max_positions);
+          record.conversation_id, record.round, last, max_positions);
     }
+    lengths.push_back(objective.longest_row(size));
   }
   if (lengths.empty()) throw UserError("the dataset has no records");
   return lengths;
@@ -172,12 +175,12 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   if (config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty()) {
     stop_tokens = load_tokenizer(config.tokenizer)->stop_tokens();
   }
-  BatchSampler batches(record_lengths(*dataset, model->max_positions()), config.batch_size,
+  const std::unique_ptr<Objective> objective = make_objective(config.objective);
+  BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
   const RunIdentity identity = run_identity(config, *dataset);
   check_same_run(config, identity, communicator);
   const CheckpointStore checkpoints(config.output, identity, config.keep_last);
-  const std::unique_ptr<Objective> objective = make_objective(config.objective);
   TrainedWeights weights(*model, config);
   AdamW optimizer(weights.parameters(), config.optimizer);
 

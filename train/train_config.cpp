@@ -12,13 +12,17 @@ constexpr int64_t kMany = int64_t{1} << 40;
 
 void read_objective(ConfigReader reader, ObjectiveConfig& config) {
   reader.choice("kind", config.kind, objective_kinds());
-  if (config.kind == ObjectiveKind::kAutoregressive) return;
   ConsistencyOptions& options = config.consistency;
   if (reader.has("kind")) options = consistency_preset(config.kind);
+  reader.optional("label_smoothing", options.label_smoothing, 0.0, 0.99);
+  if (config.kind == ObjectiveKind::kAutoregressive) return;
   reader.optional("ar_weight", options.ar_weight, 0.0, 1e6);
   reader.optional("consistency_weight", options.consistency_weight, 0.0, 1e6);
   reader.choice<ArTarget>("ar_target", options.ar_target,
                           {{"labels", ArTarget::kLabels}, {"base", ArTarget::kBase}});
+  if (options.ar_target == ArTarget::kBase && options.label_smoothing > 0) {
+    reader.problem("label_smoothing", "needs `ar_target: labels`: the base is no label");
+  }
   reader.choice<StateChoice>(
       "states", options.states,
       {{"random", StateChoice::kRandom}, {"progressive", StateChoice::kProgressive}});

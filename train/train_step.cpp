@@ -22,19 +22,14 @@ TrainStep::TrainStep(const TrainConfig& config, const TrainParts& parts, int64_t
 
 void TrainStep::try_longest_batch() {
   const Batch batch = read(parts_.batches.longest_batch());
+  const std::vector<PackedBatch> packed{parts_.objective.pack(batch, 0)};
   size_t longest = 0;
-  for (const Record& record : batch) longest = std::max(longest, record.tokens.size());
+  for (const TokenIds& row : packed.front().rows) longest = std::max(longest, row.size());
   if (parts_.communicator.is_main()) {
-    spdlog::info("trying the longest batch first: {} records of up to {} tokens", batch.size(),
-                 longest);
+    spdlog::info("trying the longest batch first: {} records, rows of up to {} tokens",
+                 batch.size(), longest);
   }
-  {
-    const ComputeScope scope(config_.compute, parts_.model.device());
-    parts_.model.set_training(true);  // dropout takes memory, too
-    parts_.objective.accumulate_gradients(parts_.model, batch,
-                                          counts_of(parts_.objective.count(batch, 0)), 0);
-    parts_.model.set_training(false);
-  }
+  accumulate(packed, counts_of(packed.front()), 0);
   parts_.optimizer.zero_gradients();
 }
 
@@ -43,32 +38,41 @@ TrainStep::Result TrainStep::run(TrainState& state) {
   parts_.communicator.set_step(state.step);
   const uint64_t step_seed =
       Random(static_cast<uint64_t>(config_.seed), "step", static_cast<uint64_t>(state.step)).next();
-  const std::vector<Batch> batches = next_batches(state);
+  double num_tokens = 0.0;
+  const std::vector<PackedBatch> batches = next_batches(state, step_seed, num_tokens);
 
   // The denominators of the whole step first: then a sum over micro-batches and ranks is the mean.
-  LossTerms counts = parts_.objective.count({}, step_seed);  // a rank may have no batch
-  double num_tokens = 0.0;
-  for (const Batch& batch : batches) {
-    add(parts_.objective.count(batch, step_seed), counts);
-    for (const Record& record : batch) num_tokens += static_cast<double>(record.tokens.size());
-  }
+  LossTerms counts = counts_of(parts_.objective.pack({}, step_seed));  // a rank may have no batch
+  for (const PackedBatch& batch : batches) add(counts_of(batch), counts);
   all_reduce(counts, parts_.communicator);
 
   Result result;
   result.num_tokens = sum_over_ranks(num_tokens, parts_.communicator);
-  result.losses = means_of(accumulate(batches, counts, step_seed), counts_of(counts));
+  const at::Tensor sums = stack(accumulate(batches, counts, step_seed));
+  parts_.communicator.all_reduce({parts_.optimizer.flat_gradient(), sums});
+  const at::Tensor norm = gradient_norm(parts_.optimizer.gradients());
+  // All that the host must know of a step, in one transfer.
+  const at::Tensor known = at::cat({sums, norm.to(at::kDouble).view(1)}).cpu();
+  const double* next = known.const_data_ptr<double>();
+  LossTerms losses = counts;
+  for (auto& [name, sum] : losses) sum = *next++;
+  result.losses = means_of(losses, counts);
+  result.gradient_norm = *next;
   update_weights(state, result);
   return result;
 }
 
-std::vector<Batch> TrainStep::next_batches(TrainState& state) const {
+std::vector<PackedBatch> TrainStep::next_batches(TrainState& state, uint64_t step_seed,
+                                                 double& num_tokens) const {
   const int64_t size = parts_.batches.batch_size();
   const int64_t world = parts_.communicator.world_size();
   const int64_t first = state.samples / size;
-  std::vector<Batch> batches;
+  std::vector<PackedBatch> batches;
   const int64_t count = config_.num_micro_batches();
   for (int64_t i = parts_.communicator.rank(); i < count; i += world) {
-    batches.push_back(read(parts_.batches.batch(first + i)));
+    const Batch batch = read(parts_.batches.batch(first + i));
+    batches.push_back(parts_.objective.pack(batch, step_seed));
+    for (const Record& record : batch) num_tokens += static_cast<double>(record.tokens.size());
   }
   state.samples += size * count;
   return batches;
@@ -80,33 +84,30 @@ Batch TrainStep::read(const std::vector<int64_t>& indices) const {
   return batch;
 }
 
-LossTerms TrainStep::accumulate(const std::vector<Batch>& batches, const LossTerms& counts,
-                                uint64_t step_seed) {
-  const auto world = static_cast<size_t>(parts_.communicator.world_size());
-  const auto rank = static_cast<size_t>(parts_.communicator.rank());
+TermSums TrainStep::accumulate(const std::vector<PackedBatch>& batches, const LossTerms& counts,
+                               uint64_t step_seed) {
+  const auto world = static_cast<uint64_t>(parts_.communicator.world_size());
+  const auto rank = static_cast<uint64_t>(parts_.communicator.rank());
   parts_.optimizer.zero_gradients();
   parts_.model.set_training(true);
-  LossTerms sums;
-  for (const auto& [name, count] : counts) sums[name] = {};
+  TermSums sums = accumulate_gradients(parts_.model, {}, counts, {});
   for (size_t i = 0; i < batches.size(); ++i) {
     const ComputeScope scope(config_.compute, parts_.model.device());
-    // Dropout draws from LibTorch's own generator.
-    at::manual_seed(Random(step_seed, "dropout", i * world + rank).next());
-    add(parts_.objective.accumulate_gradients(parts_.model, batches[i], counts_of(counts),
-                                              step_seed),
-        sums);
+    const uint64_t dropout_seed = Random(step_seed, "dropout", i * world + rank).next();
+    for (const auto& [name, sum] :
+         accumulate_gradients(parts_.model, {&batches[i], 1}, counts, {&dropout_seed, 1})) {
+      sums.at(name) += sum;
+    }
   }
   parts_.model.set_training(false);
-  all_reduce(sums, parts_.communicator);
-  parts_.communicator.all_reduce({parts_.optimizer.flat_gradient()});
   return sums;
 }
 
 void TrainStep::update_weights(TrainState& state, Result& result) {
   if (state.step == 1) parts_.weights.check_first_gradients();
-  result.gradient_norm = clip_gradients(parts_.optimizer.gradients(), config_.max_grad_norm);
   result.learning_rate = rate_of(state.step);
   if (std::isfinite(result.gradient_norm)) {
+    clip_gradients(parts_.optimizer.gradients(), result.gradient_norm, config_.max_grad_norm);
     parts_.optimizer.step(result.learning_rate);
     num_bad_in_a_row_ = 0;
     return;

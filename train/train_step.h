@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "data/dataset_store.h"
 #include "train/batch_sampler.h"
 #include "train/checkpoint_store.h"
 #include "train/distributed/communicator.h"
+#include "train/objectives/gradients.h"
 #include "train/objectives/objective.h"
 #include "train/train_config.h"
 #include "train/trained_weights.h"
@@ -34,7 +33,7 @@ struct TrainParts {
 class TrainStep {
  public:
   struct Result {
-    std::map<std::string, double> losses;  // mean of every term
+    LossTerms losses;  // mean of every term
     double gradient_norm = 0.0;
     double learning_rate = 0.0;
     double num_tokens = 0.0;  // of all ranks
@@ -51,12 +50,13 @@ class TrainStep {
   Result run(TrainState& state);
 
  private:
-  /// Reads this rank's micro-batches and moves on.
-  std::vector<Batch> next_batches(TrainState& state) const;
+  /// Packs this rank's micro-batches, adds their tokens to `num_tokens`, and moves on.
+  std::vector<PackedBatch> next_batches(TrainState& state, uint64_t step_seed,
+                                        double& num_tokens) const;
   Batch read(const std::vector<int64_t>& indices) const;
-  /// Adds this rank's share of the gradients; returns the terms of all ranks.
-  LossTerms accumulate(const std::vector<Batch>& batches, const LossTerms& counts,
-                       uint64_t step_seed);
+  /// Adds this rank's share of the gradients; returns its sums of the terms.
+  TermSums accumulate(const std::vector<PackedBatch>& batches, const LossTerms& counts,
+                      uint64_t step_seed);
   void update_weights(TrainState& state, Result& result);
   double rate_of(int64_t step) const;
 

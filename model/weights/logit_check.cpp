@@ -111,7 +111,7 @@ LogitDifference compare_logits(const MergedWeights& merged, const ModelWeights& 
   const at::Tensor positions_BT = at::arange(T, at::kLong).expand(tokens_BT.sizes()).to(device);
   const Rotation rotation(config.rope, config.rope.inverse_frequencies(config.head_dim).to(device),
                           positions_BT, at::kFloat);
-  AttentionMasks masks({}, {}, T, 0, /*num_folded=*/1, device);
+  AttentionMasks masks({}, {}, T, 0, /*num_folded=*/1, at::device(device));
   LayeredModel expected(merged.base(), &merged, device), found(stored, nullptr, device);
   for (LayeredModel* model : {&expected, &found}) model->embed(tokens_BT);
   for (int64_t i = 0; i < config.num_layers; ++i) {

@@ -41,11 +41,12 @@ void expect_equal(const Record& a, const Record& b) {
 void expect_size(const RecordSize& size, const Record& record) {
   EXPECT_EQ(size.tokens, static_cast<int64_t>(record.tokens.size()));
   EXPECT_EQ(size.prompt_length, record.prompt_length);
-  int64_t block_tokens = 0;
-  for (const TrajectoryBlock& block : record.blocks) {
-    block_tokens += static_cast<int64_t>(block.states.back().size());
+  ASSERT_EQ(size.blocks.size(), record.blocks.size());
+  for (size_t i = 0; i < record.blocks.size(); ++i) {
+    const std::vector<TokenIds>& states = record.blocks[i].states;
+    EXPECT_EQ(size.blocks[i].tokens, static_cast<int64_t>(states.back().size()));
+    EXPECT_EQ(size.blocks[i].num_states, static_cast<int64_t>(states.size()));
   }
-  EXPECT_EQ(size.block_tokens, block_tokens);
 }
 
 const Json kRecipe{{"seed", 1}, {"filters", {{"max_tokens", 9}}}};

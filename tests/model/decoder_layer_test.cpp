@@ -36,7 +36,7 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
       cache->append(index, random({1, config.num_kv_heads, past, config.head_dim}, 1),
                     random({1, config.num_kv_heads, past, config.head_dim}, 2));
       cache->commit(past);
-      CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kCPU)};
+      CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kFloat)};
       EXPECT_EQ(rows.masks(layer.window).size(-2), num_folded * T);
       return layer(config, random({1, T, config.hidden_size}, 3), rotation, {&rows, 1});
     };

@@ -4,32 +4,32 @@
 #include <set>
 
 #include "tests/train/training.h"
+#include "train/objectives/autoregressive_objective.h"
 
 namespace predgen {
 namespace {
 
-// Gives gradients that are not finite in some steps.
-class SickObjective : public Objective {
+/// Gives gradients that are not finite in some steps.
+class SickObjective : public AutoregressiveObjective {
  public:
-  explicit SickObjective(std::set<int64_t> sick_calls) : sick_calls_(std::move(sick_calls)) {}
-  LossTerms count(const Batch&, uint64_t) const override { return {{"ar", {0.0, 1.0}}}; }
-  LossTerms accumulate_gradients(Transformer& model, const Batch&,
-                                 const std::map<std::string, double>&, uint64_t) override {
-    const bool sick = sick_calls_.contains(num_calls_++);
-    for (const auto& [name, tensor] : model.named_weights()) {
-      tensor.mutable_grad().fill_(sick ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+  explicit SickObjective(std::set<int64_t> sick_calls)
+      : AutoregressiveObjective(0.0), sick_calls_(std::move(sick_calls)) {}
+  PackedBatch pack(const Batch& batch, uint64_t step_seed) const override {
+    PackedBatch packed = AutoregressiveObjective::pack(batch, step_seed);
+    if (batch.empty()) return packed;  // only asks for the terms
+    if (sick_calls_.contains(num_calls_++)) {
+      packed.terms.at("ar").weight = std::numeric_limits<double>::quiet_NaN();
     }
     if (stop_at == num_calls_) stop.request_stop();
-    return {{"ar", {1.0, 1.0}}};
+    return packed;
   }
-  LossTerms evaluate(const Transformer&, const Batch&) const override { return {}; }
 
   int64_t stop_at = -1;
-  std::stop_source stop;
+  mutable std::stop_source stop;
 
  private:
   std::set<int64_t> sick_calls_;
-  int64_t num_calls_ = 0;  // the trial of the longest batch is call 0
+  mutable int64_t num_calls_ = 0;  // the trial of the longest batch is call 0
 };
 
 struct Loop : SingleProcessCommunicator, TrainingLoop {
@@ -60,12 +60,13 @@ TEST_F(Training, GivesUpAfterFiveBadStepsInARow) {
 }
 
 TEST_F(Training, AWeightThatIsCutOffStopsTheFirstStep) {
-  class Silent : public SickObjective {
+  class Silent : public AutoregressiveObjective {
    public:
-    Silent() : SickObjective({}) {}
-    LossTerms accumulate_gradients(Transformer&, const Batch&, const std::map<std::string, double>&,
-                                   uint64_t) override {
-      return {{"ar", {1.0, 1.0}}};
+    Silent() : AutoregressiveObjective(0.0) {}
+    PackedBatch pack(const Batch& batch, uint64_t step_seed) const override {
+      PackedBatch packed = AutoregressiveObjective::pack(batch, step_seed);
+      packed.terms.at("ar").weight = 0.0;
+      return packed;
     }
   } objective;
   Loop loop(config("out"), objective);

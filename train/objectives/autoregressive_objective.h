@@ -1,30 +1,26 @@
 #pragma once
 
 #include "train/objectives/objective.h"
+#include "train/objectives/packed_row.h"
 
 namespace predgen {
 
 /// Cross-entropy of the tokens whose loss_mask is 1, term "ar".
 class AutoregressiveObjective : public Objective {
  public:
-  LossTerms count(const Batch& batch, uint64_t step_seed) const override;
-  LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
-                                 const std::map<std::string, double>& denominators,
-                                 uint64_t step_seed) override;
-  LossTerms evaluate(const Transformer& model, const Batch& batch) const override;
+  /// `label_smoothing` in [0, 1).
+  explicit AutoregressiveObjective(double label_smoothing) : label_smoothing_(label_smoothing) {}
+
+  PackedBatch pack(const Batch& batch, uint64_t step_seed) const override;
+  PackedBatch pack_held_out(const Batch& batch) const override;
+  int64_t longest_row(const RecordSize& size) const override { return size.tokens; }
+
+ private:
+  const double label_smoothing_;
 };
 
-/// Targets of a batch: the first token of a row is none, nothing predicts it.
-int64_t count_targets(const Batch& batch);
-
-/// Sum of the cross-entropy over the targets; adds scale * gradient when gradients are enabled.
-LossTerm cross_entropy_term(const Transformer& model, const Batch& batch, double scale);
-
-/// Every token of the batch, prompts too.
-int64_t count_positions(const Batch& batch);
-
-/// Sum of KL(model without its adapter || model) over every position: it needs no labels, so
-/// prompts teach as well. Gradients as above.
-LossTerm base_divergence_term(Transformer& model, const Batch& batch, double scale);
+/// Adds a record's targets to `term`, and to its row, number `index` of the batch, what predicts
+/// them. Its first token is no target: nothing predicts it.
+void add_labels(const Record& record, int64_t index, PackedRow& row, TaughtTerm& term);
 
 }  // namespace predgen

@@ -1,60 +1,104 @@
 #include "train/objectives/chunked_loss.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "train/optim/precision.h"
 
 namespace predgen {
 namespace {
 
-constexpr int64_t kLogitsPerChunk = 8 << 20;  // 32 MiB in float32
+// In float32; with copies and gradients, a chunk takes two to four times that.
+constexpr int64_t kLogitBytesPerChunk = 128 << 20;
 
-using ChunkLoss =
-    std::function<at::Tensor(const at::Tensor& hidden_CE, int64_t begin, int64_t size)>;
+// Shapes: C positions of a chunk.
 
-// The chunks run on a detached copy of `hidden`; its gradient then goes down the graph once.
-double sum_chunks(const Transformer& model, const at::Tensor& hidden_NE, double scale,
-                  const ChunkLoss& chunk_loss) {
-  const bool training = at::GradMode::is_enabled() && hidden_NE.requires_grad();
-  const at::Tensor leaf_NE = hidden_NE.detach();
-  leaf_NE.requires_grad_(training);
-  const int64_t rows = std::max<int64_t>(1, kLogitsPerChunk / model.vocab_size());
-  double sum = 0.0;
-  for (int64_t begin = 0; begin < leaf_NE.size(0); begin += rows) {
-    const int64_t size = std::min(rows, leaf_NE.size(0) - begin);
-    const at::Tensor loss = chunk_loss(leaf_NE.narrow(0, begin, size), begin, size);
-    sum += loss.item<double>();  // a host sync, once per chunk
-    if (training) (loss * scale).backward();
+/// Losses [C] of a chunk. The softmax takes the place of `logits`, and of it the gradient.
+class ChunkLoss {
+ public:
+  explicit ChunkLoss(const at::Tensor& logits_CV)
+      : logits_CV_(logits_CV), normaliser_C1_(at::logsumexp(logits_CV, -1, true)) {}
+
+  at::Tensor cross_entropy(const at::Tensor& targets_C, double smoothing) const {
+    const at::Tensor chosen_C1 = logits_CV_.gather(1, targets_C.unsqueeze(1));
+    at::Tensor losses_C1 = normaliser_C1_ - (1.0 - smoothing) * chosen_C1;
+    if (smoothing > 0) losses_C1 -= smoothing * logits_CV_.mean(-1, true);
+    return losses_C1.squeeze(1);
   }
-  if (training && leaf_NE.grad().defined()) hidden_NE.backward(leaf_NE.grad());
-  return sum;
+  void cross_entropy_gradient(const at::Tensor& targets_C, double smoothing) const {
+    to_softmax();
+    if (smoothing > 0) logits_CV_.sub_(smoothing / static_cast<double>(logits_CV_.size(1)));
+    const at::Tensor targets_C1 = targets_C.unsqueeze(1);
+    logits_CV_.scatter_add_(1, targets_C1,
+                            at::full_like(targets_C1, smoothing - 1.0, logits_CV_.options()));
+  }
+
+  /// `teacher`: log-probabilities.
+  at::Tensor divergence(const at::Tensor& teacher_CV, const at::Tensor& probabilities_CV) const {
+    return (probabilities_CV * (teacher_CV - logits_CV_)).sum(-1) + normaliser_C1_.squeeze(1);
+  }
+  void divergence_gradient(const at::Tensor& probabilities_CV) const {
+    to_softmax();
+    logits_CV_.sub_(probabilities_CV);
+  }
+
+ private:
+  void to_softmax() const { logits_CV_.sub_(normaliser_C1_).exp_(); }
+
+  const at::Tensor logits_CV_, normaliser_C1_;
+};
+
+/// Losses [C]; `logits` becomes their gradient if wanted.
+at::Tensor chunk_losses(const Transformer& model, const TaughtRows& chunk,
+                        const at::Tensor& logits_CV, bool wants_gradient) {
+  const NoGradScope no_grad;
+  const ChunkLoss loss(logits_CV);
+  if (chunk.targets_N.defined()) {
+    at::Tensor losses_C = loss.cross_entropy(chunk.targets_N, chunk.label_smoothing);
+    if (wants_gradient) loss.cross_entropy_gradient(chunk.targets_N, chunk.label_smoothing);
+    return losses_C;
+  }
+  const at::Tensor teacher_CV = at::log_softmax(model.logits(chunk.teachers_NE), -1);
+  const at::Tensor probabilities_CV = teacher_CV.exp();
+  at::Tensor losses_C = loss.divergence(teacher_CV, probabilities_CV);
+  if (wants_gradient) loss.divergence_gradient(probabilities_CV);
+  return losses_C;
+}
+
+TaughtRows chunk_of(const TaughtRows& rows, int64_t begin, int64_t size) {
+  const auto part = [&](const at::Tensor& all) {
+    return all.defined() ? all.narrow(0, begin, size) : all;
+  };
+  return {part(rows.students_NE), part(rows.targets_N), part(rows.teachers_NE),
+          part(rows.weights_N), rows.label_smoothing};
 }
 
 }  // namespace
 
-double cross_entropy(const Transformer& model, const at::Tensor& hidden_NE,
-                     const at::Tensor& targets_N, double scale) {
-  return sum_chunks(
-      model, hidden_NE, scale, [&](const at::Tensor& hidden_CE, int64_t begin, int64_t size) {
-        return at::cross_entropy_loss(model.logits(hidden_CE), targets_N.narrow(0, begin, size), {},
-                                      at::Reduction::Sum);
-      });
-}
-
-double kl_divergence(const Transformer& model, const at::Tensor& teacher_NE,
-                     const at::Tensor& student_NE, const at::Tensor& weights_N, double scale) {
-  return sum_chunks(
-      model, student_NE, scale, [&](const at::Tensor& hidden_CE, int64_t begin, int64_t size) {
-        at::Tensor teacher_CV;
-        {
-          const NoGradScope no_grad;
-          teacher_CV = at::log_softmax(model.logits(teacher_NE.narrow(0, begin, size)), -1);
-        }
-        const at::Tensor student_CV = at::log_softmax(model.logits(hidden_CE), -1);
-        const at::Tensor kl_C = (teacher_CV.exp() * (teacher_CV - student_CV)).sum(-1);
-        return (kl_C * weights_N.narrow(0, begin, size)).sum();
-      });
+at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double scale,
+                        at::Tensor* gradients_NE) {
+  const bool wants_gradient = at::GradMode::is_enabled() && gradients_NE != nullptr;
+  const int64_t num_positions = rows.students_NE.size(0);
+  const int64_t row_bytes = model.vocab_size() * static_cast<int64_t>(sizeof(float));
+  const int64_t chunk_size = std::max<int64_t>(1, kLogitBytesPerChunk / row_bytes);
+  const at::Tensor sum = at::zeros({}, rows.students_NE.options().dtype(at::kDouble));
+  if (wants_gradient)
+    *gradients_NE = at::empty(rows.students_NE.sizes(), sum.options().dtype(at::kFloat));
+  for (int64_t begin = 0; begin < num_positions; begin += chunk_size) {
+    const int64_t size = std::min(chunk_size, num_positions - begin);
+    const TaughtRows chunk = chunk_of(rows, begin, size);
+    const at::Tensor hidden_CE = chunk.students_NE.detach();
+    hidden_CE.requires_grad_(wants_gradient);
+    const at::Tensor logits_CV = model.logits(hidden_CE);
+    const at::Tensor losses_C = chunk_losses(model, chunk, logits_CV.detach(), wants_gradient);
+    sum.add_((chunk.weights_N.defined() ? losses_C * chunk.weights_N : losses_C).sum(at::kDouble));
+    if (!wants_gradient) continue;
+    const at::Tensor gradient_CV = logits_CV.detach();
+    if (chunk.weights_N.defined()) gradient_CV.mul_(chunk.weights_N.unsqueeze(1));
+    gradient_CV.mul_(scale);
+    logits_CV.backward(gradient_CV);
+    gradients_NE->narrow(0, begin, size).copy_(hidden_CE.grad());
+  }
+  return sum;
 }
 
 }  // namespace predgen

@@ -3,21 +3,28 @@
 #include <ATen/ATen.h>
 
 #include "model/transformer.h"
+#include "train/objectives/packed_batch.h"
 
 namespace predgen {
 
 // Shapes: N positions, E hidden size, V vocabulary. Logits exist for a few positions at a time:
 // [N,V] of all of them in float32 can be larger than the model.
 
-/// Sum over n of  -log softmax(logits(hidden[n]))[target[n]].
-/// With gradients enabled also adds  scale * d(sum)  to the gradients, through the graph of
-/// `hidden`, which is freed.
-double cross_entropy(const Transformer& model, const at::Tensor& hidden_NE,
-                     const at::Tensor& targets_N, double scale);
+/// What a term teaches at N positions.
+struct TaughtRows {
+  at::Tensor students_NE{};  // hidden states
+  at::Tensor targets_N{};    // int64; or undefined, and
+  at::Tensor teachers_NE{};  // hidden states
+  at::Tensor weights_N{};    // undefined: 1 each
+  double label_smoothing = 0.0;
+};
 
-/// Sum over n of weights[n] * KL(softmax(logits(teacher[n])) || softmax(logits(student[n]))).
-/// The teacher is a constant; gradients as above, through the graph of `student`.
-double kl_divergence(const Transformer& model, const at::Tensor& teacher_NE,
-                     const at::Tensor& student_NE, const at::Tensor& weights_N, double scale);
+/// Sum over n of weights[n] times
+///   cross-entropy with targets[n], a share `label_smoothing` of which is spread over the V tokens,
+///   or KL(softmax(logits(teacher[n])) || softmax(logits(student[n]))), the teacher constant.
+/// Double [], on the device of the model: nothing waits for it. With gradients enabled, `gradients`
+/// gets scale * d(sum) / d(students), float32 [N,E], and so does a head that is trained.
+at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double scale,
+                        at::Tensor* gradients_NE);
 
 }  // namespace predgen

@@ -2,89 +2,88 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "train/objectives/autoregressive_objective.h"
-#include "train/objectives/chunked_loss.h"
 #include "train/objectives/packed_row.h"
-#include "train/optim/precision.h"
 
 namespace predgen {
 namespace {
+
 constexpr uint64_t kEvaluationSeed = 0;  // held-out losses of all steps use the same states
+
+/// Every token of the record, prompt too: this needs no labels.
+void add_base(const Record& record, int64_t index, PackedRow& row, PackedBatch& packed,
+              TaughtTerm& term) {
+  const auto size = static_cast<int64_t>(record.tokens.size());
+  const auto base_row = static_cast<int64_t>(packed.base_rows.size());
+  const std::vector<int64_t> columns = add_tokens(record, size, row);
+  for (int64_t i = 0; i < size; ++i) {
+    term.students.push_back({index, columns[static_cast<size_t>(i)]});
+    term.teachers.push_back({base_row, i});
+  }
+  packed.base_rows.push_back(record.tokens);
+  term.count += static_cast<double>(size);
+}
+
+void add_consistency(const PackedRow& row, int64_t index, TaughtTerm& term) {
+  for (size_t i = 0; i < row.student.size(); ++i) {
+    term.students.push_back({index, row.student[i]});
+    term.teachers.push_back({index, row.teacher[i]});
+    term.position_weights.push_back(row.weights[i]);
+  }
+  term.count += row.count;
+}
+
 }  // namespace
 
 ConsistencyObjective::ConsistencyObjective(ConsistencyOptions options)
     : options_(std::move(options)) {}
 
-const char* ConsistencyObjective::answer_term() const {
-  return options_.ar_target == ArTarget::kBase ? "base" : "ar";
-}
-
-LossTerms ConsistencyObjective::count(const Batch& batch, uint64_t step_seed) const {
-  double positions = 0.0;
-  for (const Record& record : batch) positions += pack_row(record, options_, step_seed).count;
-  const int64_t num_taught =
-      options_.ar_target == ArTarget::kBase ? count_positions(batch) : count_targets(batch);
-  return {{answer_term(), {0.0, static_cast<double>(num_taught)}},
-          {"consistency", {0.0, positions}}};
-}
-
-LossTerms ConsistencyObjective::accumulate_gradients(
-    Transformer& model, const Batch& batch, const std::map<std::string, double>& denominators,
-    uint64_t step_seed) {
-  LossTerms terms{{answer_term(), {}}, {"consistency", {}}};
-  const double ar_denominator = denominators.at(answer_term());
-  if (ar_denominator > 0.0 && options_.ar_weight != 0.0) {
-    const double scale = options_.ar_weight / ar_denominator;
-    terms[answer_term()] = options_.ar_target == ArTarget::kBase
-                               ? base_divergence_term(model, batch, scale)
-                               : cross_entropy_term(model, batch, scale);
-  }
-  const double denominator = denominators.at("consistency");
-  if (denominator > 0.0 && options_.consistency_weight != 0.0) {
-    terms["consistency"] =
-        consistency_term(model, batch, options_.consistency_weight / denominator, step_seed);
-  }
-  return terms;
-}
-
-LossTerms ConsistencyObjective::evaluate(const Transformer& model, const Batch& batch) const {
-  const NoGradScope no_grad;
-  return {{"ar", cross_entropy_term(model, batch, 0.0)},
-          {"consistency", consistency_term(model, batch, 0.0, kEvaluationSeed)}};
-}
-
-LossTerm ConsistencyObjective::consistency_term(const Transformer& model, const Batch& batch,
-                                                double scale, uint64_t step_seed) const {
-  std::vector<TokenIds> rows;
-  std::vector<std::vector<Segment>> segments;
-  std::vector<RowPosition> positions;  // the students', then the teachers'
-  std::vector<RowPosition> teachers;
-  std::vector<double> weights;
-  LossTerm term;
+PackedBatch ConsistencyObjective::pack(const Batch& batch, uint64_t step_seed) const {
+  const bool to_base = options_.ar_target == ArTarget::kBase;
+  PackedBatch packed;
+  TaughtTerm& answers = packed.terms[to_base ? "base" : "ar"];
+  answers.weight = options_.ar_weight;
+  answers.label_smoothing = to_base ? 0.0 : options_.label_smoothing;
+  answers.teacher_is_base = to_base;
+  TaughtTerm& consistency = packed.terms["consistency"];
+  consistency.weight = options_.consistency_weight;
   for (const Record& record : batch) {
-    PackedRow row = pack_row(record, options_, step_seed);
-    if (row.student.empty()) continue;
-    const auto index = static_cast<int64_t>(rows.size());
-    for (size_t i = 0; i < row.student.size(); ++i) {
-      positions.push_back({index, row.student[i]});
-      teachers.push_back({index, row.teacher[i]});
-    }
-    weights.insert(weights.end(), row.weights.begin(), row.weights.end());
-    term.count += row.count;
-    rows.push_back(std::move(row.tokens));
-    segments.push_back(std::move(row.segments));
+    const auto index = static_cast<int64_t>(packed.rows.size());
+    PackedRow row;
+    if (consistency.weight > 0) row = pack_row(record, options_, step_seed);
+    add_consistency(row, index, consistency);
+    if (answers.weight > 0 && to_base) add_base(record, index, row, packed, answers);
+    if (answers.weight > 0 && !to_base) add_labels(record, index, row, answers);
+    if (row.tokens.empty()) continue;
+    packed.rows.push_back(std::move(row.tokens));
+    packed.segments.push_back(std::move(row.segments));
   }
-  if (positions.empty()) return {};
-  const auto count = static_cast<int64_t>(positions.size());
-  positions.insert(positions.end(), teachers.begin(), teachers.end());
-  TrainingPass pass = run_rows(model, rows, segments);
-  const at::Tensor hidden_NE = hidden_at(pass, positions);
-  const at::Tensor weights_N = at::tensor(weights, at::kFloat).to(model.device());
-  term.sum = kl_divergence(model, hidden_NE.narrow(0, count, count).detach(),
-                           hidden_NE.narrow(0, 0, count), weights_N, scale);
-  pass.finish_backward();
-  return term;
+  return packed;
+}
+
+PackedBatch ConsistencyObjective::pack_held_out(const Batch& batch) const {
+  ConsistencyOptions plain = options_;
+  plain.ar_target = ArTarget::kLabels;
+  plain.label_smoothing = 0.0;
+  plain.ar_weight = plain.consistency_weight = 1.0;
+  return ConsistencyObjective(std::move(plain)).pack(batch, kEvaluationSeed);
+}
+
+int64_t ConsistencyObjective::longest_row(const RecordSize& size) const {
+  if (options_.consistency_weight == 0 || size.blocks.empty()) return size.tokens;
+  const bool one_state =
+      options_.context == NoisyContext::kNoisy || options_.states == StateChoice::kProgressive;
+  const int64_t most_states = one_state ? 1 : options_.states_per_block;
+  int64_t answer = 0, noise = 0, most_noise = 0;
+  for (const RecordSize::Block& block : size.blocks) {
+    const int64_t own = block.tokens * std::min(most_states, block.num_states);
+    answer += block.tokens;
+    noise += own;
+    most_noise = std::max(most_noise, own);
+  }
+  const bool one_block =
+      options_.context == NoisyContext::kClean && options_.blocks == BlockChoice::kOne;
+  return size.tokens + answer + (one_block ? most_noise : noise);
 }
 
 }  // namespace predgen

@@ -25,6 +25,7 @@ enum class ArTarget {
 
 struct ConsistencyOptions {
   double ar_weight = 1.0;
+  double label_smoothing = 0.0;  // of ArTarget::kLabels, in training
   double consistency_weight = 1.0;
   ArTarget ar_target = ArTarget::kLabels;
   NoisyContext context = NoisyContext::kClean;
@@ -44,21 +45,17 @@ struct ConsistencyOptions {
 ///   + consistency_weight * KL(stop_grad(model on fixed points) || model on noisy states)
 /// (term "consistency"), over the positions of each block from the first token that is not yet the
 /// fixed point's to the end; a position whose next token lies after the stop token is left out.
-/// Records without blocks have only the first term.
+/// Records without blocks have only the first term. One pass gives both: the answer of the dataset
+/// rides in the row of the fixed points, as a segment from where it differs from them.
 class ConsistencyObjective : public Objective {
  public:
   explicit ConsistencyObjective(ConsistencyOptions options);
 
-  LossTerms count(const Batch& batch, uint64_t step_seed) const override;
-  LossTerms accumulate_gradients(Transformer& model, const Batch& batch,
-                                 const std::map<std::string, double>& denominators,
-                                 uint64_t step_seed) override;
-  LossTerms evaluate(const Transformer& model, const Batch& batch) const override;
+  PackedBatch pack(const Batch& batch, uint64_t step_seed) const override;
+  PackedBatch pack_held_out(const Batch& batch) const override;
+  int64_t longest_row(const RecordSize& size) const override;
 
  private:
-  const char* answer_term() const;
-  LossTerm consistency_term(const Transformer& model, const Batch& batch, double scale,
-                            uint64_t step_seed) const;
   const ConsistencyOptions options_;
 };
 

@@ -6,36 +6,29 @@
 
 namespace predgen {
 
+LossTerms counts_of(const PackedBatch& batch) {
+  LossTerms counts;
+  for (const auto& [name, term] : batch.terms) counts[name] = term.count;
+  return counts;
+}
+
 void add(const LossTerms& more, LossTerms& terms) {
-  for (const auto& [name, term] : more) {
-    terms[name].sum += term.sum;
-    terms[name].count += term.count;
-  }
+  for (const auto& [name, value] : more) terms[name] += value;
 }
 
 void all_reduce(LossTerms& terms, Communicator& communicator) {
   std::vector<double> flat;
-  for (const auto& [name, term] : terms) flat.insert(flat.end(), {term.sum, term.count});
+  for (const auto& [name, value] : terms) flat.push_back(value);
   const at::Tensor tensor = at::tensor(flat, at::kDouble);
   communicator.all_reduce({tensor});
-  const double* value = tensor.const_data_ptr<double>();
-  for (auto& [name, term] : terms) {
-    term.sum = *value++;
-    term.count = *value++;
-  }
+  const double* next = tensor.const_data_ptr<double>();
+  for (auto& [name, value] : terms) value = *next++;
 }
 
-std::map<std::string, double> counts_of(const LossTerms& terms) {
-  std::map<std::string, double> counts;
-  for (const auto& [name, term] : terms) counts[name] = term.count;
-  return counts;
-}
-
-std::map<std::string, double> means_of(const LossTerms& terms,
-                                       const std::map<std::string, double>& denominators) {
-  std::map<std::string, double> means;
-  for (const auto& [name, term] : terms) {
-    if (denominators.at(name) > 0) means[name] = term.sum / denominators.at(name);
+LossTerms means_of(const LossTerms& sums, const LossTerms& counts) {
+  LossTerms means;
+  for (const auto& [name, sum] : sums) {
+    if (counts.at(name) > 0) means[name] = sum / counts.at(name);
   }
   return means;
 }

@@ -3,25 +3,22 @@
 #include <map>
 #include <string>
 
+#include "train/objectives/packed_batch.h"
+
 namespace predgen {
 
 class Communicator;
 
-/// Sums over a micro-batch: the mean is taken over the whole step (all micro-batches and ranks),
-/// so that splitting a batch does not change the loss.
-struct LossTerm {
-  double sum = 0.0;
-  double count = 0.0;  // of positions
-};
-using LossTerms = std::map<std::string, LossTerm>;
+/// A number of each term of the loss: its sum, its count of positions, or its mean. The mean is
+/// taken over the whole step (all micro-batches and ranks), so that splitting a batch does not
+/// change the loss.
+using LossTerms = std::map<std::string, double>;
 
+LossTerms counts_of(const PackedBatch& batch);
 void add(const LossTerms& more, LossTerms& terms);
 /// Each rank's terms become the sums over the ranks; all ranks have terms of the same names.
 void all_reduce(LossTerms& terms, Communicator& communicator);
-
-std::map<std::string, double> counts_of(const LossTerms& terms);
-/// sum / denominator of every term whose denominator is not 0.
-std::map<std::string, double> means_of(const LossTerms& terms,
-                                       const std::map<std::string, double>& denominators);
+/// sum / count of every term whose count is not 0.
+LossTerms means_of(const LossTerms& sums, const LossTerms& counts);
 
 }  // namespace predgen

@@ -29,7 +29,7 @@ ConsistencyOptions consistency_preset(ObjectiveKind kind) {
 std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config) {
   switch (config.kind) {
     case ObjectiveKind::kAutoregressive:
-      return std::make_unique<AutoregressiveObjective>();
+      return std::make_unique<AutoregressiveObjective>(config.consistency.label_smoothing);
     case ObjectiveKind::kCllm:
     case ObjectiveKind::kJacobiForcing:
       return std::make_unique<ConsistencyObjective>(config.consistency);

@@ -13,7 +13,7 @@ enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing };
 
 struct ObjectiveConfig {
   ObjectiveKind kind = ObjectiveKind::kAutoregressive;
-  ConsistencyOptions consistency;  // not used by kAutoregressive
+  ConsistencyOptions consistency;  // of kAutoregressive: its label_smoothing alone
 };
 
 /// The kinds by the names that configurations use.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -161,6 +162,26 @@ PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint
   row.tokens.resize(static_cast<size_t>(num_clean));
   for (const Noise& noise : noises) append(noise, options.distance_decay, weight, row);
   return row;
+}
+
+std::vector<int64_t> add_tokens(const Record& record, int64_t size, PackedRow& row) {
+  const auto wanted = std::span(record.tokens).first(static_cast<size_t>(size));
+  std::vector<int64_t> columns(wanted.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  if (row.tokens.empty()) {
+    row.tokens.assign(wanted.begin(), wanted.end());
+    return columns;
+  }
+  const auto row_size = static_cast<int64_t>(row.tokens.size());
+  const auto num_clean =
+      static_cast<size_t>(row.segments.empty() ? row_size : row.segments.front().begin);
+  const auto [ours, theirs] = std::ranges::mismatch(wanted, std::span(row.tokens).first(num_clean));
+  if (ours == wanted.end()) return columns;
+  const int64_t place = ours - wanted.begin();
+  row.segments.push_back({row_size, size - place, place});
+  std::iota(columns.begin() + place, columns.end(), row_size);
+  row.tokens.insert(row.tokens.end(), ours, wanted.end());
+  return columns;
 }
 
 }  // namespace predgen

@@ -4,7 +4,7 @@
 
 #include "data/record.h"
 #include "train/objectives/consistency_objective.h"
-#include "train/objectives/token_rows.h"
+#include "train/objectives/packed_batch.h"
 
 namespace predgen {
 
@@ -23,6 +23,10 @@ struct PackedRow {
 
 /// Depends on (record, options, step_seed) only.
 PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint64_t step_seed);
+
+/// Sees to it that the first `size` tokens of the record are in the row, each after all before it,
+/// and returns their columns: the clean part as far as it agrees with them, then a segment.
+std::vector<int64_t> add_tokens(const Record& record, int64_t size, PackedRow& row);
 
 /// Index of the first token of `state` that is not the fixed point's; its size if there is none.
 int64_t first_mismatch(const TokenIds& state, const TokenIds& fixed_point);

@@ -5,22 +5,27 @@
 #include "core/error.h"
 
 namespace predgen {
+namespace {
 
-at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device) {
+at::Tensor pad_rows(const std::vector<TokenIds>& rows) {
   size_t width = 0;
   for (const TokenIds& row : rows) width = std::max(width, row.size());
   const at::Tensor tokens_RT =
       at::zeros({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, at::kLong);
   for (size_t i = 0; i < rows.size(); ++i) {
-    std::copy(rows[i].begin(), rows[i].end(), tokens_RT.data_ptr<int64_t>() + i * width);
+    std::ranges::copy(rows[i], tokens_RT.mutable_data_ptr<int64_t>() + i * width);
   }
-  return tokens_RT.to(device);
+  return tokens_RT;
 }
 
-namespace {
+}  // namespace
 
-TrainingPass run_packed(const Transformer& model, const at::Tensor& tokens_RT,
-                        const std::vector<std::vector<Segment>>& segments) {
+Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                            const std::vector<std::vector<Segment>>& segments) {
+  const at::Tensor tokens_RT = pad_rows(rows);
+  if (std::ranges::all_of(segments, [](const auto& of_row) { return of_row.empty(); })) {
+    return model.read_rows(tokens_RT, {}, {});
+  }
   const int64_t R = tokens_RT.size(0), T = tokens_RT.size(1);
   const at::Tensor positions_RT = at::arange(T, at::kLong).repeat({R, 1});
   const at::Tensor seen_RTT = at::ones({T, T}, at::kBool).tril().repeat({R, 1, 1});
@@ -33,21 +38,12 @@ TrainingPass run_packed(const Transformer& model, const at::Tensor& tokens_RT,
           .fill_(false);
     }
   }
-  return {model, tokens_RT, positions_RT.to(model.device()),
-          seen_RTT.unsqueeze(1).to(model.device())};
+  return model.read_rows(tokens_RT, positions_RT.to(model.device()),
+                         seen_RTT.unsqueeze(1).to(model.device()));
 }
 
-}  // namespace
-
-TrainingPass run_rows(const Transformer& model, const std::vector<TokenIds>& rows,
-                      const std::vector<std::vector<Segment>>& segments) {
-  const at::Tensor tokens_RT = pad_rows(rows, model.device());
-  return segments.empty() ? TrainingPass(model, tokens_RT) : run_packed(model, tokens_RT, segments);
-}
-
-at::Tensor hidden_at(const TrainingPass& pass, const std::vector<RowPosition>& positions) {
-  const at::Tensor& hidden_RTE = pass.hidden_BTE();
-  const int64_t width = hidden_RTE.size(1);
+at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t width,
+                          at::Device device) {
   std::vector<int64_t> flat;
   flat.reserve(positions.size());
   for (const RowPosition& position : positions) {
@@ -55,8 +51,7 @@ at::Tensor hidden_at(const TrainingPass& pass, const std::vector<RowPosition>& p
                   position.column, width);
     flat.push_back(position.row * width + position.column);
   }
-  return hidden_RTE.flatten(0, 1).index_select(0,
-                                               at::tensor(flat, at::kLong).to(hidden_RTE.device()));
+  return at::tensor(flat, at::kLong).to(device);
 }
 
 }  // namespace predgen

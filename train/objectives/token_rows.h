@@ -5,33 +5,19 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "text/token_ids.h"
-#include "train/objectives/training_pass.h"
+#include "train/objectives/packed_batch.h"
 
 namespace predgen {
 
-// Shapes: R rows, T tokens of the longest row, N chosen positions, E hidden size.
+// Shapes: R rows, T tokens of the longest row, N chosen positions.
 
-/// One place in the rows of a batch.
-struct RowPosition {
-  int64_t row = 0;
-  int64_t column = 0;
-};
+/// Rows padded at the right with token 0, for a pass of `model`, on its device. `segments`: of each
+/// row, or empty.
+Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                            const std::vector<std::vector<Segment>>& segments = {});
 
-/// Tokens [begin, begin+size) of a row that stand at positions place, place+1, .. of the same row:
-/// they see what is before `place`, and each other in order; nobody else sees them.
-struct Segment {
-  int64_t begin = 0, size = 0, place = 0;
-};
-
-/// Rows padded at the right with token 0, int64 [R,T].
-at::Tensor pad_rows(const std::vector<TokenIds>& rows, at::Device device);
-
-/// Runs `rows`; with gradients when enabled. `segments`: of each row, or empty.
-TrainingPass run_rows(const Transformer& model, const std::vector<TokenIds>& rows,
-                      const std::vector<std::vector<Segment>>& segments = {});
-
-/// What a pass gave at `positions`, [N,E].
-at::Tensor hidden_at(const TrainingPass& pass, const std::vector<RowPosition>& positions);
+/// Where `positions` are in rows of `width` tokens laid one after the other, int64 [N].
+at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t width,
+                          at::Device device);
 
 }  // namespace predgen

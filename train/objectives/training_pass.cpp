@@ -2,59 +2,71 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <limits>
+#include <utility>
 
 #include "core/random.h"
 #include "train/optim/precision.h"
 
 namespace predgen {
 
-TrainingPass::TrainingPass(const Transformer& model, const at::Tensor& tokens_BT,
-                           const at::Tensor& positions_BT, const at::Tensor& seen_B1TT)
+TrainingPass::TrainingPass(const Transformer& model, Transformer::Rows rows, uint64_t dropout_seed)
     : model_(model),
-      rows_(model.read_rows(tokens_BT, positions_BT, seen_B1TT)),
-      seed_(static_cast<uint64_t>(
-          at::randint(std::numeric_limits<int64_t>::max(), {}, at::kLong).item<int64_t>())) {
-  const int64_t num_layers = model.config().num_layers;
-  const int64_t first_kept = at::GradMode::is_enabled() ? model.num_recomputed() : 0;
-  embedded_BTE_ = model.embed(rows_);
-  at::Tensor hidden = embedded_BTE_;
-  for (int64_t i = 0; i < first_kept; ++i) {
+      rows_(std::move(rows)),
+      dropout_seed_(dropout_seed),
+      num_recomputed_(at::GradMode::is_enabled() ? model.num_recomputed() : 0),
+      embedded_BTE_(model.embed(rows_)),
+      hidden_BTE_(embedded_BTE_) {}
+
+void TrainingPass::run_layer(int64_t index) {
+  if (index < num_recomputed_) {
     const NoGradScope no_grad;
-    inputs_.push_back(hidden.detach());
-    hidden = run_layer(i, hidden);
+    inputs_.push_back(hidden_BTE_.detach());
+    hidden_BTE_ = layer(index, hidden_BTE_);
+    return;
   }
-  if (first_kept > 0) hidden = boundary_BTE_ = hidden.detach().requires_grad_(true);
-  for (int64_t i = first_kept; i < num_layers; ++i) hidden = run_layer(i, hidden);
-  hidden_BTE_ = model.norm(hidden);
-  seed_dropout("after", 0);
+  if (index == num_recomputed_) begin_graph();
+  hidden_BTE_ = layer(index, hidden_BTE_);
 }
 
-void TrainingPass::finish_backward() {
-  if (inputs_.empty()) return;
-  at::Tensor gradient_BTE = boundary_BTE_.grad();
-  boundary_BTE_.reset();
-  for (auto index = static_cast<int64_t>(inputs_.size()); index-- > 0;) {
-    const at::Tensor input = inputs_.back();
-    inputs_.pop_back();
-    input.requires_grad_(index > 0 || embedded_BTE_.requires_grad());
-    const at::Tensor output = run_layer(index, input);
-    if (!output.requires_grad()) break;  // nothing to train in the first layer
-    output.backward(gradient_BTE);
-    gradient_BTE = input.grad();
-  }
-  if (embedded_BTE_.requires_grad()) embedded_BTE_.backward(gradient_BTE);
-  seed_dropout("after", 0);
+const at::Tensor& TrainingPass::finish() {
+  if (num_recomputed_ == model_.config().num_layers) begin_graph();
+  return hidden_BTE_ = model_.norm(hidden_BTE_);
 }
 
-at::Tensor TrainingPass::run_layer(int64_t index, const at::Tensor& hidden_BTE) {
-  seed_dropout("layer", index);
+void TrainingPass::begin_graph() {
+  if (num_recomputed_ > 0) {
+    hidden_BTE_ = boundary_BTE_ = hidden_BTE_.detach().requires_grad_(true);
+  }
+}
+
+void TrainingPass::backward(const at::Tensor& gradient_BTE) {
+  std::exchange(hidden_BTE_, {}).backward(gradient_BTE);
+  if (num_recomputed_ > 0) gradient_BTE_ = std::exchange(boundary_BTE_, {}).grad();
+}
+
+void TrainingPass::backward_layer(int64_t index) {
+  const at::Tensor input_BTE = std::move(inputs_.back());
+  inputs_.pop_back();
+  if (!gradient_BTE_.defined()) return;
+  input_BTE.requires_grad_(index > 0 || embedded_BTE_.requires_grad());
+  const at::Tensor output_BTE = layer(index, input_BTE);
+  const at::Tensor gradient_BTE = std::exchange(gradient_BTE_, {});
+  if (!output_BTE.requires_grad()) return;  // nothing to train in the first layer
+  output_BTE.backward(gradient_BTE);
+  gradient_BTE_ = input_BTE.grad();
+}
+
+void TrainingPass::backward_embedding() {
+  if (gradient_BTE_.defined() && embedded_BTE_.requires_grad()) {
+    embedded_BTE_.backward(gradient_BTE_);
+  }
+}
+
+at::Tensor TrainingPass::layer(int64_t index, const at::Tensor& hidden_BTE) {
+  if (model_.is_training()) {
+    at::manual_seed(Random(dropout_seed_, "layer", static_cast<uint64_t>(index)).next());
+  }
   return model_.run_layer(index, hidden_BTE, rows_);
-}
-
-void TrainingPass::seed_dropout(const char* purpose, int64_t index) const {
-  if (!model_.is_training()) return;
-  at::manual_seed(Random(seed_, purpose, static_cast<uint64_t>(index)).next());
 }
 
 }  // namespace predgen

@@ -11,33 +11,41 @@ namespace predgen {
 
 // Shapes: B rows, T tokens, E hidden size.
 
-/// A pass over whole rows whose backward pass runs the model's first num_recomputed() layers again
-/// instead of keeping what they computed (Chen et al. 2016, one layer a segment): of each it keeps
-/// the input, [B,T,E]. Gradients are the same to the bit. Dropout draws from the default generator
-/// by layer, so that a layer's second run draws the same.
+/// A pass over whole rows, layer by layer, whose backward pass runs the model's first
+/// num_recomputed() layers again instead of keeping what they computed (Chen et al. 2016, one layer
+/// a segment): of each it keeps the input, [B,T,E]. Gradients are the same to the bit. Several
+/// passes may take a layer in turn: what it needs is then fetched once for all of them.
 class TrainingPass {
  public:
-  /// As Transformer::hidden_states(). Without gradients it is the same.
-  TrainingPass(const Transformer& model, const at::Tensor& tokens_BT,
-               const at::Tensor& positions_BT = {}, const at::Tensor& seen_B1TT = {});
+  /// With gradients if they are enabled now. `dropout_seed`: LibTorch's generator is set from it
+  /// and the layer's index, so that a layer's second run draws the same.
+  TrainingPass(const Transformer& model, Transformer::Rows rows, uint64_t dropout_seed);
 
-  /// Output of the last norm. Its graph ends at the layers that are recomputed.
-  const at::Tensor& hidden_BTE() const { return hidden_BTE_; }
+  /// Layers 0, 1, .. in order.
+  void run_layer(int64_t index);
+  /// After the last layer: output of the last norm, [B,T,E].
+  const at::Tensor& finish();
 
-  /// Once, after the graph of hidden_BTE() has run backward: the rest of the way down.
-  void finish_backward();
+  /// From the gradient of finish()'s output down to the layers that are recomputed.
+  void backward(const at::Tensor& gradient_BTE);
+  /// Then those, num_recomputed() - 1, .. 0.
+  void backward_layer(int64_t index);
+  /// Then the embeddings.
+  void backward_embedding();
 
  private:
-  at::Tensor run_layer(int64_t index, const at::Tensor& hidden_BTE);
-  void seed_dropout(const char* purpose, int64_t index) const;
+  void begin_graph();
+  at::Tensor layer(int64_t index, const at::Tensor& hidden_BTE);
 
   const Transformer& model_;
   Transformer::Rows rows_;
-  const uint64_t seed_;
+  const uint64_t dropout_seed_;
+  const int64_t num_recomputed_;
   at::Tensor embedded_BTE_;
-  std::vector<at::Tensor> inputs_;  // of the layers that will run again
-  at::Tensor boundary_BTE_;         // what the first layer of the graph read; undefined: embeddings
   at::Tensor hidden_BTE_;
+  std::vector<at::Tensor> inputs_;  // of the layers that will run again
+  at::Tensor boundary_BTE_;         // what the first layer of the graph read
+  at::Tensor gradient_BTE_;         // of the output of the layer that runs backward next
 };
 
 }  // namespace predgen

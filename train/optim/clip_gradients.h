@@ -6,8 +6,10 @@
 
 namespace predgen {
 
-/// Scales the gradients, in place, so that their common 2-norm is at most `max_norm`; 0: not at
-/// all. Returns the norm that they had. Leaves them as they are if that is not finite.
-double clip_gradients(const std::vector<at::Tensor>& gradients, double max_norm);
+/// The common 2-norm of the gradients, float32 []: nothing waits for it.
+at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients);
+/// Scales gradients whose norm is `norm`, in place, so that it is at most `max_norm`; 0: not at
+/// all.
+void clip_gradients(const std::vector<at::Tensor>& gradients, double norm, double max_norm);
 
 }  // namespace predgen

@@ -6,8 +6,8 @@
 #include "model/lora.h"
 #include "tests/fakes/small_models.h"
 #include "train/objectives/autoregressive_objective.h"
-#include "train/objectives/chunked_loss.h"
 #include "train/objectives/consistency_objective.h"
+#include "train/objectives/gradients.h"
 #include "train/objectives/packed_row.h"
 #include "train/optim/adamw.h"
 #include "train/optim/precision.h"
@@ -39,8 +39,12 @@ at::Tensor naive_logits(const Transformer& model, const TokenIds& row) {
   return model.logits(model.hidden_states(at::tensor(row, at::kLong).unsqueeze(0))[0]);
 }
 
-LossTerm naive_cross_entropy(const Transformer& model, const Batch& batch) {
-  LossTerm term;
+struct NaiveTerm {
+  double sum = 0.0, count = 0.0;
+};
+
+NaiveTerm naive_cross_entropy(const Transformer& model, const Batch& batch) {
+  NaiveTerm term;
   for (const Record& record : batch) {
     const at::Tensor log_probs = at::log_softmax(naive_logits(model, record.tokens), -1);
     for (size_t i = 1; i < record.tokens.size(); ++i) {
@@ -81,9 +85,9 @@ std::vector<NaivePair> naive_pairs(const Transformer& model, const Transformer& 
   return pairs;
 }
 
-LossTerm naive_consistency(const Transformer& model, const Batch& batch,
-                           const ConsistencyOptions& options, uint64_t seed) {
-  LossTerm term;
+NaiveTerm naive_consistency(const Transformer& model, const Batch& batch,
+                            const ConsistencyOptions& options, uint64_t seed) {
+  NaiveTerm term;
   for (const Record& record : batch) {
     for (const NaivePair& pair : naive_pairs(model, model, record, options, seed)) {
       term.sum += pair.weight * (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
@@ -102,10 +106,25 @@ ConsistencyOptions options(NoisyContext context) {
   return options;
 }
 
-std::map<std::string, double> counts(const Objective& objective, const Batch& batch) {
-  std::map<std::string, double> counts;
-  for (const auto& [name, term] : objective.count(batch, 1)) counts[name] = term.count;
-  return counts;
+LossTerms counts(const Objective& objective, const Batch& batch) {
+  return counts_of(objective.pack(batch, 1));
+}
+
+/// Adds the gradients of a batch; returns the sums of its terms.
+LossTerms add_gradients(Transformer& model, const Objective& objective, const Batch& batch,
+                        const LossTerms& denominators) {
+  const PackedBatch packed = objective.pack(batch, 1);
+  const uint64_t no_dropout = 0;
+  LossTerms sums;
+  for (const auto& [name, sum] :
+       accumulate_gradients(model, {&packed, 1}, denominators, {&no_dropout, 1})) {
+    sums[name] = sum.item<double>();
+  }
+  return sums;
+}
+
+LossTerms held_out(Transformer& model, const Objective& objective, const Batch& batch) {
+  return evaluate_terms(model, objective.pack_held_out(batch));
 }
 
 std::map<std::string, at::Tensor> gradients(const Transformer& model) {
@@ -123,12 +142,37 @@ void make_trainable(const Transformer& model) {
 
 TEST(AutoregressiveObjective, EqualsTheNaiveFormula) {
   const auto model = tiny_model();
-  AutoregressiveObjective objective;
-  const LossTerm got = objective.evaluate(*model, batch_of_four()).at("ar");
-  const LossTerm expected = naive_cross_entropy(*model, batch_of_four());
-  EXPECT_EQ(got.count, expected.count);
-  EXPECT_NEAR(got.sum, expected.sum, 1e-4);
+  const AutoregressiveObjective objective(0.0);
+  const NaiveTerm expected = naive_cross_entropy(*model, batch_of_four());
+  EXPECT_NEAR(held_out(*model, objective, batch_of_four()).at("ar"), expected.sum, 1e-4);
   EXPECT_EQ(counts(objective, batch_of_four()).at("ar"), expected.count);
+}
+
+TEST(AutoregressiveObjective, SmoothsLabelsInTrainingAlone) {
+  const auto model = tiny_model();
+  const AutoregressiveObjective objective(0.2);
+  const Batch batch{record(1)};
+  make_trainable(*model);
+  const LossTerms got = add_gradients(*model, objective, batch, counts(objective, batch));
+  const auto smoothed = gradients(*model);
+  make_trainable(*model);
+  const TokenIds& row = batch[0].tokens;
+  std::vector<int64_t> columns, targets;
+  for (size_t i = 1; i < row.size(); ++i) {
+    if (!batch[0].loss_mask[i]) continue;
+    columns.push_back(static_cast<int64_t>(i) - 1);
+    targets.push_back(row[i]);
+  }
+  const at::Tensor expected = at::cross_entropy_loss(
+      naive_logits(*model, row).index_select(0, at::tensor(columns)), at::tensor(targets), {},
+      at::Reduction::Sum, -100, /*label_smoothing=*/0.2);
+  (expected / static_cast<double>(targets.size())).backward();
+  EXPECT_NEAR(got.at("ar"), expected.item<double>(), 1e-4);
+  for (const auto& [name, gradient] : gradients(*model)) {
+    EXPECT_LE((gradient - smoothed.at(name)).abs().max().item<double>(), 1e-6) << name;
+  }
+  EXPECT_NEAR(held_out(*model, objective, batch).at("ar"), naive_cross_entropy(*model, batch).sum,
+              1e-4);
 }
 
 TEST(ConsistencyObjective, EqualsTheNaiveFormula) {
@@ -138,18 +182,16 @@ TEST(ConsistencyObjective, EqualsTheNaiveFormula) {
       ConsistencyOptions chosen = options(context);
       chosen.mean_over_blocks = mean;
       chosen.states_per_block = mean ? 1 : 2;
-      ConsistencyObjective objective(chosen);
+      const ConsistencyObjective objective(chosen);
       make_trainable(*model);
       const auto denominators = counts(objective, batch_of_four());
-      const LossTerms got =
-          objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
+      const LossTerms got = add_gradients(*model, objective, batch_of_four(), denominators);
       const at::NoGradGuard no_grad;
-      const LossTerm expected = naive_consistency(*model, batch_of_four(), chosen, 1);
+      const NaiveTerm expected = naive_consistency(*model, batch_of_four(), chosen, 1);
       EXPECT_GT(expected.sum, 0.1);
-      EXPECT_NEAR(got.at("consistency").sum, expected.sum, 1e-4);
-      EXPECT_EQ(got.at("consistency").count, expected.count);
+      EXPECT_NEAR(got.at("consistency"), expected.sum, 1e-4);
       EXPECT_EQ(denominators.at("consistency"), expected.count);
-      EXPECT_NEAR(got.at("ar").sum, naive_cross_entropy(*model, batch_of_four()).sum, 1e-4);
+      EXPECT_NEAR(got.at("ar"), naive_cross_entropy(*model, batch_of_four()).sum, 1e-4);
     }
   }
 }
@@ -159,11 +201,11 @@ TEST(ConsistencyObjective, EqualsTheNaiveFormula) {
 TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
   const auto model = tiny_model(at::kDouble), teacher = tiny_model(at::kDouble);
   const ConsistencyOptions chosen = options(NoisyContext::kClean);
-  ConsistencyObjective objective(chosen);
+  const ConsistencyObjective objective(chosen);
   const Batch batch = batch_of_four();
   make_trainable(*model);
   const auto denominators = counts(objective, batch);
-  objective.accumulate_gradients(*model, batch, denominators, 1);
+  add_gradients(*model, objective, batch, denominators);
 
   const at::NoGradGuard no_grad;
   const auto loss = [&] {
@@ -206,12 +248,12 @@ TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
   }
   ConsistencyOptions chosen = options(NoisyContext::kClean);
   chosen.ar_target = ArTarget::kBase;
-  ConsistencyObjective objective(chosen);
+  const ConsistencyObjective objective(chosen);
   const Batch batch = batch_of_four();
-  const auto denominators = counts(objective, batch);
-  const LossTerms got = objective.accumulate_gradients(*model, batch, denominators, 1);
+  const LossTerms denominators = counts(objective, batch);
+  const LossTerms got = add_gradients(*model, objective, batch, denominators);
   const at::NoGradGuard no_grad;
-  LossTerm expected;
+  NaiveTerm expected;
   for (const Record& record : batch) {
     const at::Tensor log_p = at::log_softmax(naive_logits(*base, record.tokens), -1);
     const at::Tensor log_q = at::log_softmax(naive_logits(*model, record.tokens), -1);
@@ -219,12 +261,12 @@ TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
     expected.count += static_cast<double>(record.tokens.size());
   }
   EXPECT_GT(expected.sum, 0.1);
-  EXPECT_NEAR(got.at("base").sum, expected.sum, 1e-4);
-  EXPECT_EQ(got.at("base").count, expected.count);
+  EXPECT_NEAR(got.at("base"), expected.sum, 1e-4);
+  EXPECT_EQ(denominators.at("base"), expected.count);
   EXPECT_FALSE(got.contains("ar"));
   // Held-out losses stay comparable with other runs.
-  EXPECT_NEAR(objective.evaluate(*model, batch).at("ar").sum,
-              naive_cross_entropy(*model, batch).sum, 1e-4);
+  EXPECT_NEAR(held_out(*model, objective, batch).at("ar"), naive_cross_entropy(*model, batch).sum,
+              1e-4);
 }
 
 TEST(Objectives, SplittingABatchChangesNothing) {
@@ -232,15 +274,15 @@ TEST(Objectives, SplittingABatchChangesNothing) {
   for (const NoisyContext context : {NoisyContext::kClean, NoisyContext::kNoisy}) {
     ConsistencyOptions chosen = options(context);
     if (context == NoisyContext::kClean) chosen.blocks = BlockChoice::kOne;
-    ConsistencyObjective objective(chosen);
+    const ConsistencyObjective objective(chosen);
     const Batch batch = batch_of_four();
     const auto denominators = counts(objective, batch);
     make_trainable(*model);
-    objective.accumulate_gradients(*model, batch, denominators, 1);
+    add_gradients(*model, objective, batch, denominators);
     const auto together = gradients(*model);
     make_trainable(*model);
     for (const Record& record : batch) {
-      objective.accumulate_gradients(*model, {record}, denominators, 1);
+      add_gradients(*model, objective, {record}, denominators);
     }
     for (const auto& [name, gradient] : gradients(*model)) {
       EXPECT_LE((gradient - together.at(name)).abs().max().item<double>(), 1e-6) << name;
@@ -253,12 +295,11 @@ TEST(Objectives, EmptyTermsAreSkipped) {
   const auto model = tiny_model();
   Batch batch = batch_of_four();
   for (Record& record : batch) record.blocks.clear();
-  ConsistencyObjective objective(options(NoisyContext::kClean));
+  const ConsistencyObjective objective(options(NoisyContext::kClean));
   make_trainable(*model);
-  const LossTerms terms =
-      objective.accumulate_gradients(*model, batch, counts(objective, batch), 1);
-  EXPECT_EQ(terms.at("consistency").count, 0.0);
-  EXPECT_GT(terms.at("ar").sum, 0.0);
+  const LossTerms terms = add_gradients(*model, objective, batch, counts(objective, batch));
+  EXPECT_EQ(terms.at("consistency"), 0.0);
+  EXPECT_GT(terms.at("ar"), 0.0);
 }
 
 TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
@@ -277,21 +318,20 @@ TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
   }
   ConsistencyOptions chosen = options(NoisyContext::kClean);
   chosen.ar_weight = 0.0;  // nothing but the pass after the teacher's
-  ConsistencyObjective objective(chosen);
+  const ConsistencyObjective objective(chosen);
   const auto denominators = counts(objective, batch_of_four());
   LossTerms narrow;
   {
     const ComputeScope scope(Compute::kBFloat16, model->device());
-    narrow = objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
+    narrow = add_gradients(*model, objective, batch_of_four(), denominators);
   }
   for (const auto& [name, tensor] : named_adapter_weights(*model)) {
     EXPECT_EQ(tensor.grad().scalar_type(), at::kFloat);
     EXPECT_GT(tensor.grad().abs().max().item<double>(), 0.0) << name;
   }
-  const LossTerms wide = objective.accumulate_gradients(*model, batch_of_four(), denominators, 1);
-  EXPECT_NE(narrow.at("consistency").sum, wide.at("consistency").sum);
-  EXPECT_NEAR(narrow.at("consistency").sum, wide.at("consistency").sum,
-              0.1 * wide.at("consistency").sum);
+  const LossTerms wide = add_gradients(*model, objective, batch_of_four(), denominators);
+  EXPECT_NE(narrow.at("consistency"), wide.at("consistency"));
+  EXPECT_NEAR(narrow.at("consistency"), wide.at("consistency"), 0.1 * wide.at("consistency"));
 }
 
 }  // namespace

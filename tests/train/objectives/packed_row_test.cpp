@@ -140,5 +140,47 @@ TEST(PackedRow, ARecordWithoutBlocksHasNone) {
   EXPECT_EQ(num_positions(plain, options(NoisyContext::kClean), 1), 0u);
 }
 
+TEST(PackedRow, TheAnswerIsASegmentFromWhereItDiffers) {
+  PackedRow row = pack_row(record(), options(NoisyContext::kClean), 1);
+  const size_t num_segments = row.segments.size();
+  // The answer is the fixed points: nothing is added.
+  EXPECT_EQ(add_tokens(record(), 9, row), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(row.segments.size(), num_segments);
+
+  Record other = record();
+  other.tokens = {1, 2, 3, 10, 20, 21, 22};
+  const auto size = static_cast<int64_t>(row.tokens.size());
+  EXPECT_EQ(add_tokens(other, 6, row), (std::vector<int64_t>{0, 1, 2, 3, size, size + 1}));
+  ASSERT_EQ(row.segments.size(), num_segments + 1);
+  EXPECT_EQ(row.segments.back().place, 4);
+  EXPECT_EQ(tokens_of(row, row.segments.back()), (TokenIds{20, 21}));
+
+  PackedRow empty;
+  EXPECT_EQ(add_tokens(other, 2, empty), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(empty.tokens, (TokenIds{1, 2}));
+}
+
+TEST(PackedRow, TheLongestRowIsAnUpperBound) {
+  const Record plain = record();
+  RecordSize size{.tokens = 10, .prompt_length = 3};
+  for (const TrajectoryBlock& block : plain.blocks) {
+    size.blocks.push_back({static_cast<int64_t>(block.states.back().size()),
+                           static_cast<int64_t>(block.states.size())});
+  }
+  for (const NoisyContext context : {NoisyContext::kClean, NoisyContext::kNoisy}) {
+    for (const BlockChoice blocks : {BlockChoice::kOne, BlockChoice::kEvery}) {
+      ConsistencyOptions chosen = options(context);
+      chosen.blocks = blocks;
+      chosen.states_per_block = 3;
+      const ConsistencyObjective objective(chosen);
+      for (uint64_t seed = 0; seed < 20; ++seed) {
+        const PackedBatch packed = objective.pack({plain}, seed);
+        EXPECT_LE(static_cast<int64_t>(packed.rows.at(0).size()), objective.longest_row(size));
+        EXPECT_GE(static_cast<int64_t>(packed.rows.at(0).size()), 10);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace predgen
