@@ -79,6 +79,7 @@ Transformer::Transformer(const ModelConfig& config,
     return tensor;
   };
   embedding_ = take("model.embed_tokens.weight");
+  activations_ = embedding_.scalar_type();
   for (int64_t i = 0; i < config.num_layers; ++i) layers_.emplace_back(config, i, take);
   final_norm_ = take("model.norm.weight");
   head_.name = "lm_head";
@@ -102,7 +103,7 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
 
 KvLayout Transformer::kv_layout() const {
   return {config_.num_layers, config_.num_kv_heads, config_.head_dim,
-          embedding_.options().requires_grad(false)};
+          embedding_.options().requires_grad(false).dtype(activations_)};
 }
 
 int64_t Transformer::num_folded() const {
@@ -113,8 +114,8 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
   PassInput pass = read_steps(steps, num_folded(), kv_layout().options);
   const at::Tensor inputs = pass.inputs_2T.to(device());
-  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), dtype());
-  at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1));
+  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+  at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1)).to(activations_);
   for (const DecoderLayer& layer : layers_) {
     hidden_1TE = layer(config_, hidden_1TE, rotation, pass.rows);
   }
@@ -148,12 +149,12 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    ? positions_BT
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
-          {config_.rope, inverse_frequencies_, positions, dtype()},
+          {config_.rope, inverse_frequencies_, positions, activations_},
           {seen_B1TT, positions_BT, T, 0, num_folded(), kv_layout().options}};
 }
 
 at::Tensor Transformer::embed(const Rows& rows) const {
-  return at::embedding(embedding_, rows.tokens_BT);
+  return at::embedding(embedding_, rows.tokens_BT).to(activations_);
 }
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {

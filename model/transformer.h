@@ -61,6 +61,8 @@ class Transformer : public LanguageModel {
 
   at::Device device() const { return embedding_.device(); }
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
+  /// Runs in `type`, weights of another type converted at each use; by default in theirs.
+  void set_activations(at::ScalarType type) { activations_ = type; }
   /// Dropout on or off.
   void set_training(bool training);
   bool is_training() const { return training_; }
@@ -85,6 +87,7 @@ class Transformer : public LanguageModel {
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
+  at::ScalarType activations_;
   bool training_ = false;
   int64_t num_recomputed_ = 0;
 };

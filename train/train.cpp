@@ -28,9 +28,11 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
                                    static_cast<uint64_t>(config.seed), options);
   }
   if (config.mode == TrainMode::kLora) {
-    // In float32, a frozen base would be cast to bfloat16 at every use.
     const bool narrow = config.compute == Compute::kBFloat16;
-    return load_model(config.model, {}, {device.str(), narrow ? "bf16" : "fp32"});
+    std::unique_ptr<Transformer> model =
+        load_model(config.model, {}, {device.str(), narrow ? "bf16" : "fp32"});
+    if (narrow && !has_bfloat16_products(device)) model->set_activations(at::kFloat);
+    return model;
   }
   // Trained weights must be memory of their own, not the mapped file.
   const SafetensorsFolder folder(config.model);
@@ -180,6 +182,12 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
                        static_cast<uint64_t>(config.seed));
   const RunIdentity identity = run_identity(config, *dataset);
   check_same_run(config, identity, communicator);
+  if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {
+    if (communicator.is_main()) {
+      spdlog::info("this CPU has no bfloat16 products: they are taken in float32");
+    }
+    config.compute = Compute::kFloat32;
+  }
   const CheckpointStore checkpoints(config.output, identity, config.keep_last);
   TrainedWeights weights(*model, config);
   AdamW optimizer(weights.parameters(), config.optimizer);

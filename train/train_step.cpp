@@ -30,6 +30,7 @@ void TrainStep::try_longest_batch() {
                  batch.size(), longest);
   }
   accumulate(packed, counts_of(packed.front()), 0);
+  freed_memory_.set_bound();
   parts_.optimizer.zero_gradients();
 }
 
@@ -59,6 +60,7 @@ TrainStep::Result TrainStep::run(TrainState& state) {
   result.losses = means_of(losses, counts);
   result.gradient_norm = *next;
   update_weights(state, result);
+  freed_memory_.trim();
   return result;
 }
 

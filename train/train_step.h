@@ -7,6 +7,7 @@
 #include "train/batch_sampler.h"
 #include "train/checkpoint_store.h"
 #include "train/distributed/communicator.h"
+#include "train/freed_memory.h"
 #include "train/objectives/gradients.h"
 #include "train/objectives/objective.h"
 #include "train/train_config.h"
@@ -63,6 +64,7 @@ class TrainStep {
   const TrainConfig& config_;
   const TrainParts parts_;
   const int64_t total_steps_;
+  FreedMemory freed_memory_;
   int64_t num_bad_in_a_row_ = 0;
 };
 

@@ -1,8 +1,18 @@
 #include "train/optim/precision.h"
 
+#include <ATen/Version.h>
 #include <ATen/autocast_mode.h>
 
 namespace predgen {
+
+bool has_bfloat16_products(at::Device device) {
+#ifdef __x86_64__
+  if (device.is_cpu()) {
+    return at::get_cpu_capability().starts_with("AVX512") && __builtin_cpu_supports("avx512bf16");
+  }
+#endif
+  return true;
+}
 
 ComputeScope::ComputeScope(Compute compute, at::Device device)
     : device_(device.type()), was_enabled_(at::autocast::is_autocast_enabled(device_)) {

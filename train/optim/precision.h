@@ -7,6 +7,10 @@ namespace predgen {
 
 enum class Compute { kFloat32, kBFloat16 };
 
+/// Whether bfloat16 products are faster than float32's: not on a CPU that has no instructions for
+/// them, where LibTorch takes four times as long.
+bool has_bfloat16_products(at::Device device);
+
 /// While it lives, matrix products of float32 weights run in bfloat16 (kBFloat16), everything
 /// delicate in float32: LibTorch's autocast. Affects the calling thread.
 class ComputeScope {
