@@ -116,8 +116,9 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1)).to(activations_);
-  for (const DecoderLayer& layer : layers_) {
-    hidden_1TE = layer(config_, hidden_1TE, rotation, pass.rows);
+  for (int64_t i = 0; i < config_.num_layers; ++i) {
+    const LayerLease lease = lease_layer(i, i + 1);
+    hidden_1TE = layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotation, pass.rows);
   }
   hidden_1TE = norm(hidden_1TE);
   std::vector<at::Tensor> wanted;
@@ -136,7 +137,10 @@ at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Ten
                                       const at::Tensor& seen_B1TT) const {
   Rows rows = read_rows(tokens_BT, positions_BT, seen_B1TT);
   at::Tensor hidden_BTE = embed(rows);
-  for (int64_t i = 0; i < config_.num_layers; ++i) hidden_BTE = run_layer(i, hidden_BTE, rows);
+  for (int64_t i = 0; i < config_.num_layers; ++i) {
+    const LayerLease lease = lease_layer(i, i + 1);
+    hidden_BTE = run_layer(i, hidden_BTE, rows);
+  }
   return norm(hidden_BTE);
 }
 

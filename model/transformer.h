@@ -2,10 +2,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/decoder_layer.h"
 #include "model/language_model.h"
+#include "model/layer_store.h"
 #include "model/model_config.h"
 
 namespace predgen {
@@ -63,6 +66,15 @@ class Transformer : public LanguageModel {
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
   /// Runs in `type`, weights of another type converted at each use; by default in theirs.
   void set_activations(at::ScalarType type) { activations_ = type; }
+  at::ScalarType activations() const { return activations_; }
+  /// Where the weights of the layers come from while each is used; null: they are here. Whole
+  /// passes see to it themselves, run_layer() needs a lease of its layer.
+  void set_layer_store(std::shared_ptr<LayerStore> store) { layer_store_ = std::move(store); }
+  bool has_layer_store() const { return layer_store_ != nullptr; }
+  /// `next`: the layer that will be leased after this one; -1: not known.
+  [[nodiscard]] LayerLease lease_layer(int64_t index, int64_t next) const {
+    return {layer_store_.get(), index, next};
+  }
   /// Dropout on or off.
   void set_training(bool training);
   bool is_training() const { return training_; }
@@ -88,6 +100,7 @@ class Transformer : public LanguageModel {
   Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
   at::ScalarType activations_;
+  std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
   int64_t num_recomputed_ = 0;
 };

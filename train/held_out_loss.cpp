@@ -20,7 +20,9 @@ LossTerms held_out_losses(Transformer& model, const Objective& objective,
   std::optional<Progress> progress;
   if (communicator.is_main()) progress.emplace("held-out", "records", size);
   const int64_t step = config.batch_size * communicator.world_size();
-  for (int64_t begin = config.batch_size * communicator.rank(); begin < size; begin += step) {
+  // A rank takes part in every round, without records too: it may hold a part of the layers.
+  for (int64_t round = 0; round < size; round += step) {
+    const int64_t begin = round + config.batch_size * communicator.rank();
     Batch batch;
     for (int64_t i = begin; i < std::min(begin + config.batch_size, size); ++i) {
       batch.push_back(records.read(i));
@@ -29,7 +31,7 @@ LossTerms held_out_losses(Transformer& model, const Objective& objective,
     const PackedBatch packed = objective.pack_held_out(batch);
     add(counts_of(packed), counts);
     add(evaluate_terms(model, packed), sums);
-    if (progress) progress->update(std::min(begin + step, size));
+    if (progress) progress->update(std::min(round + step, size));
   }
   all_reduce(sums, communicator);
   all_reduce(counts, communicator);

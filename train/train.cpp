@@ -13,6 +13,7 @@
 #include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
+#include "train/base/frozen_layers.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
 
@@ -29,8 +30,10 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   }
   if (config.mode == TrainMode::kLora) {
     const bool narrow = config.compute == Compute::kBFloat16;
-    std::unique_ptr<Transformer> model =
-        load_model(config.model, {}, {device.str(), narrow ? "bf16" : "fp32"});
+    std::unique_ptr<Transformer> model = load_model(config.model, {},
+                                                    {.device = device.str(),
+                                                     .dtype = narrow ? "bf16" : "fp32",
+                                                     .leaves_linears = !config.base.is_resident()});
     if (narrow && !has_bfloat16_products(device)) model->set_activations(at::kFloat);
     return model;
   }
@@ -143,12 +146,10 @@ std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config
   return std::nullopt;
 }
 
-void log_sizes(const Transformer& model, const AdamW& optimizer, int64_t num_records) {
-  int64_t trained = 0, all = 0;
-  for (const Parameter& parameter : optimizer.parameters()) trained += parameter.tensor.numel();
-  for (const auto& [name, tensor] : model.named_weights()) all += tensor.numel();
-  spdlog::info("{} records; training {} values in {} tensors; the model has {}", num_records,
-               trained, optimizer.parameters().size(), all);
+int64_t count_values(const Transformer& model) {
+  int64_t count = 0;
+  for (const auto& [name, tensor] : model.named_weights()) count += tensor.numel();
+  return count;
 }
 
 void write_result(const TrainConfig& config, const TrainedWeights& weights) {
@@ -191,6 +192,10 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   const CheckpointStore checkpoints(config.output, identity, config.keep_last);
   TrainedWeights weights(*model, config);
   AdamW optimizer(weights.parameters(), config.optimizer);
+  const int64_t num_values = count_values(*model);
+  if (!config.base.is_resident()) {
+    model->set_layer_store(std::make_shared<FrozenLayers>(*model, config.base, communicator));
+  }
 
   TrainState state;
   std::optional<RunLog> log;
@@ -201,7 +206,8 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
     } else if (!config.start_from.empty()) {
       weights.load(config.start_from);
     }
-    log_sizes(*model, optimizer, dataset->size());
+    spdlog::info("{} records; training {} values in {} tensors; the model has {}", dataset->size(),
+                 optimizer.flat_gradient().numel(), optimizer.parameters().size(), num_values);
     make_folder(config.output);
     write_file(config.output / "config.yaml", given.to_yaml());
     log.emplace(config.output, state.step);

@@ -44,6 +44,12 @@ void read_lora(ConfigReader reader, LoraConfig& config) {
   reader.optional("targets", config.target_modules);
 }
 
+void read_base(ConfigReader reader, BaseConfig& config) {
+  reader.choice("weights", config.weights, base_weights_kinds());
+  reader.optional("shard", config.shard);
+  reader.optional("offload", config.offload);
+}
+
 void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   reader.optional("learning_rate", config.learning_rate, 0.0, 10.0);
   reader.choice("schedule", config.schedule, schedule_kinds());
@@ -96,6 +102,7 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
                            {{"lora", TrainMode::kLora}, {"full", TrainMode::kFull}});
   if (config.mode == TrainMode::kLora) {
     read_lora(reader.section("lora"), config.lora);
+    read_base(reader.section("base"), config.base);
     reader.optional("start_from", config.start_from);
     config.lora.base_model = config.model.string();
     if (!config.initialize.empty()) {
@@ -129,6 +136,9 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.choice<Compute>("compute", config.compute,
                          {{"fp32", Compute::kFloat32}, {"bf16", Compute::kBFloat16}});
   read_recompute(reader, config.num_recomputed);
+  if (!config.base.is_resident() && config.num_recomputed != kAllLayers) {
+    reader.problem("recompute", "must be all when `base` fetches the layers as they are used");
+  }
   reader.optional("device", config.device);
   reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
   reader.optional("seed", config.seed, int64_t{0}, kMany);
@@ -154,9 +164,9 @@ ConfigReader read_back(TrainConfig config) {
 /// Keys that a resumed run may have otherwise: they do not change what is trained. The contents of
 /// the datasets and the stop tokens of the tokenizer are compared in place of their paths.
 constexpr const char* kMayChange[] = {
-    "tokenizer",  "dataset",      "replay",    "held_out",   "held_out_records",
-    "recompute",  "stop_at_step", "device",    "threads",    "output",
-    "save_dtype", "save_every",   "keep_last", "eval_every", "log_every"};
+    "tokenizer",    "dataset",    "replay",    "held_out",   "held_out_records", "recompute",
+    "stop_at_step", "device",     "threads",   "output",     "save_dtype",       "save_every",
+    "keep_last",    "eval_every", "log_every", "base.shard", "base.offload"};
 
 }  // namespace
 

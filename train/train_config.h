@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/lora.h"
+#include "train/base/base_config.h"
 #include "train/objectives/make_objective.h"
 #include "train/optim/adamw.h"
 #include "train/optim/lr_schedule.h"
@@ -24,6 +25,7 @@ struct TrainConfig {
   std::filesystem::path tokenizer;   // folder; default: `model`
   TrainMode mode = TrainMode::kLora;
   LoraConfig lora;
+  BaseConfig base;  // of kLora
   std::filesystem::path
       start_from;  // an adapter to go on from, of the same shape; empty: a new one
   ObjectiveConfig objective;

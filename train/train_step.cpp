@@ -22,7 +22,11 @@ TrainStep::TrainStep(const TrainConfig& config, const TrainParts& parts, int64_t
 
 void TrainStep::try_longest_batch() {
   const Batch batch = read(parts_.batches.longest_batch());
-  const std::vector<PackedBatch> packed{parts_.objective.pack(batch, 0)};
+  const int64_t world = parts_.communicator.world_size();
+  const int64_t most = (config_.num_micro_batches() + world - 1) / world;  // of a rank, at a time
+  const std::vector<PackedBatch> packed(
+      static_cast<size_t>(parts_.model.has_layer_store() ? most : 1),
+      parts_.objective.pack(batch, 0));
   size_t longest = 0;
   for (const TokenIds& row : packed.front().rows) longest = std::max(longest, row.size());
   if (parts_.communicator.is_main()) {
@@ -92,13 +96,21 @@ TermSums TrainStep::accumulate(const std::vector<PackedBatch>& batches, const Lo
   const auto rank = static_cast<uint64_t>(parts_.communicator.rank());
   parts_.optimizer.zero_gradients();
   parts_.model.set_training(true);
-  TermSums sums = accumulate_gradients(parts_.model, {}, counts, {});
-  for (size_t i = 0; i < batches.size(); ++i) {
+  // Layers that are fetched when they are used are fetched for all micro-batches at once, and by
+  // all ranks, those without a micro-batch too; others take no memory for more than one.
+  const size_t together = parts_.model.has_layer_store() ? std::max<size_t>(1, batches.size()) : 1;
+  TermSums sums;
+  for (size_t begin = 0; begin == 0 || begin < batches.size(); begin += together) {
+    const auto group =
+        std::span(batches).subspan(begin, std::min(together, batches.size() - begin));
+    std::vector<uint64_t> dropout_seeds;
+    for (size_t i = begin; i < begin + group.size(); ++i) {
+      dropout_seeds.push_back(Random(step_seed, "dropout", i * world + rank).next());
+    }
     const ComputeScope scope(config_.compute, parts_.model.device());
-    const uint64_t dropout_seed = Random(step_seed, "dropout", i * world + rank).next();
     for (const auto& [name, sum] :
-         accumulate_gradients(parts_.model, {&batches[i], 1}, counts, {&dropout_seed, 1})) {
-      sums.at(name) += sum;
+         accumulate_gradients(parts_.model, group, counts, dropout_seeds)) {
+      sums[name] = sums.contains(name) ? sums[name] + sum : sum;
     }
   }
   parts_.model.set_training(false);

@@ -52,7 +52,9 @@ std::unique_ptr<Transformer> load_model(const fs::path& folder, const fs::path& 
   const bool quantizes = options.quantization != Quantization::kNone;
   auto model = std::make_unique<Transformer>(weights.config(), [&](const std::string& name) {
     // One matrix at a time goes to the device to be quantised there.
-    const bool waits = quantization_of(name, options.quantization) != Quantization::kNone;
+    const bool waits = quantization_of(name, options.quantization) != Quantization::kNone ||
+                       (options.leaves_linears && name.starts_with("model.layers.") &&
+                        quantization_of(name, Quantization::kInt8) != Quantization::kNone);
     return waits ? weights.tensor(name) : weights.load(name, device, dtype);
   });
   if (kept_adapter) kept_adapter->attach(*model);

@@ -12,6 +12,8 @@ struct LoadOptions {
   std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
   std::string dtype = "auto";   // "auto": float32 on a CPU, bfloat16 on CUDA; "fp32", "bf16"
   Quantization quantization = Quantization::kNone;  // then "auto" is bfloat16 everywhere
+  /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
+  bool leaves_linears = false;
 };
 
 /// Loads a Hugging Face folder (config.json, safetensors single or sharded) by memory mapping,

@@ -133,14 +133,19 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
   }
   const int64_t num_layers = model.config().num_layers;
   const int64_t num_recomputed = at::GradMode::is_enabled() ? model.num_recomputed() : 0;
-  for (int64_t layer = 0; layer < num_recomputed; ++layer) {
+  const int64_t num_together = model.has_layer_store() ? num_layers : num_recomputed;
+  PREDGEN_CHECK(!at::GradMode::is_enabled() || num_recomputed == num_together,
+                "layers that come and go must all be recomputed");
+  for (int64_t layer = 0; layer < num_together; ++layer) {
+    const LayerLease lease = model.lease_layer(layer, layer + 1);
     for (BatchPass& pass : passes) pass.run_layer(layer);
   }
   for (BatchPass& pass : passes) {
-    for (int64_t layer = num_recomputed; layer < num_layers; ++layer) pass.run_layer(layer);
+    for (int64_t layer = num_together; layer < num_layers; ++layer) pass.run_layer(layer);
     pass.finish(denominators, sums);
   }
   for (int64_t layer = num_recomputed; layer-- > 0;) {
+    const LayerLease lease = model.lease_layer(layer, layer - 1);
     for (BatchPass& pass : passes) pass.backward_layer(layer);
   }
   for (BatchPass& pass : passes) pass.backward_embedding();

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <c10/core/Event.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/layer_store.h"
+#include "model/transformer.h"
+#include "train/base/base_config.h"
+#include "train/base/weight_codec.h"
+#include "train/distributed/communicator.h"
+
+namespace predgen {
+
+/// The weights of every layer's linears, taken out of the model and kept as BaseConfig says: those
+/// of a layer one after the other, cut into as many pieces as there are ranks. (ZeRO-3 of what is
+/// frozen, Rajbhandari et al. 2020: no gradient, no optimizer state.) Norms and biases stay in the
+/// model. Borrows both.
+class FrozenLayers : public LayerStore {
+ public:
+  /// Reads of the weights, which may be views of mapped files, only what this rank keeps.
+  FrozenLayers(Transformer& model, const BaseConfig& config, Communicator& communicator);
+  ~FrozenLayers() override;  // the model is left without these weights
+
+  void acquire(int64_t layer, int64_t next) override;
+  void release(int64_t layer) override;
+
+  /// On this rank, of all layers.
+  int64_t kept_bytes() const;
+  /// Layers fetched so far.
+  int64_t num_fetches() const { return num_fetches_; }
+
+ private:
+  struct Layer {
+    std::vector<Linear*> linears;
+    std::vector<std::vector<int64_t>> shapes;
+    at::Tensor kept_1C;  // this rank's piece, encoded
+  };
+  /// The piece of this rank, in the type that is stored, zeros where it ends.
+  at::Tensor own_values(const std::vector<Linear*>& linears, int64_t num_values) const;
+  at::Tensor fetch(int64_t layer);  // the bytes of all pieces on the device, [P,C]
+  void begin_fetch(int64_t layer);
+
+  const std::unique_ptr<WeightCodec> codec_;
+  const BaseConfig config_;
+  Communicator& communicator_;
+  const at::Device device_;
+  const at::ScalarType type_;
+  std::vector<Layer> layers_;
+  /// A layer that is being fetched on a stream of its own (on a GPU).
+  struct Fetched {
+    at::Tensor bytes_PC;
+    c10::Event done;
+  };
+  std::map<int64_t, Fetched> ahead_;
+  std::optional<c10::Stream> stream_;
+  int64_t num_fetches_ = 0;
+};
+
+}  // namespace predgen

@@ -1,0 +1,145 @@
+#include "train/base/weight_codec.h"
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+// Shapes: B blocks of a piece, G groups of blocks, W values of a block.
+
+/// Parts of a string of bytes, each of its own type.
+at::Tensor join(const std::vector<at::Tensor>& parts) {
+  std::vector<at::Tensor> bytes;
+  for (const at::Tensor& part : parts) bytes.push_back(part.contiguous().view(at::kByte).flatten());
+  return at::cat(bytes);
+}
+
+/// Takes parts off the front of [P,C], each as [P,..] of its type.
+class Parts {
+ public:
+  explicit Parts(const at::Tensor& bytes_PC) : bytes_PC_(bytes_PC) {}
+
+  at::Tensor take(int64_t num_values, at::ScalarType type) {
+    const int64_t size = num_values * static_cast<int64_t>(c10::elementSize(type));
+    const at::Tensor part = bytes_PC_.narrow(1, begin_, size).contiguous();
+    begin_ += size;
+    return part.view(type);
+  }
+
+ private:
+  const at::Tensor bytes_PC_;
+  int64_t begin_ = 0;
+};
+
+class FullCodec : public WeightCodec {
+ public:
+  explicit FullCodec(at::ScalarType type) : type_(type) {}
+  int64_t granule() const override { return 1; }
+  at::Tensor encode(const at::Tensor& values_N) const override {
+    return join({values_N.to(type_)});
+  }
+  at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType) const override {
+    return bytes_PC.view(type_).flatten();
+  }
+
+ private:
+  const at::ScalarType type_;
+};
+
+/// [N] in blocks of `width`, and the largest magnitude of each, 1 for a block of zeros.
+std::pair<at::Tensor, at::Tensor> blocks_of(const at::Tensor& values_N, int64_t width) {
+  const at::Tensor blocks_BW = values_N.to(at::kFloat).view({-1, width});
+  const at::Tensor largest_B1 = blocks_BW.abs().amax(1, true);
+  return {blocks_BW, at::where(largest_B1 == 0, 1.0, largest_B1).to(at::kFloat)};
+}
+
+class Int8Codec : public WeightCodec {
+ public:
+  int64_t granule() const override { return kWidth; }
+  at::Tensor encode(const at::Tensor& values_N) const override {
+    const auto [blocks_BW, largest_B1] = blocks_of(values_N, kWidth);
+    const at::Tensor scale_B1 = largest_B1 / 127;
+    return join({(blocks_BW / scale_B1).round().to(at::kChar), scale_B1});
+  }
+  at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const override {
+    const int64_t num_blocks = bytes_PC.size(1) / (kWidth + 4);
+    Parts parts(bytes_PC);
+    const at::Tensor codes = parts.take(num_blocks * kWidth, at::kChar).view({-1, kWidth});
+    const at::Tensor scales = parts.take(num_blocks, at::kFloat).view({-1, 1});
+    return (codes * scales).to(type).flatten();
+  }
+
+ private:
+  static constexpr int64_t kWidth = 128;
+};
+
+class Nf4Codec : public WeightCodec {
+ public:
+  int64_t granule() const override { return kWidth * kGroup; }
+
+  at::Tensor encode(const at::Tensor& values_N) const override {
+    const auto [blocks_BW, largest_B1] = blocks_of(values_N, kWidth);
+    const at::Tensor scales_GB = largest_B1.view({-1, kGroup});
+    const at::Tensor low_G1 = scales_GB.amin(1, true);
+    const at::Tensor range_G1 = scales_GB.amax(1, true) - low_G1;
+    const at::Tensor unit_G1 = at::where(range_G1 == 0, 1.0, range_G1 / 255).to(at::kFloat);
+    const at::Tensor codes_GB = ((scales_GB - low_G1) / unit_G1).round();
+    // Against the scales that decoding will see. A block's own would round no better.
+    const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).view({-1, 1});
+    const at::Tensor book = nf4_code_book().to(values_N.device());
+    const at::Tensor middles = (book.narrow(0, 0, 15) + book.narrow(0, 1, 15)) / 2;
+    const at::Tensor codes = at::bucketize(blocks_BW / kept_B1, middles).to(at::kByte);
+    const at::Tensor pairs = codes.view({-1, 2});
+    return join(
+        {pairs.select(1, 0) * 16 + pairs.select(1, 1), codes_GB.to(at::kByte), low_G1, unit_G1});
+  }
+
+  at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const override {
+    const int64_t num_groups = bytes_PC.size(1) / (kWidth * kGroup / 2 + kGroup + 8);
+    PREDGEN_CHECK(num_groups * (kWidth * kGroup / 2 + kGroup + 8) == bytes_PC.size(1),
+                  "{} bytes are no whole groups", bytes_PC.size(1));
+    Parts parts(bytes_PC);
+    const at::Tensor pairs = parts.take(num_groups * kGroup * kWidth / 2, at::kByte);
+    const at::Tensor codes_GB = parts.take(num_groups * kGroup, at::kByte).view({-1, kGroup});
+    const at::Tensor low_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
+    const at::Tensor unit_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
+    const at::Tensor scales_B1 = (codes_GB * unit_G1 + low_G1).to(type).view({-1, 1});
+    const at::Tensor book = nf4_code_book().to(bytes_PC.device(), type);
+    const at::Tensor codes = at::stack({pairs.bitwise_right_shift(4), pairs.bitwise_and(15)}, -1);
+    const at::Tensor values = book.index_select(0, codes.flatten().to(at::kInt));
+    return values.view({-1, kWidth}).mul_(scales_B1).flatten();
+  }
+
+ private:
+  static constexpr int64_t kWidth = 64, kGroup = 256;
+};
+
+}  // namespace
+
+const std::vector<std::pair<std::string, BaseWeights>>& base_weights_kinds() {
+  static const std::vector<std::pair<std::string, BaseWeights>> kinds{
+      {"full", BaseWeights::kFull}, {"int8", BaseWeights::kInt8}, {"nf4", BaseWeights::kNf4}};
+  return kinds;
+}
+
+std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_type) {
+  switch (kind) {
+    case BaseWeights::kFull:
+      return std::make_unique<FullCodec>(full_type);
+    case BaseWeights::kInt8:
+      return std::make_unique<Int8Codec>();
+    case BaseWeights::kNf4:
+      return std::make_unique<Nf4Codec>();
+  }
+  throw Error("unknown weights of a base");
+}
+
+at::Tensor nf4_code_book() {
+  return at::tensor({-1.0F, -0.6961928009986877F, -0.5250730514526367F, -0.39491748809814453F,
+                     -0.28444138169288635F, -0.18477343022823334F, -0.09105003625154495F, 0.0F,
+                     0.07958029955625534F, 0.16093020141124725F, 0.24611230194568634F,
+                     0.33791524171829224F, 0.44070982933044434F, 0.5626170039176941F,
+                     0.7229568362236023F, 1.0F});
+}
+
+}  // namespace predgen

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace predgen {
+
+/// How frozen weights are kept: in the type that the model runs in, or in fewer bits.
+enum class BaseWeights { kFull, kInt8, kNf4 };
+
+const std::vector<std::pair<std::string, BaseWeights>>& base_weights_kinds();
+
+// Shapes: P pieces, N values of a piece, C bytes of a piece.
+
+/// Weights as strings of bytes. Immutable.
+class WeightCodec {
+ public:
+  virtual ~WeightCodec() = default;
+  /// N is a multiple of this.
+  virtual int64_t granule() const = 0;
+  /// [N] of any floating type to uint8 [C], on the same device.
+  virtual at::Tensor encode(const at::Tensor& values_N) const = 0;
+  /// Pieces of the same N, uint8 [P,C], to their values one after the other, [P*N]; of fewer
+  /// bits in `type`.
+  virtual at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const = 0;
+};
+
+/// kFull: in `full_type`. kInt8: 8 bits and a float32 scale for 128 values.
+/// kNf4: 4-bit NormalFloat of blocks of 64 values, whose scales are kept in 8 bits by groups of 256
+/// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value.
+std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_type);
+
+/// The 16 values of NormalFloat4, float32 [16].
+at::Tensor nf4_code_book();
+
+}  // namespace predgen
