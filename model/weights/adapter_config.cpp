@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -82,13 +81,6 @@ bool is_or_ends_in(const std::string& module, const std::vector<std::string>& na
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return module == name || module.ends_with("." + name);
   });
-}
-
-std::optional<int64_t> parse_index(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
 }
 
 /// In the order of the file: the first key that fits a layer counts.
@@ -182,7 +174,7 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   }
   config.read_whole_modules(json, where);
   config.read_targets(where);
-  config.read_layers(where);
+  config.layers_ = LayerChoice::read(config.fields_, where);
   return config;
 }
 
@@ -223,60 +215,6 @@ void AdapterConfig::read_targets(const std::string& where) {
   }
 }
 
-void AdapterConfig::read_layers(const std::string& where) {
-  const Json layers = fields_.value("layers_to_transform", Json());
-  const Json patterns = fields_.value("layers_pattern", Json());
-  if (layers.is_null() && patterns.is_null()) return;
-  if (layers.is_null()) {
-    fail_json_key("layers_pattern", where, "needs \"layers_to_transform\"");
-  }
-  if (fields_["target_modules"].is_string()) {
-    fail_json_key("layers_to_transform", where, "needs a list in \"target_modules\"");
-  }
-  if (layers.is_array()) {
-    layers_ = json_get<std::vector<int64_t>>(fields_, "layers_to_transform", where);
-  } else {
-    layers_ = std::vector{json_get<int64_t>(fields_, "layers_to_transform", where)};
-  }
-  if (patterns.is_string()) {
-    layers_patterns_ = {patterns.get<std::string>()};
-  } else if (!patterns.is_null()) {
-    layers_patterns_ = json_get<std::vector<std::string>>(fields_, "layers_pattern", where);
-  }
-  for (const std::string& pattern : layers_patterns_) {
-    const bool is_name =
-        std::ranges::all_of(pattern, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    if (!is_name || pattern.empty()) {
-      throw UserError("{}: \"layers_pattern\": {} is not supported, only the name of a module",
-                      where, Json(pattern).dump());
-    }
-  }
-}
-
-/// PEFT reads the index after the first of the names that occurs with one, or without names the
-/// first number with at least two names before it.
-bool AdapterConfig::is_in_chosen_layer(const std::string& module) const {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= module.size();) {
-    const size_t end = std::min(module.find('.', begin), module.size());
-    parts.push_back(std::string_view(module).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  const auto chosen = [&](int64_t index) {
-    return std::find(layers_->begin(), layers_->end(), index) != layers_->end();
-  };
-  for (const std::string& name : layers_patterns_) {
-    for (size_t i = 1; i + 1 < parts.size(); ++i) {
-      const std::optional<int64_t> index = parse_index(parts[i]);
-      if (index && parts[i - 1] == name) return chosen(*index);
-    }
-  }
-  for (size_t i = 2; layers_patterns_.empty() && i + 1 < parts.size(); ++i) {
-    if (const std::optional<int64_t> index = parse_index(parts[i])) return chosen(*index);
-  }
-  return false;
-}
-
 bool AdapterConfig::matches(const std::string& module) const {
   if (exclude_pattern_ && exclude_pattern_->matches(module)) return false;
   if (is_or_ends_in(module, exclude_modules_)) return false;
@@ -284,7 +222,7 @@ bool AdapterConfig::matches(const std::string& module) const {
   if (all_linear_) return true;
   const std::vector<std::string>& targets = lora.target_modules;
   if (std::find(targets.begin(), targets.end(), module) != targets.end()) return true;
-  return is_or_ends_in(module, targets) && (!layers_ || is_in_chosen_layer(module));
+  return is_or_ends_in(module, targets) && layers_.contains(module);
 }
 
 int64_t AdapterConfig::rank(const std::string& module) const {

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
 #include "model/lora.h"
+#include "model/weights/layer_choice.h"
 
 namespace predgen {
 
@@ -43,14 +43,12 @@ class AdapterConfig {
   AdapterConfig(LoraConfig lora, const std::string& where);
   void read_whole_modules(const Json& json, const std::string& where);
   void read_targets(const std::string& where);
-  void read_layers(const std::string& where);
-  bool is_in_chosen_layer(const std::string& module) const;
 
   Json fields_ = Json::object();  // as they were read; written again as they are
   bool all_linear_ = false;
   SharedPattern target_pattern_, exclude_pattern_;
-  std::vector<std::string> exclude_modules_, layers_patterns_;
-  std::optional<std::vector<int64_t>> layers_;
+  std::vector<std::string> exclude_modules_;
+  LayerChoice layers_;
   std::vector<std::pair<SharedPattern, int64_t>> ranks_;
   std::vector<std::pair<SharedPattern, double>> alphas_;
 };

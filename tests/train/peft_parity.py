@@ -276,13 +276,13 @@ def scalings(model):
     return {name: module.scaling["default"] for name, module in model.named_modules() if hasattr(module, "lora_A")}
 
 
-def check_shape(folder, saved, settings):
-    """peft makes the same adapter of the settings and of the file that we wrote."""
+def check_shape(folder, saved, settings, objective):
+    """peft makes the same adapter of the settings and of the file that we wrote; and we go on from its own."""
     base = lambda: Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32)
     options = {key: settings[key] for key in ("use_rslora", "rank_pattern", "alpha_pattern")}
     theirs = get_peft_model(base(), LoraConfig(
         task_type="CAUSAL_LM", r=settings["rank"], lora_alpha=settings["alpha"],
-        target_modules=settings["targets"], **options))
+        target_modules=settings["targets"], init_lora_weights=False, **options))
     ours = PeftModel.from_pretrained(base(), saved)
     shapes = lambda model: {name: tuple(parameter.shape) for name, parameter in adapter(model).items()}
     assert shapes(ours) == shapes(theirs), (shapes(ours), shapes(theirs))
@@ -291,6 +291,11 @@ def check_shape(folder, saved, settings):
     written = json.loads((saved / "adapter_config.json").read_text())
     assert {key: written[key] for key in options} == options, written
     assert list(written["rank_pattern"]) == list(options["rank_pattern"]), "the order counts"
+    theirs.save_pretrained(folder / "theirs")
+    again = train(folder, objective, settings, output=folder / "again", start_from=folder / "theirs", learning_rate=0,
+                  max_steps=1)
+    ours, theirs = (load_file(f / "adapter_model.safetensors") for f in (again / "final", folder / "theirs"))
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def main():
@@ -315,7 +320,7 @@ def main():
             start = train(folder, objectives["autoregressive"], lora, output=folder / f"{name} start",
                           learning_rate=0, max_steps=1)
             if lora is BY_LAYER:
-                check_shape(folder, start / "final", lora)
+                check_shape(folder, start / "final", lora, objectives["autoregressive"])
             output = train(folder, objectives[kind], lora, output=folder / name)
             metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
             for step in range(1, STEPS + 1):
