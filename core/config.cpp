@@ -48,7 +48,20 @@ void ConfigReader::optional(const std::string& key, T& value) {
       }
       return false;
     };
-    if constexpr (IsVector<T>::value) {
+    if constexpr (IsMapping<T>::value) {
+      if (child->kind == Node::Kind::kMapping) {
+        T values;
+        bool good = true;
+        for (const auto& [name, item] : child->entries) {
+          good = read(*item, values.emplace_back(name, 0).second) && good;
+        }
+        if (good) value = std::move(values);
+      } else {
+        document_->add(*child,
+                       fmt::format("\"{}\" must be a mapping such as {{a: 1, b: 2}}, not {}",
+                                   child->key, child->described()));
+      }
+    } else if constexpr (IsVector<T>::value) {
       if (child->kind == Node::Kind::kList) {
         T values;
         bool good = true;
@@ -100,6 +113,10 @@ PREDGEN_CONFIG_TYPE(double);
 PREDGEN_CONFIG_TYPE(std::string);
 PREDGEN_CONFIG_TYPE(std::filesystem::path);
 #undef PREDGEN_CONFIG_TYPE
+template void ConfigReader::optional(const std::string&,
+                                     std::vector<std::pair<std::string, int64_t>>&);
+template void ConfigReader::optional(const std::string&,
+                                     std::vector<std::pair<std::string, double>>&);
 template void ConfigReader::optional<int64_t>(const std::string&, int64_t&, int64_t, int64_t);
 template void ConfigReader::optional<double>(const std::string&, double&, double, double);
 
@@ -124,6 +141,11 @@ std::string ConfigReader::choose(const std::string& key, const std::string& curr
 bool ConfigReader::has(const std::string& key) const {
   node_->asked.push_back(key);
   return node_->find(key) != nullptr;
+}
+
+bool ConfigReader::is_single(const std::string& key) const {
+  const auto child = node_->find(key);
+  return child && child->kind == Node::Kind::kScalar;
 }
 
 ConfigReader ConfigReader::section(const std::string& key) {

@@ -28,7 +28,9 @@ class ConfigReader {
                             const std::vector<std::string>& overrides = {});
 
   // T: bool, int64_t, double, std::string, std::filesystem::path (${NAME:-default} is expanded),
-  // and std::vector of these. Integers are decimal; 010 and 1_000 are errors.
+  // std::vector of these, and for a mapping with keys of the user's own std::vector of pairs of key
+  // and int64_t or double, in the order of the file. Integers are decimal; 010 and 1_000 are
+  // errors.
   template <typename T>
   void optional(const std::string& key, T& value);
   template <typename T>
@@ -43,6 +45,8 @@ class ConfigReader {
               const std::vector<std::pair<std::string, E>>& choices);
 
   bool has(const std::string& key) const;
+  /// Whether there is a single value under `key`: no list, no mapping.
+  bool is_single(const std::string& key) const;
   /// The mapping under `key`; empty if absent. Shares the list of problems with this reader.
   ConfigReader section(const std::string& key);
   /// The mappings in the list under `key`.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace predgen {
@@ -30,8 +31,19 @@ template <typename T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
 template <typename T>
+struct IsMapping : std::false_type {};
+template <typename T>
+struct IsMapping<std::vector<std::pair<std::string, T>>> : std::true_type {};
+
+template <typename T>
 std::string value_yaml(const T& value) {
-  if constexpr (IsVector<T>::value) {
+  if constexpr (IsMapping<T>::value) {
+    std::vector<std::string> entries;
+    for (const auto& [key, item] : value) {
+      entries.push_back(fmt::format("{}: {}", quoted_yaml(key), value_yaml(item)));
+    }
+    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+  } else if constexpr (IsVector<T>::value) {
     std::vector<std::string> items;
     for (const auto& item : value) items.push_back(value_yaml(item));
     return fmt::format("[{}]", fmt::join(items, ", "));

@@ -1,4 +1,4 @@
-"""Fails when a recipe of CONTRIBUTING.md names what is not there.
+"""Fails when a recipe of CONTRIBUTING.md, or the head of a configuration, names what is not there.
 
 usage: check_recipes.py REPOSITORY
 
@@ -6,6 +6,10 @@ Looks at the sections below "Recipes", one a recipe. What stands in backticks an
 the root: git tracks a file of that name, or files in that folder. `*` stands for part of a name, and so
 does `<name>`, which the reader chooses: something of its kind is there already. `a.h/.cpp` means a.h and
 a.cpp. In "`word` in `path`" the word (or `call()`) must occur in that file.
+
+A configuration (configs/*/*.yaml) begins with a comment that says what it is for, its command, which
+names the file itself, and its hardware. Configurations and scripts that such a head, README.md or a page
+of docs/ names are there.
 """
 import pathlib
 import re
@@ -14,6 +18,8 @@ import sys
 from check_map import tracked_files
 
 PATH = re.compile(r"[\w.<>*-]+(/[\w.<>*-]*)+")
+HEAD = re.compile(r"# What it is for: \S.*\n(?:# .*\n)*?# Command: +(?P<command>\S.*)\n(?:# .*\n)*?# Hardware: \S")
+NAMED_FILE = re.compile(r"(?<![\w/])(?:configs/[\w/.*-]+\.(?:yaml|json)|scripts/\w+\.(?:sh|py))")
 WORD_IN_PATH = re.compile(r"`(\w+)(?:\(\))?` in `([^`]+)`")
 
 
@@ -48,11 +54,31 @@ def find_faults(recipe: str, root: pathlib.Path, files: list[str]) -> list[str]:
     return faults if paths else ["names no file"]
 
 
+def find_faults_of_configurations(root: pathlib.Path, files: list[str]) -> list[str]:
+    faults = []
+    configurations = [name for name in files if re.fullmatch(r"configs/\w+/\w+\.yaml", name)]
+    for name in configurations:
+        head = HEAD.match((root / name).read_text())
+        if not head:
+            faults.append(f"{name}: its head lacks one of: What it is for, Command, Hardware")
+        elif name not in head["command"]:
+            faults.append(f"{name}: its command does not name it")
+    pages = [name for name in files if name == "README.md" or re.fullmatch(r"docs/\w+\.md", name)]
+    for name in configurations + pages:
+        text = (root / name).read_text()
+        if name in configurations:  # the comment at the top
+            text = re.match(r"(#.*\n)*", text)[0]
+        faults += [f"{name}: there is no {named}" for named in sorted(set(NAMED_FILE.findall(text)))
+                   if not any(pathlib.PurePath(file).match(named) for file in files)]
+    return faults
+
+
 if __name__ == "__main__":
     repository = pathlib.Path(sys.argv[1])
     tracked = tracked_files(repository)
     problems = [f'recipe "{title}": {fault}'
                 for title, recipe in parse_recipes((repository / "CONTRIBUTING.md").read_text()).items()
                 for fault in find_faults(recipe, repository, tracked)]
+    problems += find_faults_of_configurations(repository, tracked)
     print("\n".join(problems) or "recipes: ok")
     sys.exit(bool(problems))

@@ -4,6 +4,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "model/weights/name_pattern.h"
 
 namespace predgen {
 namespace {
@@ -37,11 +38,39 @@ void read_objective(ConfigReader reader, ObjectiveConfig& config) {
   reader.optional("stop_tokens", options.stop_tokens);
 }
 
+template <typename T>
+void read_pattern(ConfigReader& reader, const char* key,
+                  std::vector<std::pair<std::string, T>>& pattern, T lowest, T highest) {
+  reader.optional(key, pattern);
+  for (const auto& [name, value] : pattern) {
+    if (!(value >= lowest && value <= highest)) {
+      reader.problem(key, fmt::format("must have values between {} and {}, not {} for \"{}\"",
+                                      lowest, highest, value, name));
+    }
+    try {
+      NamePattern::of_end(name, key, "lora");
+    } catch (const UserError& error) {
+      reader.problem(key, fmt::format("is wrong: {}", error.what()));
+    }
+  }
+}
+
 void read_lora(ConfigReader reader, LoraConfig& config) {
-  reader.optional("rank", config.rank, int64_t{1}, int64_t{4096});
-  reader.optional("alpha", config.alpha, 0.0, 1e6);
+  constexpr int64_t kHighestRank = 4096;
+  constexpr double kHighestAlpha = 1e6;
+  reader.optional("rank", config.rank, int64_t{1}, kHighestRank);
+  reader.optional("alpha", config.alpha, 0.0, kHighestAlpha);
   reader.optional("dropout", config.dropout, 0.0, 0.99);
-  reader.optional("targets", config.target_modules);
+  reader.optional("use_rslora", config.use_rslora);
+  read_pattern(reader, "rank_pattern", config.rank_pattern, int64_t{1}, kHighestRank);
+  read_pattern(reader, "alpha_pattern", config.alpha_pattern, 0.0, kHighestAlpha);
+  if (!reader.is_single("targets")) return reader.optional("targets", config.target_modules);
+  std::string word;
+  reader.optional("targets", word);
+  if (word != "all-linear") {
+    reader.problem("targets", "must be all-linear or a list such as [q_proj, v_proj], not " + word);
+  }
+  config.target_modules = LoraConfig().target_modules;
 }
 
 void read_base(ConfigReader reader, BaseConfig& config) {

@@ -3,7 +3,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/error.h"
 #include "model/weights/adapter.h"
@@ -23,6 +22,31 @@ void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::pa
   };
   std::ranges::for_each(tokenizer_file_names(), copy);
   copy("generation_config.json");
+}
+
+/// UserError if an adapter with this configuration is not of the shape and scaling of the model's.
+void check_same_adapter(const AdapterConfig& saved, const Transformer& model,
+                        const std::filesystem::path& folder) {
+  const std::string file = (folder / "adapter_config.json").string();
+  for (const Linear* linear : model.linears()) {
+    const bool has_adapter = linear->lora_A.defined();
+    if (saved.matches(linear->name) != has_adapter) {
+      throw UserError("{}: {} has {} adapter there, {} here: set lora.targets as there", file,
+                      linear->name, has_adapter ? "no" : "an", has_adapter ? "one" : "none");
+    }
+    if (!has_adapter) continue;
+    if (saved.rank(linear->name) != linear->lora_A.size(0)) {
+      throw UserError(
+          "{}: {} has rank {} there, {} here: set lora.rank and lora.rank_pattern as there", file,
+          linear->name, saved.rank(linear->name), linear->lora_A.size(0));
+    }
+    if (saved.scaling(linear->name) != linear->lora_scaling) {
+      throw UserError(
+          "{}: {} has scaling {:.6g} there, {:.6g} here: set lora.alpha, lora.alpha_pattern and "
+          "lora.use_rslora as there",
+          file, linear->name, saved.scaling(linear->name), linear->lora_scaling);
+    }
+  }
 }
 
 }  // namespace
@@ -63,7 +87,7 @@ void TrainedWeights::load(const std::filesystem::path& folder) {
   const auto copy_all = [&](const auto& file) {
     for (const Parameter& parameter : parameters()) {
       const at::Tensor saved = file.tensor(parameter.name);
-      if (saved.sizes() != parameter.tensor.sizes() || saved.scalar_type() != at::kFloat) {
+      if (saved.sizes() != parameter.tensor.sizes()) {
         throw UserError("{}: {} does not fit this run's model", folder.string(), parameter.name);
       }
       parameter.tensor.copy_(saved);
@@ -71,18 +95,15 @@ void TrainedWeights::load(const std::filesystem::path& folder) {
   };
   if (mode_ == TrainMode::kLora) {
     const AdapterFolder adapter(folder);
+    if (!adapter.embeddings().empty()) {
+      throw UserError("{}: has {} whole, and training changes no embeddings", folder.string(),
+                      adapter.embeddings().begin()->first);
+    }
+    check_same_adapter(adapter.config(), model_, folder);
     const SafetensorsFile file(folder / "adapter_model.safetensors");
-    const std::vector<const Linear*> linears = std::as_const(model_).linears();
-    const bool scales_alike = std::ranges::all_of(linears, [&](const Linear* linear) {
-      return !linear->lora_A.defined() ||
-             (adapter.config().matches(linear->name) &&
-              adapter.config().scaling(linear->name) == linear->lora_scaling);
-    });
-    if (!scales_alike || file.entries().size() != parameters().size()) {
-      throw UserError(
-          "{}: the adapter has another rank, alpha or scaling (rsLoRA) or other layers than this "
-          "run's",
-          folder.string());
+    if (file.entries().size() != parameters().size()) {
+      throw UserError("{}: has {} tensors, this run's adapter {}: it belongs to another model",
+                      folder.string(), file.entries().size(), parameters().size());
     }
     copy_all(file);
   } else {

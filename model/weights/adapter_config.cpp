@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -43,10 +42,9 @@ const std::set<std::string> kHarmless{"peft_type",
                                       "corda_config",
                                       "lora_ga_config"};
 
-/// Kept as they were read, because their exact form (a list, a pattern, the order of keys) counts.
-constexpr const char* kKept[] = {"alpha_pattern",       "exclude_modules", "layers_pattern",
-                                 "layers_to_transform", "rank_pattern",    "target_modules",
-                                 "use_rslora"};
+/// Kept as they were read, because their exact form (a list, a pattern) counts.
+constexpr const char* kKept[] = {"exclude_modules", "layers_pattern", "layers_to_transform",
+                                 "target_modules"};
 
 bool is_empty(const Json& value) {
   return value.is_null() || value == Json(false) || value == Json("") ||
@@ -85,24 +83,73 @@ bool is_or_ends_in(const std::string& module, const std::vector<std::string>& na
   });
 }
 
-std::optional<int64_t> parse_index(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
+/// In the order of the file: the first key that fits a layer counts.
+template <typename T>
+std::vector<std::pair<std::string, T>> read_pattern(const Json& json, const char* key,
+                                                    const std::string& where) {
+  std::vector<std::pair<std::string, T>> pattern;
+  if (!has(json, key)) return pattern;
+  if (!json[key].is_object()) fail_json_key(key, where, "must map names to numbers");
+  for (const auto& [name, value] : json[key].items()) {
+    if (!(std::is_integral_v<T> ? value.is_number_integer() : value.is_number())) {
+      fail_json_key(key, where,
+                    fmt::format("\"{}\" must be {}", name,
+                                std::is_integral_v<T> ? "an integer" : "a number"));
+    }
+    pattern.emplace_back(name, value.template get<T>());
+  }
+  return pattern;
+}
+
+/// The value of the first key that fits the layer.
+template <typename Patterns, typename T>
+T value_for(const std::string& module, const Patterns& patterns, T otherwise) {
+  for (const auto& [pattern, value] : patterns) {
+    if (pattern->matches(module)) return value;
+  }
+  return otherwise;
+}
+
+/// Whole numbers without a point, as PEFT writes them.
+Json number_json(double value) {
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  return whole ? Json(static_cast<int64_t>(value)) : Json(value);
+}
+
+template <typename T>
+Json pattern_json(const std::vector<std::pair<std::string, T>>& pattern) {
+  Json json = Json::object();
+  for (const auto& [key, value] : pattern) json[key] = number_json(static_cast<double>(value));
+  return json;
 }
 
 }  // namespace
 
-AdapterConfig::AdapterConfig(LoraConfig config) : lora(std::move(config)) {}
+AdapterConfig::AdapterConfig(LoraConfig config) : AdapterConfig(std::move(config), "LoRA") {}
+
+AdapterConfig::AdapterConfig(LoraConfig config, const std::string& where)
+    : lora(std::move(config)) {
+  const auto compile = [&](const char* key, const auto& pattern, auto& compiled) {
+    for (const auto& [name, value] : pattern) {
+      compiled.emplace_back(std::make_shared<NamePattern>(NamePattern::of_end(name, key, where)),
+                            value);
+    }
+  };
+  compile("rank_pattern", lora.rank_pattern, ranks_);
+  compile("alpha_pattern", lora.alpha_pattern, alphas_);
+  for (const auto& [name, rank] : lora.rank_pattern) {
+    if (rank < 1 || rank > kMaxRank) {
+      fail_json_key("rank_pattern", where, "its ranks must be positive integers");
+    }
+  }
+}
 
 AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& where) {
   if (const auto type = json_get<std::string>(json, "peft_type", where); type != "LORA") {
     throw UserError("{}: \"peft_type\": \"{}\" is not supported, only \"LORA\"", where, type);
   }
   refuse_what_is_not_honoured(json, where);
-  AdapterConfig config{LoraConfig{}};
-  LoraConfig& lora = config.lora;
+  LoraConfig lora;
   // PEFT leaves out nothing, but its own defaults count when a hand-written file does.
   lora.rank = 8;
   if (json.contains("r")) lora.rank = json["r"].is_number_integer() ? json["r"].get<int64_t>() : 0;
@@ -118,20 +165,16 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string()) {
     lora.base_model = json["base_model_name_or_path"].get<std::string>();
   }
+  lora.use_rslora = has(json, "use_rslora") && json_get<bool>(json, "use_rslora", where);
+  lora.rank_pattern = read_pattern<int64_t>(json, "rank_pattern", where);
+  lora.alpha_pattern = read_pattern<double>(json, "alpha_pattern", where);
+  AdapterConfig config(std::move(lora), where);
   for (const char* key : kKept) {
     if (has(json, key)) config.fields_[key] = json[key];
   }
-  config.use_rslora_ = has(json, "use_rslora") && json_get<bool>(json, "use_rslora", where);
   config.read_whole_modules(json, where);
   config.read_targets(where);
-  config.read_layers(where);
-  config.ranks_ = config.read_pattern("rank_pattern", where);
-  config.alphas_ = config.read_pattern("alpha_pattern", where);
-  for (const auto& [pattern, rank] : config.ranks_) {
-    if (!(rank >= 1 && rank <= kMaxRank) || rank != std::floor(rank)) {
-      fail_json_key("rank_pattern", where, "its ranks must be positive integers");
-    }
-  }
+  config.layers_ = LayerChoice::read(config.fields_, where);
   return config;
 }
 
@@ -172,76 +215,6 @@ void AdapterConfig::read_targets(const std::string& where) {
   }
 }
 
-void AdapterConfig::read_layers(const std::string& where) {
-  const Json layers = fields_.value("layers_to_transform", Json());
-  const Json patterns = fields_.value("layers_pattern", Json());
-  if (layers.is_null() && patterns.is_null()) return;
-  if (layers.is_null()) {
-    fail_json_key("layers_pattern", where, "needs \"layers_to_transform\"");
-  }
-  if (fields_["target_modules"].is_string()) {
-    fail_json_key("layers_to_transform", where, "needs a list in \"target_modules\"");
-  }
-  if (layers.is_array()) {
-    layers_ = json_get<std::vector<int64_t>>(fields_, "layers_to_transform", where);
-  } else {
-    layers_ = std::vector{json_get<int64_t>(fields_, "layers_to_transform", where)};
-  }
-  if (patterns.is_string()) {
-    layers_patterns_ = {patterns.get<std::string>()};
-  } else if (!patterns.is_null()) {
-    layers_patterns_ = json_get<std::vector<std::string>>(fields_, "layers_pattern", where);
-  }
-  for (const std::string& pattern : layers_patterns_) {
-    const bool is_name =
-        std::ranges::all_of(pattern, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    if (!is_name || pattern.empty()) {
-      throw UserError("{}: \"layers_pattern\": {} is not supported, only the name of a module",
-                      where, Json(pattern).dump());
-    }
-  }
-}
-
-/// Python's re.match(rf"(.*\.)?({key})$", module), first match first.
-AdapterConfig::PatternMap AdapterConfig::read_pattern(const char* key,
-                                                      const std::string& where) const {
-  PatternMap patterns;
-  const Json field = fields_.value(key, Json::object());
-  if (!field.is_object()) fail_json_key(key, where, "must map names to numbers");
-  for (const auto& [name, value] : field.items()) {
-    if (!value.is_number()) {
-      fail_json_key(key, where, fmt::format("\"{}\" must be a number", name));
-    }
-    patterns.emplace_back(std::make_shared<NamePattern>("(.*\\.)?(" + name + ")", key, where),
-                          value.get<double>());
-  }
-  return patterns;
-}
-
-/// PEFT reads the index after the first of the names that occurs with one, or without names the
-/// first number with at least two names before it.
-bool AdapterConfig::is_in_chosen_layer(const std::string& module) const {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= module.size();) {
-    const size_t end = std::min(module.find('.', begin), module.size());
-    parts.push_back(std::string_view(module).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  const auto chosen = [&](int64_t index) {
-    return std::find(layers_->begin(), layers_->end(), index) != layers_->end();
-  };
-  for (const std::string& name : layers_patterns_) {
-    for (size_t i = 1; i + 1 < parts.size(); ++i) {
-      const std::optional<int64_t> index = parse_index(parts[i]);
-      if (index && parts[i - 1] == name) return chosen(*index);
-    }
-  }
-  for (size_t i = 2; layers_patterns_.empty() && i + 1 < parts.size(); ++i) {
-    if (const std::optional<int64_t> index = parse_index(parts[i])) return chosen(*index);
-  }
-  return false;
-}
-
 bool AdapterConfig::matches(const std::string& module) const {
   if (exclude_pattern_ && exclude_pattern_->matches(module)) return false;
   if (is_or_ends_in(module, exclude_modules_)) return false;
@@ -249,36 +222,23 @@ bool AdapterConfig::matches(const std::string& module) const {
   if (all_linear_) return true;
   const std::vector<std::string>& targets = lora.target_modules;
   if (std::find(targets.begin(), targets.end(), module) != targets.end()) return true;
-  return is_or_ends_in(module, targets) && (!layers_ || is_in_chosen_layer(module));
+  return is_or_ends_in(module, targets) && layers_.contains(module);
 }
 
 int64_t AdapterConfig::rank(const std::string& module) const {
-  for (const auto& [pattern, rank] : ranks_) {
-    if (pattern->matches(module)) return static_cast<int64_t>(rank);
-  }
-  return lora.rank;
+  return value_for(module, ranks_, lora.rank);
 }
 
 double AdapterConfig::scaling(const std::string& module) const {
-  double alpha = lora.alpha;
-  for (const auto& [pattern, value] : alphas_) {
-    if (!pattern->matches(module)) continue;
-    alpha = value;
-    break;
-  }
   const auto r = static_cast<double>(rank(module));
-  return alpha / (use_rslora_ ? std::sqrt(r) : r);
+  return value_for(module, alphas_, lora.alpha) / (lora.use_rslora ? std::sqrt(r) : r);
 }
 
 Json AdapterConfig::to_json() const {
-  const auto number = [](double value) {
-    const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-    return whole ? Json(static_cast<int64_t>(value)) : Json(value);
-  };
   std::vector<std::string> targets = lora.target_modules;
   std::sort(targets.begin(), targets.end());
   const Json null, nothing = Json::object();
-  Json json{{"alpha_pattern", nothing},
+  Json json{{"alpha_pattern", pattern_json(lora.alpha_pattern)},
             {"auto_mapping", null},
             {"base_model_name_or_path", lora.base_model.empty() ? null : Json(lora.base_model)},
             {"bias", "none"},
@@ -290,19 +250,19 @@ Json AdapterConfig::to_json() const {
             {"layers_pattern", null},
             {"layers_to_transform", null},
             {"loftq_config", nothing},
-            {"lora_alpha", number(lora.alpha)},
+            {"lora_alpha", number_json(lora.alpha)},
             {"lora_dropout", lora.dropout},
             {"megatron_config", null},
             {"megatron_core", "megatron.core"},
             {"modules_to_save", null},
             {"peft_type", "LORA"},
             {"r", lora.rank},
-            {"rank_pattern", nothing},
+            {"rank_pattern", pattern_json(lora.rank_pattern)},
             {"revision", null},
             {"target_modules", targets},
             {"task_type", "CAUSAL_LM"},
             {"use_dora", false},
-            {"use_rslora", false}};
+            {"use_rslora", lora.use_rslora}};
   json.update(fields_);
   // A field that came later than the others; older versions would not know it.
   if (!fields_.contains("exclude_modules")) json.erase("exclude_modules");

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
 #include "model/lora.h"
+#include "model/weights/layer_choice.h"
 
 namespace predgen {
 
@@ -16,7 +16,7 @@ class NamePattern;
 /// adapter_config.json of a PEFT folder: which layers carry an adapter, of which rank and scaling.
 class AdapterConfig {
  public:
-  /// An adapter that training made.
+  /// An adapter that training made. UserError for a pattern that is none.
   AdapterConfig(LoraConfig lora);  // NOLINT(google-explicit-constructor): it is one
   /// UserError names the field that this program does not honour.
   static AdapterConfig from_json(const Json& json, const std::string& where);
@@ -39,20 +39,18 @@ class AdapterConfig {
 
  private:
   using SharedPattern = std::shared_ptr<const NamePattern>;
-  using PatternMap = std::vector<std::pair<SharedPattern, double>>;
 
+  AdapterConfig(LoraConfig lora, const std::string& where);
   void read_whole_modules(const Json& json, const std::string& where);
   void read_targets(const std::string& where);
-  void read_layers(const std::string& where);
-  PatternMap read_pattern(const char* key, const std::string& where) const;
-  bool is_in_chosen_layer(const std::string& module) const;
 
   Json fields_ = Json::object();  // as they were read; written again as they are
-  bool all_linear_ = false, use_rslora_ = false;
+  bool all_linear_ = false;
   SharedPattern target_pattern_, exclude_pattern_;
-  std::vector<std::string> exclude_modules_, layers_patterns_;
-  std::optional<std::vector<int64_t>> layers_;
-  PatternMap ranks_, alphas_;
+  std::vector<std::string> exclude_modules_;
+  LayerChoice layers_;
+  std::vector<std::pair<SharedPattern, int64_t>> ranks_;
+  std::vector<std::pair<SharedPattern, double>> alphas_;
 };
 
 }  // namespace predgen

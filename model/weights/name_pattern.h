@@ -14,6 +14,11 @@ class NamePattern {
   NamePattern(const std::string& pattern, const char* key, const std::string& where)
       : regex_(pattern, Regex::Syntax::kWholeName, fmt::format("{}: \"{}\"", where, key)) {}
 
+  /// A key of PEFT's "rank_pattern" or "alpha_pattern": the name, or its end after a dot.
+  static NamePattern of_end(const std::string& pattern, const char* key, const std::string& where) {
+    return {"(.*\\.)?(" + pattern + ")", key, where};
+  }
+
   bool matches(const std::string& name) const {
     Regex::Match match;
     return regex_.find(name, 0, match);

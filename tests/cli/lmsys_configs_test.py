@@ -1,13 +1,17 @@
 """The shipped configurations for LMSYS-Chat-1M, on a made-up corpus in its layout and a small random
-model: examples, trajectories, a few training steps. Only paths and sizes are overridden."""
+model: examples, trajectories, a few training steps; a base of each family; both stages of Jacobi
+forcing, stopped and started again. Only paths and sizes are overridden."""
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import REPOSITORY, WORDS, check, make_folder, run
+from tiny_model import (PREDGEN, REPOSITORY, WORDS, check, make_config, make_folder, make_model,
+                        run)
 
 try:
     import h5py
@@ -19,6 +23,8 @@ except ImportError as error:
     sys.exit(77)
 
 CONFIGS = REPOSITORY / "configs"
+FEW_RECORDS = ["max_records=24", "max_answer_tokens=10"]
+SIZES = dict(vocab_size=300, num_hidden_layers=2, max_position_embeddings=1024)
 MODERATION = ["harassment", "hate", "self-harm", "sexual", "violence"]
 
 
@@ -55,11 +61,12 @@ def main(scratch):
         pq.write_table(pa.Table.from_pylist(part), folder / f"train-{shard:05}-of-00002-abc.parquet",
                        compression="snappy", row_group_size=32)
         rows += part
-    os.environ["PREDGEN_DATA"], os.environ["PREDGEN_QWEN"] = str(scratch), str(model)
+    os.environ["PREDGEN_DATA"], os.environ["PREDGEN_MODEL"] = str(scratch), str(model)
+    os.environ["PREDGEN_RUN"] = str(scratch / "run")
 
-    dataset = scratch / "dataset"
+    dataset = scratch / "run" / "dataset"
     summary = json.loads(command("data", "build", "--config", CONFIGS / "data" / "lmsys.yaml",
-                                 f"output={dataset}", "--json"))
+                                 "--json"))
     counters, dropped = summary["counters"], summary["counters"]["dropped"]
     foreign = [row for row in rows if row["language"] != "English"]
     redacted = [row for row in rows if row["language"] == "English" and row["redacted"]]
@@ -76,21 +83,65 @@ def main(scratch):
             shard["tokens"][: shard["token_offsets"][1]].tolist())
     check("Do not complain about incomplete prompts" in text, "with the system prompt of Table 3")
 
-    trajectories = scratch / "trajectories"
     summary = json.loads(command(
         "data", "trajectories", "--config", CONFIGS / "data" / "lmsys_trajectories.yaml",
-        f"dataset={dataset}", f"output={trajectories}", "max_records=24", "max_answer_tokens=10",
-        "device=cpu", "threads=1", "--json"))
+        *FEW_RECORDS, "device=cpu", "threads=1", "--json"))
     check(summary["counters"]["records_read"] == 24 and summary["num_records"] > 0,
           f"trajectories: {summary}")
 
-    command("train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", f"dataset={trajectories}",
-            f"output={scratch / 'cllm'}", "max_steps=2", "device=cpu", "threads=1")
-    adapter = json.loads((scratch / "cllm" / "final" / "adapter_config.json").read_text())
-    check((adapter["r"], adapter["lora_alpha"]) == (32, 16), "the adapter has the configured rank")
-    steps = [json.loads(line) for line in (scratch / "cllm" / "metrics.jsonl").read_text().splitlines()]
+    train = ["train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", "device=cpu", "threads=1"]
+    command(*train, "max_steps=2")
+    check_adapter(scratch / "run" / "cllm")
+    for family in ("llama", "mistral", "olmo2"):
+        base = scratch / family
+        shutil.copytree(model, base, ignore=shutil.ignore_patterns("config.json", "*.safetensors"))
+        make_model(make_config(family, **SIZES)).save_pretrained(base)
+        command(*train, f"model={base}", f"output={scratch / 'run' / family}", "max_steps=1",
+                "global_batch=1")
+        check_adapter(scratch / "run" / family)
+    check_jacobi_forcing(scratch / "run" / "jacobi_forcing")
+
+
+def check_adapter(output):
+    adapter = json.loads((output / "final" / "adapter_config.json").read_text())
+    check((adapter["r"], adapter["lora_alpha"], len(adapter["target_modules"])) == (32, 16, 7),
+          f"{output.name}: rank, alpha and layers as configured")
+    steps = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     check(all("train/consistency" in row and "train/ar" in row for row in steps) and steps,
-          f"both terms are trained: {steps}")
+          f"{output.name}: both terms are trained: {steps}")
+
+
+def check_jacobi_forcing(runs):
+    few = [argument for value in FEW_RECORDS for argument in ("--trajectories", value)]
+    for value in ("device=cpu", "threads=1"):
+        few += ["--trajectories", value, "--train", value]
+
+    def script(*arguments):
+        return subprocess.run([REPOSITORY / "scripts" / "train_jacobi_forcing.sh", *few, *arguments],
+                              env={**os.environ, "PREDGEN": str(PREDGEN)}, capture_output=True, text=True)
+
+    stopped = script("--train", "stop_at_step=1")
+    check(stopped.returncode != 0 and not (runs / "stage_1" / "final").exists() and
+          (runs / "stage_1" / "step-00000001").is_dir(),
+          f"stage 1 was stopped after a step: {stopped.stdout[-500:]} {stopped.stderr[-500:]}")
+    check("Truncated prompts: " in stopped.stdout, "the prompts are those that were there")
+    done = script()
+    check(done.returncode == 0, f"it goes on: {done.stdout[-500:]} {done.stderr[-500:]}")
+    check("going on after step 1" in done.stderr, f"from its checkpoint: {done.stderr[-500:]}")
+    for stage, block_size in ((1, 16), (2, 32)):
+        check_adapter(runs / f"stage_{stage}")
+        manifest = json.loads((runs / f"trajectories_{block_size}" / "manifest.json").read_text())
+        check((manifest["recipe"]["block_size"], manifest["recipe"]["ar_labels"]) ==
+              (block_size, "fixed_point"), f"blocks of {block_size} are trained on in stage {stage}")
+    models = [json.loads((runs / f"trajectories_{size}" / "manifest.json").read_text())["recipe"]["model"]
+              for size in (16, 32)]
+    check(models[0] != models[1], "the second trajectories are of the model that stage 1 made")
+    config = (runs / "stage_2" / "config.yaml").read_text()
+    check(f'start_from: "{runs}/stage_1/final"' in config, "stage 2 goes on from stage 1")
+    again = script()
+    check(again.returncode == 0 and again.stdout.count(" is there\n") == 5, "nothing is made twice")
+    for wrong in (["--nprocs", "2"], ["--nproc"], ["--nproc", "2", "--launch", "srun"]):
+        check(script(*wrong).returncode == 2, f"refused: {wrong}")
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -26,6 +26,8 @@ struct Example {
   bool resume = true;
   std::vector<std::string> targets{"q", "v"};
   std::vector<int64_t> sizes;
+  std::vector<std::pair<std::string, int64_t>> ranks{{"q", 4}};
+  std::vector<std::pair<std::string, double>> alphas;
   Verifier verifier = Verifier::kGreedy;
   int64_t rank = 8;
   double dropout = 0;
@@ -42,6 +44,8 @@ Example read_example(ConfigReader& reader) {
   reader.optional("resume", example.resume);
   reader.optional("targets", example.targets);
   reader.optional("sizes", example.sizes);
+  reader.optional("ranks", example.ranks);
+  reader.optional("alphas", example.alphas);
   reader.choice(
       "verifier", example.verifier,
       {{"off", Verifier::kOff}, {"greedy", Verifier::kGreedy}, {"topk", Verifier::kTopK}});
@@ -201,6 +205,23 @@ TEST(Config, RequiredKeys) {
   EXPECT_EQ(error_of("methods:\n  - {}\n"), "run.yaml:2: \"methods[0].name\" is missing");
 }
 
+TEST(Config, MappingsWithKeysOfTheUser) {
+  const auto pairs = [](const auto&... pair) { return ElementsAre(testing::Pair(pair...)); };
+  EXPECT_THAT(read("ranks: {k.v: 2}").ranks, pairs("k.v", 2));
+  EXPECT_THAT(read("ranks: {}").ranks, testing::IsEmpty());
+  EXPECT_THAT(read("seed: 1", {"ranks={'up|down': 3}"}).ranks, pairs("up|down", 3));
+  EXPECT_EQ(error_of("ranks: [4]"),
+            "run.yaml:1: \"ranks\" must be a mapping such as {a: 1, b: 2}, not a list");
+  EXPECT_EQ(error_of("ranks:\n  q: 1.5\n"),
+            "run.yaml:2: \"ranks.q\" must be an integer such as 10 or 1000, not 1.5");
+}
+
+TEST(Config, TellsASingleValueFromAList) {
+  const ConfigReader reader = ConfigReader::parse("a: 1\nb: [1]\nc: {d: 1}\n", "run.yaml");
+  EXPECT_TRUE(reader.is_single("a"));
+  for (const char* key : {"b", "c", "none"}) EXPECT_FALSE(reader.is_single(key)) << key;
+}
+
 TEST(Config, ReportsEverythingAtOnceInTheOrderOfLines) {
   const std::string message =
       error_of("unkown: 1\nseed: x\nseed: 2\nlora:\n  dropout: 7\n", {"rate=fast", "nonsense"});
@@ -316,7 +337,7 @@ TEST(Config, ASectionMayBeReadInTwoPlaces) {
 TEST(Config, ResolvedHoldsEverythingAndReadsBackTheSame) {
   ConfigReader reader = ConfigReader::parse(
       "seed: 1\nrate: 0.30000000000000004\nname: \"a \\\"b\\\"\\n\"\nmethods: [{name: x}, {name: "
-      "y}]\n",
+      "y}]\nalphas: {'z.\\d': 0.5, a: 3}\n",
       "run.yaml", {"lora.rank=5"});
   read_example(reader);
   const std::string resolved = reader.resolved();
@@ -327,6 +348,8 @@ rate: 0.30000000000000004
 resume: true
 targets: ["q", "v"]
 sizes: []
+ranks: {"q": 4}
+alphas: {"z.\\d": 0.5, "a": 3}
 verifier: "greedy"
 lora:
   rank: 5
@@ -354,7 +377,8 @@ TEST(Config, ValuesHoldEverythingByFullKey) {
   EXPECT_EQ(values.at("lora.rank"), "5");
   EXPECT_EQ(values.at("lora.dropout"), "0");
   EXPECT_EQ(values.at("methods[1].name"), "\"y\"");
-  EXPECT_EQ(values.size(), 12u);
+  EXPECT_EQ(values.at("ranks"), "{\"q\": 4}");
+  EXPECT_EQ(values.size(), 14u);
 }
 
 }  // namespace

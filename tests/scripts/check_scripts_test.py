@@ -207,6 +207,28 @@ class CheckRecipes(Clone):
         self.write("CONTRIBUTING.md", RECIPES.replace("## Habits", "### Add nothing\nSee elsewhere.\n## Habits"))
         self.assert_fault("check_recipes.py", 'recipe "Add nothing": names no file')
 
+    def test_configurations_say_what_they_are(self):
+        name = "configs/train/a.yaml"
+        lines = ["# What it is for: a test.\n", "#   More of it.\n", f"# Command:  predgen train --config {name}\n",
+                 "# Hardware: any.\n"]
+        self.write(name, "".join(lines) + "model: x  # scripts/of_the_user.py\n")
+        self.write("docs/a.md", "Run `predgen train --config configs/train/a.yaml`; see configs/*/a.yaml.\n")
+        self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
+        for index in (0, 2, 3):
+            with self.subTest(without=lines[index]):
+                self.write(name, "".join(lines[:index] + lines[index + 1:]) + "model: x\n")
+                self.assert_fault("check_recipes.py", f"{name}: its head lacks one of")
+        self.write(name, "".join(lines).replace("a.yaml", "b.yaml"))
+        self.assert_fault("check_recipes.py", f"{name}: its command does not name it\n{name}: there is no configs/train/b")
+        self.write(name, "".join(lines) + "# As scripts/gone.sh says.\n")
+        self.assert_fault("check_recipes.py", f"{name}: there is no scripts/gone.sh\n")
+
+    def test_configurations_that_pages_name_are_there(self):
+        for page in ["README.md", "docs/a.md"]:
+            self.write(page, "predgen eval --config configs/eval/gone.yaml, and configs/data/gone*.yaml\n")
+            self.assert_fault("check_recipes.py", f"{page}: there is no configs/data/gone*.yaml\n"
+                              f"{page}: there is no configs/eval/gone.yaml\n")
+
     def test_no_recipes(self):
         self.write("CONTRIBUTING.md", "# x\n")
         self.assert_fault("check_recipes.py", 'no section "Recipes"')

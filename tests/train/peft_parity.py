@@ -3,7 +3,8 @@
 
 A small random Qwen2 and random records; three steps of each objective, every one checked from the
 checkpoint before it: peft loads the adapter, the losses are computed from plain full logits, and
-the gradients (from AdamW's first moments) and the weights after the step must agree.
+the gradients (from AdamW's first moments) and the weights after the step must agree. So must the
+ranks and scalings of an adapter whose layers differ with those of peft's own for the same settings.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ try:
     import h5py
     import numpy as np
     import torch
-    from peft import PeftModel
+    from peft import LoraConfig, PeftModel, get_peft_model
     from safetensors.torch import load_file
     from transformers import Qwen2Config, Qwen2ForCausalLM
 except ImportError as error:
@@ -31,6 +32,13 @@ STOP = 95
 STEPS = 3
 BETAS, EPS, DECAY, RATE = (0.9, 0.95), 1e-8, 0.1, 1e-2
 AR_WEIGHT, CONSISTENCY_WEIGHT, WINDOW, CLIP = 0.7, 1.3, 3, 0.2
+ALIKE = {"rank": 4, "alpha": 12}
+# Names, ends of names and expressions as keys; two keys fit q_proj of layer 1, the first one counts.
+BY_LAYER = {
+    "rank": 4, "alpha": 6, "use_rslora": True, "targets": "all-linear",
+    "rank_pattern": {r"layers\.1\.self_attn\..*": 3, "q_proj": 1, "mlp.down_proj": 2},
+    "alpha_pattern": {"model.layers.0.mlp.up_proj": 9, r"[kv]_proj": 1.5},
+}
 
 
 def make_model(folder):
@@ -111,7 +119,7 @@ def write_dataset(folder, records):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def train(folder, objective, **overrides):
+def train(folder, objective, lora=ALIKE, **overrides):
     config = {
         "model": folder / "base", "dataset": folder / "data", "mode": "lora", "batch_size": 3,
         "global_batch": 6, "max_steps": STEPS, "learning_rate": RATE, "schedule": "constant",
@@ -119,7 +127,7 @@ def train(folder, objective, **overrides):
         "log_every": 1, "device": "cpu", "compute": "fp32", **overrides,
     }
     lines = [f"{key}: {value}" for key, value in config.items()]
-    lines += [f"betas: [{BETAS[0]}, {BETAS[1]}]", "lora: {rank: 4, alpha: 12, dropout: 0}"]
+    lines += [f"betas: [{BETAS[0]}, {BETAS[1]}]", f"lora: {json.dumps(lora)}"]
     lines += ["objective:"] + [f"  {key}: {value}" for key, value in objective.items()]
     (folder / "train.yaml").write_text("\n".join(lines) + "\n")
     result = subprocess.run([PREDGEN, "train", "--config", folder / "train.yaml"], capture_output=True, text=True)
@@ -226,7 +234,7 @@ def check_step(step, previous, current, folder, records, kind, metrics):
     model = Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32, attn_implementation="eager")
     model = PeftModel.from_pretrained(model, previous, is_trainable=True)
     parameters = adapter(model)
-    assert len(parameters) == 2 * 7 * 2, sorted(parameters)
+    assert len(parameters) == 2 * 7 * 2, sorted(parameters)  # every linear layer but the head
     losses = reference_losses(model, records, kind, step)
     for name, loss in losses.items():
         check(f"step {step} loss {name}", abs(loss.item() - metrics[f"train/{name}"]) / loss.item())
@@ -264,6 +272,32 @@ def check_step(step, previous, current, folder, records, kind, metrics):
     )
 
 
+def scalings(model):
+    return {name: module.scaling["default"] for name, module in model.named_modules() if hasattr(module, "lora_A")}
+
+
+def check_shape(folder, saved, settings, objective):
+    """peft makes the same adapter of the settings and of the file that we wrote; and we go on from its own."""
+    base = lambda: Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32)
+    options = {key: settings[key] for key in ("use_rslora", "rank_pattern", "alpha_pattern")}
+    theirs = get_peft_model(base(), LoraConfig(
+        task_type="CAUSAL_LM", r=settings["rank"], lora_alpha=settings["alpha"],
+        target_modules=settings["targets"], init_lora_weights=False, **options))
+    ours = PeftModel.from_pretrained(base(), saved)
+    shapes = lambda model: {name: tuple(parameter.shape) for name, parameter in adapter(model).items()}
+    assert shapes(ours) == shapes(theirs), (shapes(ours), shapes(theirs))
+    assert scalings(ours) == scalings(theirs), (scalings(ours), scalings(theirs))
+    assert len(set(scalings(theirs).values())) == 7 and len(scalings(theirs)) == 14
+    written = json.loads((saved / "adapter_config.json").read_text())
+    assert {key: written[key] for key in options} == options, written
+    assert list(written["rank_pattern"]) == list(options["rank_pattern"]), "the order counts"
+    theirs.save_pretrained(folder / "theirs")
+    again = train(folder, objective, settings, output=folder / "again", start_from=folder / "theirs", learning_rate=0,
+                  max_steps=1)
+    ours, theirs = (load_file(f / "adapter_model.safetensors") for f in (again / "final", folder / "theirs"))
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as temporary:
@@ -280,10 +314,14 @@ def main():
             "cllm": {"kind": "cllm", "blocks": "every", **consistency},
             "jacobi_forcing": {"kind": "jacobi_forcing", **consistency},
         }
-        start = train(folder, objectives["autoregressive"], output=folder / "start", learning_rate=0, max_steps=1)
-        for kind, objective in objectives.items():
-            print(kind)
-            output = train(folder, objective, output=folder / kind)
+        runs = [(kind, kind, ALIKE) for kind in objectives] + [("by layer", "jacobi_forcing", BY_LAYER)]
+        for name, kind, lora in runs:
+            print(name)
+            start = train(folder, objectives["autoregressive"], lora, output=folder / f"{name} start",
+                          learning_rate=0, max_steps=1)
+            if lora is BY_LAYER:
+                check_shape(folder, start / "final", lora, objectives["autoregressive"])
+            output = train(folder, objectives[kind], lora, output=folder / name)
             metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
             for step in range(1, STEPS + 1):
                 previous = start / "final" if step == 1 else output / f"step-{step - 1:08}"

@@ -49,6 +49,32 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problems(kGood, {"betas=[0.9]"}), testing::HasSubstr("betas"));
 }
 
+TEST(TrainConfig, LoraAsPeftNamesIt) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "train.yaml";
+  write_file(file, std::string(kGood) +
+                       "lora: {use_rslora: true, targets: all-linear, rank_pattern: {down_proj: 4, "
+                       "'layers\\.1\\..*': 2}, alpha_pattern: {0.mlp.up_proj: 0.5}}\n");
+  const LoraConfig lora = TrainConfig::load(file, {}).lora;
+  EXPECT_TRUE(lora.use_rslora);
+  EXPECT_EQ(lora.target_modules, LoraConfig().target_modules);
+  using testing::Pair;
+  EXPECT_THAT(lora.rank_pattern,
+              testing::ElementsAre(Pair("down_proj", 4), Pair("layers\\.1\\..*", 2)));
+  EXPECT_THAT(lora.alpha_pattern, testing::ElementsAre(Pair("0.mlp.up_proj", 0.5)));
+  const TrainConfig config = TrainConfig::load(file, {});
+  write_file(folder / "again.yaml", config.to_yaml());
+  EXPECT_EQ(TrainConfig::load(folder / "again.yaml", {}).identity(), config.identity());
+
+  EXPECT_THAT(problems(kGood, {"lora.targets=q_proj"}),
+              testing::HasSubstr("must be all-linear or a list such as [q_proj, v_proj]"));
+  EXPECT_THAT(problems(kGood, {"lora.rank_pattern={q_proj: 0}"}),
+              testing::HasSubstr("between 1 and 4096, not 0 for \"q_proj\""));
+  EXPECT_THAT(problems(kGood, {"lora.alpha_pattern={q_proj: -1}"}), testing::HasSubstr("not -1"));
+  EXPECT_THAT(problems(kGood, {"lora.alpha_pattern={'(': 1}"}),
+              testing::HasSubstr("\"lora.alpha_pattern\" is wrong"));
+}
+
 TEST(TrainConfig, ShippedFilesAreValidAndCanBeWrittenBack) {
   const TemporaryFolder folder;
   int count = 0;
@@ -100,6 +126,9 @@ TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
                              "lora.alpha=3",
                              "lora.dropout=0.3",
                              "lora.targets=[up_proj]",
+                             "lora.use_rslora=true",
+                             "lora.rank_pattern={up_proj: 3}",
+                             "lora.alpha_pattern={up_proj: 3}",
                              "start_from=a",
                              "objective.kind=jacobi_forcing",
                              "objective.ar_weight=3",
