@@ -99,6 +99,24 @@ def same_steps(runs):
     runs.check_same("torchrun", "one")
 
 
+def base_kinds(runs):
+    """A base that is not whole in every rank's model trains the same adapter."""
+    runs.run("sharded", "--nproc", "2", "base.shard=true", "recompute=all")
+    runs.run("sharded offloaded", "--nproc", "4", "base.shard=true", "base.offload=true", "recompute=all")
+    runs.run("offloaded", "base.offload=true", "recompute=all")
+    for name in ("sharded", "sharded offloaded", "offloaded"):
+        runs.check_same(name, "one")
+    for weights in ("int8", "nf4"):
+        narrow = (f"base.weights={weights}", "recompute=all")
+        runs.run(weights, *narrow)
+        runs.run(f"{weights} sharded", "--nproc", "3", "base.shard=true", *narrow)
+        runs.check_same(f"{weights} sharded", weights)
+        drift = abs(runs.losses(weights)[0][2] - runs.losses("one")[0][2])
+        check(1e-7 < drift < 0.5, f"{weights}: the first loss is {drift} from the whole base's")
+    errors = runs.run("refused", "base.weights=nf4", code=2)
+    check("recompute" in errors and errors.count("\n") <= 2, errors)
+
+
 def another_number_of_ranks(runs):
     runs.run("resumed", "--nproc", "4", "stop_at_step=7", code=130)
     runs.run("resumed", "--resume", "auto", "stop_at_step=12", code=130)
@@ -207,6 +225,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(Path(scratch))
         same_steps(runs)
+        base_kinds(runs)
         another_number_of_ranks(runs)
         ends_of_a_rank(runs)
         a_rank_that_fails(runs)
