@@ -85,12 +85,18 @@ def main(scratch):
           f"trajectories: {summary}")
 
     command("train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", f"dataset={trajectories}",
+            f"watch.dataset={dataset / 'held_out'}", "watch.max_new_tokens=8",
             f"output={scratch / 'cllm'}", "max_steps=2", "device=cpu", "threads=1")
     adapter = json.loads((scratch / "cllm" / "final" / "adapter_config.json").read_text())
     check((adapter["r"], adapter["lora_alpha"]) == (32, 16), "the adapter has the configured rank")
     steps = [json.loads(line) for line in (scratch / "cllm" / "metrics.jsonl").read_text().splitlines()]
-    check(all("train/consistency" in row and "train/ar" in row for row in steps) and steps,
+    trained = [row for row in steps if "train/ar" in row]
+    check(trained and all("train/consistency" in row for row in trained),
           f"both terms are trained: {steps}")
+    watched = [row for row in steps if "watch/tokens_per_pass" in row]
+    check([row["step"] for row in watched] == [0, 2], f"it is watched before and after: {watched}")
+    check(watched[0]["watch/start_agreement"] == 1 and watched[0]["watch/tokens_per_pass"] >= 1,
+          f"bfloat16 answers: {watched}")
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
