@@ -179,7 +179,7 @@ std::string tick_label(double value) {
   if (size < 1e-12) return "0";
   if (size >= 1e6) return fmt::format("{:.6g}M", value / 1e6);
   if (size >= 1e4) return fmt::format("{:.6g}k", value / 1e3);
-  if (size >= 1e-3) return fmt::format("{:.6g}", value);
+  if (size >= 1e-4) return fmt::format("{:.6g}", value);
   const double exponent = std::floor(std::log10(size) + 1e-9);
   return fmt::format("{:.3g}e{:.0f}", value / std::pow(10.0, exponent), exponent);
 }

@@ -218,10 +218,13 @@ std::string answers(const RunHistory& history) {
       "<h2>What the model answers</h2>\n<table class=answers><tr><th>prompt<th>step {}<th>step "
       "{}</tr>\n",
       step(history.first_watch), step(history.last_watch));
+  const auto shown = [](const std::string& text) {
+    return text.empty() ? "<span class=soft>(nothing)</span>" : escape_html(text);
+  };
   const size_t count = std::min({prompts.size(), first.size(), last.size(), kAnswersShown});
   for (size_t i = 0; i < count; ++i) {
     html += fmt::format("<tr><td>{}<td>{}<td>{}</tr>\n", escape_html(end_of(prompts[i])),
-                        escape_html(first[i]), escape_html(last[i]));
+                        shown(first[i]), shown(last[i]));
   }
   return html + "</table>\n";
 }

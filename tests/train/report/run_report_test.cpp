@@ -72,14 +72,15 @@ TEST_F(RunReport, MarksSkippedSteps) {
 TEST_F(RunReport, ShowsTheWatchAndWarns) {
   const std::string watch =
       R"({"step":0,"repetition":0.0,"answers":[{"text":"<i>Sure.","token_ids":[1]}],"prompts":["Hi?"]}
-{"step":20,"repetition":1.0,"answers":[{"text":"la la la","token_ids":[2]}]}
+{"step":20,"repetition":1.0,"answers":[{"text":"","token_ids":[]}]}
 )";
   write(R"({"step":0,"watch/collapsed":0.0,"watch/repetition":0.0}
 {"step":20,"watch/collapsed":1.0,"watch/repetition":1.0}
 )",
         watch);
   EXPECT_THAT(page(), HasSubstr("The model collapses."));
-  EXPECT_THAT(page(), HasSubstr("<tr><td>Hi?<td>&lt;i&gt;Sure.<td>la la la</tr>"));
+  EXPECT_THAT(page(),
+              HasSubstr("<tr><td>Hi?<td>&lt;i&gt;Sure.<td><span class=soft>(nothing)</span></tr>"));
   EXPECT_THAT(page(), HasSubstr("[20.0,100.0]"));  // percent
 }
 

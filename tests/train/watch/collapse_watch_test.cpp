@@ -124,6 +124,16 @@ TEST_F(CollapseWatchTest, RanksShareThePrompts) {
   for (const int world_size : {2, 3}) EXPECT_EQ(run(world_size), one) << world_size;
 }
 
+TEST_F(CollapseWatchTest, RunsAsTheTrainingComputes) {
+  const auto model = small_model();  // float32 weights
+  config_.compute = Compute::kBFloat16;
+  SingleProcessCommunicator communicator;
+  CollapseWatch watch(config_, *model, at::kCPU, *records_, tokenizer_, communicator, 0);
+  const Scalars scalars = watch.run(0);
+  EXPECT_EQ(scalars.at("watch/answer_tokens"), 20.0);
+  EXPECT_GE(scalars.at("watch/tokens_per_pass"), 1.0);
+}
+
 TEST_F(CollapseWatchTest, NamesARecordThatCannotBeAnswered) {
   const FakeLanguageModel model({.vocab_size = 260, .max_positions = 3});
   SingleProcessCommunicator communicator;
