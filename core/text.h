@@ -20,4 +20,25 @@ inline std::string_view trimmed(std::string_view text, std::string_view blank = 
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
+/// For the text of an HTML element or a quoted attribute.
+inline std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else if (c == '\'') {
+      escaped += "&#39;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 }  // namespace predgen

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "evaluate/report.h"
 
 namespace predgen {
@@ -44,24 +45,6 @@ const std::vector<Column>& columns() {
        }},
   };
   return list;
-}
-
-std::string escape_html(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else if (c == '"') {
-      escaped += "&quot;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
 }
 
 std::string quote_csv(const Json& value) {

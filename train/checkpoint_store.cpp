@@ -82,9 +82,14 @@ void CheckpointStore::write(const std::filesystem::path& folder, const TrainStat
   make_folder(folder);
   weights.save(folder, "fp32");
   write_safetensors(folder / "optimizer.safetensors", optimizer.state());
-  const Json json{{"format", kFormat},        {"step", state.step},
-                  {"samples", state.samples}, {"skipped_steps", state.skipped_steps},
-                  {"seconds", state.seconds}, {"run", identity_}};
+  const Json json{{"format", kFormat},
+                  {"step", state.step},
+                  {"samples", state.samples},
+                  {"skipped_steps", state.skipped_steps},
+                  {"outlier_steps", state.outlier_steps},
+                  {"gradient_norms", state.norms.values()},
+                  {"seconds", state.seconds},
+                  {"run", identity_}};
   write_file(folder / "state.json", json.dump(2) + "\n");
   write_file(folder / "DONE", "");
 }
@@ -115,6 +120,8 @@ TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, Traine
   return {.step = json_get<int64_t>(json, "step", where),
           .samples = json_get<int64_t>(json, "samples", where),
           .skipped_steps = json_get<int64_t>(json, "skipped_steps", where),
+          .outlier_steps = json.value("outlier_steps", int64_t{0}),  // not in older checkpoints
+          .norms = GradientNorms(json.value("gradient_norms", std::vector<double>())),
           .seconds = json_get<double>(json, "seconds", where)};
 }
 

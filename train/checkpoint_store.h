@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "train/gradient_norms.h"
 #include "train/optim/adamw.h"
 #include "train/trained_weights.h"
 
@@ -13,7 +14,9 @@ namespace predgen {
 struct TrainState {
   int64_t step = 0;           // optimizer steps tried, skipped ones included
   int64_t samples = 0;        // records consumed by all ranks
-  int64_t skipped_steps = 0;  // because a gradient was not finite
+  int64_t skipped_steps = 0;  // because a gradient was not finite, or an outlier
+  int64_t outlier_steps = 0;  // of these, those with an outlier
+  GradientNorms norms;        // of the last steps that were not skipped
   double seconds = 0.0;       // of training, over all resumes
 };
 

@@ -10,12 +10,11 @@ namespace predgen {
 MetricsLog::MetricsLog(const std::filesystem::path& file, int64_t resumed_step) : file_(file) {
   std::string kept;
   if (std::filesystem::exists(file)) {
-    std::istringstream lines(read_file(file));
-    for (std::string line; std::getline(lines, line);) {
-      const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object() || json.value("step", int64_t{-1}) > resumed_step) break;
-      kept += line + "\n";
-    }
+    bool later = false;
+    read_metrics(file, [&](const Json& line) {
+      later = later || line.at("step").get<int64_t>() > resumed_step;
+      if (!later) kept += line.dump() + "\n";
+    });
   }
   write_file(file, kept);
   stream_.open(file, std::ios::app);
@@ -25,6 +24,15 @@ MetricsLog::MetricsLog(const std::filesystem::path& file, int64_t resumed_step) 
 void MetricsLog::write(const Json& line) {
   stream_ << line.dump() << "\n" << std::flush;
   if (!stream_) throw Error("cannot write {}: is the disk full?", file_.string());
+}
+
+void read_metrics(const std::filesystem::path& file, const std::function<void(const Json&)>& take) {
+  std::istringstream lines(read_file(file));
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("step") || !json.at("step").is_number_integer()) return;
+    take(json);
+  }
 }
 
 }  // namespace predgen

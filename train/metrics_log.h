@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "core/json.h"
 
@@ -20,5 +21,8 @@ class MetricsLog {
   std::filesystem::path file_;
   std::ofstream stream_;
 };
+
+/// Calls `take` with every line up to one cut off in the middle. UserError if there is no file.
+void read_metrics(const std::filesystem::path& file, const std::function<void(const Json&)>& take);
 
 }  // namespace predgen

@@ -14,8 +14,10 @@
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
+#include "train/report/run_report.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
+#include "train/watch/collapse_watch.h"
 
 namespace predgen {
 namespace {
@@ -113,10 +115,13 @@ void check_same_run(const TrainConfig& config, const RunIdentity& identity,
   Hasher hasher;
   for (const auto& [key, value] : identity) hasher.add(key).add(value);
   // A resumed run may have others, but all ranks the same: they say when a collective is due.
-  for (const int64_t value : {config.held_out_records, config.eval_every, config.save_every,
-                              config.stop_at_step, int64_t{config.held_out.empty()}}) {
+  for (const int64_t value :
+       {config.held_out_records, config.eval_every, config.save_every, config.log_every,
+        config.stop_at_step, int64_t{config.held_out.empty()}, config.watch.every,
+        config.watch.records, config.watch.max_new_tokens}) {
     hasher.add(std::to_string(value));
   }
+  hasher.add(fmt::format("{}", config.outlier_factor));
   const std::string hash = hasher.hex();
   const auto size = static_cast<int64_t>(hash.size());
   const at::Tensor own = at::empty({1, size}, at::kByte);
@@ -152,6 +157,15 @@ int64_t count_values(const Transformer& model) {
   return count;
 }
 
+/// A page that cannot be written is no reason to lose a run.
+void refresh_report(const std::filesystem::path& run) {
+  try {
+    write_run_report(run);
+  } catch (const std::exception& error) {
+    spdlog::warn("no report of the run: {}", error.what());
+  }
+}
+
 void write_result(const TrainConfig& config, const TrainedWeights& weights) {
   const std::filesystem::path result = config.output / "final";
   StagedFolder staged(result);
@@ -172,12 +186,16 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   check_targets(*dataset);
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
+  std::unique_ptr<DatasetReader> watched;
+  if (!config.watch.dataset.empty()) watched = open_dataset(config.watch.dataset);
   const std::unique_ptr<Transformer> model = make_model(config);
   model->set_num_recomputed(std::min(config.num_recomputed, model->config().num_layers));
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
-  if (config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty()) {
-    stop_tokens = load_tokenizer(config.tokenizer)->stop_tokens();
-  }
+  const bool needs_stop_tokens =
+      config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (needs_stop_tokens || config.watch.every > 0) tokenizer = load_tokenizer(config.tokenizer);
+  if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
@@ -212,11 +230,18 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
     write_file(config.output / "config.yaml", given.to_yaml());
     log.emplace(config.output, state.step);
   }
-  Trainer trainer(
-      config,
-      {*model, weights, *objective, optimizer, batches, *dataset, held_out.get(), checkpoints,
-       communicator},
-      state, [&](int64_t step, const auto& scalars) { log->write(step, scalars); }, stop);
+  std::optional<CollapseWatch> watch;
+  if (config.watch.every > 0) {
+    watch.emplace(config, *model, model->device(), watched ? *watched : *held_out, *tokenizer,
+                  communicator, state.step);
+  }
+  Trainer trainer(config,
+                  {*model, weights, *objective, optimizer, batches, *dataset, held_out.get(),
+                   checkpoints, communicator, watch ? &*watch : nullptr},
+                  state,
+                  {[&](int64_t step, const auto& scalars) { log->write(step, scalars); },
+                   [&] { refresh_report(config.output); }},
+                  stop);
   trainer.run();
   if (communicator.is_main()) {
     write_result(config, weights);

@@ -99,6 +99,10 @@ void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   }
   reader.optional("eps", config.optimizer.eps, 1e-30, 1.0);
   reader.optional("max_grad_norm", config.max_grad_norm, 0.0, 1e9);
+  reader.optional("outlier_factor", config.outlier_factor, 0.0, 1e9);
+  if (config.outlier_factor > 0 && config.outlier_factor < 2) {
+    reader.problem("outlier_factor", "must be 0 (no step is an outlier) or at least 2");
+  }
 }
 
 /// all, none or a number of layers.
@@ -118,6 +122,20 @@ void read_recompute(ConfigReader& reader, int64_t& num_layers) {
   }
 }
 
+void read_watch(ConfigReader reader, const TrainConfig& config, WatchConfig& watch) {
+  reader.optional("every", watch.every, int64_t{0}, kMany);
+  reader.optional("dataset", watch.dataset);
+  reader.optional("records", watch.records, int64_t{1}, int64_t{4096});
+  reader.optional("max_new_tokens", watch.max_new_tokens, int64_t{1}, int64_t{4096});
+  reader.optional("block_size", watch.block_size, int64_t{1}, int64_t{4096});
+  if (watch.every > 0 && watch.dataset.empty() && config.held_out.empty()) {
+    reader.problem("dataset", "or `held_out` must be set: the watch needs prompts");
+  }
+  if (watch.every > 0 && config.tokenizer.empty()) {
+    reader.problem("every", "must be 0 without `tokenizer`: the watch reads the answers");
+  }
+}
+
 /// `config` holds the defaults.
 void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("model", config.model);
@@ -131,12 +149,15 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
                            {{"lora", TrainMode::kLora}, {"full", TrainMode::kFull}});
   if (config.mode == TrainMode::kLora) {
     read_lora(reader.section("lora"), config.lora);
-    read_base(reader.section("base"), config.base);
     reader.optional("start_from", config.start_from);
     config.lora.base_model = config.model.string();
     if (!config.initialize.empty()) {
       reader.problem("mode", "must be full with `initialize`: random weights cannot stay frozen");
     }
+  }
+  read_base(reader.section("base"), config.base);
+  if (config.mode == TrainMode::kFull && !config.base.is_resident()) {
+    reader.problem("base", "needs `mode: lora`: full training keeps no frozen base");
   }
   read_objective(reader.section("objective"), config.objective);
   if (config.mode == TrainMode::kFull &&
@@ -181,6 +202,7 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("keep_last", config.keep_last, int64_t{1}, kMany);
   reader.optional("eval_every", config.eval_every, int64_t{0}, kMany);
   reader.optional("log_every", config.log_every, int64_t{1}, kMany);
+  read_watch(reader.section("watch"), config, config.watch);
 }
 
 /// What a reader of an empty file, with these defaults, says that it has read.
@@ -190,12 +212,15 @@ ConfigReader read_back(TrainConfig config) {
   return reader;
 }
 
-/// Keys that a resumed run may have otherwise: they do not change what is trained. The contents of
-/// the datasets and the stop tokens of the tokenizer are compared in place of their paths.
+/// Keys that a resumed run may have otherwise: they do not change what is trained, but for
+/// outlier_factor, which is set to get past a step that did harm. The contents of the datasets and
+/// the stop tokens of the tokenizer are compared in place of their paths.
 constexpr const char* kMayChange[] = {
-    "tokenizer",    "dataset",    "replay",    "held_out",   "held_out_records", "recompute",
-    "stop_at_step", "device",     "threads",   "output",     "save_dtype",       "save_every",
-    "keep_last",    "eval_every", "log_every", "base.shard", "base.offload"};
+    "tokenizer",        "dataset",      "replay",        "held_out",      "held_out_records",
+    "recompute",        "stop_at_step", "device",        "threads",       "output",
+    "save_dtype",       "save_every",   "keep_last",     "eval_every",    "log_every",
+    "outlier_factor",   "watch.every",  "watch.dataset", "watch.records", "watch.max_new_tokens",
+    "watch.block_size", "base.shard",   "base.offload"};
 
 }  // namespace
 

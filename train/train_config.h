@@ -18,6 +18,16 @@ constexpr int64_t kAllLayers = int64_t{1} << 40;
 
 enum class TrainMode { kLora, kFull };
 
+/// The collapse watch: the model in training answers prompts.
+struct WatchConfig {
+  int64_t every = 0;  // steps; 0: never
+  std::filesystem::path
+      dataset;                  // its first records' prompts; empty: those of the held-out records
+  int64_t records = 16;         // at most
+  int64_t max_new_tokens = 64;  // of an answer
+  int64_t block_size = 16;      // of the Jacobi generator
+};
+
 /// A training run as its YAML file says it; configs/train/*.yaml explain the keys.
 struct TrainConfig {
   std::filesystem::path model;       // base model folder; or, from scratch:
@@ -46,6 +56,8 @@ struct TrainConfig {
   double min_ratio = 0.0;
   AdamWOptions optimizer;
   double max_grad_norm = 1.0;  // 0: no clipping
+  double outlier_factor =
+      0.0;  // steps with a gradient norm of so many medians are skipped; 0: none
   Compute compute = Compute::kFloat32;
   /// So many of the first layers are run again in the backward pass, which saves what they computed
   /// for a quarter to a third of the time of a step; kAllLayers: every one.
@@ -57,6 +69,7 @@ struct TrainConfig {
   std::filesystem::path output;
   std::string save_dtype = "fp32";  // of final/ in full mode
   int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
+  WatchConfig watch;
 
   /// Of a step, of all ranks together.
   int64_t num_micro_batches() const { return global_batch == 0 ? 1 : global_batch / batch_size; }

@@ -120,22 +120,32 @@ TermSums TrainStep::accumulate(const std::vector<PackedBatch>& batches, const Lo
 void TrainStep::update_weights(TrainState& state, Result& result) {
   if (state.step == 1) parts_.weights.check_first_gradients();
   result.learning_rate = rate_of(state.step);
-  if (std::isfinite(result.gradient_norm)) {
-    clip_gradients(parts_.optimizer.gradients(), result.gradient_norm, config_.max_grad_norm);
+  const double norm = result.gradient_norm;
+  const bool outlier = state.norms.is_outlier(norm, config_.outlier_factor);
+  if (std::isfinite(norm) && !outlier) {
+    clip_gradients(parts_.optimizer.gradients(), norm, config_.max_grad_norm);
     parts_.optimizer.step(result.learning_rate);
+    state.norms.add(norm);
     num_bad_in_a_row_ = 0;
     return;
   }
   result.skipped = true;
   ++state.skipped_steps;
+  if (std::isfinite(norm)) ++state.outlier_steps;
+  const std::string why = std::isfinite(norm)
+                              ? fmt::format("has norm {:.4g}, {:.0f} times the usual {:.4g}", norm,
+                                            norm / *state.norms.median(), *state.norms.median())
+                              : "is not finite";
   if (parts_.communicator.is_main()) {
-    spdlog::warn("step {}: the gradient is not finite; weights unchanged", state.step);
+    spdlog::warn("step {}: the gradient {}; weights unchanged", state.step, why);
   }
   if (++num_bad_in_a_row_ == kMostBadStepsInARow) {
     throw Error(
-        "{} steps in a row with a gradient that is not finite; the last good weights are in the "
-        "checkpoints: lower learning_rate or use compute: fp32",
-        num_bad_in_a_row_);
+        "{} steps in a row were skipped, the gradient of the last one {}; the last good weights "
+        "are "
+        "in the checkpoints: lower learning_rate, {}",
+        num_bad_in_a_row_, why,
+        std::isfinite(norm) ? "or raise outlier_factor" : "or use compute: fp32");
   }
 }
 

@@ -15,6 +15,8 @@
 
 namespace predgen {
 
+class CollapseWatch;
+
 /// What a rank trains with. Borrowed.
 struct TrainParts {
   Transformer& model;
@@ -26,6 +28,7 @@ struct TrainParts {
   const DatasetReader* held_out;  // may be null
   const CheckpointStore& checkpoints;
   Communicator& communicator;
+  CollapseWatch* watch = nullptr;  // may be null
 };
 
 /// One step of the optimizer, on all ranks together: the same step with any number of them. Its
@@ -38,7 +41,7 @@ class TrainStep {
     double gradient_norm = 0.0;
     double learning_rate = 0.0;
     double num_tokens = 0.0;  // of all ranks
-    bool skipped = false;     // the gradient was not finite: weights unchanged
+    bool skipped = false;     // the gradient was no good: weights unchanged
   };
 
   /// Borrows everything. `total_steps`: where the learning rate's curve ends.
@@ -47,7 +50,7 @@ class TrainStep {
   /// Gradients of the longest batch, for nothing: it fails at once if it does not fit into memory.
   void try_longest_batch();
   /// Takes the step after state.step and counts it there. Error after five steps in a row whose
-  /// gradient is not finite, and when a weight gets no gradient in the first one.
+  /// gradient is not finite or an outlier, and when a weight gets no gradient in the first one.
   Result run(TrainState& state);
 
  private:

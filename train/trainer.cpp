@@ -7,7 +7,9 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "evaluate/device_memory.h"
 #include "train/held_out_loss.h"
+#include "train/watch/collapse_watch.h"
 
 namespace predgen {
 namespace {
@@ -18,14 +20,29 @@ std::string note(const std::map<std::string, double>& losses, double tokens_per_
   return text + fmt::format("{:.0f} tokens/s", tokens_per_second);
 }
 
+/// The most memory that one of the ranks has used, of the process and of its GPU; a collective.
+Trainer::Scalars peak_memory_of_ranks(const at::Device& device, Communicator& communicator) {
+  const PeakMemory own = peak_memory(device);
+  const at::Tensor all_N2 = at::empty({communicator.world_size(), 2}, at::kDouble);
+  communicator.all_gather(
+      at::tensor({static_cast<double>(own.process), static_cast<double>(own.device.value_or(0))},
+                 at::kDouble)
+          .unsqueeze(0),
+      all_N2);
+  const at::Tensor gib_2 = all_N2.amax(0) / static_cast<double>(int64_t{1} << 30);
+  Trainer::Scalars scalars{{"memory/process_gib", gib_2[0].item<double>()}};
+  if (own.device) scalars["memory/gpu_gib"] = gib_2[1].item<double>();
+  return scalars;
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainConfig& config, const TrainParts& parts, const TrainState& state,
-                 Report report, std::stop_token stop)
+                 Reports reports, std::stop_token stop)
     : config_(config),
       parts_(parts),
       state_(state),
-      report_(std::move(report)),
+      reports_(std::move(reports)),
       stop_(std::move(stop)) {}
 
 int64_t Trainer::total_steps() const {
@@ -41,6 +58,7 @@ void Trainer::run() {
   begin_alike();
   TrainStep step(config_, parts_, total);
   step.try_longest_batch();
+  if (parts_.watch != nullptr && parts_.watch->is_first()) report_watch();
   const double seconds_before = state_.seconds;
   const SystemClock clock(stop_);
   double logged_at = 0.0, tokens_since = 0.0;
@@ -54,7 +72,7 @@ void Trainer::run() {
     if (progress) progress->update(state_.step, note(result.losses, tokens_per_second));
     const bool last = state_.step == total;
     if (state_.step % config_.log_every == 0 || last || state_.step == 1 || result.skipped) {
-      if (is_main) report_step(result, tokens_per_second);
+      report_step(result, tokens_per_second);
       logged_at = clock.now().count();
       tokens_since = 0;
     }
@@ -62,11 +80,9 @@ void Trainer::run() {
     const bool wants_stop = stop_.stop_requested() || state_.step == config_.stop_at_step;
     const bool stop = sum_over_ranks(wants_stop ? 1.0 : 0.0, parts_.communicator) > 0;
     const double trained_until = clock.now().count();
-    if (parts_.held_out &&
-        (last || (config_.eval_every > 0 && state_.step % config_.eval_every == 0))) {
-      report_held_out();
-    }
-    if (stop || last || state_.step % config_.save_every == 0) save();
+    if (parts_.held_out && (last || is_due(config_.eval_every))) report_held_out();
+    if (parts_.watch != nullptr && (last || is_due(config_.watch.every))) report_watch();
+    if (stop || last || is_due(config_.save_every)) save();
     logged_at += clock.now().count() - trained_until;
     if (stop && !last) {
       if (is_main) {
@@ -93,44 +109,71 @@ void Trainer::begin_alike() {
   communicator.broadcast(tensors, 0);
   parts_.optimizer.load_state(moments);
 
+  const std::vector<double>& own_norms = state_.norms.values();
   const at::Tensor counts =
-      at::tensor({state_.step, state_.samples, state_.skipped_steps}, at::kLong);
+      at::tensor({state_.step, state_.samples, state_.skipped_steps, state_.outlier_steps,
+                  static_cast<int64_t>(own_norms.size())},
+                 at::kLong);
   const at::Tensor seconds = at::tensor({state_.seconds}, at::kDouble);
-  communicator.broadcast({counts, seconds}, 0);
+  const at::Tensor norms = at::zeros({static_cast<int64_t>(GradientNorms::kMost)}, at::kDouble);
+  std::ranges::copy(own_norms, norms.mutable_data_ptr<double>());
+  communicator.broadcast({counts, seconds, norms}, 0);
+  const double* first_norm = norms.const_data_ptr<double>();
   state_ = {.step = counts[0].item<int64_t>(),
             .samples = counts[1].item<int64_t>(),
             .skipped_steps = counts[2].item<int64_t>(),
+            .outlier_steps = counts[3].item<int64_t>(),
+            .norms = GradientNorms(std::vector(first_norm, first_norm + counts[4].item<int64_t>())),
             .seconds = seconds.item<double>()};
 }
 
+bool Trainer::is_due(int64_t every) const { return every > 0 && state_.step % every == 0; }
+
 void Trainer::report_step(const TrainStep::Result& result, double tokens_per_second) const {
-  std::map<std::string, double> scalars{
-      {"train/learning_rate", result.learning_rate},
-      {"train/gradient_norm", result.gradient_norm},
-      {"train/tokens_per_second", tokens_per_second},
-      {"train/epoch",
-       static_cast<double>(state_.samples) / static_cast<double>(parts_.dataset.size())},
-      {"train/skipped_steps", static_cast<double>(state_.skipped_steps)},
-      {"train/seconds", state_.seconds}};
+  Scalars scalars = peak_memory_of_ranks(parts_.model.device(), parts_.communicator);
+  if (!parts_.communicator.is_main()) return;
+  scalars["train/learning_rate"] = result.learning_rate;
+  scalars["train/gradient_norm"] = result.gradient_norm;
+  scalars["train/tokens_per_second"] = tokens_per_second;
+  scalars["train/epoch"] =
+      static_cast<double>(state_.samples) / static_cast<double>(parts_.dataset.size());
+  scalars["train/skipped_steps"] = static_cast<double>(state_.skipped_steps);
+  scalars["train/outlier_steps"] = static_cast<double>(state_.outlier_steps);
+  scalars["train/seconds"] = state_.seconds;
   for (const auto& [name, loss] : result.losses) scalars["train/" + name] = loss;
-  report_(state_.step, scalars);
+  reports_.scalars(state_.step, scalars);
 }
 
 void Trainer::report_held_out() const {
   const std::map<std::string, double> losses = held_out_losses(
       parts_.model, parts_.objective, *parts_.held_out, config_, parts_.communicator);
   if (!parts_.communicator.is_main()) return;
-  std::map<std::string, double> scalars;
+  Scalars scalars;
   for (const auto& [name, loss] : losses) {
     scalars["held_out/" + name] = loss;
     spdlog::info("step {}: held-out {} {:.4f} nats/token", state_.step, name, loss);
   }
-  report_(state_.step, scalars);
+  reports_.scalars(state_.step, scalars);
+  reports_.milestone();
+}
+
+void Trainer::report_watch() const {
+  const Scalars scalars = parts_.watch->run(state_.step);
+  if (!parts_.communicator.is_main()) return;
+  spdlog::info(
+      "step {}: watch: {:.2f} tokens a pass, {:.0f} % of the answers repeat themselves, {:.0f} % "
+      "of "
+      "their text as at the start",
+      state_.step, scalars.at("watch/tokens_per_pass"), 100 * scalars.at("watch/repetition"),
+      100 * scalars.at("watch/start_agreement"));
+  reports_.scalars(state_.step, scalars);
+  reports_.milestone();
 }
 
 void Trainer::save() const {
   if (parts_.communicator.is_main()) {
     parts_.checkpoints.save(state_, parts_.weights, parts_.optimizer);
+    reports_.milestone();
   }
   parts_.communicator.barrier();
 }

@@ -89,11 +89,11 @@ def tensors(file):
 
 
 def metrics(folder):
-    """metrics.jsonl without what the clock decides."""
+    """metrics.jsonl without what the clock and other programs decide."""
     rows = []
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         row = json.loads(line)
-        for key in ("train/seconds", "train/tokens_per_second"):
+        for key in ("train/seconds", "train/tokens_per_second", "memory/process_gib"):
             row.pop(key, None)
         rows.append(row)
     return rows

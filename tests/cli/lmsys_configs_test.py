@@ -90,8 +90,9 @@ def main(scratch):
           f"trajectories: {summary}")
 
     train = ["train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", "device=cpu", "threads=1"]
-    command(*train, "max_steps=2")
+    command(*train, "max_steps=2", f"watch.dataset={dataset / 'held_out'}", "watch.max_new_tokens=8")
     check_adapter(scratch / "run" / "cllm")
+    check_watch(scratch / "run" / "cllm")
     for family in ("llama", "mistral", "olmo2"):
         base = scratch / family
         shutil.copytree(model, base, ignore=shutil.ignore_patterns("config.json", "*.safetensors"))
@@ -107,8 +108,17 @@ def check_adapter(output):
     check((adapter["r"], adapter["lora_alpha"], len(adapter["target_modules"])) == (32, 16, 7),
           f"{output.name}: rank, alpha and layers as configured")
     steps = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    check(all("train/consistency" in row and "train/ar" in row for row in steps) and steps,
+    trained = [row for row in steps if "train/ar" in row]
+    check(trained and all("train/consistency" in row for row in trained),
           f"{output.name}: both terms are trained: {steps}")
+
+
+def check_watch(output):
+    steps = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    watched = [row for row in steps if "watch/tokens_per_pass" in row]
+    check([row["step"] for row in watched] == [0, 2], f"it is watched before and after: {watched}")
+    check(watched[0]["watch/start_agreement"] == 1 and watched[0]["watch/tokens_per_pass"] >= 1,
+          f"bfloat16 answers: {watched}")
 
 
 def check_jacobi_forcing(runs):

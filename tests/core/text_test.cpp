@@ -19,5 +19,9 @@ TEST(Text, TrimmedHasNoBlanksAtItsEnds) {
   EXPECT_EQ(trimmed("\n a \n", " "), "\n a \n");
 }
 
+TEST(Text, EscapedHtmlIsTextAgain) {
+  EXPECT_EQ(escape_html("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+}
+
 }  // namespace
 }  // namespace predgen

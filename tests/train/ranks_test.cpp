@@ -137,8 +137,8 @@ class WatchedObjective : public AutoregressiveObjective {
 };
 
 struct Rank {
-  Rank(TrainConfig config, Communicator& communicator)
-      : loop(std::move(config), objective, communicator, stop.get_token()) {}
+  Rank(TrainConfig config, Communicator& communicator, const TrainState& state = {})
+      : loop(std::move(config), objective, communicator, stop.get_token(), state) {}
   WatchedObjective objective;
   std::stop_source stop;
   TrainingLoop loop;
@@ -190,6 +190,28 @@ TEST_F(Ranks, BeginWithTheWeightsOfRankZero) {
       EXPECT_TRUE(alike[rank].at(name).equal(expected)) << name << " of rank " << rank;
       EXPECT_TRUE(unlike[rank].at(name).equal(expected)) << name << " of rank " << rank;
     }
+  }
+}
+
+TEST_F(Ranks, SkipTheSameOutliers) {
+  for (const double usual : {1e-9, 1e9}) {
+    const bool skipped = usual < 1;
+    const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+      TrainConfig config = config_of(fmt::format("usual-{}", usual));
+      config.outlier_factor = 2.0;
+      // Rank 0 alone has read from the checkpoint what norms are usual.
+      TrainState state;
+      if (communicator.is_main()) state.norms = GradientNorms(std::vector<double>(40, usual));
+      Rank rank(config, communicator, state);
+      const auto weight = [&] { return rank.loop.weights.parameters().front().tensor.clone(); };
+      const at::Tensor before = weight();
+      rank.loop.trainer.run();
+      EXPECT_EQ(weight().equal(before), skipped) << "rank " << communicator.rank();
+      if (communicator.is_main()) {
+        EXPECT_EQ(rank.loop.reports.at(4).at("train/outlier_steps"), skipped ? 4.0 : 0.0);
+      }
+    });
+    EXPECT_THAT(errors, Each(IsEmpty()));
   }
 }
 

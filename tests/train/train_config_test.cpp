@@ -47,6 +47,9 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problems(kGood, {"lora.rank=0"}), testing::HasSubstr("rank"));
   EXPECT_THAT(problems(kGood, {"compute=fp16"}), testing::HasSubstr("bf16"));
   EXPECT_THAT(problems(kGood, {"betas=[0.9]"}), testing::HasSubstr("betas"));
+  EXPECT_THAT(problems(kGood, {"outlier_factor=1.5"}), testing::HasSubstr("at least 2"));
+  EXPECT_THAT(problems(kGood, {"watch.every=5"}), testing::HasSubstr("the watch needs prompts"));
+  EXPECT_EQ(problems(kGood, {"watch.every=5", "held_out=h"}), "");
 }
 
 TEST(TrainConfig, LoraAsPeftNamesIt) {
@@ -118,7 +121,7 @@ TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
   for (const char* change :
        {"tokenizer=t", "dataset=d", "replay=[r]", "held_out=h", "held_out_records=3", "recompute=3",
         "stop_at_step=3", "device=cpu", "threads=3", "output=o", "save_dtype=bf16", "save_every=3",
-        "keep_last=3", "eval_every=3", "log_every=3"}) {
+        "keep_last=3", "eval_every=3", "log_every=3", "outlier_factor=3", "watch.records=3"}) {
     EXPECT_EQ(load(change), config.identity()) << change;
   }
   for (const char* change : {"model=m",

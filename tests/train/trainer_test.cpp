@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include <gmock/gmock.h>
+
 #include <limits>
 #include <set>
 
@@ -9,7 +11,7 @@
 namespace predgen {
 namespace {
 
-/// Gives gradients that are not finite in some steps.
+/// Gives gradients that are no good in some steps.
 class SickObjective : public AutoregressiveObjective {
  public:
   explicit SickObjective(std::set<int64_t> sick_calls)
@@ -18,12 +20,13 @@ class SickObjective : public AutoregressiveObjective {
     PackedBatch packed = AutoregressiveObjective::pack(batch, step_seed);
     if (batch.empty()) return packed;  // only asks for the terms
     if (sick_calls_.contains(num_calls_++)) {
-      packed.terms.at("ar").weight = std::numeric_limits<double>::quiet_NaN();
+      packed.terms.at("ar").weight = sick_value;
     }
     if (stop_at == num_calls_) stop.request_stop();
     return packed;
   }
 
+  double sick_value = std::numeric_limits<double>::quiet_NaN();
   int64_t stop_at = -1;
   mutable std::stop_source stop;
 
@@ -59,6 +62,69 @@ TEST_F(Training, GivesUpAfterFiveBadStepsInARow) {
   EXPECT_EQ(loop.reports.rbegin()->first, 5);
 }
 
+TEST_F(Training, SkipsOutliersIfAskedTo) {
+  const auto run_with = [&](double outlier_factor) {
+    TrainConfig plain = config(fmt::format("out-{}", outlier_factor));
+    plain.global_batch = plain.batch_size;
+    plain.max_steps = 40;
+    plain.outlier_factor = outlier_factor;
+    SickObjective objective({5, 36});  // in step 5 it is not known yet what is usual
+    objective.sick_value = 100.0;
+    Loop loop(plain, objective);
+    loop.trainer.run();
+    return loop.reports;
+  };
+  const auto reports = run_with(10.0);
+  EXPECT_EQ(reports.at(35).at("train/outlier_steps"), 0.0);
+  EXPECT_EQ(reports.at(36).at("train/outlier_steps"), 1.0);
+  EXPECT_EQ(reports.at(40).at("train/outlier_steps"), 1.0);
+  EXPECT_EQ(reports.at(40).at("train/skipped_steps"), 1.0);
+  EXPECT_EQ(run_with(0.0).at(40).at("train/skipped_steps"), 0.0);
+  EXPECT_EQ(run_with(1000.0).at(40).at("train/skipped_steps"), 0.0);
+}
+
+TEST_F(Training, GradientsThatStayHighAreNoOutliers) {
+  TrainConfig plain = config("out");
+  plain.global_batch = plain.batch_size;
+  plain.max_steps = 60;
+  plain.outlier_factor = 10.0;
+  SickObjective objective({36, 37, 38, 39, 40, 41, 42});
+  objective.sick_value = 100.0;
+  Loop loop(plain, objective);
+  EXPECT_THAT([&] { loop.trainer.run(); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("times the usual")));
+  EXPECT_EQ(loop.reports.rbegin()->first, 39);  // the fifth one ends the run
+}
+
+TEST_F(Training, WhatIsUsualIsKnownAfterAResume) {
+  TrainConfig plain = config("out");
+  plain.max_steps = 40;
+  plain.stop_at_step = 38;
+  EXPECT_THROW(run(plain), Interrupted);
+  plain.stop_at_step = 0;
+  plain.outlier_factor = 2.0;  // may be set when a run is resumed
+  const auto state_file = folder_ / "out" / "step-00000038" / "state.json";
+  Json state = Json::parse(read_file(state_file));
+  EXPECT_EQ(state.at("gradient_norms").size(), 38u);
+  for (Json& norm : state.at("gradient_norms")) norm = 1e-9;
+  write_file(state_file, state.dump());
+  run(plain, "auto");
+  const Json last = Json::parse(losses("out").back());
+  EXPECT_EQ(last.at("train/outlier_steps"), 2.0);  // steps 39 and 40
+}
+
+TEST_F(Training, SaysHowMuchMemoryItTook) {
+  TrainConfig plain = config("out");
+  plain.global_batch = plain.batch_size;
+  SickObjective objective({});
+  Loop loop(plain, objective);
+  loop.trainer.run();
+  const double gib = loop.reports.at(6).at("memory/process_gib");
+  EXPECT_GT(gib, 0.01);
+  EXPECT_LT(gib, 100.0);
+  EXPECT_FALSE(loop.reports.at(6).contains("memory/gpu_gib"));
+}
+
 TEST_F(Training, AWeightThatIsCutOffStopsTheFirstStep) {
   class Silent : public AutoregressiveObjective {
    public:
@@ -91,6 +157,7 @@ TEST_F(Training, AStopInTheLastStepChangesNothing) {
   objective.stop_at = 7;  // during step 6
   Loop loop(plain, objective, objective.stop.get_token());
   EXPECT_NO_THROW(loop.trainer.run());
+  EXPECT_EQ(loop.num_milestones, 3);  // the checkpoints
   EXPECT_EQ(loop.checkpoints.newest(), folder_ / "out" / "step-00000006");
 }
 

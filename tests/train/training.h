@@ -23,7 +23,7 @@ namespace predgen {
 /// A Trainer on one rank with what it works on, and what it reported.
 struct TrainingLoop {
   TrainingLoop(TrainConfig given, Objective& objective, Communicator& communicator,
-               const std::stop_token& stop = {})
+               const std::stop_token& stop = {}, const TrainState& state = {})
       : config(std::move(given)),
         model(tiny_model()),
         weights(*model, config),
@@ -31,11 +31,13 @@ struct TrainingLoop {
         dataset(open_dataset(config.dataset)),
         batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
         checkpoints(config.output, {}, 2),
-        trainer(
-            config,
-            {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
-             communicator},
-            {}, [this](int64_t step, const auto& scalars) { reports[step] = scalars; }, stop) {}
+        trainer(config,
+                {*model, weights, objective, optimizer, batches, *dataset, nullptr, checkpoints,
+                 communicator},
+                state,
+                {[this](int64_t step, const auto& scalars) { reports[step] = scalars; },
+                 [this] { ++num_milestones; }},
+                stop) {}
 
   TrainConfig config;
   std::unique_ptr<Transformer> model;
@@ -45,6 +47,7 @@ struct TrainingLoop {
   BatchSampler batches;
   CheckpointStore checkpoints;
   std::map<int64_t, std::map<std::string, double>> reports;  // scalars by step
+  int64_t num_milestones = 0;
   Trainer trainer;
 };
 
@@ -91,7 +94,7 @@ class Training : public testing::Test {
   }
   std::string weights(const std::string& output) const { return read_file(weights_file(output)); }
 
-  /// metrics.jsonl without what depends on the clock.
+  /// metrics.jsonl without what depends on the machine.
   std::vector<std::string> losses(const std::string& output) const {
     std::vector<std::string> lines;
     std::istringstream file(read_file(folder_ / output / "metrics.jsonl"));
@@ -99,6 +102,7 @@ class Training : public testing::Test {
       Json json = Json::parse(line);
       json.erase("train/seconds");
       json.erase("train/tokens_per_second");
+      json.erase("memory/process_gib");
       lines.push_back(json.dump());
     }
     return lines;

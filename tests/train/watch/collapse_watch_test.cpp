@@ -1,0 +1,146 @@
+#include "train/watch/collapse_watch.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "core/files.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fake_tokenizer.h"
+#include "tests/fakes/run_ranks.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/small_records.h"
+#include "tests/fakes/temporary_folder.h"
+#include "train/distributed/single_process_communicator.h"
+
+namespace predgen {
+namespace {
+
+using Scalars = std::map<std::string, double>;
+using Next = std::function<TokenId(TokenSpan)>;
+
+/// 12 tokens without a repetition, then the end. It depends on the place alone: one pass guesses
+/// all.
+TokenId healthy(TokenSpan history) {
+  const auto place = static_cast<TokenId>(history.size()) - 3;  // prompts have three tokens
+  return place == 11 ? FakeTokenizer::kEnd : 'a' + place;
+}
+TokenId repeating(TokenSpan) { return 'a'; }
+TokenId silent(TokenSpan) { return FakeTokenizer::kEnd; }
+
+class CollapseWatchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto writer = create_dataset(folder_ / "data", {{"of", "the watch"}}, {});
+    for (int64_t i = 0; i < 7; ++i) writer->append(small_record(i));
+    writer->finish(Json::object());
+    records_ = open_dataset(folder_ / "data");
+    config_.output = folder_ / "run";
+    config_.watch.records = 5;
+    config_.watch.max_new_tokens = 20;
+    config_.watch.block_size = 4;
+    make_folder(config_.output);
+  }
+
+  /// A watch of a model that goes on like this.
+  Scalars watch(const Next& next, int64_t step, int64_t resumed_step) {
+    const FakeLanguageModel model({.vocab_size = 260, .next = next});
+    SingleProcessCommunicator communicator;
+    CollapseWatch watch(config_, model, at::kCPU, *records_, tokenizer_, communicator,
+                        resumed_step);
+    return watch.run(step);
+  }
+
+  const TemporaryFolder folder_;
+  const FakeTokenizer tokenizer_;
+  TrainConfig config_;
+  std::unique_ptr<DatasetReader> records_;
+};
+
+TEST_F(CollapseWatchTest, SaysHowTheModelAnswers) {
+  const Scalars scalars = watch(healthy, 0, 0);
+  EXPECT_EQ(scalars.at("watch/repetition"), 0.0);
+  EXPECT_EQ(scalars.at("watch/answer_tokens"), 12.0);
+  EXPECT_EQ(scalars.at("watch/jacobi_agreement"), 1.0);
+  EXPECT_EQ(scalars.at("watch/start_agreement"), 1.0);
+  EXPECT_EQ(scalars.at("watch/collapsed"), 0.0);
+  EXPECT_GT(scalars.at("watch/tokens_per_pass"), 1.5);
+  EXPECT_LE(scalars.at("watch/tokens_per_pass"), 4.0);  // the window
+  const Json line = Json::parse(read_file(config_.output / "watch.jsonl"));
+  EXPECT_EQ(line.at("answers").size(), 5u);
+  EXPECT_EQ(line.at("answers")[0].at("text"), "abcdefghijk");
+  EXPECT_EQ(line.at("prompts").size(), 5u);
+}
+
+TEST_F(CollapseWatchTest, WarnsWhenAnswersRepeatThemselves) {
+  EXPECT_EQ(watch(healthy, 0, 0).at("watch/collapsed"), 0.0);
+  const Scalars scalars = watch(repeating, 10, 0);
+  EXPECT_EQ(scalars.at("watch/repetition"), 1.0);
+  EXPECT_EQ(scalars.at("watch/collapsed"), 1.0);
+  EXPECT_NEAR(scalars.at("watch/start_agreement"), 0.05, 1e-12);  // one token of twenty
+}
+
+TEST_F(CollapseWatchTest, WarnsWhenAnswersBecomeEmpty) {
+  EXPECT_EQ(watch(healthy, 0, 0).at("watch/collapsed"), 0.0);
+  EXPECT_EQ(watch(silent, 10, 0).at("watch/collapsed"), 1.0);
+}
+
+TEST_F(CollapseWatchTest, WhatTheModelDidFromTheStartIsNoCollapse) {
+  EXPECT_EQ(watch(repeating, 0, 0).at("watch/collapsed"), 0.0);  // random weights
+  EXPECT_EQ(watch(repeating, 5, 0).at("watch/collapsed"), 0.0);
+  EXPECT_EQ(watch(healthy, 10, 5).at("watch/collapsed"), 0.0);     // it has learned to speak ..
+  EXPECT_EQ(watch(repeating, 15, 10).at("watch/collapsed"), 1.0);  // .. and forgets
+}
+
+TEST_F(CollapseWatchTest, AResumedRunForgetsWhatCameLater) {
+  watch(repeating, 0, 0);
+  watch(healthy, 10, 0);
+  // The checkpoint of step 5 is from before the model could speak.
+  EXPECT_EQ(watch(repeating, 10, 5).at("watch/collapsed"), 0.0);
+}
+
+TEST_F(CollapseWatchTest, RanksShareThePrompts) {
+  const auto model = small_model();
+  const auto run = [&](int world_size) {
+    TrainConfig config = config_;
+    config.output = folder_ / fmt::format("ranks-{}", world_size);
+    make_folder(config.output);
+    Scalars found;
+    const std::vector<std::string> errors = run_ranks(world_size, [&](Communicator& communicator) {
+      CollapseWatch watch(config, *model, at::kCPU, *records_, tokenizer_, communicator, 0);
+      EXPECT_TRUE(watch.is_first());
+      const Scalars scalars = watch.run(0);
+      EXPECT_FALSE(watch.is_first());
+      EXPECT_EQ(scalars.empty(), !communicator.is_main());
+      if (communicator.is_main()) found = scalars;
+    });
+    EXPECT_THAT(errors, testing::Each(testing::IsEmpty()));
+    return std::pair(found, read_file(config.output / "watch.jsonl"));
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one.first.at("watch/jacobi_agreement"), 1.0);  // the same text in float32
+  for (const int world_size : {2, 3}) EXPECT_EQ(run(world_size), one) << world_size;
+}
+
+TEST_F(CollapseWatchTest, RunsAsTheTrainingComputes) {
+  const auto model = small_model();  // float32 weights
+  config_.compute = Compute::kBFloat16;
+  SingleProcessCommunicator communicator;
+  CollapseWatch watch(config_, *model, at::kCPU, *records_, tokenizer_, communicator, 0);
+  const Scalars scalars = watch.run(0);
+  EXPECT_EQ(scalars.at("watch/answer_tokens"), 20.0);
+  EXPECT_GE(scalars.at("watch/tokens_per_pass"), 1.0);
+}
+
+TEST_F(CollapseWatchTest, NamesARecordThatCannotBeAnswered) {
+  const FakeLanguageModel model({.vocab_size = 260, .max_positions = 3});
+  SingleProcessCommunicator communicator;
+  expect_user_error(
+      [&] { CollapseWatch(config_, model, at::kCPU, *records_, tokenizer_, communicator, 0); },
+      {"watch.dataset"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,186 @@
+#include "train/watch/collapse_watch.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "data/repetition.h"
+#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/jacobi_generator.h"
+#include "text/utf8.h"
+#include "train/optim/precision.h"
+#include "train/watch/text_agreement.h"
+
+namespace predgen {
+namespace {
+
+// Shapes: R records, T tokens of an answer.
+
+void put(const Sequence& sequence, size_t prompt_length, const at::Tensor& row_T) {
+  const TokenSpan answer = sequence.tokens().subspan(prompt_length);
+  for (size_t i = 0; i < answer.size(); ++i) {
+    row_T[static_cast<int64_t>(i)] = answer[i] + 1;
+  }
+}
+
+std::vector<TokenIds> take(const at::Tensor& rows_RT) {
+  std::vector<TokenIds> answers;
+  for (int64_t r = 0; r < rows_RT.size(0); ++r) {
+    TokenIds answer;
+    for (int64_t t = 0; t < rows_RT.size(1); ++t) {
+      const auto token = rows_RT[r][t].item<TokenId>();
+      if (token > 0) answer.push_back(token - 1);
+    }
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+double mean_agreement(const std::vector<TokenIds>& a, const std::vector<TokenIds>& b) {
+  const size_t count = std::min(a.size(), b.size());  // a resumed run may watch more records
+  double sum = 0.0;
+  for (size_t i = 0; i < count; ++i) sum += text_agreement(a[i], b[i]);
+  return sum / static_cast<double>(count);
+}
+
+int64_t num_tokens(const std::vector<TokenIds>& answers) {
+  int64_t count = 0;
+  for (const TokenIds& answer : answers) count += static_cast<int64_t>(answer.size());
+  return count;
+}
+
+}  // namespace
+
+CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& model,
+                             const at::Device& device, const DatasetReader& records,
+                             const Tokenizer& tokenizer, Communicator& communicator,
+                             int64_t resumed_step)
+    : config_(config),
+      model_(model),
+      device_(device),
+      tokenizer_(tokenizer),
+      communicator_(communicator),
+      answers_all_(config.base.shard) {
+  if (records.size() == 0) throw UserError("watch: the dataset has no records");
+  const int64_t count = std::min(config.watch.records, records.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const Record record = records.read(i);
+    if (record.prompt_length < 1 || record.prompt_length >= model.max_positions()) {
+      throw UserError(
+          "watch: conversation {}, round {} has a prompt of {} tokens, which the model cannot "
+          "answer: choose other records with watch.dataset",
+          record.conversation_id, record.round, record.prompt_length);
+    }
+    const auto begin = record.tokens.begin();
+    prompts_.emplace_back(begin, begin + record.prompt_length);
+    const auto target = static_cast<int64_t>(record.tokens.size()) - record.prompt_length;
+    mean_target_tokens_ += static_cast<double>(std::min(target, config.watch.max_new_tokens)) /
+                           static_cast<double>(count);
+  }
+  if (communicator.is_main()) log_.emplace(config.output, resumed_step);
+}
+
+bool CollapseWatch::is_first() const {
+  const bool first = log_ && log_->first_answers().empty();
+  return sum_over_ranks(first ? 1.0 : 0.0, communicator_) > 0;
+}
+
+std::map<std::string, double> CollapseWatch::run(int64_t step) {
+  const Answers answers = generate();
+  if (!answers_all_) {
+    communicator_.all_reduce({answers.greedy_RT, answers.jacobi_RT, answers.passes_R});
+  }
+  if (!communicator_.is_main()) return {};
+  return judge(step, answers);
+}
+
+CollapseWatch::Answers CollapseWatch::generate() const {
+  const auto size = static_cast<int64_t>(prompts_.size());
+  const int64_t length = config_.watch.max_new_tokens;
+  const Answers answers{.greedy_RT = at::zeros({size, length}, at::kLong),
+                        .jacobi_RT = at::zeros({size, length}, at::kLong),
+                        .passes_R = at::zeros({size}, at::kLong)};
+  const NoGradScope no_grad;
+  const ComputeScope scope(config_.compute, device_);
+  // One pass for a prompt, however long: passes say how well answers are guessed.
+  Engine engine(std::shared_ptr<const LanguageModel>(std::shared_ptr<void>(), &model_),
+                {.pass_tokens = model_.max_positions()});
+  AutoregressiveGenerator greedy(engine);
+  JacobiGenerator jacobi(engine, config_.watch.block_size);
+  const GenerationConfig limits{.max_new_tokens = length, .stop_tokens = tokenizer_.stop_tokens()};
+  const auto go_on = [](TokenSpan) { return true; };
+  std::optional<Progress> progress;
+  if (communicator_.is_main()) progress.emplace("watch", "prompts", size);
+  const int64_t step = answers_all_ ? 1 : communicator_.world_size();
+  for (int64_t r = answers_all_ ? 0 : communicator_.rank(); r < size; r += step) {
+    const TokenIds& prompt = prompts_[static_cast<size_t>(r)];
+    const auto answer = [&](Generator& generator, const at::Tensor& rows_RT) {
+      const auto room = static_cast<int64_t>(prompt.size()) + length + config_.watch.block_size;
+      Sequence sequence = engine.make_sequence(room);
+      sequence.append(prompt);
+      const GenerationResult result = generator.generate(sequence, {}, limits, go_on);
+      put(sequence, prompt.size(), rows_RT[r]);
+      return result.num_forward_passes;
+    };
+    answer(greedy, answers.greedy_RT);
+    answers.passes_R[r] = answer(jacobi, answers.jacobi_RT);
+    if (progress) progress->update(std::min(r + step, size));
+  }
+  return answers;
+}
+
+std::map<std::string, double> CollapseWatch::judge(int64_t step, const Answers& answers) {
+  const std::vector<TokenIds> greedy = take(answers.greedy_RT), jacobi = take(answers.jacobi_RT);
+  const auto count = static_cast<double>(greedy.size());
+  double repeating = 0.0;
+  Json lines = Json::array();
+  for (const TokenIds& answer : greedy) {
+    // A model may well write half a character.
+    const std::string text = replace_ill_formed_utf8(tokenizer_.decode(answer));
+    if (!find_repetition(answer, text, {}).empty()) ++repeating;
+    lines.push_back({{"token_ids", answer}, {"text", text}});
+  }
+  Json line{{"step", step}, {"repetition", repeating / count}, {"answers", std::move(lines)}};
+  if (log_->first_answers().empty()) {
+    Json& prompts = line["prompts"] = Json::array();
+    for (const TokenIds& prompt : prompts_) {
+      prompts.push_back(replace_ill_formed_utf8(tokenizer_.decode(prompt)));
+    }
+  }
+  std::map<std::string, double> scalars{
+      {"watch/tokens_per_pass", static_cast<double>(num_tokens(jacobi)) /
+                                    static_cast<double>(answers.passes_R.sum().item<int64_t>())},
+      {"watch/jacobi_agreement", mean_agreement(jacobi, greedy)},
+      {"watch/repetition", repeating / count},
+      {"watch/answer_tokens", static_cast<double>(num_tokens(greedy)) / count}};
+  log_->write(line);
+  const std::string why = collapse(scalars);
+  scalars["watch/collapsed"] = why.empty() ? 0.0 : 1.0;
+  scalars["watch/start_agreement"] = mean_agreement(greedy, log_->first_answers());
+  if (!why.empty()) {
+    spdlog::warn(
+        "step {}: the model collapses: {}; its answers are in {}; go back to an earlier checkpoint "
+        "with a lower learning_rate, a higher objective.ar_weight or cleaner data",
+        step, why, (config_.output / "watch.jsonl").string());
+  }
+  return scalars;
+}
+
+std::string CollapseWatch::collapse(const std::map<std::string, double>& scalars) const {
+  const double repetition = scalars.at("watch/repetition");
+  if (repetition >= log_->lowest_repetition() + kRepetitionRise) {
+    return fmt::format("{:.0f} % of its answers repeat themselves, {:.0f} % did before",
+                       100 * repetition, 100 * log_->lowest_repetition());
+  }
+  const std::vector<TokenIds>& first = log_->first_answers();
+  const double tokens = scalars.at("watch/answer_tokens");
+  const double usual = std::min(mean_target_tokens_, static_cast<double>(num_tokens(first)) /
+                                                         static_cast<double>(first.size()));
+  if (tokens < kShortest * usual) {
+    return fmt::format("its answers have {:.1f} tokens, not {:.0f}", tokens, usual);
+  }
+  return "";
+}
+
+}  // namespace predgen

@@ -1,0 +1,25 @@
+#include "train/watch/watch_log.h"
+
+#include <algorithm>
+
+namespace predgen {
+
+WatchLog::WatchLog(const std::filesystem::path& folder, int64_t resumed_step)
+    : file_(folder / "watch.jsonl", resumed_step) {
+  read_metrics(folder / "watch.jsonl", [this](const Json& line) { take(line); });
+}
+
+void WatchLog::write(const Json& line) {
+  file_.write(line);
+  take(line);
+}
+
+void WatchLog::take(const Json& line) {
+  lowest_repetition_ = std::min(lowest_repetition_, json_get<double>(line, "repetition", "watch"));
+  if (!first_answers_.empty()) return;
+  for (const Json& answer : line.at("answers")) {
+    first_answers_.push_back(json_get<TokenIds>(answer, "token_ids", "watch"));
+  }
+}
+
+}  // namespace predgen
