@@ -112,7 +112,7 @@ def trajectory(model, prompt, guesses, stop_tokens, answer_tokens):
             if new == state:
                 break
             change = next(i for i in range(solved + 1, len(state)) if new[i] != state[i])
-            cache.crop(cached + change)  # what a wrong token has left goes
+            cache.crop(change - len(state))  # what wrong tokens have left goes
             state, solved = new, change
         cached, first = cached + len(state), choices[-1:]
         blocks.append(states)

@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stop.h"
-#include "runtime/generate/sampler.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
@@ -87,12 +86,12 @@ class Collector {
     std::vector<EngineRequest> requests;
     for (Row* row : rows) requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
     const std::vector<EngineResult> results = engine_.run(requests);
-    std::vector<at::Tensor> logits;
-    for (const EngineResult& result : results) logits.push_back(*result.logits);
-    const TokenIds choices = argmax_rows(at::cat(logits));
-    auto begin = choices.begin();
+    std::vector<at::Tensor> most_likely;  // logits are large: nothing else is made of them
+    for (const EngineResult& result : results) most_likely.push_back(result.logits->argmax(-1));
+    const at::Tensor choices = at::cat(most_likely).to(at::kCPU);  // one transfer
+    const TokenId* begin = choices.const_data_ptr<TokenId>();
     for (size_t i = 0; i < rows.size(); ++i) {
-      const auto end = begin + results[i].logits->size(0);
+      const TokenId* end = begin + results[i].logits->size(0);
       take(*rows[i], TokenSpan(begin, end));
       begin = end;
     }

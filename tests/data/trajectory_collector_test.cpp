@@ -204,7 +204,7 @@ TEST(TrajectoryCollector, PassesStayWithinTheirTokensAndTheHeadRunsWhereTokensAr
   // One position of a prompt, and all that is not solved of a block.
   EXPECT_EQ(num_logits, num_tokens - prompt_tokens + 100);
   const double passes = static_cast<double>(engine.num_forward_passes());
-  EXPECT_GT(static_cast<double>(num_tokens) / passes, 0.75 * 64);  // full, as new ones come in
+  EXPECT_GT(static_cast<double>(num_tokens) / passes, 0.7 * 64);  // full, as new ones come in
   EXPECT_GT(static_cast<double>(num_sequences) / passes, 8);       // 64 tokens are 8 whole blocks
 }
 
