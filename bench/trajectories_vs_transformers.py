@@ -100,7 +100,7 @@ def trajectory(model, prompt, guesses, stop_tokens, answer_tokens):
     """All states of all blocks, and the answer's length."""
     cache = transformers.DynamicCache(config=model.config)
     output = model(torch.tensor([prompt]), past_key_values=cache, logits_to_keep=1)
-    first, cached = output.logits[0].argmax(-1).tolist(), len(prompt)
+    first = output.logits[0].argmax(-1).tolist()
     blocks, num_tokens = [], 0
     for guess in guesses:
         state, solved, states = first + guess[1:], 0, []
@@ -114,7 +114,7 @@ def trajectory(model, prompt, guesses, stop_tokens, answer_tokens):
             change = next(i for i in range(solved + 1, len(state)) if new[i] != state[i])
             cache.crop(change - len(state))  # what wrong tokens have left goes
             state, solved = new, change
-        cached, first = cached + len(state), choices[-1:]
+        first = choices[-1:]
         blocks.append(states)
         for token in state:
             num_tokens += 1

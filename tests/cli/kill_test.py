@@ -160,11 +160,6 @@ def make_jobs(scratch, model, adapter, source):
                 lambda output: ["data", "trajectories", "--config", trajectories,
                                 f"output={output}", *CPU],
                 dataset, refuses_unfinished_dataset, lambda output: output,
-                lambda output: output / "shard-00001.h5"),
-            Job("data trajectories of two ranks",
-                lambda output: ["data", "trajectories", "--config", trajectories, "--nproc", "2",
-                                f"output={output}", *CPU],
-                dataset, refuses_unfinished_dataset, lambda output: output,
                 lambda output: output / "shard-00001.h5")]
     for name, kind, records in (("train lora", "autoregressive", "data build"),
                                 ("train cllm", "cllm", "data trajectories")):
