@@ -5,7 +5,11 @@
 
 #include "cli/command.h"
 #include "cli/data_command.h"
+#include "cli/launch_ranks.h"
 #include "cli/model_setup.h"
+#include "cli/rank_device.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "data/trajectory_builder.h"
 
 namespace predgen {
@@ -13,36 +17,60 @@ namespace {
 
 struct TrajectoryOptions {
   ConfigOptions config;
+  int nproc = 0;
   bool json = false;
 };
 
-void run_trajectories(const TrajectoryOptions& options, const std::stop_token& stop) {
-  ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
-  const TrajectoryConfig config = TrajectoryConfig::read(reader);
-  reader.finish();
-  const c10::InferenceMode inference;
-  const auto tokenizer = load_tokenizer(config.model, config.chat_template);
-  ModelOptions model_options;
-  model_options.model = config.model.string();
-  model_options.adapter = config.adapter.string();
-  model_options.device = config.device;
-  model_options.dtype = config.dtype;
-  model_options.threads = static_cast<int>(config.threads);
-  // Batches of short blocks and long prompts: passes may be larger than in a conversation.
-  Engine engine(set_up_model(model_options), {.pass_tokens = 4096});
-  const Json manifest = build_trajectories(config, engine, hash_model(config.model, config.adapter),
-                                           *tokenizer, stop);
-  if (options.json) {
-    const Json summary = {{"output", config.output.string()},
+void print_summary(const std::filesystem::path& output, bool as_json) {
+  const Json manifest = open_dataset(output)->manifest();
+  if (as_json) {
+    const Json summary = {{"output", output.string()},
                           {"num_records", manifest.at("num_records")},
                           {"recipe_hash", manifest.at("recipe_hash")},
                           {"counters", manifest.at("counters")}};
     std::printf("%s\n", summary.dump().c_str());
     return;
   }
-  std::printf("%s: %ld records\n", config.output.c_str(),
-              manifest.at("num_records").get<int64_t>());
+  std::printf("%s: %ld records\n", output.c_str(), manifest.at("num_records").get<int64_t>());
   print_counters(manifest.at("counters"), 2);
+}
+
+/// The exit code of as many ranks of this program as asked for.
+int start_ranks(int count, const TrajectoryBuild& build, const std::stop_token& stop) {
+  if (build.num_pieces() < count) {
+    spdlog::warn("{} ranks for {} pieces: with a smaller records_per_piece all would work", count,
+                 build.num_pieces());
+  }
+  return launch_ranks(count, RankFailure::kOthersGoOn, stop);
+}
+
+void run_trajectories(const TrajectoryOptions& options, const std::stop_token& stop) {
+  const RankPlace place = rank_place();
+  if (options.nproc > 0 && place.world_size > 1) {
+    throw UserError("--nproc {}, but a launcher has started {} ranks already: drop --nproc",
+                    options.nproc, place.world_size);
+  }
+  ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
+  const TrajectoryConfig config = TrajectoryConfig::read(reader);
+  reader.finish();
+  if (place.world_size > 1) choose_gpu(place, config.device);
+  if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
+  const c10::InferenceMode inference;
+  const auto tokenizer = load_tokenizer(config.model, config.chat_template);
+  TrajectoryBuild build(config, hash_model(config.model, config.adapter), *tokenizer);
+  bool prints = place.world_size == 1;  // else whichever finishes the dataset
+  if (!build.is_finished()) {
+    if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
+    ModelOptions model_options;
+    model_options.model = config.model.string();
+    model_options.adapter = config.adapter.string();
+    model_options.device = config.device;
+    model_options.dtype = config.dtype;
+    model_options.threads = static_cast<int>(config.threads);
+    Engine engine(set_up_model(model_options), {.pass_tokens = config.batch_tokens});
+    prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
+  }
+  if (prints) print_summary(config.output, options.json);
 }
 
 }  // namespace
@@ -52,9 +80,17 @@ void add_data_trajectories(CLI::App& data, const std::stop_token& stop) {
   CLI::App* command = data.add_subcommand(
       "trajectories", "Dataset and model to Jacobi trajectories (HDF5); continues after a kill");
   options->config.add_to(*command);
+  command->add_option("--nproc", options->nproc, "ranks to start on this machine")
+      ->check(CLI::Range(1, 1024));
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
-      "Example:\n  predgen data trajectories --config configs/data/quickstart_trajectories.yaml");
+      "Several ranks: --nproc here, or torchrun, srun or mpirun, whose variables are read. They\n"
+      "share the pieces of the dataset through the output folder, and give what one rank gives.\n"
+      "The same command again, with any number of ranks, goes on after a kill.\n\n"
+      "Examples:\n"
+      "  predgen data trajectories --config configs/data/quickstart_trajectories.yaml\n"
+      "  predgen data trajectories --config configs/data/lmsys_trajectories.yaml --nproc 4\n"
+      "  srun --ntasks-per-node 4 predgen data trajectories --config my.yaml");
   command->callback([options, stop] { run_trajectories(*options, stop); });
 }
 

@@ -80,27 +80,30 @@ class Ranks {
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  int wait(const std::stop_token& stop) {
+  int wait(RankFailure failure, const std::stop_token& stop) {
     std::optional<int> code;  // of the first that did not end well
     Clock::time_point patience = Clock::time_point::max();
-    bool told = false;
+    bool told = false, has_ended_well = false;
     while (std::ranges::any_of(children_, [](const Child& child) { return !child.status; })) {
       for (size_t rank = 0; rank < children_.size(); ++rank) {
         Child& child = children_[rank];
         int status = 0;
         if (child.status || waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
         child.status = status;
+        has_ended_well |= status == 0;
         if (status == 0) continue;
         const int ended_with = exit_code(rank, status);
         // That of whoever has made the others fail, which may end after them.
         if (!code || ended_with == kUserError) code = ended_with;
+        if (failure == RankFailure::kOthersGoOn && !told) continue;
         patience = std::min(patience, Clock::now() + (*code == 130 ? kToSave : kToSaySo));
       }
       if (stop.stop_requested() && !std::exchange(told, true)) signal_all(SIGTERM);
       if (Clock::now() > patience && !std::exchange(kills_, true)) signal_all(SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    return code.value_or(0);
+    const bool is_done = has_ended_well && failure == RankFailure::kOthersGoOn;
+    return is_done ? 0 : code.value_or(0);
   }
 
  private:
@@ -141,10 +144,10 @@ class Ranks {
 
 }  // namespace
 
-int launch_ranks(int count, const std::stop_token& stop) {
+int launch_ranks(int count, RankFailure failure, const std::stop_token& stop) {
   signal(SIGPIPE, SIG_IGN);  // the store writes to ranks that may have gone
   signal(SIGCHLD, SIG_DFL);  // ranks are waited for
-  return Ranks(count).wait(stop);
+  return Ranks(count).wait(failure, stop);
 }
 
 }  // namespace predgen

@@ -1,16 +1,13 @@
 #include "train/train.h"
 
-#include <ATen/detail/CUDAHooksInterface.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <csignal>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/launch_ranks.h"
+#include "cli/rank_device.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "model/weights/checkpoint.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
@@ -25,19 +22,6 @@ struct TrainOptions {
   int64_t timeout = 300;
 };
 
-/// Each rank of a machine has a GPU of its own: the only one it sees, as srun can arrange, or that
-/// of its number. `device: auto` is then this thread's.
-void choose_gpu(const RankPlace& place, const TrainConfig& config) {
-  if (config.device.starts_with("cuda")) {
-    throw UserError("device: {} would put every rank on one GPU; use auto", config.device);
-  }
-  if (config.device != "auto" || !parse_device("auto").is_cuda()) return;
-  const auto num_gpus = at::detail::getCUDAHooks().deviceCount();
-  const int index = num_gpus == 1 ? 0 : place.local_rank;
-  const at::Device device = parse_device(fmt::format("cuda:{}", index));
-  c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(device);
-}
-
 void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
   const TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
   if (place.world_size == 1) {
@@ -45,7 +29,7 @@ void run_rank(const TrainOptions& options, const RankPlace& place, const std::st
     return train(config, options.resume, communicator, stop);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
-  choose_gpu(place, config);
+  choose_gpu(place, config.device);
   std::signal(SIGPIPE, SIG_IGN);
   ProcessCommunicator communicator(place, options.connect);
   try {
@@ -97,7 +81,8 @@ void add_train(CLI::App& app, const std::stop_token& stop) {
                         options->nproc, place.world_size);
       }
       TrainConfig::load(options->config.file, options->config.overrides);  // complain once
-      if (options->nproc > 1) throw CLI::RuntimeError(launch_ranks(options->nproc, stop));
+      if (options->nproc > 1)
+        throw CLI::RuntimeError(launch_ranks(options->nproc, RankFailure::kEndsAll, stop));
     }
     run_rank(*options, place, stop);
   });

@@ -18,13 +18,7 @@ class DatasetWriter {
  public:
   virtual ~DatasetWriter() = default;
   virtual void append(const Record& record) = 0;
-  /// Everything appended before is in a finished shard when this returns. `state`: where the
-  /// producer stands, kept in that shard; null if size() says enough.
-  virtual void flush(const Json& state) = 0;
-  /// What the last flush() gave, also after a resume; null at the start. A shard that append()
-  /// ends by itself holds none: a caller that needs a state sets records_per_shard high.
-  virtual const Json& state() const = 0;
-  /// Flushes and writes the manifest with `counters` (rows read, dropped by rule, ...).
+  /// Writes what is left and the manifest with `counters` (rows read, dropped by rule, ...).
   virtual void finish(const Json& counters) = 0;
   /// Records already on disk: how many to skip after a resume.
   virtual int64_t size() const = 0;

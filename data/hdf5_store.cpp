@@ -50,6 +50,12 @@ std::string recipe_difference(const Json& there, const Json& here) {
   return text.empty() ? "nothing but the order of keys" : text;
 }
 
+void check_same_recipe(const fs::path& folder, const Json& there, const Json& here) {
+  if (there == here) return;
+  throw UserError("{}: holds a dataset of another recipe ({}); remove it or choose another folder",
+                  folder.string(), recipe_difference(there, here));
+}
+
 bool dataset_is_complete(const fs::path& folder, const Json& recipe) {
   if (!fs::exists(folder / "manifest.json")) return false;
   return open_dataset(folder)->manifest().at("recipe") == recipe;

@@ -15,11 +15,14 @@ namespace predgen {
 //   tokens (int32), loss_mask (uint8), token_offsets
 //   block_offsets: blocks of a record; state_offsets: states of a block;
 //   state_token_offsets: where a state begins in state_tokens (int32)
-//   attributes recipe_hash and state
+//   attributes recipe_hash and state: the counters of a piece of trajectories, else null
 // recipe.json while the build runs; manifest.json, last, when it is whole.
 
 /// "seed: 1 there, 2 here; ..." for the leaves in which two recipes differ, the first five.
 std::string recipe_difference(const Json& there, const Json& here);
+
+/// UserError that says how the recipe `there`, in the folder, differs from `here`.
+void check_same_recipe(const std::filesystem::path& folder, const Json& there, const Json& here);
 
 /// Whether the folder holds a finished dataset of exactly this recipe.
 bool dataset_is_complete(const std::filesystem::path& folder, const Json& recipe);

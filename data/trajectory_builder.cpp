@@ -1,14 +1,13 @@
 #include "data/trajectory_builder.h"
 
 #include <algorithm>
-#include <numeric>
+#include <condition_variable>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "core/progress.h"
-#include "data/dataset_store.h"
+#include "core/stop.h"
 #include "data/hdf5_store.h"
-#include "data/trajectory_collector.h"
 #include "text/utf8.h"
 
 namespace predgen {
@@ -17,7 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBuilderVersion = 1;  // raise it when the same configuration gives other states
-constexpr int64_t kMany = int64_t{1} << 40;
 
 /// The answer the collector found in place of the dataset's.
 void use_fixed_point(const Trajectory& trajectory, Record& record) {
@@ -27,190 +25,152 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
   record.loss_mask.resize(record.tokens.size(), 1);
 }
 
-class TrajectoryBuild {
- public:
-  TrajectoryBuild(const TrajectoryConfig& config, Engine& engine, const std::string& model_hash,
-                  const Tokenizer& tokenizer, const std::stop_token& stop)
-      : config_(config),
-        engine_(engine),
-        tokenizer_(tokenizer),
-        stop_(stop),
-        dataset_(open_dataset(config.dataset)) {
-    const Json& source = dataset_->manifest();
-    const Json& recipe = source.at("recipe");
-    if (recipe.contains("tokenizer") && recipe.at("tokenizer") != tokenizer.content_hash()) {
-      throw UserError("{}: was built with another tokenizer than that of {}",
-                      config.dataset.string(), config.model.string());
-    }
-    collector_ = {.block_size = config.block_size,
-                  .max_answer_tokens = config.max_answer_tokens,
-                  .seed = static_cast<uint64_t>(config.seed),
-                  .stop_tokens = tokenizer.stop_tokens()};
-    recipe_ = {{"kind", "trajectories"},
-               {"builder_version", kBuilderVersion},
-               {"dataset", recipe_hash(source.at("recipe"))},
-               {"dataset_shards", Hasher().add(source.at("shards").dump()).hex()},
-               {"tokenizer", tokenizer.content_hash()},
-               {"model", model_hash},
-               {"dtype", config.dtype},
-               {"seed", config.seed},
-               {"block_size", config.block_size},
-               {"max_answer_tokens", config.max_answer_tokens},
-               {"max_records", config.max_records},
-               {"ar_labels", config.ar_labels == ArLabels::kDataset ? "dataset" : "fixed_point"},
-               {"cleaning",
-                {{"max_token_run", config.cleaning.max_token_run},
-                 {"ngram_size", config.cleaning.ngram_size},
-                 {"max_ngram_repeats", config.cleaning.max_ngram_repeats},
-                 {"max_sentence_repeats", config.cleaning.max_sentence_repeats}}}};
-    counters_ = {{"records_read", 0},
-                 {"dropped",
-                  {{"prompt_too_long", 0},
-                   {"repeated_token", 0},
-                   {"repeated_ngram", 0},
-                   {"repeated_sentence", 0}}},
-                 {"records", 0},
-                 {"answers_cut_at_limit", 0},
-                 {"answer_tokens", 0},
-                 {"blocks", 0},
-                 {"blocks_at_fixed_point", 0},
-                 {"states", 0}};
-  }
+Json no_counts() {
+  return {{"records_read", 0},
+          {"dropped",
+           {{"prompt_too_long", 0},
+            {"repeated_token", 0},
+            {"repeated_ngram", 0},
+            {"repeated_sentence", 0}}},
+          {"records", 0},
+          {"answers_cut_at_limit", 0},
+          {"answer_tokens", 0},
+          {"blocks", 0},
+          {"blocks_at_fixed_point", 0},
+          {"states", 0}};
+}
 
-  Json run() {
-    if (!dataset_is_complete(config_.output, recipe_)) write();
-    return open_dataset(config_.output)->manifest();
-  }
+void count(Json& counters, const std::string& name, int64_t amount) {
+  counters[name] = counters[name].get<int64_t>() + amount;
+}
 
- private:
-  void write() {
-    const auto writer =
-        create_dataset(config_.output, recipe_, {.records_per_shard = kMany, .resume = true});
-    int64_t next = 0;
-    if (!writer->state().is_null()) {
-      next = writer->state().at("next_record").get<int64_t>();
-      counters_ = writer->state().at("counters");
-    }
-    const int64_t total = config_.max_records > 0 ? std::min(config_.max_records, dataset_->size())
-                                                  : dataset_->size();
-    Progress progress("data trajectories", "records", total);
-    progress.update(next);
-    while (next < total) {
-      const int64_t end = std::min(next + config_.records_per_flush, total);
-      write_records(next, end, *writer, progress);
-      next = end;
-      writer->flush({{"next_record", next}, {"counters", counters_}});
-    }
-    writer->finish(counters_);
-  }
-
-  void write_records(int64_t begin, int64_t end, DatasetWriter& writer, Progress& progress) {
-    std::vector<Record> records;
-    for (int64_t i = begin; i < end; ++i) records.push_back(dataset_->read(i));
-    // Prompts of like length share a batch; records are written in their own order.
-    std::vector<size_t> order;
-    for (size_t i = 0; i < records.size(); ++i) {
-      if (records[i].prompt_length + config_.block_size <= engine_.model().max_positions()) {
-        order.push_back(i);
-      }
-    }
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return records[a].prompt_length < records[b].prompt_length;
-    });
-    std::vector<Trajectory> trajectories(records.size());
-    const auto batch_size = static_cast<size_t>(config_.batch_size);
-    for (size_t first = 0; first < order.size(); first += batch_size) {
-      const size_t last = std::min(first + batch_size, order.size());
-      std::vector<TrajectoryPrompt> prompts;
-      for (size_t i = first; i < last; ++i) {
-        const Record& record = records[order[i]];
-        prompts.push_back(
-            {.index = static_cast<uint64_t>(begin) + order[i],
-             .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
-      }
-      std::vector<Trajectory> solved = collect_trajectories(engine_, prompts, collector_, stop_);
-      for (size_t i = first; i < last; ++i) trajectories[order[i]] = std::move(solved[i - first]);
-      progress.update(begin + static_cast<int64_t>(last), note());
-    }
-    for (size_t i = 0; i < records.size(); ++i) keep(records[i], trajectories[i], writer);
-  }
-
-  std::string note() const {
-    return fmt::format("{} blocks", counters_.at("blocks").get<int64_t>());
-  }
-
-  void keep(Record& record, Trajectory& trajectory, DatasetWriter& writer) {
-    count("records_read", 1);
-    std::string drop = "prompt_too_long";
-    if (!trajectory.blocks.empty()) {
-      // A model may well write half a character.
-      const std::string text = replace_ill_formed_utf8(tokenizer_.decode(trajectory.answer));
-      drop = find_repetition(trajectory.answer, text, config_.cleaning);
-    }
-    if (!drop.empty()) {
-      Json& counter = counters_["dropped"][drop];
-      counter = counter.get<int64_t>() + 1;
-      return;
-    }
-    count("records", 1);
-    count("answers_cut_at_limit", trajectory.stopped ? 0 : 1);
-    count("answer_tokens", static_cast<int64_t>(trajectory.answer.size()));
-    for (const TrajectoryBlock& block : trajectory.blocks) {
-      count("blocks", 1);
-      count("blocks_at_fixed_point", block.states.size() == 1 ? 1 : 0);
-      count("states", static_cast<int64_t>(block.states.size()));
-    }
-    if (config_.ar_labels == ArLabels::kFixedPoint) use_fixed_point(trajectory, record);
-    record.blocks = std::move(trajectory.blocks);
-    writer.append(record);
-  }
-
-  void count(const char* name, int64_t amount) {
-    counters_[name] = counters_[name].get<int64_t>() + amount;
-  }
-
-  const TrajectoryConfig& config_;
-  Engine& engine_;
-  const Tokenizer& tokenizer_;
-  const std::stop_token stop_;
-  std::unique_ptr<DatasetReader> dataset_;
-  CollectorConfig collector_;
-  Json recipe_, counters_;
-};
+/// Until other processes may have come further.
+void wait_a_little(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
+}
 
 }  // namespace
 
-TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
-  TrajectoryConfig config;
-  reader.required("dataset", config.dataset);
-  reader.required("model", config.model);
-  reader.optional("adapter", config.adapter);
-  reader.optional("chat_template", config.chat_template);
-  reader.required("output", config.output);
-  reader.optional("device", config.device);
-  reader.optional("dtype", config.dtype);
-  reader.optional("seed", config.seed, int64_t{0}, kMany);
-  reader.optional("block_size", config.block_size, int64_t{2}, int64_t{1024});
-  reader.optional("max_answer_tokens", config.max_answer_tokens, int64_t{1}, int64_t{65536});
-  reader.optional("batch_size", config.batch_size, int64_t{1}, int64_t{4096});
-  reader.optional("records_per_flush", config.records_per_flush, int64_t{1}, kMany);
-  reader.optional("max_records", config.max_records, int64_t{0}, kMany);
-  reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
-  reader.choice("ar_labels", config.ar_labels,
-                {{"dataset", ArLabels::kDataset}, {"fixed_point", ArLabels::kFixedPoint}});
-  ConfigReader cleaning = reader.section("cleaning");
-  cleaning.optional("max_token_run", config.cleaning.max_token_run, int64_t{0}, kMany);
-  cleaning.optional("ngram_size", config.cleaning.ngram_size, int64_t{0}, kMany);
-  cleaning.optional("max_ngram_repeats", config.cleaning.max_ngram_repeats, int64_t{0}, kMany);
-  cleaning.optional("max_sentence_repeats", config.cleaning.max_sentence_repeats, int64_t{0},
-                    kMany);
-  return config;
+TrajectoryBuild::TrajectoryBuild(const TrajectoryConfig& config, const std::string& model_hash,
+                                 const Tokenizer& tokenizer)
+    : config_(config),
+      tokenizer_(tokenizer),
+      dataset_(open_dataset(config.dataset)),
+      num_records_(config.max_records > 0 ? std::min(config.max_records, dataset_->size())
+                                          : dataset_->size()),
+      folder_(config.output, recipe(model_hash), num_pieces()) {}
+
+int64_t TrajectoryBuild::num_pieces() const {
+  return (num_records_ + config_.records_per_piece - 1) / config_.records_per_piece;
 }
 
-Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
-                        const std::string& model_hash, const Tokenizer& tokenizer,
-                        const std::stop_token& stop) {
-  return TrajectoryBuild(config, engine, model_hash, tokenizer, stop).run();
+Json TrajectoryBuild::recipe(const std::string& model_hash) const {
+  const Json& source = dataset_->manifest();
+  const Json& source_recipe = source.at("recipe");
+  if (source_recipe.contains("tokenizer") &&
+      source_recipe.at("tokenizer") != tokenizer_.content_hash()) {
+    throw UserError("{}: was built with another tokenizer than that of {}",
+                    config_.dataset.string(), config_.model.string());
+  }
+  return {{"kind", "trajectories"},
+          {"builder_version", kBuilderVersion},
+          {"dataset", recipe_hash(source_recipe)},
+          {"dataset_shards", Hasher().add(source.at("shards").dump()).hex()},
+          {"tokenizer", tokenizer_.content_hash()},
+          {"model", model_hash},
+          {"dtype", config_.dtype},
+          {"seed", config_.seed},
+          {"block_size", config_.block_size},
+          {"max_answer_tokens", config_.max_answer_tokens},
+          {"max_records", config_.max_records},
+          {"records_per_piece", config_.records_per_piece},
+          {"ar_labels", config_.ar_labels == ArLabels::kDataset ? "dataset" : "fixed_point"},
+          {"cleaning",
+           {{"max_token_run", config_.cleaning.max_token_run},
+            {"ngram_size", config_.cleaning.ngram_size},
+            {"max_ngram_repeats", config_.cleaning.max_ngram_repeats},
+            {"max_sentence_repeats", config_.cleaning.max_sentence_repeats}}}};
+}
+
+bool TrajectoryBuild::run(Engine& engine, const RankShare& share, const std::stop_token& stop) {
+  if (is_finished()) return false;
+  std::optional<Progress> progress;
+  if (share.rank == 0) progress.emplace("data trajectories", "records", num_records_);
+  while (folder_.num_written() < num_pieces()) {
+    throw_if_stopped(stop);
+    if (std::optional<PieceFolder::Piece> piece = folder_.claim(share)) {
+      write_piece(std::move(*piece), engine, progress ? &*progress : nullptr, stop);
+      continue;
+    }
+    if (progress) {
+      progress->update(folder_.num_written() * config_.records_per_piece,
+                       "the others have what is left");
+    }
+    wait_a_little(stop);
+  }
+  if (progress) progress->update(num_records_);
+  return folder_.finish();
+}
+
+void TrajectoryBuild::write_piece(PieceFolder::Piece piece, Engine& engine, Progress* progress,
+                                  const std::stop_token& stop) {
+  const int64_t begin = piece.index * config_.records_per_piece;
+  const int64_t end = std::min(begin + config_.records_per_piece, num_records_);
+  std::vector<Record> records;
+  std::vector<size_t> solvable;
+  std::vector<TrajectoryPrompt> prompts;
+  for (int64_t i = begin; i < end; ++i) {
+    const Record& record = records.emplace_back(dataset_->read(i));
+    if (record.prompt_length + config_.block_size > engine.model().max_positions()) continue;
+    solvable.push_back(records.size() - 1);
+    prompts.push_back(
+        {.index = static_cast<uint64_t>(i),
+         .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
+  }
+  const CollectorConfig collector{.block_size = config_.block_size,
+                                  .max_answer_tokens = config_.max_answer_tokens,
+                                  .batch_tokens = config_.batch_tokens,
+                                  .cache_positions = config_.cache_positions,
+                                  .seed = static_cast<uint64_t>(config_.seed),
+                                  .stop_tokens = tokenizer_.stop_tokens()};
+  const int64_t others = folder_.num_written() * config_.records_per_piece;
+  std::vector<Trajectory> solved =
+      collect_trajectories(engine, prompts, collector, stop, [&](int64_t num_solved) {
+        if (progress != nullptr) progress->update(others + num_solved);
+      });
+  std::vector<Trajectory> trajectories(records.size());
+  for (size_t i = 0; i < solved.size(); ++i) trajectories[solvable[i]] = std::move(solved[i]);
+
+  RecordColumns columns;
+  Json counters = no_counts();
+  for (size_t i = 0; i < records.size(); ++i) keep(records[i], trajectories[i], columns, counters);
+  folder_.write(std::move(piece), columns, counters);
+}
+
+void TrajectoryBuild::keep(Record& record, Trajectory& trajectory, RecordColumns& records,
+                           Json& counters) const {
+  count(counters, "records_read", 1);
+  std::string drop = "prompt_too_long";
+  if (!trajectory.blocks.empty()) {
+    // A model may well write half a character.
+    const std::string text = replace_ill_formed_utf8(tokenizer_.decode(trajectory.answer));
+    drop = find_repetition(trajectory.answer, text, config_.cleaning);
+  }
+  if (!drop.empty()) return count(counters["dropped"], drop, 1);
+  count(counters, "records", 1);
+  count(counters, "answers_cut_at_limit", trajectory.stopped ? 0 : 1);
+  count(counters, "answer_tokens", static_cast<int64_t>(trajectory.answer.size()));
+  for (const TrajectoryBlock& block : trajectory.blocks) {
+    count(counters, "blocks", 1);
+    count(counters, "blocks_at_fixed_point", block.states.size() == 1 ? 1 : 0);
+    count(counters, "states", static_cast<int64_t>(block.states.size()));
+  }
+  if (config_.ar_labels == ArLabels::kFixedPoint) use_fixed_point(trajectory, record);
+  record.blocks = std::move(trajectory.blocks);
+  records.append(record);
 }
 
 std::string hash_model(const fs::path& model, const fs::path& adapter) {

@@ -2,44 +2,52 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
-#include "core/config.h"
 #include "core/json.h"
-#include "data/repetition.h"
+#include "core/progress.h"
+#include "data/dataset_store.h"
+#include "data/piece_folder.h"
+#include "data/trajectory_collector.h"
+#include "data/trajectory_config.h"
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
 
-/// What the cross-entropy learns: the dataset's answer or the model's own.
-enum class ArLabels { kDataset, kFixedPoint };
+/// `predgen data trajectories`: the records of a dataset, in pieces of so many, become those of
+/// config.output, a piece a shard, with the trajectories of a model's answers. Any number of
+/// processes do it together, and later ones go on where earlier ones were stopped. What a piece
+/// becomes does not depend on who makes it. Borrows config and tokenizer.
+class TrajectoryBuild {
+ public:
+  /// Begins or joins. `model_hash` names the weights in the recipe. UserError if the dataset was
+  /// made for another tokenizer, or config.output holds anything else.
+  TrajectoryBuild(const TrajectoryConfig& config, const std::string& model_hash,
+                  const Tokenizer& tokenizer);
 
-/// configs/data/*_trajectories.yaml.
-struct TrajectoryConfig {
-  std::filesystem::path dataset, model, adapter, output;
-  std::filesystem::path chat_template;  // what the dataset was built with, if not the model's
-  std::string device = "auto", dtype = "auto";
-  int64_t seed = 0;
-  int64_t block_size = 16;
-  int64_t max_answer_tokens = 256;
-  int64_t batch_size = 16;          // prompts solved together; changes nothing but speed
-  int64_t records_per_flush = 256;  // records that a kill may cost
-  int64_t max_records = 0;          // of the dataset; 0: all
-  int64_t threads = 0;
-  ArLabels ar_labels = ArLabels::kDataset;
-  RepetitionConfig cleaning;
+  bool is_finished() const { return folder_.is_finished(); }
+  int64_t num_pieces() const;
+  /// Returns when the dataset is finished, be it by other processes: whether it was this one. Rank
+  /// 0 shows the progress. Throws Interrupted between passes: what was written stays.
+  bool run(Engine& engine, const RankShare& share, const std::stop_token& stop);
 
-  static TrajectoryConfig read(ConfigReader& reader);
+ private:
+  Json recipe(const std::string& model_hash) const;
+  void write_piece(PieceFolder::Piece piece, Engine& engine, Progress* progress,
+                   const std::stop_token& stop);
+  /// Adds the record to `records`, or drops it, and counts.
+  void keep(Record& record, Trajectory& trajectory, RecordColumns& records, Json& counters) const;
+
+  const TrajectoryConfig& config_;
+  const Tokenizer& tokenizer_;
+  const std::unique_ptr<DatasetReader> dataset_;
+  const int64_t num_records_;  // of the dataset, as many as are wanted
+  PieceFolder folder_;
 };
-
-/// `predgen data trajectories`. Continues where a killed run stopped; returns the manifest.
-/// `model_hash` names the weights in the recipe. Throws Interrupted between blocks: what was
-/// flushed stays.
-Json build_trajectories(const TrajectoryConfig& config, Engine& engine,
-                        const std::string& model_hash, const Tokenizer& tokenizer,
-                        const std::stop_token& stop);
 
 /// Of config.json and every weight file of a model folder and of an adapter folder (may be empty).
 std::string hash_model(const std::filesystem::path& model, const std::filesystem::path& adapter);

@@ -1,135 +1,159 @@
 #include "data/trajectory_collector.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stop.h"
-#include "runtime/generate/sampler.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
 
-/// One prompt on its way through the blocks.
+/// One answer under way.
 struct Row {
-  const TrajectoryPrompt* prompt;
+  size_t prompt;       // its number
   Sequence sequence;   // prompt, solved blocks and what is solved of the next one, at least a token
-  TokenIds state{};    // of the block being solved
+  TokenIds state{};    // of the block being solved; empty until the prompt has run
   int64_t solved = 0;  // its positions up to this one are in the sequence
-  bool converged = false, finished = false;
-  Trajectory trajectory{};
+  bool finished = false;
+
+  /// What has to run of the block after its solved part.
+  TokenSpan draft() const {
+    const TokenSpan all = state;
+    return all.empty() ? all : all.subspan(static_cast<size_t>(solved) + 1);
+  }
+  int64_t num_tokens() const { return std::ssize(sequence.pending()) + std::ssize(draft()); }
 };
 
-class BatchSolver {
+class Collector {
  public:
-  BatchSolver(Engine& engine, std::span<const TrajectoryPrompt> prompts,
-              const CollectorConfig& config, const std::stop_token& stop)
-      : engine_(engine), config_(config), stop_(stop) {
+  Collector(Engine& engine, std::span<const TrajectoryPrompt> prompts,
+            const CollectorConfig& config)
+      : engine_(engine), prompts_(prompts), config_(config), trajectories_(prompts.size()) {
     PREDGEN_CHECK(config.block_size >= 1 && config.max_answer_tokens >= 1, "block size {}",
                   config.block_size);
     const int64_t num_blocks =
         (config.max_answer_tokens + config.block_size - 1) / config.block_size;
-    for (const TrajectoryPrompt& prompt : prompts) {
-      PREDGEN_CHECK(!prompt.tokens.empty(), "empty prompt");
-      const auto length = static_cast<int64_t>(prompt.tokens.size());
-      rows_.push_back({&prompt, engine.make_sequence(length + num_blocks * config.block_size)});
-      rows_.back().sequence.append(prompt.tokens);
-    }
+    max_new_tokens_ = num_blocks * config.block_size;
   }
 
-  std::vector<Trajectory> solve() {
-    std::vector<Row*> unfinished;
-    for (Row& row : rows_) unfinished.push_back(&row);
-    run(unfinished, [](Row& row, const TokenIds& choices) { row.sequence.append(choices); });
-    for (uint64_t block = 0; !unfinished.empty(); ++block) {
-      throw_if_stopped(stop_);
-      for (Row* row : unfinished) start_block(*row, block);
-      for (std::vector<Row*> open = unfinished; !open.empty();) {
-        run(open, iterate);
-        std::erase_if(open, [](const Row* row) { return row->converged; });
+  std::vector<Trajectory> solve(const std::stop_token& stop,
+                                const std::function<void(int64_t)>& on_solved) {
+    while (next_ < prompts_.size() || !rows_.empty()) {
+      throw_if_stopped(stop);
+      run(choose_rows());
+      if (std::erase_if(rows_, [](const Row& row) { return row.finished; }) > 0) {
+        on_solved(static_cast<int64_t>(next_ - rows_.size()));
       }
-      for (Row* row : unfinished) finish_block(*row);
-      std::erase_if(unfinished, [](const Row* row) { return row->finished; });
     }
-    std::vector<Trajectory> result;
-    for (Row& row : rows_) result.push_back(std::move(row.trajectory));
-    return result;
+    return std::move(trajectories_);
   }
 
  private:
-  /// Runs what is not solved of the rows' blocks. `take` gets the most likely tokens after the last
-  /// one of the sequence and after each that is not solved.
-  void run(const std::vector<Row*>& rows, const std::function<void(Row&, const TokenIds&)>& take) {
-    std::vector<EngineRequest> requests;
-    for (Row* row : rows) {
-      const TokenSpan state = row->state;
-      requests.push_back(
-          {.sequence = &row->sequence,
-           .draft = state.empty() ? state : state.subspan(static_cast<size_t>(row->solved) + 1)});
+  /// Those that the next pass has room for, the oldest first; new ones if there is room left.
+  std::vector<Row*> choose_rows() {
+    int64_t room = config_.batch_tokens, free_positions = config_.cache_positions;
+    std::vector<bool> chosen;
+    for (const Row& row : rows_) {
+      const bool fits = row.num_tokens() <= room || &row == &rows_.front();
+      chosen.push_back(fits);
+      room -= fits ? row.num_tokens() : 0;
+      free_positions -= row.sequence.capacity();
     }
+    while (next_ < prompts_.size()) {
+      const TokenIds& prompt = prompts_[next_].tokens;
+      PREDGEN_CHECK(!prompt.empty(), "empty prompt");
+      const int64_t length = std::ssize(prompt);
+      // The rest of a long prompt runs in passes of its own.
+      const bool fits = room >= std::min(length, std::max<int64_t>(1, config_.batch_tokens / 2));
+      Sequence sequence = engine_.make_sequence(length + max_new_tokens_);
+      free_positions -= sequence.capacity();
+      if (!rows_.empty() && (!fits || free_positions < 0)) break;
+      sequence.append(prompt);
+      rows_.push_back({next_++, std::move(sequence)});
+      chosen.push_back(true);
+      room -= length;
+    }
+    std::vector<Row*> rows;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (chosen[i]) rows.push_back(&rows_[i]);
+    }
+    return rows;
+  }
+
+  void run(const std::vector<Row*>& rows) {
+    std::vector<EngineRequest> requests;
+    for (Row* row : rows) requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
     const std::vector<EngineResult> results = engine_.run(requests);
-    std::vector<at::Tensor> logits;
-    for (const EngineResult& result : results) logits.push_back(*result.logits);
-    const TokenIds choices = argmax_rows(at::cat(logits));
-    auto begin = choices.begin();
+    std::vector<at::Tensor> most_likely;  // logits are large: nothing else is made of them
+    for (const EngineResult& result : results) most_likely.push_back(result.logits->argmax(-1));
+    const at::Tensor choices = at::cat(most_likely).to(at::kCPU);  // one transfer
+    const TokenId* begin = choices.const_data_ptr<TokenId>();
     for (size_t i = 0; i < rows.size(); ++i) {
-      const auto end = begin + results[i].logits->size(0);
-      take(*rows[i], TokenIds(begin, end));
+      const TokenId* end = begin + results[i].logits->size(0);
+      take(*rows[i], TokenSpan(begin, end));
       begin = end;
     }
   }
 
-  void start_block(Row& row, uint64_t block) {
-    Random random(config_.seed, "guess", (row.prompt->index << 20) + block);
-    const TokenSpan tokens = row.sequence.tokens();
-    row.state = {tokens.back()};  // the model's choice after what came before
-    while (static_cast<int64_t>(row.state.size()) < config_.block_size) {
-      row.state.push_back(tokens[random.below(tokens.size())]);
+  /// `choices`: the most likely tokens after the last one of the sequence and after each that is
+  /// not solved.
+  void take(Row& row, TokenSpan choices) {
+    if (row.state.empty()) {
+      row.sequence.append(choices);
+      return start_block(row);
     }
-    row.solved = 0;
-    row.converged = false;
-    row.trajectory.blocks.push_back({{row.state}});
-  }
-
-  static void iterate(Row& row, const TokenIds& choices) {
     TokenIds state = row.state;
     const auto unsolved = state.begin() + row.solved + 1;
     std::copy(choices.begin(), choices.end() - 1, unsolved);
     // Positions before the first change are at their fixed point, and so is what comes of them.
     const auto change =
         std::mismatch(unsolved, state.end(), row.state.begin() + row.solved + 1).first;
-    row.converged = change == state.end();
-    if (row.converged) {
-      row.state.push_back(choices.back());
-      row.sequence.append(TokenSpan(row.state).subspan(static_cast<size_t>(row.solved) + 1));
-      row.state.pop_back();
-      return;
+    if (change == state.end()) {
+      state.push_back(choices.back());
+      row.sequence.append(TokenSpan(state).subspan(static_cast<size_t>(row.solved) + 1));
+      return finish_block(row);
     }
     row.sequence.append(TokenSpan(unsolved, change + 1));
     row.solved = change - state.begin();
-    row.trajectory.blocks.back().states.push_back(state);
+    trajectories_[row.prompt].blocks.back().states.push_back(state);
     row.state = std::move(state);
   }
 
+  void start_block(Row& row) {
+    std::vector<TrajectoryBlock>& blocks = trajectories_[row.prompt].blocks;
+    Random random(config_.seed, "guess", (prompts_[row.prompt].index << 20) + blocks.size());
+    const TokenSpan tokens = row.sequence.tokens();
+    row.state = {tokens.back()};  // the model's choice after what came before
+    while (std::ssize(row.state) < config_.block_size) {
+      row.state.push_back(tokens[random.below(tokens.size())]);
+    }
+    row.solved = 0;
+    blocks.push_back({{row.state}});
+  }
+
   void finish_block(Row& row) {
-    TokenIds& answer = row.trajectory.answer;
+    Trajectory& trajectory = trajectories_[row.prompt];
     for (const TokenId token : row.state) {
-      answer.push_back(token);
-      row.trajectory.stopped = is_stop_token(config_.stop_tokens, token);
-      row.finished = row.trajectory.stopped ||
-                     static_cast<int64_t>(answer.size()) >= config_.max_answer_tokens;
+      trajectory.answer.push_back(token);
+      trajectory.stopped = is_stop_token(config_.stop_tokens, token);
+      row.finished =
+          trajectory.stopped || std::ssize(trajectory.answer) >= config_.max_answer_tokens;
       if (row.finished) return;
     }
     // The sequence has the next block's first token already.
     row.finished = row.sequence.size() - 1 + config_.block_size > engine_.model().max_positions();
+    if (!row.finished) start_block(row);
   }
 
   Engine& engine_;
+  const std::span<const TrajectoryPrompt> prompts_;
   const CollectorConfig& config_;
-  const std::stop_token& stop_;
-  std::vector<Row> rows_;
+  int64_t max_new_tokens_ = 0;
+  std::vector<Trajectory> trajectories_;  // one for each prompt
+  std::vector<Row> rows_;                 // the oldest first
+  size_t next_ = 0;                       // prompt to begin
 };
 
 }  // namespace
@@ -137,9 +161,9 @@ class BatchSolver {
 std::vector<Trajectory> collect_trajectories(Engine& engine,
                                              std::span<const TrajectoryPrompt> prompts,
                                              const CollectorConfig& config,
-                                             const std::stop_token& stop) {
-  if (prompts.empty()) return {};
-  return BatchSolver(engine, prompts, config, stop).solve();
+                                             const std::stop_token& stop,
+                                             const std::function<void(int64_t)>& on_solved) {
+  return Collector(engine, prompts, config).solve(stop, on_solved);
 }
 
 }  // namespace predgen

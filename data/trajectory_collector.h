@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -13,6 +14,8 @@ namespace predgen {
 struct CollectorConfig {
   int64_t block_size = 16;
   int64_t max_answer_tokens = 256;
+  int64_t batch_tokens = 1024;      // of all answers together in one pass
+  int64_t cache_positions = 32768;  // that all answers under way may come to need
   uint64_t seed = 0;
   TokenIds stop_tokens;
 };
@@ -29,15 +32,17 @@ struct Trajectory {
   std::vector<TrajectoryBlock> blocks;  // whole blocks, the last one possibly beyond the answer
 };
 
-/// Solves the answers of all prompts together, a sequence each. A block starts as the token
+/// Solves the answer of each prompt, a sequence each, many at a time. A block starts as the token
 /// that the model has already chosen and n-1 random tokens of the sequence so far; each forward
-/// pass gives the next state, until the state reproduces itself. Answers go through their blocks
-/// in step: a block takes as many passes as the slowest of them needs.
+/// pass gives the next state, until the state reproduces itself. A pass holds what is not solved
+/// of as many blocks as batch_tokens allows; an answer that is through makes room for the next
+/// prompt. The same prompts and configuration give the same passes.
 /// Every prompt must leave room for one block within the model's positions; answers end where the
-/// next block would not fit. Interrupted if stopped.
-std::vector<Trajectory> collect_trajectories(Engine& engine,
-                                             std::span<const TrajectoryPrompt> prompts,
-                                             const CollectorConfig& config,
-                                             const std::stop_token& stop);
+/// next block would not fit. `on_solved` gets the number of answers that are through. Interrupted
+/// between passes if stopped.
+std::vector<Trajectory> collect_trajectories(
+    Engine& engine, std::span<const TrajectoryPrompt> prompts, const CollectorConfig& config,
+    const std::stop_token& stop,
+    const std::function<void(int64_t num_solved)>& on_solved = [](int64_t) {});
 
 }  // namespace predgen

@@ -113,21 +113,6 @@ TEST(Hdf5Store, AnUnfinishedDatasetIsNotReadAndResumes) {
   for (int64_t i = 0; i < 10; ++i) expect_equal(reader->read(i), record(i));
 }
 
-TEST(Hdf5Store, KeepsTheProducersState) {
-  const TemporaryFolder folder;
-  const StoreOptions options{.records_per_shard = 100, .resume = true};
-  {
-    const auto killed = create_dataset(folder.path(), kRecipe, options);
-    EXPECT_TRUE(killed->state().is_null());
-    killed->append(record(0));
-    killed->flush({{"next", 5}});
-    killed->append(record(1));  // lost with the kill
-  }
-  const auto writer = create_dataset(folder.path(), kRecipe, options);
-  EXPECT_EQ(writer->size(), 1);
-  EXPECT_EQ(writer->state().at("next"), 5);
-}
-
 TEST(Hdf5Store, ShowsHowRecipesDiffer) {
   const TemporaryFolder folder;
   write(folder.path(), 2);

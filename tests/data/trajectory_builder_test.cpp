@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -50,9 +52,10 @@ class StoppingModel : public FakeLanguageModel {
 
 Json build_records(const TrajectoryConfig& config, const LanguageModel& model,
                    const std::string& hash, const Tokenizer& tokenizer,
-                   const std::stop_token& stop = {}) {
+                   const std::stop_token& stop = {}, const RankShare& share = {}) {
   Engine engine = borrowing_engine(model);
-  return build_trajectories(config, engine, hash, tokenizer, stop);
+  TrajectoryBuild(config, hash, tokenizer).run(engine, share, stop);
+  return open_dataset(config.output)->manifest();
 }
 
 void write_examples(const fs::path& folder, int64_t count) {
@@ -76,8 +79,8 @@ TrajectoryConfig config(const TemporaryFolder& folder, const std::string& output
   result.output = folder.path() / output;
   result.block_size = 4;
   result.max_answer_tokens = 12;
-  result.batch_size = 3;
-  result.records_per_flush = 5;
+  result.batch_tokens = 12;
+  result.records_per_piece = 5;
   return result;
 }
 
@@ -88,6 +91,21 @@ std::vector<Record> read_all(const fs::path& folder) {
   std::vector<Record> records;
   for (int64_t i = 0; i < dataset->size(); ++i) records.push_back(dataset->read(i));
   return records;
+}
+
+std::set<std::string> names(const fs::path& folder) {
+  std::set<std::string> result;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    result.insert(entry.path().filename().string());
+  }
+  return result;
+}
+
+void expect_same_files(const fs::path& expected, const fs::path& found) {
+  EXPECT_EQ(names(expected), names(found));
+  for (const std::string& name : names(expected)) {
+    EXPECT_EQ(read_file(expected / name), read_file(found / name)) << name;
+  }
 }
 
 TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
@@ -101,20 +119,17 @@ TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
                Error);
   EXPECT_FALSE(fs::exists(killed.output / "manifest.json"));
   EXPECT_TRUE(fs::exists(killed.output / "shard-00000.h5"));
-  write_file(killed.output / "shard-00009.h5.tmp", "half");
+  write_file(killed.output / "shard-00003.h5.tmp", "half");
   const FakeLanguageModel again(fake());
   build_records(killed, again, "m", tokenizer);
   EXPECT_LT(again.num_passes, model.num_passes);
-  for (const auto& entry : fs::directory_iterator(whole.output)) {
-    EXPECT_EQ(read_file(entry.path()), read_file(killed.output / entry.path().filename()))
-        << entry.path();
-  }
+  expect_same_files(whole.output, killed.output);
   const FakeLanguageModel unused(fake());
   build_records(killed, unused, "m", tokenizer);
   EXPECT_EQ(unused.num_passes, 0);
 }
 
-TEST(TrajectoryBuilder, AStopEndsTheBlockAndKeepsWhatWasFlushed) {
+TEST(TrajectoryBuilder, AStopEndsThePassAndKeepsWhatWasWritten) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 18);
   const FakeTokenizer tokenizer;
@@ -124,20 +139,82 @@ TEST(TrajectoryBuilder, AStopEndsTheBlockAndKeepsWhatWasFlushed) {
   const StoppingModel stopping(fake(), model.num_passes / 2);
   EXPECT_THROW(build_records(stopped, stopping, "m", tokenizer, stopping.stop.get_token()),
                Interrupted);
-  EXPECT_LE(stopping.num_passes, model.num_passes / 2 + stopped.block_size);
+  EXPECT_EQ(stopping.num_passes, model.num_passes / 2 + 1);
   EXPECT_TRUE(fs::exists(stopped.output / "shard-00000.h5"));
   EXPECT_FALSE(fs::exists(stopped.output / "manifest.json"));
 }
 
-TEST(TrajectoryBuilder, BatchSizeChangesNothing) {
+TEST(TrajectoryBuilder, BatchesChangeNothing) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 11);
-  TrajectoryConfig three = config(folder, "three"), one = config(folder, "one");
-  one.batch_size = 1;
+  TrajectoryConfig many = config(folder, "many"), one = config(folder, "one");
+  many.batch_tokens = 1000;
+  one.cache_positions = 1;
+  const FakeLanguageModel model(fake()), slow(fake());
+  build_records(many, model, "m", FakeTokenizer());
+  build_records(one, slow, "m", FakeTokenizer());
+  EXPECT_GT(slow.num_passes, 2 * model.num_passes);
+  for (const char* name : {"shard-00000.h5", "shard-00002.h5", "manifest.json"}) {
+    EXPECT_EQ(read_file(many.output / name), read_file(one.output / name)) << name;
+  }
+}
+
+TEST(TrajectoryBuilder, RanksTogetherWriteWhatOneWrites) {
+  const TemporaryFolder folder;
+  write_examples(folder.path() / "examples", 43);
+  const FakeTokenizer tokenizer;
   const FakeLanguageModel model(fake());
-  build_records(three, model, "m", FakeTokenizer());
-  build_records(one, model, "m", FakeTokenizer());
-  EXPECT_EQ(read_file(three.output / "shard-00000.h5"), read_file(one.output / "shard-00000.h5"));
+  build_records(config(folder, "one"), model, "m", tokenizer);
+  for (int64_t num_ranks = 2; num_ranks <= 4; ++num_ranks) {
+    const TrajectoryConfig together = config(folder, fmt::format("of {}", num_ranks));
+    std::atomic<int> num_finished = 0;
+    {
+      std::vector<std::jthread> ranks;
+      for (int64_t rank = 0; rank < num_ranks; ++rank) {
+        ranks.emplace_back([&, rank] {
+          const FakeLanguageModel own(fake());
+          Engine engine = borrowing_engine(own);
+          num_finished +=
+              TrajectoryBuild(together, "m", tokenizer).run(engine, {rank, num_ranks}, {});
+        });
+      }
+    }
+    EXPECT_EQ(num_finished, 1);
+    expect_same_files(config(folder, "one").output, together.output);
+  }
+}
+
+TEST(TrajectoryBuilder, WhatARankLeavesTheOthersTake) {
+  const TemporaryFolder folder;
+  write_examples(folder.path() / "examples", 23);
+  const FakeTokenizer tokenizer;
+  const TrajectoryConfig whole = config(folder, "whole"), left = config(folder, "left");
+  const FakeLanguageModel model(fake());
+  build_records(whole, model, "m", tokenizer);
+  // Rank 2 of 3 dies in its first piece; rank 0 does its own, rank 1's and rank 2's.
+  EXPECT_THROW(build_records(left, DyingModel(fake(), 2), "m", tokenizer, {}, {2, 3}), Error);
+  const FakeLanguageModel survivor(fake());
+  build_records(left, survivor, "m", tokenizer, {}, {0, 3});
+  EXPECT_EQ(survivor.num_passes, model.num_passes);
+  expect_same_files(whole.output, left.output);
+}
+
+TEST(TrajectoryBuilder, APieceMayLoseAllItsRecords) {
+  const TemporaryFolder folder;
+  write_examples(folder.path() / "examples", 10);
+  auto options = fake();
+  // The prompts of records 5 to 9 get stuck: a whole piece.
+  options.next = [](TokenSpan history) {
+    const bool stuck = (history[0] + 29 * 2) % 29 != 0 && history[0] != 7 && history[0] != 14 &&
+                       history[0] != 21 && history[0] != 28;
+    return stuck ? TokenId{9} : static_cast<TokenId>(100 + history.size());
+  };
+  const Json manifest =
+      build_records(config(folder, "out"), FakeLanguageModel(options), "m", FakeTokenizer());
+  EXPECT_EQ(manifest.at("num_records"), 5);
+  EXPECT_EQ(manifest.at("shards").at(1).at("num_records"), 0);
+  EXPECT_EQ(manifest.at("counters").at("dropped").at("repeated_token"), 5);
+  EXPECT_EQ(read_all(folder.path() / "out").size(), 5u);
 }
 
 TEST(TrajectoryBuilder, LabelsOfTheDatasetOrOfTheFixedPoint) {
@@ -170,7 +247,7 @@ TEST(TrajectoryBuilder, DropsStuckAnswersAndCounts) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 10);
   TrajectoryConfig build = config(folder, "out");
-  build.records_per_flush = 3;
+  build.records_per_piece = 3;
   auto options = fake();
   // Prompts that begin with an even token get stuck; the others count up.
   options.next = [](TokenSpan history) {

@@ -174,5 +174,57 @@ TEST(TrajectoryCollector, TransformerBatchEqualsSingleRowsAndGreedyDecoding) {
   EXPECT_TRUE(batch[2].stopped);
 }
 
+TEST(TrajectoryCollector, PassesStayWithinTheirTokensAndTheHeadRunsWhereTokensAreTaken) {
+  const FakeLanguageModel model({});
+  CollectorConfig collector = config(8, 24);
+  collector.batch_tokens = 64;
+  std::vector<TrajectoryPrompt> prompts;
+  int64_t prompt_tokens = 0;
+  for (uint64_t i = 0; i < 100; ++i) {
+    prompts.push_back({i, random_prompt(i, 2 + (11 * i) % 31, 31)});
+    prompt_tokens += std::ssize(prompts.back().tokens);
+  }
+  Engine engine = borrowing_engine(model);
+  int64_t num_tokens = 0, num_logits = 0, num_sequences = 0, last = 0;
+  engine.observe_passes([&](const PassSize& size) {
+    EXPECT_LE(size.num_tokens, collector.batch_tokens);
+    num_tokens += size.num_tokens;
+    num_logits += size.num_logits;
+    num_sequences += size.num_sequences;
+  });
+  const auto trajectories =
+      collect_trajectories(engine, prompts, collector, {}, [&](int64_t num_solved) {
+        EXPECT_GT(num_solved, last);  // answers leave as they are through
+        last = num_solved;
+      });
+  EXPECT_EQ(last, 100);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    check_states(model, prompts[i], trajectories[i], collector);
+  }
+  // One position of a prompt, and all that is not solved of a block.
+  EXPECT_EQ(num_logits, num_tokens - prompt_tokens + 100);
+  const double passes = static_cast<double>(engine.num_forward_passes());
+  EXPECT_GT(static_cast<double>(num_tokens) / passes, 0.7 * 64);  // full, as new ones come in
+  EXPECT_GT(static_cast<double>(num_sequences) / passes, 8);      // 64 tokens are 8 whole blocks
+}
+
+TEST(TrajectoryCollector, CachesStayWithinTheirPositions) {
+  const FakeLanguageModel model({});
+  CollectorConfig collector = config(4, 10);
+  collector.cache_positions = 50;  // two answers of 12 tokens to prompts of 10
+  std::vector<TrajectoryPrompt> prompts;
+  for (uint64_t i = 0; i < 9; ++i) prompts.push_back({i, random_prompt(i, 10, 31)});
+  prompts.push_back({9, random_prompt(9, 90, 31)});  // more than all of them: alone
+  Engine engine = borrowing_engine(model);
+  int64_t widest = 0;
+  engine.observe_passes(
+      [&](const PassSize& size) { widest = std::max(widest, size.num_sequences); });
+  const auto trajectories = collect_trajectories(engine, prompts, collector, {});
+  EXPECT_EQ(widest, 2);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(trajectories[i].answer, greedy(model, prompts[i].tokens, 10));
+  }
+}
+
 }  // namespace
 }  // namespace predgen

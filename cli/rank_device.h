@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "train/distributed/rank_place.h"
+
+namespace predgen {
+
+/// Each of several ranks of a machine has a GPU of its own: the only one it sees, as srun can
+/// arrange, or that of its number. `device: auto` is then this thread's. UserError if `device`
+/// names one for all.
+void choose_gpu(const RankPlace& place, const std::string& device);
+
+}  // namespace predgen

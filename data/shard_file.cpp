@@ -1,0 +1,73 @@
+#include "data/shard_file.h"
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/hdf5_file.h"
+#include "data/hdf5_store.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+std::string shard_name(int64_t index) { return fmt::format("shard-{:05}.h5", index); }
+
+void write_shard(const fs::path& file, const RecordColumns& records, const std::string& recipe_hash,
+                 const Json& state) {
+  const fs::path temporary = file.string() + ".tmp";
+  try {
+    records.write(temporary, recipe_hash, state.dump());
+    publish_file(temporary, file);
+  } catch (const Error& error) {
+    std::error_code ignored;
+    const uintmax_t num_free = fs::space(file.parent_path(), ignored).available;
+    fs::remove(temporary, ignored);  // it may be what fills the disk
+    throw Error(
+        "{}: cannot be written ({}; {} kB were left on the disk); the other shards are kept: run "
+        "it again to go on",
+        file.string(), error.what(), num_free / 1024);
+  }
+}
+
+ShardInfo read_shard_info(const fs::path& file, const std::string& recipe_hash) {
+  ShardInfo info{.file = file.filename().string(), .hash = {}, .state = {}};
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    const Hdf5Handle handle = open_hdf5(file);
+    if (read_text(handle, "recipe_hash") != recipe_hash) throw Error("wrong recipe");
+    info.state = parse_json(read_text(handle, "state"), file.string());
+    info.num_records = column_size(open_column(handle, "round"));
+    info.num_tokens = column_size(open_column(handle, "tokens"));
+  }
+  info.num_bytes = static_cast<int64_t>(fs::file_size(file));
+  info.hash = hash_file(file);
+  return info;
+}
+
+void write_manifest(const fs::path& folder, const Json& recipe, std::span<const ShardInfo> shards,
+                    const Json& counters) {
+  Json list = Json::array();
+  int64_t num_records = 0, num_tokens = 0;
+  for (const ShardInfo& shard : shards) {
+    list.push_back({{"file", shard.file},
+                    {"num_records", shard.num_records},
+                    {"num_bytes", shard.num_bytes},
+                    {"hash", shard.hash}});
+    num_records += shard.num_records;
+    num_tokens += shard.num_tokens;
+  }
+  if (num_records == 0) {
+    throw UserError("{}: no record is left, the dataset would be empty; counters: {}",
+                    folder.string(), counters.dump());
+  }
+  const Json manifest = {{"format", "predgen-dataset"},
+                         {"version", 1},
+                         {"recipe", recipe},
+                         {"recipe_hash", recipe_hash(recipe)},
+                         {"num_records", num_records},
+                         {"num_tokens", num_tokens},
+                         {"shards", list},
+                         {"counters", counters}};
+  write_file(folder / "manifest.json", manifest.dump(2) + "\n");
+  fs::remove(folder / "recipe.json");
+}
+
+}  // namespace predgen
