@@ -98,7 +98,14 @@ class Ranks {
         if (failure == RankFailure::kOthersGoOn && !told) continue;
         patience = std::min(patience, Clock::now() + (*code == 130 ? kToSave : kToSaySo));
       }
-      if (stop.stop_requested() && !std::exchange(told, true)) signal_all(SIGTERM);
+      if (stop.stop_requested() && !std::exchange(told, true)) {
+        signal_all(SIGTERM);
+        // The others end together; one that is left alone has nobody to wait for.
+        if (std::ranges::any_of(children_,
+                                [](const Child& child) { return child.status.has_value(); })) {
+          patience = std::min(patience, Clock::now() + kToSave);
+        }
+      }
       if (Clock::now() > patience && !std::exchange(kills_, true)) signal_all(SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

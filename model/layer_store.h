@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 namespace predgen {
 
@@ -9,29 +10,30 @@ namespace predgen {
 class LayerStore {
  public:
   virtual ~LayerStore() = default;
-  /// Puts the layer's weights into the model. Then begins to fetch `next` beside the work that
-  /// follows, if the device can and `next` is a layer.
-  virtual void acquire(int64_t layer, int64_t next) = 0;
-  /// Takes them out again.
-  virtual void release(int64_t layer) = 0;
+  /// Puts the layer's weights into the model.
+  virtual void acquire(int64_t layer) = 0;
+  /// Takes them out again, once all work on the layer is queued. Begins to fetch `next` beside that
+  /// work, if the device can and `next` is a layer.
+  virtual void release(int64_t layer, int64_t next) noexcept = 0;
 };
 
 /// A layer is in the model while this lives.
 class LayerLease {
  public:
   /// `store`: null if the layers are always there.
-  LayerLease(LayerStore* store, int64_t layer, int64_t next) : store_(store), layer_(layer) {
-    if (store_) store_->acquire(layer, next);
+  LayerLease(LayerStore* store, int64_t layer, int64_t next)
+      : store_(store), layer_(layer), next_(next) {
+    if (store_) store_->acquire(layer);
   }
   ~LayerLease() {
-    if (store_) store_->release(layer_);
+    if (store_) store_->release(layer_, std::uncaught_exceptions() > 0 ? -1 : next_);
   }
   LayerLease(const LayerLease&) = delete;
   LayerLease& operator=(const LayerLease&) = delete;
 
  private:
   LayerStore* const store_;
-  const int64_t layer_;
+  const int64_t layer_, next_;
 };
 
 }  // namespace predgen

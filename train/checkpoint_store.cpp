@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kFormat = 2;  // 1: what identifies a run stood there as numbers of enums
+constexpr int kFormat = 3;  // raised whenever what identifies a run gets other keys
 
 /// "learning_rate: 0.01 there, 0.5 now; ..."
 std::string differences(const RunIdentity& saved, const RunIdentity& current) {
@@ -120,8 +120,8 @@ TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, Traine
   return {.step = json_get<int64_t>(json, "step", where),
           .samples = json_get<int64_t>(json, "samples", where),
           .skipped_steps = json_get<int64_t>(json, "skipped_steps", where),
-          .outlier_steps = json.value("outlier_steps", int64_t{0}),  // not in older checkpoints
-          .norms = GradientNorms(json.value("gradient_norms", std::vector<double>())),
+          .outlier_steps = json_get<int64_t>(json, "outlier_steps", where),
+          .norms = GradientNorms(json_get<std::vector<double>>(json, "gradient_norms", where)),
           .seconds = json_get<double>(json, "seconds", where)};
 }
 

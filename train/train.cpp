@@ -111,17 +111,20 @@ RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset
 
 /// Ranks that train different things would add up gradients of both without a word.
 void check_same_run(const TrainConfig& config, const RunIdentity& identity,
+                    const std::vector<const DatasetReader*>& others, const TokenIds& stop_tokens,
                     Communicator& communicator) {
   Hasher hasher;
   for (const auto& [key, value] : identity) hasher.add(key).add(value);
   // A resumed run may have others, but all ranks the same: they say when a collective is due.
   for (const int64_t value :
        {config.held_out_records, config.eval_every, config.save_every, config.log_every,
-        config.stop_at_step, int64_t{config.held_out.empty()}, config.watch.every,
-        config.watch.records, config.watch.max_new_tokens}) {
+        config.stop_at_step, config.watch.every, config.watch.records, config.watch.max_new_tokens,
+        config.watch.block_size, int64_t{config.base.shard}}) {
     hasher.add(std::to_string(value));
   }
   hasher.add(fmt::format("{}", config.outlier_factor));
+  for (const DatasetReader* data : others) hasher.add(data ? data->manifest().dump() : "none");
+  for (const TokenId token : stop_tokens) hasher.add(std::to_string(token));
   const std::string hash = hasher.hex();
   const auto size = static_cast<int64_t>(hash.size());
   const at::Tensor own = at::empty({1, size}, at::kByte);
@@ -200,7 +203,8 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
   const RunIdentity identity = run_identity(config, *dataset);
-  check_same_run(config, identity, communicator);
+  check_same_run(config, identity, {held_out.get(), watched.get()},
+                 tokenizer ? tokenizer->stop_tokens() : TokenIds{}, communicator);
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {
     if (communicator.is_main()) {
       spdlog::info("this CPU has no bfloat16 products: they are taken in float32");

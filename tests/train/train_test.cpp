@@ -205,7 +205,7 @@ TEST_F(Training, RefusesACheckpointOfAnotherFormat) {
   state["format"] = 1;
   write_file(file, state.dump());
   const std::string text = message([&] { run(config("out"), "auto"); });
-  EXPECT_THAT(text, testing::HasSubstr("has format 1, this program resumes format 2"));
+  EXPECT_THAT(text, testing::HasSubstr("has format 1, this program resumes format 3"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("\n")));
 }
 

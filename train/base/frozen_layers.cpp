@@ -17,10 +17,6 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
       device_(model.device()),
       type_(model.activations()) {
   const at::NoGradGuard no_grad;
-  if (!device_.is_cpu()) {
-    const c10::impl::VirtualGuardImpl guard(device_.type());
-    stream_ = guard.getStreamFromGlobalPool(device_);
-  }
   const std::vector<Linear*> all = model.linears();
   const size_t per_layer = all.size() / static_cast<size_t>(model.config().num_layers);
   for (size_t begin = 0; begin < all.size(); begin += per_layer) {
@@ -38,9 +34,13 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
     for (Linear* linear : layer.linears) linear->weight = at::Tensor();
     layers_.push_back(std::move(layer));
   }
+  if (device_.is_cpu() || !(config.shard || config.offload)) return;
+  const c10::impl::VirtualGuardImpl guard(device_.type());
+  guard.getStream(device_).synchronize();  // what is fetched from here is whole
+  stream_ = guard.getStreamFromGlobalPool(device_);
+  slots_.reserve(2);
+  for (int i = 0; i < 2; ++i) slots_.emplace_back(device_.type());
 }
-
-FrozenLayers::~FrozenLayers() = default;
 
 at::Tensor FrozenLayers::own_values(const std::vector<Linear*>& linears, int64_t num_values) const {
   const int64_t num_pieces = config_.shard ? communicator_.world_size() : 1;
@@ -61,38 +61,51 @@ at::Tensor FrozenLayers::own_values(const std::vector<Linear*>& linears, int64_t
   return values;
 }
 
-at::Tensor FrozenLayers::fetch(int64_t layer) {
+void FrozenLayers::fetch(int64_t layer, at::Tensor& bytes_PC) {
   ++num_fetches_;
-  const at::Tensor own_1C =
-      layers_[static_cast<size_t>(layer)].kept_1C.to(device_, /*non_blocking=*/true);
-  if (!config_.shard) return own_1C;
-  const at::Tensor all_PC =
-      at::empty({communicator_.world_size(), own_1C.size(1)}, own_1C.options());
-  communicator_.all_gather(own_1C, all_PC);
-  return all_PC;
+  const at::Tensor& kept_1C = layers_[static_cast<size_t>(layer)].kept_1C;
+  const int64_t num_pieces = config_.shard ? communicator_.world_size() : 1;
+  if (!bytes_PC.defined()) {
+    bytes_PC = at::empty({num_pieces, kept_1C.size(1)}, kept_1C.options().device(device_));
+  }
+  if (config_.shard) {
+    communicator_.all_gather(kept_1C.to(device_, /*non_blocking=*/true), bytes_PC);
+  } else {
+    bytes_PC.copy_(kept_1C, /*non_blocking=*/true);
+  }
 }
 
 void FrozenLayers::begin_fetch(int64_t layer) {
+  Slot& slot = slots_[static_cast<size_t>(layer % 2)];
+  if (slot.layer == layer) return;
   const c10::StreamGuard guard(*stream_);
-  Fetched fetched{fetch(layer), c10::Event(device_.type())};
-  fetched.done.record(*stream_);
-  ahead_.emplace(layer, std::move(fetched));
+  slot.used.block(*stream_);
+  slot.layer = -1;
+  fetch(layer, slot.bytes_PC);
+  slot.fetched.record(*stream_);
+  slot.layer = layer;
 }
 
-void FrozenLayers::acquire(int64_t layer, int64_t next) {
-  const at::NoGradGuard no_grad;
-  at::Tensor bytes_PC;
-  if (const auto found = ahead_.find(layer); found != ahead_.end()) {
-    const c10::impl::VirtualGuardImpl guard(device_.type());
-    const c10::Stream current = guard.getStream(device_);
-    found->second.done.block(current);
-    bytes_PC = std::move(found->second.bytes_PC);
-    bytes_PC.record_stream(current);
-    ahead_.erase(found);
-  } else {
-    bytes_PC = fetch(layer);
+at::Tensor FrozenLayers::bytes_of(int64_t layer) {
+  if (!config_.shard && !config_.offload) {
+    ++num_fetches_;
+    return layers_[static_cast<size_t>(layer)].kept_1C;
   }
-  const at::Tensor values = codec_->decode(bytes_PC, type_);
+  if (!stream_) {
+    at::Tensor bytes_PC;
+    fetch(layer, bytes_PC);
+    return bytes_PC;
+  }
+  begin_fetch(layer);
+  Slot& slot = slots_[static_cast<size_t>(layer % 2)];
+  slot.fetched.block(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+  return slot.bytes_PC;
+}
+
+void FrozenLayers::acquire(int64_t layer) {
+  const at::NoGradGuard no_grad;
+  if (failure_) std::rethrow_exception(failure_);
+  const at::Tensor values = codec_->decode(bytes_of(layer), type_);
   const Layer& own = layers_[static_cast<size_t>(layer)];
   int64_t begin = 0;
   for (size_t i = 0; i < own.linears.size(); ++i) {
@@ -100,11 +113,18 @@ void FrozenLayers::acquire(int64_t layer, int64_t next) {
     own.linears[i]->weight = values.narrow(0, begin, count).view(own.shapes[i]);
     begin += count;
   }
-  if (stream_ && next >= 0 && next < static_cast<int64_t>(layers_.size())) begin_fetch(next);
 }
 
-void FrozenLayers::release(int64_t layer) {
+void FrozenLayers::release(int64_t layer, int64_t next) noexcept {
   for (Linear* linear : layers_[static_cast<size_t>(layer)].linears) linear->weight = at::Tensor();
+  if (!stream_ || failure_) return;
+  try {
+    slots_[static_cast<size_t>(layer % 2)].used.record(
+        c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+    if (next >= 0 && next < static_cast<int64_t>(layers_.size())) begin_fetch(next);
+  } catch (...) {
+    failure_ = std::current_exception();  // the next acquire() throws it
+  }
 }
 
 int64_t FrozenLayers::kept_bytes() const {

@@ -4,7 +4,7 @@
 #include <c10/core/Event.h>
 
 #include <cstdint>
-#include <map>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,10 +25,8 @@ class FrozenLayers : public LayerStore {
  public:
   /// Reads of the weights, which may be views of mapped files, only what this rank keeps.
   FrozenLayers(Transformer& model, const BaseConfig& config, Communicator& communicator);
-  ~FrozenLayers() override;  // the model is left without these weights
-
-  void acquire(int64_t layer, int64_t next) override;
-  void release(int64_t layer) override;
+  void acquire(int64_t layer) override;
+  void release(int64_t layer, int64_t next) noexcept override;
 
   /// On this rank, of all layers.
   int64_t kept_bytes() const;
@@ -43,7 +41,9 @@ class FrozenLayers : public LayerStore {
   };
   /// The piece of this rank, in the type that is stored, zeros where it ends.
   at::Tensor own_values(const std::vector<Linear*>& linears, int64_t num_values) const;
-  at::Tensor fetch(int64_t layer);  // the bytes of all pieces on the device, [P,C]
+  /// The bytes of all pieces on the device, [P,C].
+  at::Tensor bytes_of(int64_t layer);
+  void fetch(int64_t layer, at::Tensor& bytes_PC);
   void begin_fetch(int64_t layer);
 
   const std::unique_ptr<WeightCodec> codec_;
@@ -52,13 +52,17 @@ class FrozenLayers : public LayerStore {
   const at::Device device_;
   const at::ScalarType type_;
   std::vector<Layer> layers_;
-  /// A layer that is being fetched on a stream of its own (on a GPU).
-  struct Fetched {
+  /// Where layers come to on a GPU, on a stream of its own. Two take turns, so that the one that is
+  /// fetched never waits for the one in use, and no more than two lie there.
+  struct Slot {
+    explicit Slot(c10::DeviceType type) : fetched(type), used(type) {}
+    int64_t layer = -1;
     at::Tensor bytes_PC;
-    c10::Event done;
+    c10::Event fetched, used;
   };
-  std::map<int64_t, Fetched> ahead_;
+  std::vector<Slot> slots_;
   std::optional<c10::Stream> stream_;
+  std::exception_ptr failure_;  // of a fetch that was begun
   int64_t num_fetches_ = 0;
 };
 

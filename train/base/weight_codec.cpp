@@ -1,5 +1,7 @@
 #include "train/base/weight_codec.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace predgen {
@@ -46,12 +48,17 @@ class FullCodec : public WeightCodec {
   const at::ScalarType type_;
 };
 
-/// [N] in blocks of `width`, and the largest magnitude of each, 1 for a block of zeros.
+/// [N] in blocks of `width`, and the largest magnitude of each.
 std::pair<at::Tensor, at::Tensor> blocks_of(const at::Tensor& values_N, int64_t width) {
   const at::Tensor blocks_BW = values_N.to(at::kFloat).view({-1, width});
-  const at::Tensor largest_B1 = blocks_BW.abs().amax(1, true);
-  return {blocks_BW, at::where(largest_B1 == 0, 1.0, largest_B1).to(at::kFloat)};
+  return {blocks_BW, blocks_BW.abs().amax(1, true)};
 }
+
+/// Of what nothing is left but zeros, which any divisor leaves alone.
+at::Tensor divisor(const at::Tensor& scale) { return at::where(scale == 0, 1.0F, scale); }
+
+/// Values that are decoded at a time: what a slice needs on the way is several times its result.
+constexpr int64_t kSliceValues = 16 << 20;
 
 class Int8Codec : public WeightCodec {
  public:
@@ -59,14 +66,20 @@ class Int8Codec : public WeightCodec {
   at::Tensor encode(const at::Tensor& values_N) const override {
     const auto [blocks_BW, largest_B1] = blocks_of(values_N, kWidth);
     const at::Tensor scale_B1 = largest_B1 / 127;
-    return join({(blocks_BW / scale_B1).round().to(at::kChar), scale_B1});
+    return join({(blocks_BW / divisor(scale_B1)).round().to(at::kChar), scale_B1});
   }
   at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const override {
     const int64_t num_blocks = bytes_PC.size(1) / (kWidth + 4);
     Parts parts(bytes_PC);
     const at::Tensor codes = parts.take(num_blocks * kWidth, at::kChar).view({-1, kWidth});
     const at::Tensor scales = parts.take(num_blocks, at::kFloat).view({-1, 1});
-    return (codes * scales).to(type).flatten();
+    const at::Tensor values = at::empty(codes.sizes(), codes.options().dtype(type));
+    for (int64_t begin = 0; begin < codes.size(0); begin += kSliceValues / kWidth) {
+      const int64_t size = std::min(kSliceValues / kWidth, codes.size(0) - begin);
+      values.narrow(0, begin, size)
+          .copy_(codes.narrow(0, begin, size) * scales.narrow(0, begin, size));
+    }
+    return values.flatten();
   }
 
  private:
@@ -82,13 +95,13 @@ class Nf4Codec : public WeightCodec {
     const at::Tensor scales_GB = largest_B1.view({-1, kGroup});
     const at::Tensor low_G1 = scales_GB.amin(1, true);
     const at::Tensor range_G1 = scales_GB.amax(1, true) - low_G1;
-    const at::Tensor unit_G1 = at::where(range_G1 == 0, 1.0, range_G1 / 255).to(at::kFloat);
-    const at::Tensor codes_GB = ((scales_GB - low_G1) / unit_G1).round();
+    const at::Tensor unit_G1 = range_G1 / 255;
+    const at::Tensor codes_GB = ((scales_GB - low_G1) / divisor(unit_G1)).round();
     // Against the scales that decoding will see. A block's own would round no better.
     const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).view({-1, 1});
     const at::Tensor book = nf4_code_book().to(values_N.device());
     const at::Tensor middles = (book.narrow(0, 0, 15) + book.narrow(0, 1, 15)) / 2;
-    const at::Tensor codes = at::bucketize(blocks_BW / kept_B1, middles).to(at::kByte);
+    const at::Tensor codes = at::bucketize(blocks_BW / divisor(kept_B1), middles).to(at::kByte);
     const at::Tensor pairs = codes.view({-1, 2});
     return join(
         {pairs.select(1, 0) * 16 + pairs.select(1, 1), codes_GB.to(at::kByte), low_G1, unit_G1});
@@ -103,15 +116,31 @@ class Nf4Codec : public WeightCodec {
     const at::Tensor codes_GB = parts.take(num_groups * kGroup, at::kByte).view({-1, kGroup});
     const at::Tensor low_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
     const at::Tensor unit_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
+    const at::Tensor pairs_BW = pairs.view({-1, kWidth / 2});
     const at::Tensor scales_B1 = (codes_GB * unit_G1 + low_G1).to(type).view({-1, 1});
-    const at::Tensor book = nf4_code_book().to(bytes_PC.device(), type);
-    const at::Tensor codes = at::stack({pairs.bitwise_right_shift(4), pairs.bitwise_and(15)}, -1);
-    const at::Tensor values = book.index_select(0, codes.flatten().to(at::kInt));
-    return values.view({-1, kWidth}).mul_(scales_B1).flatten();
+    const at::Tensor& book = book_on(bytes_PC.device(), type);
+    const at::Tensor values = at::empty({scales_B1.size(0), kWidth}, scales_B1.options());
+    for (int64_t begin = 0; begin < values.size(0); begin += kSliceValues / kWidth) {
+      const int64_t size = std::min(kSliceValues / kWidth, values.size(0) - begin);
+      const at::Tensor part = pairs_BW.narrow(0, begin, size);
+      const at::Tensor codes = at::stack({part.bitwise_right_shift(4), part.bitwise_and(15)}, -1);
+      at::Tensor chosen = values.narrow(0, begin, size).view(-1);
+      at::index_select_out(chosen, book, 0, codes.flatten().to(at::kInt));
+    }
+    return values.mul_(scales_B1).flatten();
   }
 
  private:
+  /// Made once: a copy to a GPU waits for all that is queued there.
+  const at::Tensor& book_on(at::Device device, at::ScalarType type) const {
+    if (!book_.defined() || book_.device() != device || book_.scalar_type() != type) {
+      book_ = nf4_code_book().to(device, type);
+    }
+    return book_;
+  }
+
   static constexpr int64_t kWidth = 64, kGroup = 256;
+  mutable at::Tensor book_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ const std::vector<std::pair<std::string, BaseWeights>>& base_weights_kinds();
 
 // Shapes: P pieces, N values of a piece, C bytes of a piece.
 
-/// Weights as strings of bytes. Immutable.
+/// Weights as strings of bytes. Used by one thread.
 class WeightCodec {
  public:
   virtual ~WeightCodec() = default;

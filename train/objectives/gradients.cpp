@@ -1,5 +1,6 @@
 #include "train/objectives/gradients.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -137,7 +138,8 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
   PREDGEN_CHECK(!at::GradMode::is_enabled() || num_recomputed == num_together,
                 "layers that come and go must all be recomputed");
   for (int64_t layer = 0; layer < num_together; ++layer) {
-    const LayerLease lease = model.lease_layer(layer, layer + 1);
+    // The last one runs again first.
+    const LayerLease lease = model.lease_layer(layer, std::min(layer + 1, num_layers - 1));
     for (BatchPass& pass : passes) pass.run_layer(layer);
   }
   for (BatchPass& pass : passes) {

@@ -1,12 +1,18 @@
 #include "train/base/frozen_layers.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/lora.h"
 #include "tests/fakes/run_ranks.h"
 #include "tests/fakes/small_models.h"
+#include "tests/fakes/small_records.h"
 #include "train/distributed/single_process_communicator.h"
+#include "train/objectives/consistency_objective.h"
+#include "train/objectives/gradients.h"
+#include "train/optim/adamw.h"
 
 namespace predgen {
 namespace {
@@ -69,6 +75,50 @@ TEST(FrozenLayers, FewerBitsAreNearAndTheSameOnEveryNumberOfRanks) {
     EXPECT_GT(error, 1e-4);
     EXPECT_LT(error, kind == BaseWeights::kInt8 ? 0.03 : 0.5);
   }
+}
+
+/// Gradient of three micro-batches, one of which teaches nothing, in one go.
+at::Tensor gradient_of(Transformer& model) {
+  std::vector<Parameter> parameters;
+  for (const auto& [name, tensor] : named_adapter_weights(model))
+    parameters.push_back({name, tensor});
+  const AdamW optimizer(parameters, {});
+  model.set_num_recomputed(model.config().num_layers);
+  const ConsistencyObjective objective(
+      {.ar_target = ArTarget::kBase, .context = NoisyContext::kNoisy, .stop_tokens = {39}});
+  std::vector<PackedBatch> batches;
+  for (const Batch& batch :
+       {Batch{small_record(0), small_record(1)}, Batch{}, Batch{small_record(2)}}) {
+    batches.push_back(objective.pack(batch, 1));
+  }
+  accumulate_gradients(model, batches, {{"base", 40.0}, {"consistency", 20.0}},
+                       std::vector<uint64_t>(3, 0));
+  return optimizer.flat_gradient();
+}
+
+std::unique_ptr<Transformer> adapted_model() {
+  auto model = tiny_model();
+  attach_lora(*model, {}, 1);
+  const at::NoGradGuard no_grad;
+  at::Generator generator = at::detail::createCPUGenerator(5);
+  for (const auto& [name, tensor] : named_adapter_weights(*model)) {
+    tensor.normal_(0.0, 0.3, generator).requires_grad_(true);
+  }
+  return model;
+}
+
+TEST(FrozenLayers, TrainLikeWholeOnesFetchedTwiceAStep) {
+  const at::Tensor expected = gradient_of(*adapted_model());
+  EXPECT_GT(expected.abs().max().item<double>(), 1e-4);
+  const auto errors = run_ranks(2, [&](Communicator& communicator) {
+    const auto model = adapted_model();
+    const auto layers =
+        std::make_shared<FrozenLayers>(*model, BaseConfig{.shard = true}, communicator);
+    model->set_layer_store(layers);
+    EXPECT_TRUE(gradient_of(*model).equal(expected));
+    EXPECT_EQ(layers->num_fetches(), 2 * model->config().num_layers);
+  });
+  EXPECT_THAT(errors, testing::Each(testing::IsEmpty()));
 }
 
 }  // namespace

@@ -79,6 +79,15 @@ TEST(WeightCodec, Nf4TakesTheNearestValueOfTheBook) {
   EXPECT_LE(((blocks - got).abs() - nearest).max().item<double>(), 1e-3 * 0.02);
 }
 
+TEST(WeightCodec, ZerosLeaveTheirNeighboursAsExact) {
+  const auto codec = make_codec(BaseWeights::kNf4, at::kFloat);
+  const at::Tensor values = some_values(2 * codec->granule()) * 0.1;
+  const double alone = relative_error(there_and_back(*codec, values), values);
+  const at::Tensor padded = values.clone();
+  padded.narrow(0, 0, 64).zero_();
+  EXPECT_NEAR(relative_error(there_and_back(*codec, padded), padded), alone, 2e-3);
+}
+
 TEST(WeightCodec, BlocksOfZerosStayZeros) {
   for (const BaseWeights kind : {BaseWeights::kInt8, BaseWeights::kNf4}) {
     const auto codec = make_codec(kind, at::kFloat);
