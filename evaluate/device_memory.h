@@ -24,6 +24,9 @@ int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes);
 /// after a stop.
 MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std::stop_token& stop);
 
+/// All that a device has, in bytes: of a CPU what this process may have of the machine's.
+int64_t memory_size(c10::Device device);
+
 /// The most memory in use since the process began.
 struct PeakMemory {
   int64_t process = 0;            // bytes; resident, shared libraries included
