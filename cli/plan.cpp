@@ -62,6 +62,7 @@ void print_memory(const MemoryPlan& plan, bool is_cuda) {
   std::printf("  and on top, one at a time:\n");
   if (plan.loading().bytes > 0) print_row("  " + plan.loading().what, plan.loading().bytes);
   for (const MemoryPlan::Term& term : plan.step_moments()) print_row("  " + term.what, term.bytes);
+  if (plan.lost_bytes() > 0) print_row("free between tensors", plan.lost_bytes());
   print_row("at the worst moment", plan.peak_bytes());
   if (plan.host_bytes() > 0) print_row("frozen layers in the host's memory", plan.host_bytes());
 }

@@ -14,6 +14,9 @@ constexpr int64_t kFloat = 4, kHalf = 2;
 // Beside tensors, on a CPU: code of LibTorch that is first used then, buffers of products,
 // datasets.
 constexpr int64_t kProcessBytes = int64_t{40} << 20;
+// What a step takes beside its tensors on a CPU, as freed memory of one size does not always serve
+// for another (measured: 10 to 25 %).
+constexpr double kLostShare = 0.15;
 // A context of CUDA with its kernels and cuBLAS's workspace.
 constexpr int64_t kContextBytes = int64_t{600} << 20;
 
@@ -128,6 +131,7 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
                        const PlanCase& plan_case) {
   PREDGEN_CHECK(plan_case.row_tokens > 0, "rows without tokens");
   const Sizes sizes(model, train, plan_case);
+  is_cuda_ = plan_case.is_cuda;
   trained_values_ = sizes.trained;
   final_is_bfloat16_ = sizes.is_full() && train.save_dtype == "bf16";
   add_weights(sizes);
@@ -214,13 +218,18 @@ void MemoryPlan::add_step(const Sizes& sizes) {
              sizes.layer_values * decoding_bytes(train.base.weights, sizes.value_size)});
   }
 
-  // The graph of a layer, in which gradients of the MLP's width meet the most.
-  const int64_t graph = num_recomputed > 0 ? sizes.saved_of_layer() * tokens : 0;
+  // Gradients of the MLP's width meet in the backward pass of a layer: the last one that kept its
+  // graph, or one whose graph is made again when the graphs of later layers are gone.
   const int64_t gradients = sizes.value_size * tokens * (2 * sizes.I + 2 * sizes.E);
+  const int64_t graph = sizes.saved_of_layer() * tokens;
+  const int64_t own_input = sizes.narrow ? 0 : input;  // which is among the kept ones
+  const int64_t kept_graphs = (sizes.model.num_layers - num_recomputed) * graph;
+  const int64_t again = num_recomputed > 0 ? graph - own_input - kept_graphs : 0;
   const int64_t weight_gradient =
       sizes.is_full() ? (sizes.narrow ? kFloat + kHalf : kFloat) * sizes.largest_linear : 0;
-  step_moments_.push_back({"a layer's backward pass", layer_weights + graph + gradients +
-                                                          std::max(weight_copy, weight_gradient)});
+  step_moments_.push_back({"a layer's backward pass",
+                           layer_weights + gradients + std::max(weight_copy, weight_gradient) +
+                               (kept_graphs > 0 ? std::max<int64_t>(again, 0) : again)});
 
   // Logits of a chunk, in float32, with their exponentials; those of a teacher with their product.
   const int64_t row = kFloat * sizes.V;
@@ -238,11 +247,22 @@ void MemoryPlan::add_step(const Sizes& sizes) {
        states + std::max(logits, chunk + half_chunk + std::max(head_copy, head_gradient))});
 }
 
-int64_t MemoryPlan::peak_bytes() const {
-  int64_t held = 0, moment = 0;
-  for (const Term& term : held_) held += term.bytes;
+int64_t MemoryPlan::step_bytes() const {
+  int64_t moment = 0;
   for (const Term& term : step_moments_) moment = std::max(moment, term.bytes);
-  return held + std::max(loading_.bytes, kept_ + moment);
+  return kept_ + moment;
+}
+
+int64_t MemoryPlan::lost_bytes() const {
+  if (is_cuda_) return 0;
+  const auto lost = static_cast<int64_t>(kLostShare * static_cast<double>(step_bytes()));
+  return std::max<int64_t>(0, lost - loading_.bytes);  // which the process has kept
+}
+
+int64_t MemoryPlan::peak_bytes() const {
+  int64_t held = 0;
+  for (const Term& term : held_) held += term.bytes;
+  return held + std::max(loading_.bytes, step_bytes() + lost_bytes());
 }
 
 int64_t MemoryPlan::final_bytes() const {
@@ -314,7 +334,7 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 int64_t usable(int64_t memory_bytes) { return memory_bytes / 20 * 19; }
 
 std::string to_gib(int64_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(1 << 30));
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1 << 30));
 }
 
 }  // namespace predgen

@@ -40,6 +40,10 @@ class MemoryPlan {
   /// What comes on top, one at a time: in a step with kept_bytes(), or while loading without.
   const std::vector<Term>& step_moments() const { return step_moments_; }
   const Term& loading() const { return loading_; }
+  /// kept_bytes() and the largest of step_moments().
+  int64_t step_bytes() const;
+  /// What lies free between the tensors of a step, on a CPU.
+  int64_t lost_bytes() const;
   int64_t peak_bytes() const;
   /// Of frozen weights in the memory of the host, beside a GPU.
   int64_t host_bytes() const { return host_; }
@@ -56,7 +60,7 @@ class MemoryPlan {
   std::vector<Term> held_, step_moments_;
   Term loading_;
   int64_t kept_ = 0, host_ = 0, trained_values_ = 0;
-  bool final_is_bfloat16_ = false;
+  bool is_cuda_ = false, final_is_bfloat16_ = false;
 };
 
 /// A setting that takes less memory, with what the run then takes.
@@ -69,7 +73,7 @@ struct MemoryKnob {
 /// `limit` bytes or nothing is left to change. Cheapest in time first.
 std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig& train,
                                      const PlanCase& plan_case, int64_t limit);
-/// These in one line: "the plan says 31.2 GiB; recompute: all takes 18.3, then ...".
+/// These in one line: "the plan says 31.24 GiB; `recompute: all` takes 18.34 GiB, then ...".
 std::string memory_advice(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t limit);
 
@@ -80,6 +84,6 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 /// Of a device's memory what a plan may fill: 95 %, the rest is lost between blocks.
 int64_t usable(int64_t memory_bytes);
 
-std::string to_gib(int64_t bytes);  // "18.3 GiB"
+std::string to_gib(int64_t bytes);  // "18.34 GiB"
 
 }  // namespace predgen
