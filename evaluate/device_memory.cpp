@@ -76,6 +76,12 @@ int64_t memory_size(c10::Device device) {
   return static_cast<int64_t>(total);
 }
 
+int64_t resident_bytes() {
+  int64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * sysconf(_SC_PAGE_SIZE);
+}
+
 PeakMemory peak_memory(c10::Device device) {
   PeakMemory peak;
   rusage usage{};

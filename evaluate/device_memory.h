@@ -32,6 +32,9 @@ struct PeakMemory {
   int64_t process = 0;            // bytes; resident, shared libraries included
   std::optional<int64_t> device;  // bytes that LibTorch held of a GPU, its cache included
 };
+/// What is resident of this process now. (Its peak begins with that of the process that started
+/// it.)
+int64_t resident_bytes();
 PeakMemory peak_memory(c10::Device device);
 
 }  // namespace predgen

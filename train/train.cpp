@@ -250,6 +250,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   check_same_run(config, identity, communicator);
   config.num_recomputed = choose_recomputed(config, *model, plan_case, communicator);
   model->set_num_recomputed(config.num_recomputed);
+  const TrainConfig planned = config;  // as it was given, but for that
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {
     if (communicator.is_main()) {
       spdlog::info("this CPU has no bfloat16 products: they are taken in float32");
@@ -291,7 +292,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
                   {[&](int64_t step, const auto& scalars) { log->write(step, scalars); },
                    [&] { refresh_report(config.output); }},
                   stop);
-  with_memory_advice(config, *model, plan_case, [&] { trainer.run(); });
+  with_memory_advice(planned, *model, plan_case, [&] { trainer.run(); });
   if (communicator.is_main()) {
     write_result(config, weights);
     spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(),

@@ -277,18 +277,29 @@ std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig
   const auto peak = [&] { return MemoryPlan(model, changed, changed_case).peak_bytes(); };
   const auto turn = [&](bool possible, std::string setting, const auto& change) {
     if (!possible || (!knobs.empty() && knobs.back().peak_bytes <= limit)) return;
+    const TrainConfig config_before = changed;
+    const PlanCase case_before = changed_case;
+    const int64_t bytes_before = peak();
     change();
-    knobs.push_back({std::move(setting), peak()});
+    const int64_t bytes = peak();
+    if (bytes < bytes_before) {
+      knobs.push_back({std::move(setting), bytes});
+    } else {
+      changed = config_before;
+      changed_case = case_before;
+    }
   };
   turn(changed.num_recomputed < model.num_layers, "recompute: all",
        [&] { changed.num_recomputed = kAllLayers; });
-  while (changed.batch_size > 1 && (knobs.empty() || knobs.back().peak_bytes > limit)) {
-    int64_t smaller = changed.batch_size / 2;
+  for (int64_t size = changed.batch_size;
+       size > 1 && (knobs.empty() || knobs.back().peak_bytes > limit);) {
+    int64_t smaller = size / 2;
     while (train.global_batch % smaller != 0) --smaller;
     turn(true, fmt::format("batch_size: {}", smaller), [&] {
       changed.global_batch = changed.num_micro_batches() * changed.batch_size;
       changed.batch_size = smaller;
     });
+    size = smaller;
   }
   const bool is_lora = train.mode == TrainMode::kLora;
   turn(is_lora && changed.compute == Compute::kFloat32, "compute: bf16",

@@ -11,7 +11,7 @@ PlanCase case_of(c10::Device device, int world_size) {
   return {.world_size = world_size,
           .is_cuda = device.is_cuda(),
           .bfloat16_products = has_bfloat16_products(device),
-          .process_bytes = peak_memory(at::kCPU).process};
+          .process_bytes = resident_bytes()};
 }
 
 void set_longest_row(const DatasetReader& dataset, const Objective& objective,
