@@ -13,10 +13,10 @@ namespace {
 constexpr int64_t kFloat = 4, kHalf = 2;
 // Beside tensors, on a CPU: code of LibTorch that is first used then, buffers of products,
 // datasets.
-constexpr int64_t kProcessBytes = int64_t{40} << 20;
+constexpr int64_t kProcessBytes = int64_t{50} << 20;
 // What a step takes beside its tensors on a CPU, as freed memory of one size does not always serve
-// for another (measured: 10 to 25 %).
-constexpr double kLostShare = 0.15;
+// for another: more where graphs are made again (measured).
+constexpr double kLostShare = 0.15, kLostShareRecomputed = 0.3;
 // A context of CUDA with its kernels and cuBLAS's workspace.
 constexpr int64_t kContextBytes = int64_t{600} << 20;
 
@@ -132,6 +132,7 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
   PREDGEN_CHECK(plan_case.row_tokens > 0, "rows without tokens");
   const Sizes sizes(model, train, plan_case);
   is_cuda_ = plan_case.is_cuda;
+  lost_share_ = sizes.num_recomputed() > 0 ? kLostShareRecomputed : kLostShare;
   trained_values_ = sizes.trained;
   final_is_bfloat16_ = sizes.is_full() && train.save_dtype == "bf16";
   add_weights(sizes);
@@ -255,7 +256,7 @@ int64_t MemoryPlan::step_bytes() const {
 
 int64_t MemoryPlan::lost_bytes() const {
   if (is_cuda_) return 0;
-  const auto lost = static_cast<int64_t>(kLostShare * static_cast<double>(step_bytes()));
+  const auto lost = static_cast<int64_t>(lost_share_ * static_cast<double>(step_bytes()));
   return std::max<int64_t>(0, lost - loading_.bytes);  // which the process has kept
 }
 

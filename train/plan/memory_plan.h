@@ -60,6 +60,7 @@ class MemoryPlan {
   std::vector<Term> held_, step_moments_;
   Term loading_;
   int64_t kept_ = 0, host_ = 0, trained_values_ = 0;
+  double lost_share_ = 0.0;
   bool is_cuda_ = false, final_is_bfloat16_ = false;
 };
 
