@@ -20,6 +20,7 @@ void add_doctor(CLI::App& app, const std::stop_token& stop);
 void add_eval(CLI::App& app, const std::stop_token& stop);
 void add_export(CLI::App& app, const std::stop_token& stop);
 void add_generate(CLI::App& app, const std::stop_token& stop);
+void add_plan(CLI::App& app, const std::stop_token& stop);
 void add_report(CLI::App& app, const std::stop_token& stop);
 void add_score(CLI::App& app, const std::stop_token& stop);
 void add_tokenize(CLI::App& app, const std::stop_token& stop);

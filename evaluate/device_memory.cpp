@@ -27,9 +27,12 @@ int64_t physical_memory() {
   return limit >> share ? std::min(all, share) : all;  // "max": none
 }
 
+c10::DeviceIndex index_of(c10::Device device) {
+  return device.has_index() ? device.index() : c10::DeviceIndex{0};
+}
+
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
-  const c10::DeviceIndex index = device.has_index() ? device.index() : c10::DeviceIndex{0};
-  return c10::getDeviceAllocator(device.type())->getDeviceStats(index);
+  return c10::getDeviceAllocator(device.type())->getDeviceStats(index_of(device));
 }
 
 }  // namespace
@@ -64,6 +67,19 @@ MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std:
     result.bytes_per_second = std::max(result.bytes_per_second, bytes / elapsed.count());
   }
   return result;
+}
+
+int64_t memory_size(c10::Device device) {
+  if (device.is_cpu()) return physical_memory();
+  const auto [free, total] =
+      c10::getDeviceAllocator(device.type())->getMemoryInfo(index_of(device));
+  return static_cast<int64_t>(total);
+}
+
+int64_t resident_bytes() {
+  int64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * sysconf(_SC_PAGE_SIZE);
 }
 
 PeakMemory peak_memory(c10::Device device) {

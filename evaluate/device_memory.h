@@ -24,11 +24,17 @@ int64_t bandwidth_buffer_bytes(int64_t cache_bytes, int64_t memory_bytes);
 /// after a stop.
 MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std::stop_token& stop);
 
+/// All that a device has, in bytes: of a CPU what this process may have of the machine's.
+int64_t memory_size(c10::Device device);
+
 /// The most memory in use since the process began.
 struct PeakMemory {
   int64_t process = 0;            // bytes; resident, shared libraries included
   std::optional<int64_t> device;  // bytes that LibTorch held of a GPU, its cache included
 };
+/// What is resident of this process now. (Its peak begins with that of the process that started
+/// it.)
+int64_t resident_bytes();
 PeakMemory peak_memory(c10::Device device);
 
 }  // namespace predgen

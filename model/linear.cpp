@@ -13,7 +13,10 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
     output = (*quantized)(input);
     if (bias.defined()) output = output + bias;
   } else {
-    output = input.scalar_type() == weight.scalar_type() || narrows
+    const at::ScalarType type = input.scalar_type();
+    const bool same_type =
+        weight.scalar_type() == type && (!bias.defined() || bias.scalar_type() == type);
+    output = same_type || narrows
                  ? at::linear(input, weight, bias.defined() ? std::optional(bias) : std::nullopt)
                  : narrow_linear(input, weight, bias);
   }

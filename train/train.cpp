@@ -1,8 +1,10 @@
 #include "train/train.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "core/error.h"
@@ -10,10 +12,12 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/staged_folder.h"
+#include "evaluate/device_memory.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
+#include "train/plan/plan_case.h"
 #include "train/report/run_report.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
@@ -177,11 +181,54 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
   staged.publish();
 }
 
+/// How many layers are run again; the same number on all ranks.
+int64_t choose_recomputed(const TrainConfig& config, const Transformer& model,
+                          const PlanCase& plan_case, Communicator& communicator) {
+  const int64_t num_layers = model.config().num_layers;
+  if (config.num_recomputed != kAutoLayers) return std::min(config.num_recomputed, num_layers);
+  // Ranks of one machine share the memory of its CPU; those of several get less than they could.
+  const int64_t memory =
+      memory_size(model.device()) / (plan_case.is_cuda ? 1 : plan_case.world_size);
+  const int64_t own = layers_to_recompute(model.config(), config, plan_case, usable(memory));
+  const at::Tensor all = at::empty({communicator.world_size()}, at::kLong);
+  communicator.all_gather(at::tensor({own}, at::kLong), all);
+  const auto most = all.max().item<int64_t>();
+  if (communicator.is_main()) {
+    spdlog::info("recompute: auto runs {} of {} layers again, for {} of memory", most, num_layers,
+                 to_gib(memory));
+  }
+  return most;
+}
+
+bool is_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  // The allocator of a CPU has no exception of its own.
+  return dynamic_cast<const c10::Error*>(&error) != nullptr &&
+         std::string_view(error.what()).find("DefaultCPUAllocator") != std::string_view::npos;
+}
+
+/// UserError that says what to change in place of an error for want of memory.
+template <typename Work>
+void with_memory_advice(const TrainConfig& config, const Transformer& model,
+                        const PlanCase& plan_case, const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    constexpr int64_t kNothingIsEnough = 0;
+    throw UserError("out of memory on {} with {} rows of up to {} tokens: {}", model.device().str(),
+                    config.batch_size, plan_case.row_tokens,
+                    memory_advice(model.config(), config, plan_case, kNothingIsEnough));
+  }
+}
+
 }  // namespace
 
 void train(const TrainConfig& given, const std::string& resume, Communicator& communicator,
            const std::stop_token& stop) {
   TrainConfig config = given;
+  PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   std::vector<std::filesystem::path> folders{config.dataset};
   folders.insert(folders.end(), config.replay.begin(), config.replay.end());
@@ -192,7 +239,6 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   std::unique_ptr<DatasetReader> watched;
   if (!config.watch.dataset.empty()) watched = open_dataset(config.watch.dataset);
   const std::unique_ptr<Transformer> model = make_model(config);
-  model->set_num_recomputed(std::min(config.num_recomputed, model->config().num_layers));
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens =
       config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
@@ -202,9 +248,13 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));
+  set_longest_row(*dataset, *objective, plan_case);
   const RunIdentity identity = run_identity(config, *dataset);
   check_same_run(config, identity, {held_out.get(), watched.get()},
                  tokenizer ? tokenizer->stop_tokens() : TokenIds{}, communicator);
+  config.num_recomputed = choose_recomputed(config, *model, plan_case, communicator);
+  model->set_num_recomputed(config.num_recomputed);
+  const TrainConfig planned = config;  // as it was given, but for that
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {
     if (communicator.is_main()) {
       spdlog::info("this CPU has no bfloat16 products: they are taken in float32");
@@ -246,7 +296,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
                   {[&](int64_t step, const auto& scalars) { log->write(step, scalars); },
                    [&] { refresh_report(config.output); }},
                   stop);
-  trainer.run();
+  with_memory_advice(planned, *model, plan_case, [&] { trainer.run(); });
   if (communicator.is_main()) {
     write_result(config, weights);
     spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(),

@@ -105,20 +105,21 @@ void read_optimizer(ConfigReader& reader, TrainConfig& config) {
   }
 }
 
-/// all, none or a number of layers.
+/// auto, all, none or a number of layers.
 void read_recompute(ConfigReader& reader, int64_t& num_layers) {
-  std::string text = num_layers == 0            ? "none"
-                     : num_layers == kAllLayers ? "all"
-                                                : std::to_string(num_layers);
+  std::string text = num_layers == 0             ? "none"
+                     : num_layers == kAllLayers  ? "all"
+                     : num_layers == kAutoLayers ? "auto"
+                                                 : std::to_string(num_layers);
   reader.optional("recompute", text);
-  if (text == "all" || text == "none") {
-    num_layers = text == "all" ? kAllLayers : 0;
-    return;
-  }
+  if (text == "auto") num_layers = kAutoLayers;
+  if (text == "all") num_layers = kAllLayers;
+  if (text == "none") num_layers = 0;
+  if (text == "auto" || text == "all" || text == "none") return;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, num_layers);
   if (error != std::errc() || stop != end || num_layers < 1 || num_layers > kMany) {
-    reader.problem("recompute", "must be all, none or a number of layers");
+    reader.problem("recompute", "must be auto, all, none or a number of layers");
   }
 }
 
@@ -186,8 +187,10 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.choice<Compute>("compute", config.compute,
                          {{"fp32", Compute::kFloat32}, {"bf16", Compute::kBFloat16}});
   read_recompute(reader, config.num_recomputed);
-  if (!config.base.is_resident() && config.num_recomputed != kAllLayers) {
-    reader.problem("recompute", "must be all when `base` fetches the layers as they are used");
+  if (!config.base.is_resident() && config.num_recomputed != kAllLayers &&
+      config.num_recomputed != kAutoLayers) {
+    reader.problem("recompute",
+                   "must be all or auto when `base` fetches the layers as they are used");
   }
   reader.optional("device", config.device);
   reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});

@@ -15,6 +15,7 @@
 namespace predgen {
 
 constexpr int64_t kAllLayers = int64_t{1} << 40;
+constexpr int64_t kAutoLayers = -1;
 
 enum class TrainMode { kLora, kFull };
 
@@ -60,7 +61,8 @@ struct TrainConfig {
       0.0;  // steps with a gradient norm of so many medians are skipped; 0: none
   Compute compute = Compute::kFloat32;
   /// So many of the first layers are run again in the backward pass, which saves what they computed
-  /// for a quarter to a third of the time of a step; kAllLayers: every one.
+  /// for a quarter to a third of the time of a step; kAllLayers: every one;
+  /// kAutoLayers: as many as it takes to fit into the memory of the device.
   int64_t num_recomputed = 0;
   std::string device = "auto";
   int64_t threads = 0;  // 0: LibTorch's own choice

@@ -69,7 +69,7 @@ class Int8Codec : public WeightCodec {
     return join({(blocks_BW / divisor(scale_B1)).round().to(at::kChar), scale_B1});
   }
   at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const override {
-    const int64_t num_blocks = bytes_PC.size(1) / (kWidth + 4);
+    const int64_t num_blocks = bytes_PC.size(1) / kBlockBytes;
     Parts parts(bytes_PC);
     const at::Tensor codes = parts.take(num_blocks * kWidth, at::kChar).view({-1, kWidth});
     const at::Tensor scales = parts.take(num_blocks, at::kFloat).view({-1, 1});
@@ -82,8 +82,7 @@ class Int8Codec : public WeightCodec {
     return values.flatten();
   }
 
- private:
-  static constexpr int64_t kWidth = 128;
+  static constexpr int64_t kWidth = 128, kBlockBytes = kWidth + 4;
 };
 
 class Nf4Codec : public WeightCodec {
@@ -101,16 +100,17 @@ class Nf4Codec : public WeightCodec {
     const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).view({-1, 1});
     const at::Tensor book = nf4_code_book().to(values_N.device());
     const at::Tensor middles = (book.narrow(0, 0, 15) + book.narrow(0, 1, 15)) / 2;
-    const at::Tensor codes = at::bucketize(blocks_BW / divisor(kept_B1), middles).to(at::kByte);
+    const at::Tensor codes =
+        at::bucketize(blocks_BW / divisor(kept_B1), middles, /*out_int32=*/true).to(at::kByte);
     const at::Tensor pairs = codes.view({-1, 2});
     return join(
         {pairs.select(1, 0) * 16 + pairs.select(1, 1), codes_GB.to(at::kByte), low_G1, unit_G1});
   }
 
   at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const override {
-    const int64_t num_groups = bytes_PC.size(1) / (kWidth * kGroup / 2 + kGroup + 8);
-    PREDGEN_CHECK(num_groups * (kWidth * kGroup / 2 + kGroup + 8) == bytes_PC.size(1),
-                  "{} bytes are no whole groups", bytes_PC.size(1));
+    const int64_t num_groups = bytes_PC.size(1) / kGroupBytes;
+    PREDGEN_CHECK(num_groups * kGroupBytes == bytes_PC.size(1), "{} bytes are no whole groups",
+                  bytes_PC.size(1));
     Parts parts(bytes_PC);
     const at::Tensor pairs = parts.take(num_groups * kGroup * kWidth / 2, at::kByte);
     const at::Tensor codes_GB = parts.take(num_groups * kGroup, at::kByte).view({-1, kGroup});
@@ -130,6 +130,9 @@ class Nf4Codec : public WeightCodec {
     return values.mul_(scales_B1).flatten();
   }
 
+  static constexpr int64_t kWidth = 64, kGroup = 256;
+  static constexpr int64_t kGroupBytes = kWidth * kGroup / 2 + kGroup + 8;
+
  private:
   /// Made once: a copy to a GPU waits for all that is queued there.
   const at::Tensor& book_on(at::Device device, at::ScalarType type) const {
@@ -139,7 +142,6 @@ class Nf4Codec : public WeightCodec {
     return book_;
   }
 
-  static constexpr int64_t kWidth = 64, kGroup = 256;
   mutable at::Tensor book_;
 };
 
@@ -159,6 +161,44 @@ std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_ty
       return std::make_unique<Int8Codec>();
     case BaseWeights::kNf4:
       return std::make_unique<Nf4Codec>();
+  }
+  throw Error("unknown weights of a base");
+}
+
+int64_t encoded_bytes(BaseWeights kind, int64_t num_values, int64_t full_size) {
+  const auto blocks = [&](int64_t width) { return (num_values + width - 1) / width; };
+  switch (kind) {
+    case BaseWeights::kFull:
+      return num_values * full_size;
+    case BaseWeights::kInt8:
+      return blocks(Int8Codec::kWidth) * Int8Codec::kBlockBytes;
+    case BaseWeights::kNf4:
+      return blocks(Nf4Codec::kWidth * Nf4Codec::kGroup) * Nf4Codec::kGroupBytes;
+  }
+  throw Error("unknown weights of a base");
+}
+
+int64_t encoding_bytes(BaseWeights kind, int64_t size) {
+  switch (kind) {
+    case BaseWeights::kFull:
+      return size;
+    case BaseWeights::kInt8:
+      return size + 3 * 4 + 1;  // float32 values, quotients, rounded; codes
+    case BaseWeights::kNf4:
+      return size + 3 * 4;  // float32 values, quotients; codes of 32 bits
+  }
+  throw Error("unknown weights of a base");
+}
+
+int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size) {
+  const int64_t slice = std::min(num_values, kSliceValues);
+  switch (kind) {
+    case BaseWeights::kFull:
+      return 0;  // a view
+    case BaseWeights::kInt8:
+      return num_values * size + slice * 4;  // float32 products
+    case BaseWeights::kNf4:
+      return num_values * size + slice * (1 + 4);  // codes, of 32 bits too
   }
   throw Error("unknown weights of a base");
 }

@@ -35,6 +35,13 @@ class WeightCodec {
 /// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value.
 std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_type);
 
+/// Bytes of a piece of `num_values` values, 1 or more; `full_size`: bytes of a value of kFull.
+int64_t encoded_bytes(BaseWeights kind, int64_t num_values, int64_t full_size);
+/// Bytes a value that encoding takes on its way, the given values of `size` bytes included.
+int64_t encoding_bytes(BaseWeights kind, int64_t size);
+/// Bytes of decoding a layer to values of `size` bytes, the result included.
+int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size);
+
 /// The 16 values of NormalFloat4, float32 [16].
 at::Tensor nf4_code_book();
 

@@ -78,8 +78,7 @@ at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double
                         at::Tensor* gradients_NE) {
   const bool wants_gradient = at::GradMode::is_enabled() && gradients_NE != nullptr;
   const int64_t num_positions = rows.students_NE.size(0);
-  const int64_t row_bytes = model.vocab_size() * static_cast<int64_t>(sizeof(float));
-  const int64_t chunk_size = std::max<int64_t>(1, kLogitBytesPerChunk / row_bytes);
+  const int64_t chunk_size = chunk_positions(model.vocab_size());
   const at::Tensor sum = at::zeros({}, rows.students_NE.options().dtype(at::kDouble));
   if (wants_gradient)
     *gradients_NE = at::empty(rows.students_NE.sizes(), sum.options().dtype(at::kFloat));
@@ -99,6 +98,11 @@ at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double
     gradients_NE->narrow(0, begin, size).copy_(hidden_CE.grad());
   }
   return sum;
+}
+
+int64_t chunk_positions(int64_t vocab_size) {
+  const int64_t row_bytes = vocab_size * static_cast<int64_t>(sizeof(float));
+  return std::max<int64_t>(1, kLogitBytesPerChunk / row_bytes);
 }
 
 }  // namespace predgen

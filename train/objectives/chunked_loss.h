@@ -27,4 +27,7 @@ struct TaughtRows {
 at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double scale,
                         at::Tensor* gradients_NE);
 
+/// Positions whose logits exist at a time.
+int64_t chunk_positions(int64_t vocab_size);
+
 }  // namespace predgen

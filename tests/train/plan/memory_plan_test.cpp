@@ -1,0 +1,232 @@
+#include "train/plan/memory_plan.h"
+
+#include <ATen/ThreadLocalState.h>
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "data/record.h"
+#include "tests/fakes/small_models.h"
+#include "train/objectives/autoregressive_objective.h"
+#include "train/objectives/consistency_objective.h"
+#include "train/objectives/gradients.h"
+#include "train/trained_weights.h"
+
+namespace predgen {
+namespace {
+
+/// Bytes of tensors that the thread has taken and not given back since it began to count.
+class CountedBytes : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t bytes, size_t, size_t, c10::Device) override {
+    now_ += bytes;
+    peak_ = std::max(peak_, now_);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t peak() const { return peak_; }
+
+ private:
+  int64_t now_ = 0, peak_ = 0;
+};
+
+/// Wide enough that its tensors outweigh those of a few numbers.
+ModelConfig wide_config() {
+  ModelConfig config = small_config();
+  config.vocab_size = 1000;
+  config.hidden_size = 128;
+  config.intermediate_size = 384;
+  config.num_layers = 4;
+  config.num_heads = 8;
+  config.num_kv_heads = 2;
+  config.head_dim = 16;
+  config.max_positions = 1024;
+  return config;
+}
+
+Record long_record() {
+  Record record;
+  record.conversation_id = "c";
+  constexpr size_t kSize = 320, kPrompt = 192, kBlock = 64;
+  for (size_t i = 0; i < kSize; ++i) record.tokens.push_back(static_cast<TokenId>(i * 7 % 900));
+  record.loss_mask.assign(kSize, 0);
+  std::fill(record.loss_mask.begin() + kPrompt, record.loss_mask.end(), uint8_t{1});
+  record.prompt_length = kPrompt;
+  for (size_t begin = kPrompt; begin < kSize; begin += kBlock) {
+    const auto first = record.tokens.begin() + static_cast<int64_t>(begin);
+    const TokenIds fixed_point(first, first + kBlock);
+    record.blocks.push_back({{TokenIds(kBlock, 5), fixed_point}});
+  }
+  return record;
+}
+
+struct Counted {
+  const char* name;
+  TrainMode mode;
+  at::ScalarType weights;  // of the base; activations are float32
+  int64_t num_recomputed;
+  bool consistency;
+  double dropout = 0.0;
+};
+
+class CountedPlan : public testing::TestWithParam<Counted> {};
+INSTANTIATE_TEST_SUITE_P(
+    , CountedPlan,
+    testing::Values(Counted{"lora", TrainMode::kLora, at::kFloat, 0, false},
+                    Counted{"narrow", TrainMode::kLora, at::kBFloat16, 0, false},
+                    Counted{"narrow_recomputed", TrainMode::kLora, at::kBFloat16, 4, false},
+                    Counted{"some_recomputed", TrainMode::kLora, at::kFloat, 2, false},
+                    Counted{"consistency", TrainMode::kLora, at::kFloat, 0, true},
+                    Counted{"consistency_recomputed", TrainMode::kLora, at::kFloat, 4, true},
+                    Counted{"dropout", TrainMode::kLora, at::kFloat, 0, false, 0.1},
+                    Counted{"whole", TrainMode::kFull, at::kFloat, 0, false},
+                    Counted{"whole_recomputed", TrainMode::kFull, at::kFloat, 4, false}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_P(CountedPlan, IsWhatTensorsTake) {
+  const Counted& given = GetParam();
+  TrainConfig config;
+  config.mode = given.mode;
+  config.lora.rank = 4;
+  config.lora.dropout = given.dropout;
+  config.batch_size = 3;
+  config.num_recomputed = given.num_recomputed;
+  config.compute = given.weights == at::kBFloat16 ? Compute::kBFloat16 : Compute::kFloat32;
+  config.objective.kind = given.consistency ? ObjectiveKind::kCllm : ObjectiveKind::kAutoregressive;
+  config.objective.consistency.stop_tokens = {999};
+
+  const auto model = Transformer::initialize(wide_config(), 3, given.weights);
+  model->set_activations(at::kFloat);
+  const TrainedWeights weights(*model, config);
+  const AdamW optimizer(weights.parameters(), {});
+  model->set_num_recomputed(given.num_recomputed);
+  model->set_training(true);
+  const std::unique_ptr<Objective> objective = make_objective(config.objective);
+  const PackedBatch packed = objective->pack(Batch(3, long_record()), 1);
+  const uint64_t dropout_seed = 7;
+
+  const auto counted = std::make_shared<CountedBytes>();
+  {
+    const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, counted);
+    accumulate_gradients(*model, {&packed, 1}, counts_of(packed), {&dropout_seed, 1});
+  }
+
+  PlanCase plan_case{.bfloat16_products = false};
+  for (const TokenIds& row : packed.rows) {
+    plan_case.row_tokens = std::max(plan_case.row_tokens, static_cast<int64_t>(row.size()));
+  }
+  for (const auto& [name, term] : packed.terms) {
+    plan_case.taught_tokens =
+        std::max(plan_case.taught_tokens, static_cast<int64_t>(term.students.size()) / 3);
+  }
+  plan_case.has_segments = given.consistency;
+  const MemoryPlan plan(wide_config(), config, plan_case);
+  const int64_t planned = plan.step_bytes();
+  EXPECT_NEAR(static_cast<double>(planned) / static_cast<double>(counted->peak()), 1.0, 0.1)
+      << planned << " planned, " << counted->peak() << " counted";
+}
+
+ModelConfig qwen_7b() {
+  ModelConfig config;
+  config.vocab_size = 152064;
+  config.hidden_size = 3584;
+  config.intermediate_size = 18944;
+  config.num_layers = config.num_heads = 28;
+  config.num_kv_heads = 4;
+  config.head_dim = 128;
+  config.qkv_bias = true;
+  config.dtype = "bfloat16";
+  return config;
+}
+
+TrainConfig one_card() {
+  TrainConfig config;
+  config.lora.rank = 32;
+  config.compute = Compute::kBFloat16;
+  config.batch_size = config.global_batch = 1;
+  config.num_recomputed = kAllLayers;
+  return config;
+}
+
+constexpr PlanCase kCard{
+    .row_tokens = 2048, .taught_tokens = 1024, .has_segments = true, .is_cuda = true};
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+int64_t peak(const TrainConfig& config, const PlanCase& plan_case = kCard) {
+  return MemoryPlan(qwen_7b(), config, plan_case).peak_bytes();
+}
+
+TEST(MemoryPlan, SevenBillionOnOneCard) {
+  TrainConfig config = one_card();
+  EXPECT_LT(peak(config), 19 * kGiB);
+  EXPECT_GT(peak(config), 15 * kGiB);
+  config.base.weights = BaseWeights::kNf4;
+  EXPECT_LT(peak(config), 11 * kGiB);
+  EXPECT_GT(peak(config), 6 * kGiB);
+}
+
+TEST(MemoryPlan, RecomputedLayersKeepAQuarterOfAMegabyteAToken) {
+  PlanCase causal = kCard;
+  causal.has_segments = false;
+  const MemoryPlan plan(qwen_7b(), one_card(), causal);
+  EXPECT_LE(plan.kept_bytes() / causal.row_tokens, 250'000);
+  // Each layer's input in bfloat16, at least.
+  EXPECT_GE(plan.kept_bytes() / causal.row_tokens, int64_t{28} * 3584 * 2);
+}
+
+TEST(MemoryPlan, RanksHaveTheirPartOfAShardedBase) {
+  TrainConfig config = one_card();
+  config.base.shard = true;
+  PlanCase four = kCard;
+  four.world_size = 4;
+  const int64_t whole = peak(one_card()), part = peak(config, four);
+  EXPECT_LT(part, whole - 7 * kGiB);
+  config.base.offload = true;
+  const MemoryPlan offloaded(qwen_7b(), config, four);
+  EXPECT_LT(offloaded.peak_bytes(), part - 2 * kGiB);
+  EXPECT_NEAR(static_cast<double>(offloaded.host_bytes()) / (6.53e9 * 2 / 4), 1.0, 0.01);
+}
+
+TEST(MemoryPlan, KnobsAreTurnedUntilItFits) {
+  TrainConfig config = one_card();
+  config.batch_size = config.global_batch = 4;
+  config.num_recomputed = 0;
+  const auto settings = [&](int64_t limit) {
+    std::vector<std::string> names;
+    int64_t last = peak(config);
+    for (const MemoryKnob& knob : memory_knobs(qwen_7b(), config, kCard, limit)) {
+      EXPECT_LE(knob.peak_bytes, last) << knob.setting;
+      last = knob.peak_bytes;
+      names.push_back(knob.setting);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(settings(30 * kGiB), Names{"recompute: all"});
+  EXPECT_EQ(settings(18 * kGiB), (Names{"recompute: all", "batch_size: 2", "batch_size: 1"}));
+  EXPECT_EQ(settings(12 * kGiB),
+            (Names{"recompute: all", "batch_size: 2", "batch_size: 1", "base.weights: nf4"}));
+  EXPECT_EQ(settings(0).size(), 6U);
+  const std::string advice = memory_advice(qwen_7b(), config, kCard, 12 * kGiB);
+  EXPECT_TRUE(advice.find("; `recompute: all` takes ") != std::string::npos) << advice;
+  EXPECT_TRUE(advice.find(", then `batch_size: 2` takes ") != std::string::npos) << advice;
+  EXPECT_TRUE(advice.find("shorter") == std::string::npos) << advice;
+}
+
+TEST(MemoryPlan, AutoRecomputesNoMoreThanItMust) {
+  TrainConfig config = one_card();
+  const auto peak_of = [&](int64_t count) {
+    config.num_recomputed = count;
+    return peak(config);
+  };
+  for (const int64_t count : {0, 1, 13, 28}) {
+    EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, peak_of(count)), count);
+  }
+  EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 0), 28);
+  config.base.offload = true;  // whose layers are all run again
+  EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 100 * kGiB), 28);
+}
+
+}  // namespace
+}  // namespace predgen
