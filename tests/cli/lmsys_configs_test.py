@@ -89,8 +89,9 @@ def main(scratch):
     check(summary["counters"]["records_read"] == 24 and summary["num_records"] > 0,
           f"trajectories: {summary}")
 
-    train = ["train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", "device=cpu", "threads=1"]
-    command(*train, "max_steps=2", f"watch.dataset={dataset / 'held_out'}", "watch.max_new_tokens=8")
+    train = ["train", "--config", CONFIGS / "train" / "lmsys_cllm.yaml", "device=cpu", "threads=1",
+             "watch.max_new_tokens=8"]
+    command(*train, "max_steps=2")
     check_adapter(scratch / "run" / "cllm")
     check_watch(scratch / "run" / "cllm")
     for family in ("llama", "mistral", "olmo2"):
