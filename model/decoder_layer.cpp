@@ -1,6 +1,9 @@
 #include "model/decoder_layer.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "model/kernels/fixed_order_product.h"
 
 namespace predgen {
 namespace {
@@ -36,22 +39,57 @@ at::Tensor attend(const at::Tensor& queries, const at::Tensor& keys, const at::T
   return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
 }
 
+/// Each of the queries [1,H,T,D] by itself over the keys and values [1,G,S,D] that it sees and no
+/// others: the call of a pass over this token alone, whatever else this one holds.
+at::Tensor attend_one_by_one(const at::Tensor& queries, const at::Tensor& keys,
+                             const at::Tensor& values, const CachedRows& rows, int64_t window) {
+  const int64_t H = queries.size(1), T = queries.size(2), D = queries.size(3);
+  const int64_t G = keys.size(1), past = keys.size(2) - T;
+  std::vector<at::Tensor> attended;
+  for (int64_t i = 0; i < T; ++i) {
+    const auto seen = [&](const at::Tensor& all) {
+      const at::Tensor some = rows.paths.empty()
+                                  ? all.narrow(2, 0, past + i + 1)
+                                  : all.index_select(2, rows.paths[static_cast<size_t>(i)]);
+      const int64_t count = window > 0 ? std::min(window, some.size(2)) : some.size(2);
+      return some.narrow(2, some.size(2) - count, count);
+    };
+    // Heads that share keys stand as further queries: much faster on a CPU.
+    const at::Tensor query = queries.narrow(2, i, 1).reshape({1, G, H / G, D});
+    attended.push_back(
+        at::scaled_dot_product_attention(query, seen(keys), seen(values)).reshape({1, 1, H * D}));
+  }
+  return at::cat(attended, 1);
+}
+
+/// On a CPU, LibTorch computes the last few values of a call in another way, whose last bit can
+/// differ: a row to a call, so that a value's place does not depend on the other rows.
+at::Tensor row_by_row(const at::Tensor& x, bool wanted, at::Tensor (*map)(const at::Tensor&)) {
+  return wanted && x.is_cpu() ? in_row_tiles(x, 1, map) : map(x);
+}
+
 }  // namespace
 
 Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
-                   const at::Tensor& positions_BT, at::ScalarType type) {
+                   const at::Tensor& positions_BT, at::ScalarType type, bool width_invariant) {
   const at::Tensor angles = positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies;
   const auto scaled = [&](const at::Tensor& first_half, const at::Tensor& second_half) {
     const at::Tensor wave = at::cat({first_half, second_half}, -1);
     const double factor = rope.attention_factor;
     return (factor == 1.0 ? wave : wave * factor).unsqueeze(1).to(type);
   };
-  const at::Tensor cosines = angles.cos(), sines = angles.sin();
+  const at::Tensor cosines = row_by_row(angles, width_invariant, at::cos);
+  const at::Tensor sines = row_by_row(angles, width_invariant, at::sin);
   cos = scaled(cosines, cosines);
   signed_sin = scaled(-sines, sines);
 }
 
-at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight) {
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
+                    bool width_invariant) {
+  if (width_invariant && input.is_cuda()) {  // a CPU sums each row by itself
+    return in_row_tiles(input, kTileRows,
+                        [&](const at::Tensor& tile) { return rms_norm(config, tile, weight); });
+  }
   const at::Tensor wide = input.to(at::kFloat);
   const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
   if (config.norm_scales_wide) return (wide * scale * weight).to(input.scalar_type());
@@ -105,21 +143,24 @@ at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor&
 at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
                                     const Rotation& rotation,
                                     std::span<CachedRows> sequences) const {
-  return run(
-      config, hidden_1TE, rotation,
-      [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-        std::vector<at::Tensor> attended;
-        int64_t begin = 0;
-        for (CachedRows& rows : sequences) {
-          const auto own = [&](const at::Tensor& all) {
-            return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
-          };
-          const auto [seen_keys, seen_values] = rows.cache->append(index, own(keys), own(values));
-          attended.push_back(attend(own(queries), seen_keys, seen_values, rows.masks(window)));
-          begin += rows.num_new;
-        }
-        return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
-      });
+  return run(config, hidden_1TE, rotation,
+             [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+               std::vector<at::Tensor> attended;
+               int64_t begin = 0;
+               for (CachedRows& rows : sequences) {
+                 const auto own = [&](const at::Tensor& all) {
+                   return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
+                 };
+                 const auto [seen_keys, seen_values] =
+                     rows.cache->append(index, own(keys), own(values));
+                 attended.push_back(
+                     width_invariant
+                         ? attend_one_by_one(own(queries), seen_keys, seen_values, rows, window)
+                         : attend(own(queries), seen_keys, seen_values, rows.masks(window)));
+                 begin += rows.num_new;
+               }
+               return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
+             });
 }
 
 at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden_BTE,
@@ -127,17 +168,17 @@ at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden
   const int64_t B = hidden_BTE.size(0), T = hidden_BTE.size(1), D = config.head_dim;
   const bool before = !config.norm_after;
   const auto normed_if = [&](bool wanted, const at::Tensor& input, const at::Tensor& weight) {
-    return wanted ? rms_norm(config, input, weight) : input;
+    return wanted ? rms_norm(config, input, weight, width_invariant) : input;
   };
   const at::Tensor attention_input = normed_if(before, hidden_BTE, attention_norm);
   const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
     at::Tensor x = linear(attention_input);
     if (config.qk_norm == QkNorm::kWidth && norm_weight.defined()) {
-      x = rms_norm(config, x, norm_weight);
+      x = rms_norm(config, x, norm_weight, width_invariant);
     }
     x = x.view({B, T, count, D});
     if (config.qk_norm == QkNorm::kHead && norm_weight.defined()) {
-      x = rms_norm(config, x, norm_weight);
+      x = rms_norm(config, x, norm_weight, width_invariant);
     }
     return x.transpose(1, 2);
   };
@@ -146,7 +187,8 @@ at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden
   const at::Tensor attended = o(attend(queries, keys, project(v, {}, config.num_kv_heads)));
   const at::Tensor hidden = hidden_BTE + normed_if(!before, attended, attention_norm);
   const at::Tensor mlp_input = normed_if(before, hidden, mlp_norm);
-  const at::Tensor output = down(at::silu(gate(mlp_input)) * up(mlp_input));
+  const at::Tensor gates = row_by_row(gate(mlp_input), width_invariant, at::silu);
+  const at::Tensor output = down(gates * up(mlp_input));
   return hidden + normed_if(!before, output, mlp_norm);
 }
 

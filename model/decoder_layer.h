@@ -26,8 +26,9 @@ using WeightByName = std::function<at::Tensor(const std::string& name)>;
 /// second half of a head is multiplied by have the minus of the rotation.
 struct Rotation {
   /// `inverse_frequencies`: RopeConfig's, on the device of the positions.
+  /// `width_invariant`: see Transformer::set_width_invariant().
   Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
-           const at::Tensor& positions_BT, at::ScalarType type);
+           const at::Tensor& positions_BT, at::ScalarType type, bool width_invariant = false);
   at::Tensor cos, signed_sin;
 };
 
@@ -36,10 +37,15 @@ struct CachedRows {
   KvCache* cache;
   int64_t num_new;
   AttentionMasks masks;
+  /// Of a width-invariant pass over a tree, for each new token: the places of the keys that it
+  /// sees, in their order. Empty: all up to its own.
+  std::vector<at::Tensor> paths{};
 };
 
-/// RMSNorm over the last dimension, as the family computes it.
-at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight);
+/// RMSNorm over the last dimension, as the family computes it. `width_invariant`: see
+/// Transformer::set_width_invariant().
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
+                    bool width_invariant = false);
 
 /// One layer of a Transformer: attention and SwiGLU, each with its norm and added to its input.
 struct DecoderLayer {
@@ -61,7 +67,8 @@ struct DecoderLayer {
   at::Tensor attention_norm, mlp_norm;  // [E]; before or after, as ModelConfig::norm_after says
   at::Tensor q_norm, k_norm;            // undefined without ModelConfig::qk_norm
   Linear q, k, v, o, gate, up, down;
-  int64_t window = 0;  // positions that a query sees, its own included; 0: all
+  int64_t window = 0;            // positions that a query sees, its own included; 0: all
+  bool width_invariant = false;  // see Transformer::set_width_invariant()
 
  private:
   /// Queries [B,H,T,D], keys and values [B,G,T,D] to what the heads took together, [B,T,H*D].

@@ -2,11 +2,14 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "model/kernels/fixed_order_product.h"
+#include "model/kernels/row_product.h"
 #include "model/narrow_linear.h"
 
 namespace predgen {
 
 at::Tensor Linear::operator()(const at::Tensor& input) const {
+  if (width_invariant) return wide(input).to(input.scalar_type());
   const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
   at::Tensor output;
   if (quantized) {
@@ -16,9 +19,11 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
     const at::ScalarType type = input.scalar_type();
     const bool same_type =
         weight.scalar_type() == type && (!bias.defined() || bias.scalar_type() == type);
-    output = same_type || narrows
-                 ? at::linear(input, weight, bias.defined() ? std::optional(bias) : std::nullopt)
-                 : narrow_linear(input, weight, bias);
+    if (narrows) {
+      output = at::linear(input, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+    } else {
+      output = same_type ? few_row_linear(input, weight, bias) : narrow_linear(input, weight, bias);
+    }
   }
   if (!lora_A.defined() || !adapter_enabled) return output;
   // Adapters stay in float32 beside bfloat16 weights, as in PEFT: small updates would be lost.
@@ -27,6 +32,15 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);
   adapted = at::linear(at::linear(adapted, lora_A) * lora_scaling, lora_B);
   return output + adapted.to(output.scalar_type());
+}
+
+at::Tensor Linear::wide(const at::Tensor& input) const {
+  at::Tensor output =
+      quantized ? quantized->in_fixed_order(input) : fixed_order_product(input, weight);
+  if (bias.defined()) output = output + bias;
+  if (!lora_A.defined() || !adapter_enabled) return output;
+  const at::Tensor narrow = fixed_order_product(input.to(lora_A.scalar_type()), lora_A);
+  return output + fixed_order_product(narrow * lora_scaling, lora_B);
 }
 
 }  // namespace predgen

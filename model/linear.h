@@ -21,8 +21,11 @@ struct Linear {
   double lora_dropout = 0.0;  // used only while `training`
   bool training = false;
   bool adapter_enabled = true;
+  bool width_invariant = false;  // see Transformer::set_width_invariant()
 
   at::Tensor operator()(const at::Tensor& input) const;
+  /// The same of a width-invariant layer in float32, before it is rounded to the input's type.
+  at::Tensor wide(const at::Tensor& input) const;
 };
 
 }  // namespace predgen

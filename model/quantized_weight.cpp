@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/kernels/fixed_order_product.h"
 #include "model/kernels/row_product.h"
 
 namespace predgen {
 namespace {
+
+constexpr int64_t kInt4Rows = 16;  // of W that lie beside each other, see pack_int4()
 
 /// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [rows,groups,group].
 struct Grouped {
@@ -59,6 +62,12 @@ void put(at::Tensor& whole, const at::Tensor& part, int64_t begin, int64_t num_r
     whole = at::empty(sizes, part.options());
   }
   whole.narrow(0, begin / rows_each, part.size(0)).copy_(part);
+}
+
+at::Tensor with_sizes_of(const at::Tensor& input, const at::Tensor& output) {
+  std::vector<int64_t> sizes = input.sizes().vec();
+  sizes.back() = output.size(-1);
+  return output.view(sizes);
 }
 
 double relative(double squared_error, double squared_norm) {
@@ -140,23 +149,29 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   });
   const Centre best = zero_error < range_error ? Centre::kZero : Centre::kRange;
   relative_error_ = relative(std::min(zero_error, range_error), norm);
-  at::Tensor scales;  // [out,in/group,2]
+  at::Tensor scales;  // on CUDA [out,in/group,2], see pack_int4() else
   for_each_rows(weight, device, [&](int64_t begin, const at::Tensor& wide) {
     const Grouped rows = grouped(wide, best);
-    const at::Tensor pairs = at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16);
-    put(scales, pairs, begin, wide.size(0), out);
-    const at::Tensor q = rows.q.view({wide.size(0), in}).to(at::kInt);
+    at::Tensor pairs = at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16);
+    const at::Tensor q = rows.q.view({wide.size(0), in}).to(at::kByte);
     at::Tensor packed;
     if (wide.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(at::kByte).contiguous(),
+      packed = at::_convert_weight_to_int4pack((even * 16 + odd).contiguous(),
                                                group_ / 16);  // inputs a tile: as many
     } else {
-      packed = at::_convert_weight_to_int4pack_for_cpu(q.contiguous(), 1);
+      packed = pack_int4(q);
+      pairs = pairs.view({-1, kInt4Rows, in / group_, 2}).transpose(1, 2);
     }
+    put(scales, pairs, begin, wide.size(0), out);
     put(values_, packed, begin, wide.size(0), out);
   });
-  scales_ = scales.transpose(0, 1).contiguous();
+  scales_ = scales.dim() == 4 ? scales : scales.transpose(0, 1).contiguous();
+}
+
+at::Tensor QuantizedWeight::int4_product(const at::Tensor& rows) const {
+  return rows.is_cuda() ? at::_weight_int4pack_mm(rows, values_, group_, scales_)
+                        : predgen::int4_product(rows, values_, scales_);
 }
 
 at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
@@ -172,16 +187,36 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
   if (kind_ == Quantization::kInt4) {
-    output = rows.is_cuda() ? at::_weight_int4pack_mm(rows, values_, group_, scales_)
-                            : at::_weight_int4pack_mm_for_cpu(rows, values_, group_, scales_);
+    output = int4_product(rows);
   } else if (has_int8_product(rows)) {
     output = int8_product(rows, values_, scales_);
   } else {
     output = widened_product(rows);
   }
-  std::vector<int64_t> sizes = input.sizes().vec();
-  sizes.back() = output.size(-1);
-  return output.view(sizes).to(input.scalar_type());
+  return with_sizes_of(input, output).to(input.scalar_type());
+}
+
+at::Tensor QuantizedWeight::in_fixed_order(const at::Tensor& input) const {
+  const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
+  const bool on_cuda = rows.is_cuda();
+  at::Tensor output;
+  if (!on_cuda) {  // our kernels sum each row by itself
+    output = kind_ == Quantization::kInt4 ? int4_product(rows)
+                                          : wide_int8_product(rows, values_, scales_);
+  } else if (kind_ == Quantization::kInt4) {
+    output =
+        in_row_tiles(rows, kTileRows, [&](const at::Tensor& tile) { return int4_product(tile); });
+  } else if (has_int8_product_on_cuda()) {
+    std::vector<at::Tensor> parts;
+    for (const at::Tensor& few : rows.split(kFewRowsOnCuda)) {
+      parts.push_back(int8_product(few, values_, scales_));
+    }
+    output = at::cat(parts);
+  } else {
+    output = in_row_tiles(rows, kTileRows,
+                          [&](const at::Tensor& tile) { return widened_product(tile); });
+  }
+  return with_sizes_of(input, output).to(at::kFloat);
 }
 
 int64_t QuantizedWeight::num_bytes() const {

@@ -33,19 +33,22 @@ class QuantizedWeight {
   /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
   /// bytes of the weights. Many rows of 8-bit weights go through bfloat16.
   at::Tensor operator()(const at::Tensor& input) const;
+  /// The same in float32, but no row of it depends on how many there are.
+  at::Tensor in_fixed_order(const at::Tensor& input) const;
 
   int64_t num_bytes() const;
   /// ||W - quantised W|| / ||W||.
   double relative_error() const { return relative_error_; }
 
  private:
+  at::Tensor int4_product(const at::Tensor& rows) const;
   at::Tensor widened_product(const at::Tensor& rows) const;
   void make_int8(const at::Tensor& weight, at::Device device);
   void make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 
   Quantization kind_;
   at::Tensor values_;  // int8 [out,in], or packed as the kernel wants it
-  at::Tensor scales_;  // bfloat16 [out], or [in/group,out,2]: scale and offset
+  at::Tensor scales_;  // bfloat16 [out]; in 4 bits scale and offset of the groups, as packed
   int64_t group_ = 0;
   double relative_error_ = 0.0;
 };

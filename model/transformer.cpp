@@ -1,6 +1,7 @@
 #include "model/transformer.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
@@ -26,6 +27,27 @@ struct PassInput {
   std::vector<CachedRows> rows;
 };
 
+/// Of the queries that attention gets: what autocast makes of them, where it is on. It would do so
+/// with a mask, too, but in every layer, each of which keeps its copy for the backward pass.
+at::TensorOptions query_options(const KvLayout& layout) {
+  const at::DeviceType device = layout.options.device().type();
+  return at::autocast::is_autocast_enabled(device)
+             ? layout.options.dtype(at::autocast::get_autocast_dtype(device))
+             : layout.options;
+}
+
+/// CachedRows::paths.
+std::vector<at::Tensor> paths_of(const SequenceStep& step, at::Device device) {
+  std::vector<at::Tensor> paths;
+  if (!step.tree_TT.defined()) return paths;
+  const int64_t past = step.cache->length();
+  for (const at::Tensor& sees_T : step.tree_TT.unbind()) {
+    const at::Tensor fresh = sees_T.nonzero().squeeze(1) + past;
+    paths.push_back(at::cat({at::arange(past, at::kLong), fresh}).to(device));
+  }
+  return paths;
+}
+
 AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& depths,
                         int64_t num_folded, const at::TensorOptions& options) {
   const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
@@ -37,7 +59,7 @@ AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& de
   return {seen_TS.to(device), positions_1S.to(device), T, past, num_folded, options};
 }
 
-PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded,
+PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, int64_t num_folded,
                      const at::TensorOptions& options) {
   TokenIds tokens;
   std::vector<int64_t> positions;
@@ -54,6 +76,7 @@ PassInput read_steps(std::span<const SequenceStep> steps, int64_t num_folded,
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
     for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
     pass.rows.push_back({step.cache, T, masks_of(step, depths, num_folded, options)});
+    if (width_invariant) pass.rows.back().paths = paths_of(step, options.device());
   }
   const auto total = static_cast<int64_t>(tokens.size());
   pass.inputs_2T = at::empty({2, total}, at::kLong);
@@ -112,9 +135,10 @@ int64_t Transformer::num_folded() const {
 
 at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
-  PassInput pass = read_steps(steps, num_folded(), kv_layout().options);
+  PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
   const at::Tensor inputs = pass.inputs_2T.to(device());
-  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_,
+                          width_invariant_);
   at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1)).to(activations_);
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
@@ -154,7 +178,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
           {config_.rope, inverse_frequencies_, positions, activations_},
-          {seen_B1TT, positions_BT, T, 0, num_folded(), kv_layout().options}};
+          {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
 }
 
 at::Tensor Transformer::embed(const Rows& rows) const {
@@ -167,11 +191,11 @@ at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, R
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
-  return rms_norm(config_, hidden_BTE, final_norm_);
+  return rms_norm(config_, hidden_BTE, final_norm_, width_invariant_);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return head_(hidden).to(at::kFloat);
+  return width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -204,6 +228,12 @@ std::vector<const Linear*> Transformer::linears() const {
 void Transformer::set_training(bool training) {
   training_ = training;
   for (Linear* linear : linears()) linear->training = training;
+}
+
+void Transformer::set_width_invariant(bool on) {
+  width_invariant_ = head_.width_invariant = on;
+  for (DecoderLayer& layer : layers_) layer.width_invariant = on;
+  for (Linear* linear : linears()) linear->width_invariant = on;
 }
 
 double Transformer::quantize(Quantization kind,

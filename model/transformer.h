@@ -78,6 +78,11 @@ class Transformer : public LanguageModel {
   /// Dropout on or off.
   void set_training(bool training);
   bool is_training() const { return training_; }
+  /// On: in forward(), the bits of a token's logits do not depend on how many tokens and sequences
+  /// share the pass, where they stand in it, in which passes what came before was run, or whether
+  /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
+  /// every precision. Each device and number of threads has its own bits. By default off.
+  void set_width_invariant(bool on);
   /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
@@ -102,6 +107,7 @@ class Transformer : public LanguageModel {
   at::ScalarType activations_;
   std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
+  bool width_invariant_ = false;
   int64_t num_recomputed_ = 0;
 };
 

@@ -1,71 +1,111 @@
 #include "model/kernels/row_product.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <limits>
+#include <optional>
+#include <vector>
+
 #include "core/error.h"
+#include "model/kernels/row_product_cpu.h"
 
 namespace predgen {
 namespace {
 
-constexpr int64_t kLibTorchStep =
-    16;  // inputs that its kernel takes at a time, also beyond the end
-constexpr int64_t kBfloat16Step = 64;    // that ours takes
-constexpr int64_t kMaxInputs = 1 << 20;  // whose sums fit into 32 bits
-
-bool are_rows(const at::Tensor& x, int64_t max_rows) {
-  return x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
-         x.size(0) <= max_rows && x.size(1) >= 1;
+bool are_rows(const at::Tensor& x) {
+  return x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 && x.size(1) >= 1;
 }
 
 const uint16_t* bits(const at::Tensor& tensor) {
   return reinterpret_cast<const uint16_t*>(tensor.const_data_ptr<at::BFloat16>());
 }
+uint16_t* mutable_bits(const at::Tensor& tensor) {
+  return reinterpret_cast<uint16_t*>(tensor.mutable_data_ptr<at::BFloat16>());
+}
 
-/// What both kinds of product ask of their weights, beside what has_.._product() says of x.
-void check_weight(const at::Tensor& x, const at::Tensor& weight, at::ScalarType type) {
-  PREDGEN_CHECK(weight.dim() == 2 && weight.size(1) == x.size(1) && weight.is_contiguous() &&
-                    weight.scalar_type() == type && weight.device() == x.device(),
+void check_int8(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
+  PREDGEN_CHECK(values.dim() == 2 && values.size(1) == x.size(1) && values.is_contiguous() &&
+                    values.scalar_type() == at::kChar && values.device() == x.device(),
                 "{} inputs of {} for a weight of {}", x.size(1), x.device().str(),
-                weight.dim() == 2 ? weight.size(1) : -1);
+                values.dim() == 2 ? values.size(1) : -1);
+  const int64_t out = values.size(0);
+  PREDGEN_CHECK(scales.is_contiguous() && scales.numel() == out &&
+                    scales.scalar_type() == at::kBFloat16 && scales.device() == x.device(),
+                "{} scales for {} outputs", scales.numel(), out);
+}
+
+at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
+                               const at::Tensor& scales, at::ScalarType type) {
+  check_int8(x, values, scales);
+  const at::Tensor rows = x.contiguous();
+  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options().dtype(type));
+  const bool is_wide = type == at::kFloat;
+  run_on_cpu(RowWeights::kInt8, {.x = bits(rows),
+                                 .weight = values.const_data_ptr(),
+                                 .scales = bits(scales),
+                                 .y = is_wide ? nullptr : mutable_bits(y),
+                                 .wide_y = is_wide ? y.mutable_data_ptr<float>() : nullptr,
+                                 .rows = x.size(0),
+                                 .in = x.size(1),
+                                 .out = values.size(0)});
+  return y;
+}
+
+bool is_int4_group(int64_t inputs) {
+  return inputs >= 32 && inputs <= 256 && inputs % kInt4Unit == 0;
+}
+
+bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+
+/// Whether our kernel takes it.
+bool are_few_rows(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
+  if (!input.is_cpu() || input.scalar_type() != at::kBFloat16 || input.dim() == 0) return false;
+  const int64_t in = input.size(-1);
+  if (in == 0 || input.numel() == 0 || input.numel() / in > max_rows_on_cpu()) return false;
+  if (weight.dim() != 2 || weight.size(1) != in || weight.scalar_type() != at::kBFloat16 ||
+      !weight.is_cpu() || !weight.is_contiguous()) {
+    return false;
+  }
+  if (bias.defined() && (bias.scalar_type() != at::kBFloat16 || !bias.is_contiguous() ||
+                         !bias.is_cpu() || bias.numel() != weight.size(0))) {
+    return false;
+  }
+  const bool has_gradient =
+      at::GradMode::is_enabled() &&
+      (wants_gradient(input) || wants_gradient(weight) || wants_gradient(bias));
+  return !has_gradient && has_vector_kernels_on_cpu();
 }
 
 }  // namespace
 
+int64_t max_rows_on_cpu() {
+  return has_avx2_kernels_on_cpu() ? std::numeric_limits<int64_t>::max() : kFewRowsOnCpu;
+}
+
 bool has_int8_product(const at::Tensor& x) {
-  if (!are_rows(x, kFewRows)) return false;
-  if (x.is_cuda()) return has_int8_product_on_cuda();
-  return x.is_cpu() && (has_int8_product_on_cpu() || x.size(1) % kLibTorchStep == 0);
+  if (!are_rows(x)) return false;
+  return x.is_cuda() ? x.size(0) <= kFewRowsOnCuda && has_int8_product_on_cuda()
+                     : x.is_cpu() && x.size(0) <= max_rows_on_cpu();
 }
 
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
-  PREDGEN_CHECK(has_int8_product(x) && x.size(1) <= kMaxInputs, "{} rows of {} inputs", x.size(0),
-                x.size(1));
-  check_weight(x, values, at::kChar);
-  const int64_t out = values.size(0);
-  PREDGEN_CHECK(scales.is_contiguous() && scales.numel() == out && scales.device() == x.device(),
-                "{} scales for {} outputs", scales.numel(), out);
+  PREDGEN_CHECK(has_int8_product(x), "{} rows of {} inputs", x.size(0), x.size(1));
+  if (x.is_cpu()) return int8_product_on_cpu(x, values, scales, at::kBFloat16);
+  check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
-  if (x.is_cpu() && !has_int8_product_on_cpu()) {
-    // Its form for AVX2 crashes where vectors of x do not begin at multiples of their size.
-    const auto address = reinterpret_cast<uintptr_t>(rows.const_data_ptr());
-    return at::_weight_int8pack_mm(address % 32 == 0 ? rows : rows.clone(), values, scales);
-  }
-  const at::Tensor y = at::empty({x.size(0), out}, x.options());
+  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
   const Int8Product product{
       .x = bits(rows),
       .values = values.const_data_ptr<int8_t>(),
       .scales = bits(scales),
-      .y = reinterpret_cast<uint16_t*>(y.mutable_data_ptr<at::BFloat16>()),
+      .y = mutable_bits(y),
       .rows = x.size(0),
       .in = x.size(1),
-      .out = out,
+      .out = values.size(0),
   };
-  if (x.is_cpu()) {
-    run_on_cpu(product);
-    return y;
-  }
   const c10::DeviceGuard guard(x.device());
   const c10::impl::VirtualGuardImpl cuda(x.device().type());
   const char* problem = run_on_cuda(product, cuda.getStream(x.device()).native_handle());
@@ -73,23 +113,75 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   return y;
 }
 
-bool has_bfloat16_product(const at::Tensor& x) {
-  return are_rows(x, 2) && x.is_cpu() && x.size(1) % kBfloat16Step == 0 &&
-         has_bfloat16_product_on_cpu();
+at::Tensor wide_int8_product(const at::Tensor& x, const at::Tensor& values,
+                             const at::Tensor& scales) {
+  PREDGEN_CHECK(are_rows(x) && x.is_cpu(), "8-bit weights in float32 on {}", x.device().str());
+  return int8_product_on_cpu(x, values, scales, at::kFloat);
 }
 
-at::Tensor bfloat16_product(const at::Tensor& x, const at::Tensor& weight) {
-  PREDGEN_CHECK(has_bfloat16_product(x), "{} rows of {} inputs", x.size(0), x.size(1));
-  check_weight(x, weight, at::kBFloat16);
-  const at::Tensor rows = x.contiguous(), y = at::empty({x.size(0), weight.size(0)}, x.options());
-  run_on_cpu(Bfloat16Product{
-      .x = bits(rows),
-      .weight = bits(weight),
-      .y = reinterpret_cast<uint16_t*>(y.mutable_data_ptr<at::BFloat16>()),
-      .rows = x.size(0),
-      .in = x.size(1),
-      .out = weight.size(0),
-  });
+at::Tensor pack_int4(const at::Tensor& q) {
+  PREDGEN_CHECK(q.dim() == 2 && q.is_cpu() && q.scalar_type() == at::kByte && q.is_contiguous() &&
+                    q.size(0) % kInt4Panel == 0 && q.size(1) % kInt4Unit == 0,
+                "4-bit weights of {}", c10::str(q.sizes()));
+  const int64_t units = q.size(1) / kInt4Unit;
+  const at::Tensor words =
+      at::empty({q.size(0) / kInt4Panel, units, kInt4Panel}, q.options().dtype(at::kInt));
+  auto* to = words.mutable_data_ptr<int32_t>();
+  for (int64_t out = 0; out < q.size(0); ++out) {
+    const uint8_t* from = q.const_data_ptr<uint8_t>() + out * q.size(1);
+    for (int64_t unit = 0; unit < units; ++unit, from += kInt4Unit) {
+      uint32_t word = 0;
+      for (int k = 0; k < 4; ++k) {
+        word |= static_cast<uint32_t>(from[2 * k]) << (4 * k) |
+                static_cast<uint32_t>(from[2 * k + 1]) << (16 + 4 * k);
+      }
+      to[(out / kInt4Panel * units + unit) * kInt4Panel + out % kInt4Panel] =
+          static_cast<int32_t>(word);
+    }
+  }
+  return words;
+}
+
+at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales) {
+  PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.is_cpu() &&
+                    words.dim() == 3 && words.size(1) * kInt4Unit == x.size(1) &&
+                    words.is_contiguous() && words.scalar_type() == at::kInt && words.is_cpu(),
+                "{} inputs for 4-bit weights of {}", x.size(-1), c10::str(words.sizes()));
+  PREDGEN_CHECK(scales.dim() == 4 && scales.size(0) == words.size(0) && scales.size(1) > 0 &&
+                    x.size(1) % scales.size(1) == 0 && scales.size(2) == kInt4Panel &&
+                    scales.size(3) == 2 && is_int4_group(x.size(1) / scales.size(1)) &&
+                    scales.is_contiguous() && scales.scalar_type() == at::kBFloat16,
+                "scales of {} for 4-bit weights of {}", c10::str(scales.sizes()),
+                c10::str(words.sizes()));
+  const int64_t out = words.size(0) * kInt4Panel;
+  const at::Tensor rows = x.contiguous(), y = at::empty({x.size(0), out}, x.options());
+  run_on_cpu(RowWeights::kInt4, {.x = bits(rows),
+                                 .weight = words.const_data_ptr(),
+                                 .scales = bits(scales),
+                                 .y = mutable_bits(y),
+                                 .rows = x.size(0),
+                                 .in = x.size(1),
+                                 .out = out,
+                                 .group = x.size(1) / scales.size(1)});
+  return y;
+}
+
+at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,
+                          const at::Tensor& bias) {
+  if (!are_few_rows(input, weight, bias)) {
+    return at::linear(input, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+  }
+  const at::Tensor rows = input.contiguous();
+  std::vector<int64_t> sizes = input.sizes().vec();
+  sizes.back() = weight.size(0);
+  const at::Tensor y = at::empty(sizes, input.options());
+  run_on_cpu(RowWeights::kBfloat16, {.x = bits(rows),
+                                     .weight = weight.const_data_ptr(),
+                                     .bias = bias.defined() ? bits(bias) : nullptr,
+                                     .y = mutable_bits(y),
+                                     .rows = input.numel() / input.size(-1),
+                                     .in = input.size(-1),
+                                     .out = weight.size(0)});
   return y;
 }
 

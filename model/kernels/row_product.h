@@ -8,31 +8,47 @@ class Tensor;  // only named: CUDA sources include this header, and none of LibT
 
 namespace predgen {
 
-// Products y = x W^T for the few rows of a decoding step. They are bound by the bytes of W, so W is
-// read once, in its order and ahead of need. x is bfloat16 [rows,in], W [out,in] and contiguous, y
-// bfloat16 [rows,out]; all lie on one device, at any address. With our own kernels a row
-// of y does not depend on how many others there are. Callable from any thread; on CUDA the work
-// goes to the current stream and is not waited for, so that a graph can capture it.
+// Products y = x W^T for the few rows of a decoding step or of a draft. They are bound by the bytes
+// of W, so W is read once, ahead of need. x is bfloat16 [rows,in], y bfloat16 [rows,out]; all lie
+// on one device, at any address. With our own kernels a row of y does not depend on how many others
+// there are; those of integers for CPUs give the same bits on every CPU. Callable from any thread;
+// on CUDA the work goes to the current stream and is not waited for, so that a graph can capture
+// it.
 
-constexpr int64_t kFewRows = 16;
+constexpr int64_t kFewRowsOnCuda = 16;
+/// Above, LibTorch's product is taken, for integers with a matrix that was widened; but not where
+/// ours runs in AVX2, which LibTorch's is no faster in with more rows (bench/row_products.cpp).
+constexpr int64_t kFewRowsOnCpu = 64;
+/// kFewRowsOnCpu, or no bound.
+int64_t max_rows_on_cpu();
 
-/// Whether int8_product() takes `x`: at most kFewRows rows, and a kernel for its device is in this
-/// build. On a CPU that is ours for AVX-512 with VNNI, else LibTorch's, which wants `in` to be a
-/// multiple of 16.
+/// Whether int8_product() takes `x`: on a CPU up to max_rows_on_cpu(), on CUDA up to kFewRowsOnCuda
+/// rows where nvcc was there when this was built.
 bool has_int8_product(const at::Tensor& x);
-/// `values` int8 [out,in]; `scales` bfloat16 [out]: W ~ values * scales. Our kernel for CPUs
-/// multiplies integers, exactly: each row of x is rounded to 16 bits of its largest entry, and a
-/// row that is not finite gives NaN. The others sum in float32.
+/// `values` int8 [out,in], contiguous; `scales` bfloat16 [out]: W ~ values * scales. Our kernels
+/// for CPUs multiply integers, exactly: 512 inputs of a row of x at a time are rounded to 16 bits
+/// of the largest, and a row that is not finite gives NaN. CUDA's sum in float32.
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
+/// The same in float32; on a CPU only, any number of rows.
+at::Tensor wide_int8_product(const at::Tensor& x, const at::Tensor& values,
+                             const at::Tensor& scales);
 
-/// Whether bfloat16_product() takes `x`: one or two rows on a CPU that has AVX-512 with bfloat16,
-/// `in` a multiple of 64.
-bool has_bfloat16_product(const at::Tensor& x);
-/// `weight` bfloat16 [out,in]. Summed in float32.
-at::Tensor bfloat16_product(const at::Tensor& x, const at::Tensor& weight);
+/// 4-bit weights for CPUs: `q` uint8 [out,in] in [0,15], `out` a multiple of 16 and `in` of 8, as
+/// int32 [out/16,in/8,16]. Inputs 2k and 2k + 1 of eight are in bits 4k and 16 + 4k.
+at::Tensor pack_int4(const at::Tensor& q);
+/// `words` of pack_int4(); `scales` bfloat16 [out/16,groups,16,2], a scale and an offset for each
+/// group of inputs: W ~ (q - 8) * scale + offset. On a CPU, any number of rows; rounds x as
+/// int8_product() does, group by group.
+at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales);
 
-// The kernels, which row_product.cpp chooses from and checks the arguments of. bfloat16 as its
-// bits.
+/// input [..,in] W^T + bias [..,out], `bias` undefined or in the type of the others: at::linear, or
+/// for up to max_rows_on_cpu() rows of bfloat16 our kernel for CPUs from AVX2 on, which has no
+/// gradient and is not asked where one is wanted. It sums in float32 (with bfloat16 instructions,
+/// as they do).
+at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,
+                          const at::Tensor& bias);
+
+// The kernel for CUDA, whose arguments row_product.cpp checks. bfloat16 as its bits.
 
 struct Int8Product {
   const uint16_t* x;
@@ -41,19 +57,6 @@ struct Int8Product {
   uint16_t* y;
   int64_t rows, in, out;
 };
-
-struct Bfloat16Product {
-  const uint16_t* x;
-  const uint16_t* weight;
-  uint16_t* y;
-  int64_t rows, in, out;
-};
-
-/// What this processor can run and the environment's ATEN_CPU_CAPABILITY allows.
-bool has_int8_product_on_cpu();
-bool has_bfloat16_product_on_cpu();
-void run_on_cpu(const Int8Product& product);
-void run_on_cpu(const Bfloat16Product& product);
 
 /// Whether nvcc was there when this was built.
 bool has_int8_product_on_cuda();

@@ -20,8 +20,8 @@ at::Device parse_device(const std::string& name) {
   if (name != "cpu" && !has_cuda) throw UserError("device \"{}\": no CUDA GPU is visible", name);
   try {
     const at::Device device(name);
-    const int num_gpus = at::detail::getCUDAHooks().deviceCount();
-    if (device.is_cuda() && device.index() >= num_gpus) {
+    const auto num_gpus = static_cast<size_t>(at::detail::getCUDAHooks().deviceCount());
+    if (device.is_cuda() && device.has_index() && static_cast<size_t>(device.index()) >= num_gpus) {
       throw UserError("device \"{}\": there are only {} GPUs", name, num_gpus);
     }
     return device;
@@ -63,6 +63,7 @@ std::unique_ptr<Transformer> load_model(const fs::path& folder, const fs::path& 
                                          [&](const std::string& name) { weights.forget(name); });
     spdlog::info("quantised: the mean relative error of a weight matrix is {:.4f}", error);
   }
+  model->set_width_invariant(options.width_invariant);
   return model;
 }
 

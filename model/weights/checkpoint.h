@@ -12,6 +12,7 @@ struct LoadOptions {
   std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
   std::string dtype = "auto";   // "auto": float32 on a CPU, bfloat16 on CUDA; "fp32", "bf16"
   Quantization quantization = Quantization::kNone;  // then "auto" is bfloat16 everywhere
+  bool width_invariant = false;                     // see Transformer::set_width_invariant()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
 };

@@ -1,9 +1,13 @@
 #include "model/transformer.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -276,6 +280,36 @@ TEST(Transformer, AFreshAdapterChangesNothingAndReceivesGradients) {
   LoraConfig unknown;
   unknown.target_modules = {"c_attn"};
   expect_user_error([&] { attach_lora(*model, unknown, 3); }, {"c_attn", "model.layers.0"});
+}
+
+/// Tensors [..,n,n] that were converted to another type.
+std::atomic<int64_t> num_converted_squares = 0;
+
+TEST(Transformer, AutocastHasNoMaskToConvert) {
+  constexpr int64_t kTokens = 9;
+  const auto model = small_model();
+  const at::Tensor seen_B1TT = at::ones({1, 1, kTokens, kTokens}, at::kBool).tril();
+  const at::Tensor positions_BT = at::arange(kTokens).unsqueeze(0);
+  num_converted_squares = 0;
+  const auto count = [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+    if (std::string_view(call.name()) != "aten::_to_copy") return nullptr;
+    const auto sizes = call.inputs().front().toTensor().sizes();
+    num_converted_squares +=
+        sizes.size() >= 2 && sizes.back() == kTokens && sizes[sizes.size() - 2] == kTokens;
+    return nullptr;
+  };
+  const at::CallbackHandle handle =
+      at::addThreadLocalCallback(at::RecordFunctionCallback(count).needsInputs(true));
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const at::Tensor hidden_BTE =
+      model->hidden_states(random_tokens(1, kTokens, 8), positions_BT, seen_B1TT);
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::removeCallback(handle);
+  EXPECT_EQ(num_converted_squares, 0);
+  const at::NoGradGuard no_grad;
+  EXPECT_LT(max_difference(hidden_BTE, model->hidden_states(random_tokens(1, kTokens, 8))), 0.2);
 }
 
 TEST(Transformer, ShapesAreChecked) {

@@ -15,12 +15,7 @@ ZonosMatrix::ZonosMatrix(const at::Tensor& weight, Quantization quantization, at
 
 at::Tensor ZonosMatrix::operator()(const at::Tensor& input) const {
   if (quantized_) return (*quantized_)(input);
-  const at::Tensor rows = input.reshape({-1, input.size(-1)});
-  if (!has_bfloat16_product(rows)) return at::linear(input, weight_);
-  const at::Tensor output = bfloat16_product(rows, weight_);
-  std::vector<int64_t> sizes = input.sizes().vec();
-  sizes.back() = output.size(-1);
-  return output.view(sizes);
+  return few_row_linear(input, weight_, {});
 }
 
 }  // namespace predgen

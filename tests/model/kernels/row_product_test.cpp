@@ -38,7 +38,7 @@ double error(const at::Tensor& found, const at::Tensor& exact) {
 TEST(Int8Product, IsExactButForTheRoundingOfInputs) {
   for (const auto& [out, in] : {std::pair{1, 16}, {300, 192}, {5, 208}, {1025, 2048}, {70, 4864}}) {
     const Int8Weight weight(out, in, 1);
-    for (const int64_t rows : {1, 2, 3, 4, 5, 8, 15, 16}) {
+    for (const int64_t rows : {1, 2, 3, 4, 5, 16, 61}) {
       const at::Tensor x = random({rows, in}, 2), found = weight(x);
       ASSERT_TRUE(has_int8_product(x));
       EXPECT_EQ(found.sizes(), (at::IntArrayRef{rows, out}));
@@ -49,7 +49,6 @@ TEST(Int8Product, IsExactButForTheRoundingOfInputs) {
 }
 
 TEST(Int8Product, ARowDoesNotDependOnTheOthers) {
-  if (!has_int8_product_on_cpu()) GTEST_SKIP() << "LibTorch's kernel, which does not promise it";
   const Int8Weight weight(130, 944, 1);
   const at::Tensor x = random({16, 944}, 2), all = weight(x);
   for (const int64_t rows : {1, 2, 3, 4, 7, 12}) {
@@ -98,12 +97,12 @@ TEST(Int8Product, LargeSumsOfIntegersFit) {
 }
 
 TEST(Int8Product, TakesFewRowsOfBfloat16) {
-  EXPECT_FALSE(has_int8_product(random({kFewRows + 1, 64}, 1)));
+  EXPECT_TRUE(has_int8_product(random({kFewRowsOnCpu, 50}, 1)));
+  EXPECT_EQ(has_int8_product(random({kFewRowsOnCpu + 1, 64}, 1)),
+            max_rows_on_cpu() > kFewRowsOnCpu);
   EXPECT_FALSE(has_int8_product(random({0, 64}, 1)));
   EXPECT_FALSE(has_int8_product(random({2, 64}, 1).to(at::kFloat)));
   EXPECT_FALSE(has_int8_product(random({64}, 1)));
-  // LibTorch's kernel would read beyond the end.
-  EXPECT_EQ(has_int8_product(random({2, 50}, 1)), has_int8_product_on_cpu());
 }
 
 TEST(Int8Product, RefusesOtherShapes) {
@@ -115,25 +114,64 @@ TEST(Int8Product, RefusesOtherShapes) {
   EXPECT_ANY_THROW(int8_product(x, weight.values, weight.scales.narrow(0, 0, 7)));
 }
 
-TEST(Bfloat16Product, MultipliesLikeTheWholeMatrix) {
-  if (!has_bfloat16_product(random({2, 64}, 1))) {
-    GTEST_SKIP() << "a processor without AVX-512 bfloat16";
-  }
-  for (const auto& [out, in] : {std::pair{1, 64}, {300, 192}, {1025, 2048}}) {
-    const at::Tensor weight = random({out, in}, 1);
-    for (const int64_t rows : {1, 2}) {
-      const at::Tensor x = random({rows, in}, 2), found = bfloat16_product(x, weight);
-      EXPECT_EQ(found.sizes(), (at::IntArrayRef{rows, out}));
-      EXPECT_LT(relative(found, at::linear(x.to(at::kFloat), weight.to(at::kFloat))), 0.004)
+TEST(Int8Product, InFloat32IsWhatIsRoundedForAnyNumberOfRows) {
+  const Int8Weight weight(70, 100, 1);
+  const at::Tensor x = random({150, 100}, 2);
+  const at::Tensor wide = wide_int8_product(x, weight.values, weight.scales);
+  EXPECT_LT(error(wide, weight.exact(x)), 1e-4);
+  EXPECT_TRUE(at::equal(wide.narrow(0, 90, 60).to(at::kBFloat16), weight(x.narrow(0, 90, 60))));
+}
+
+TEST(Int4Product, PacksEightInputsOfSixteenOutputsBesideEachOther) {
+  const at::Tensor q = at::zeros({32, 16}, at::kByte);
+  q[17][9] = 5;  // the odd one of the first pair of the second eight
+  const at::Tensor words = pack_int4(q);
+  EXPECT_EQ(words.sizes(), (at::IntArrayRef{2, 2, 16}));
+  EXPECT_EQ(words[1][1][1].item<int32_t>(), 5 << 16);
+  EXPECT_EQ(at::count_nonzero(words).item<int64_t>(), 1);
+}
+
+TEST(Int4Product, RefusesOtherShapes) {
+  const at::Tensor words = pack_int4(at::zeros({16, 64}, at::kByte));
+  const at::Tensor scales = at::ones({1, 2, 16, 2}, at::kBFloat16);
+  EXPECT_EQ(int4_product(random({70, 64}, 1), words, scales).sizes(), (at::IntArrayRef{70, 16}));
+  EXPECT_ANY_THROW(int4_product(random({1, 32}, 1), words, scales));
+  EXPECT_ANY_THROW(int4_product(random({1, 64}, 1), words, scales.narrow(2, 0, 8)));
+  EXPECT_ANY_THROW(int4_product(random({1, 64}, 1), words, scales.to(at::kFloat)));
+  EXPECT_ANY_THROW(pack_int4(at::zeros({8, 64}, at::kByte)));
+  EXPECT_ANY_THROW(pack_int4(at::zeros({16, 60}, at::kByte)));
+}
+
+TEST(FewRowLinear, IsNoFurtherFromExactProductsThanLibTorchs) {
+  for (const auto& [out, in] : {std::pair{1, 64}, {300, 195}, {1025, 2048}, {0, 8}}) {
+    const at::Tensor weight = random({out, in}, 1), bias = random({out}, 3);
+    for (const int64_t rows : {1, 2, 17, 64, 65}) {
+      const at::Tensor x = random({1, rows, in}, 2), found = few_row_linear(x, weight, bias);
+      ASSERT_EQ(found.sizes(), (at::IntArrayRef{1, rows, out}));
+      if (out == 0) continue;
+      const at::Tensor exact =
+          at::linear(x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble));
+      EXPECT_LT(relative(found, exact), relative(at::linear(x, weight, bias), exact) * 1.02)
           << rows << " x " << in << " x " << out;
     }
   }
 }
 
-TEST(Bfloat16Product, LeavesOtherInputsToTheGeneralWay) {
-  EXPECT_FALSE(has_bfloat16_product(random({3, 64}, 1)));
-  EXPECT_FALSE(has_bfloat16_product(random({2, 48}, 1)));
-  EXPECT_FALSE(has_bfloat16_product(random({2, 64}, 1).to(at::kFloat)));
+TEST(FewRowLinear, LeavesTheRestToLibTorch) {
+  const at::Tensor weight = random({20, 64}, 1), none;
+  at::Tensor x = random({2, 64}, 2);
+  const auto agrees = [&](const at::Tensor& input, const at::Tensor& matrix) {
+    return relative(few_row_linear(input, matrix, none), at::linear(input, matrix)) < 0.01;
+  };
+  EXPECT_TRUE(agrees(x.to(at::kFloat), weight.to(at::kFloat)));
+  EXPECT_TRUE(agrees(x, weight.t().contiguous().t()));
+  EXPECT_TRUE(agrees(x.t().contiguous().t(), weight));
+  EXPECT_EQ(few_row_linear(random({0, 64}, 1), weight, none).sizes(), (at::IntArrayRef{0, 20}));
+  x.requires_grad_();
+  const at::Tensor y = few_row_linear(x, weight, none);
+  EXPECT_TRUE(y.requires_grad());
+  y.sum().backward();
+  EXPECT_TRUE(x.grad().defined());
 }
 
 }  // namespace

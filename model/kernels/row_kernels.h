@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+// The kernels of row_product.h for CPUs, without LibTorch: one source, row_kernels_*.h, compiled
+// for each set of instructions. Integers meet rows of x in 16 bits, whose sums are exact: they have
+// the same bits on all of them. A row of y never depends on how many there are.
+
+namespace predgen {
+
+/// y = x W^T + bias. bfloat16 as its bits; W at any address.
+struct RowProduct {
+  const uint16_t* x = nullptr;       // bfloat16 [rows,in]
+  const void* weight = nullptr;      // bfloat16 or int8 [out,in]; 4 bits: see Int4Matrix
+  const uint16_t* scales = nullptr;  // bfloat16, of integers
+  const uint16_t* bias = nullptr;    // bfloat16 [out]; null: none
+  uint16_t* y = nullptr;             // bfloat16 [rows,out]
+  float* wide_y = nullptr;           // float32, where y is null
+  int64_t rows = 0, in = 0, out = 0;
+  int64_t group = 0;  // inputs that share a scale in 4 bits, 32 to 256
+};
+
+/// The rows of x as a kernel reads them.
+struct PackedRows {
+  void* values = nullptr;    // [rows,stride] of at most 4 bytes
+  float* scales = nullptr;   // [blocks,scale_stride] for integers: x ~ scale * value
+  int32_t* sums = nullptr;   // [blocks,scale_stride] of the values of a block
+  int64_t stride = 0;        // `in` rounded up to kRowStep
+  int64_t scale_stride = 0;  // rows rounded up to kRegisterRows
+};
+
+constexpr int64_t kRowStep = 64;      // a multiple of the inputs that any kernel takes at a time
+constexpr int64_t kRowBlock = 512;    // inputs that are summed by themselves: 2^9 products of 8 and
+                                      // 16 bits fit into 32
+constexpr int64_t kRegisterRows = 4;  // rows whose sums are in registers together
+constexpr int64_t kInt4Panel = 16;    // outputs that lie beside each other in 4 bits
+constexpr int64_t kInt4Unit = 8;      // inputs of one of their 32-bit words
+
+struct RowKernel {
+  void (*pack)(const RowProduct& product, const PackedRows& to);
+  /// Outputs [begin,end); in 4 bits, panels of them.
+  void (*multiply)(const RowProduct& product, const PackedRows& x, int64_t begin, int64_t end);
+};
+
+struct RowKernels {
+  RowKernel bfloat16, int8, int4;
+};
+
+extern const RowKernels kPlainRowKernels;
+#if defined(__x86_64__)
+extern const RowKernels kAvx2RowKernels;        // with FMA
+extern const RowKernels kAvx512RowKernels;      // F, BW, DQ, VL
+extern const RowKernels kAvx512VnniRowKernels;  // and VNNI
+extern const RowKernels kAvx512Bf16RowKernels;  // and BF16
+#endif
+
+}  // namespace predgen

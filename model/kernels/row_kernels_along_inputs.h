@@ -1,0 +1,239 @@
+// bfloat16 and 8-bit weights [out,in]: lanes are inputs.
+#pragma once
+
+#include "model/kernels/row_kernels_values.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kMaxRows = 64;      // whose sums of a panel stay in the first-level cache
+constexpr int64_t kPanel = 16;        // outputs that take turns over a block of inputs
+constexpr int64_t kLongAhead = 2048;  // bytes that long rows of W are sent for ahead of need
+constexpr int64_t kLine = 64;         // bytes that memory gives at once
+
+/// The sums of some rows and outputs, which stay in registers.
+template <class Kind, int kRows, int kOutputs>
+struct Sums {
+  typename Kind::Sum sums[kOutputs][kRows];
+
+  Sums() {
+#pragma GCC unroll 8
+    for (int output = 0; output < kOutputs; ++output) {
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) sums[output][row] = Kind::zero();
+    }
+  }
+
+  /// kApart: each output has inputs of its own, a block further.
+  template <bool kApart = false>
+  void add(const typename Kind::Packed* x, int64_t x_stride, const typename Kind::Value* weight,
+           int64_t weight_stride) {
+    typename Kind::Vector weights[kOutputs][Kind::kParts];
+#pragma GCC unroll 8
+    for (int output = 0; output < kOutputs; ++output) {
+      Kind::load(weight + output * weight_stride, weights[output]);
+    }
+#pragma GCC unroll 2
+    for (int part = 0; part < Kind::kParts; ++part) {
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) {
+        auto values = Kind::load_x(x + row * x_stride, part);
+#pragma GCC unroll 8
+        for (int output = 0; output < kOutputs; ++output) {
+          if (kApart) values = Kind::load_x(x + row * x_stride + output * kRowBlock, part);
+          sums[output][row] = Kind::multiply_add(sums[output][row], weights[output][part], values);
+        }
+      }
+    }
+  }
+
+  /// Of one output, for rows beyond kRows anything.
+  Four of(int output) const {
+    const auto* row = sums[output];
+    return Kind::sum(row[0], row[1 % kRows], row[2 % kRows], row[3 % kRows]);
+  }
+};
+
+/// Where a panel stands.
+struct Place {
+  const RowProduct& product;
+  const PackedRows& x;
+  int64_t first_row, last_row, output, end;  // at most kMaxRows and kPanel
+  int64_t begin = 0;                         // inputs of the block
+  float* sums = nullptr;                     // [kPanel,kMaxRows]
+  // What memory is sent for: the next panel in the order of its addresses, so that the processor
+  // goes on with it by itself.
+  const char* next = nullptr;
+};
+
+/// A block of inputs for rows from `row` and outputs from `output` on; the first of the rows fetch.
+template <class Kind, int kRows, int kOutputs, bool kFetches>
+void add_block(Place& place, int64_t row, int64_t output) {
+  using Value = typename Kind::Value;
+  const PackedRows& x = place.x;
+  const int64_t in = place.product.in, end = least(place.begin + kRowBlock, in);
+  const auto* weight = static_cast<const Value*>(place.product.weight) + output * in;
+  const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
+  Sums<Kind, kRows, kOutputs> block;
+  int64_t i = place.begin;
+  for (; i + Kind::kStep <= end; i += Kind::kStep) {
+    if (kFetches) {
+      constexpr int64_t kBytes = kOutputs * Kind::kStep * static_cast<int64_t>(sizeof(Value));
+#pragma GCC unroll 8
+      for (int64_t byte = 0; byte < kBytes; byte += kLine) __builtin_prefetch(place.next + byte);
+      place.next += kBytes;
+    }
+    block.add(values + i, x.stride, weight + i, in);
+  }
+  if (i < end) {
+    Value last[kOutputs][Kind::kStep] = {};
+    for (int o = 0; o < kOutputs; ++o) {
+      __builtin_memcpy(last[o], weight + o * in + i, static_cast<size_t>(end - i) * sizeof(Value));
+    }
+    block.add(values + i, x.stride, last[0], Kind::kStep);
+  }
+#pragma GCC unroll 8
+  for (int o = 0; o < kOutputs; ++o) {
+    Kind::add(block.of(o), x, place.begin / kRowBlock, row,
+              place.sums + (output + o - place.output) * kMaxRows + row - place.first_row);
+  }
+}
+
+/// Whole blocks of one output, kBlocks at a time: as many sums are under way as of several outputs,
+/// in the order of W. Each goes to the same sum, so the result is add_block()'s.
+template <class Kind, int kRows, int kBlocks>
+void add_long_output(Place& place, int64_t row) {
+  using Value = typename Kind::Value;
+  constexpr int64_t kTaken = kBlocks * kRowBlock;
+  const PackedRows& x = place.x;
+  const int64_t in = place.product.in;
+  const auto* weight = static_cast<const Value*>(place.product.weight) + place.output * in;
+  const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
+  for (; place.begin + kTaken <= in; place.begin += kTaken) {
+    Sums<Kind, kRows, kBlocks> blocks;
+    place.next = reinterpret_cast<const char*>(weight + place.begin) + kLongAhead;
+    for (int64_t i = place.begin; i < place.begin + kRowBlock; i += Kind::kStep) {
+      constexpr int64_t kBytes = kBlocks * Kind::kStep * static_cast<int64_t>(sizeof(Value));
+#pragma GCC unroll 8
+      for (int64_t byte = 0; byte < kBytes; byte += kLine) __builtin_prefetch(place.next + byte);
+      place.next += kBytes;
+      blocks.template add<true>(values + i, x.stride, weight + i, kRowBlock);
+    }
+#pragma GCC unroll 8
+    for (int b = 0; b < kBlocks; ++b) {
+      Kind::add(blocks.of(b), x, place.begin / kRowBlock + b, row,
+                place.sums + row - place.first_row);
+    }
+  }
+}
+
+template <class Kind, int kRows, int kOutputs, bool kFetches>
+void add_outputs(Place& place, int64_t row) {
+  int64_t output = place.output;
+  for (; output + kOutputs <= place.end; output += kOutputs) {
+    add_block<Kind, kRows, kOutputs, kFetches>(place, row, output);
+  }
+  for (; output < place.end; ++output) add_block<Kind, kRows, 1, kFetches>(place, row, output);
+}
+
+template <class Kind, bool kFetches>
+void add_rows(Place& place, int64_t row) {
+  switch (place.last_row - row) {
+    case 1:
+      return add_outputs<Kind, 1, Isa::kFewOutputs, kFetches>(place, row);
+    case 2:
+      return add_outputs<Kind, 2, Isa::kFewOutputs, kFetches>(place, row);
+    case 3:
+      return add_outputs<Kind, 3, Isa::kOutputs, kFetches>(place, row);
+    default:
+      return add_outputs<Kind, 4, Isa::kOutputs, kFetches>(place, row);
+  }
+}
+
+/// Whether a few rows read one output after the other: two of them are further apart than what can
+/// be sent for ahead.
+inline bool is_long(const RowProduct& product) {
+  return product.rows <= 2 && product.in >= 4 * kRowBlock;
+}
+
+template <class Kind>
+void multiply_panel(Place place) {
+  const RowProduct& product = place.product;
+  alignas(64) float sums[kPanel * kMaxRows];
+  const int64_t rows = place.last_row - place.first_row;
+  for (int64_t o = 0; o < place.end - place.output; ++o) {
+    for (int64_t r = 0; r < rows + kRegisterRows - 1 && r < kMaxRows; ++r) {
+      sums[o * kMaxRows + r] = 0.0f;
+    }
+  }
+  place.sums = sums;
+  place.next = static_cast<const char*>(product.weight) +
+               place.end * product.in * static_cast<int64_t>(sizeof(typename Kind::Value));
+  place.begin = 0;
+  if (is_long(product)) {
+    rows == 1 ? add_long_output<Kind, 1, Isa::kFewOutputs>(place, place.first_row)
+              : add_long_output<Kind, 2, Isa::kFewOutputs>(place, place.first_row);
+  }
+  for (; place.begin < product.in; place.begin += kRowBlock) {
+    add_rows<Kind, true>(place, place.first_row);
+    for (int64_t row = place.first_row + kRegisterRows; row < place.last_row;
+         row += kRegisterRows) {
+      add_rows<Kind, false>(place, row);
+    }
+  }
+  for (int64_t output = place.output; output < place.end; ++output) {
+    const float bias = product.bias != nullptr ? widen(product.bias + output) : 0.0f;
+    for (int64_t r = 0; r < rows; ++r) {
+      const float sum = Kind::finish(product, output, sums[(output - place.output) * kMaxRows + r]);
+      store(product, place.first_row + r, output, product.bias != nullptr ? sum + bias : sum);
+    }
+  }
+}
+
+/// Outputs that are multiplied together: where all rows' sums fit into registers, W is read in its
+/// order.
+inline int64_t panel_outputs(const RowProduct& product, int64_t rows) {
+  if (is_long(product)) return 1;
+  if (rows <= 2) return Isa::kFewOutputs;
+  return rows <= kRegisterRows ? Isa::kOutputs : kPanel;
+}
+
+template <class Kind>
+void multiply_along_inputs(const RowProduct& product, const PackedRows& x, int64_t begin,
+                           int64_t end) {
+  for (int64_t first = 0; first < product.rows; first += kMaxRows) {
+    const int64_t last = least(first + kMaxRows, product.rows);
+    const int64_t count = panel_outputs(product, last - first);
+    for (int64_t output = begin; output < end; output += count) {
+      multiply_panel<Kind>({product, x, first, last, output, least(output + count, end)});
+    }
+  }
+}
+
+template <class Kind>
+void pack_bfloat16_as(const RowProduct& product, const PackedRows& to) {
+  for (int64_t row = 0; row < product.rows; ++row) {
+    Kind::pack(product.x + row * product.in, product.in, to.stride,
+               static_cast<typename Kind::Packed*>(to.values) + row * to.stride);
+  }
+}
+
+inline bool is_narrow(const RowProduct& product) { return product.rows <= 2; }
+
+inline void pack_bfloat16(const RowProduct& product, const PackedRows& to) {
+  is_narrow(product) ? pack_bfloat16_as<NarrowBfloat16>(product, to)
+                     : pack_bfloat16_as<WideBfloat16>(product, to);
+}
+
+inline void multiply_bfloat16(const RowProduct& product, const PackedRows& x, int64_t begin,
+                              int64_t end) {
+  is_narrow(product) ? multiply_along_inputs<NarrowBfloat16>(product, x, begin, end)
+                     : multiply_along_inputs<WideBfloat16>(product, x, begin, end);
+}
+
+inline void pack_int8(const RowProduct& product, const PackedRows& to) {
+  pack_integers(product, to, kRowBlock);
+}
+
+}  // namespace
+}  // namespace predgen

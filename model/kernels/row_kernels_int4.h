@@ -1,0 +1,127 @@
+// 4-bit weights in groups, packed as Int4Matrix does it: lanes are outputs.
+#pragma once
+
+#include "model/kernels/row_kernels_pack.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kInt4Rows = 64;     // whose sums stay in the first-level cache
+constexpr int64_t kInt4Ahead = 2048;  // bytes that weights are sent for ahead of need
+constexpr int kInt4Parts = kInt4Panel / Isa::kLanes;  // vectors of a panel
+
+/// Group `index` of a panel.
+struct Int4Group {
+  const uint32_t* words;  // [group/kInt4Unit,kInt4Panel]: inputs 2k and 2k+1 in bits 4k and 16+4k
+  int64_t index;
+  Isa::Floats scales[kInt4Parts], offsets[kInt4Parts];
+};
+
+/// A group for rows from `row` on, added to `sums` [kRows,kInt4Panel].
+template <int kRows>
+void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Group& group,
+                    int64_t row, float* sums) {
+  const auto* values =
+      static_cast<const int16_t*>(x.values) + row * x.stride + group.index * product.group;
+  Isa::Ints totals[kRows][kInt4Parts];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int part = 0; part < kInt4Parts; ++part) totals[r][part] = Isa::zero();
+  }
+  for (int64_t i = 0; i < product.group; i += kInt4Unit) {
+    const uint32_t* unit = group.words + i / kInt4Unit * kInt4Panel;
+    if (kRows == 1) __builtin_prefetch(reinterpret_cast<const char*>(unit) + kInt4Ahead);
+    Isa::Ints words[kInt4Parts];
+#pragma GCC unroll 8
+    for (int part = 0; part < kInt4Parts; ++part) {
+      words[part] = Isa::load_ints(unit + part * Isa::kLanes);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      Isa::Ints pairs[kInt4Parts];
+#pragma GCC unroll 8
+      for (int part = 0; part < kInt4Parts; ++part) {
+        pairs[part] = Isa::four_bits(words[part], 4 * k);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const Isa::Ints pair = Isa::all_pairs(values + r * x.stride + i + 2 * k);
+#pragma GCC unroll 8
+        for (int part = 0; part < kInt4Parts; ++part) {
+          totals[r][part] = Isa::multiply_add(totals[r][part], pairs[part], pair);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const int64_t place = group.index * x.scale_stride + row + r;
+    const float scale = x.scales[place];
+    const float sum = scale * static_cast<float>(x.sums[place]);
+#pragma GCC unroll 8
+    for (int part = 0; part < kInt4Parts; ++part) {
+      float* to = sums + r * kInt4Panel + part * Isa::kLanes;
+      const auto centred = Isa::to_floats(Isa::minus(totals[r][part], 8 * x.sums[place]));
+      Isa::store(to, Isa::load_floats(to) + centred * Isa::all(scale) * group.scales[part] +
+                         Isa::all(sum) * group.offsets[part]);
+    }
+  }
+}
+
+inline void add_int4_rows(const RowProduct& product, const PackedRows& x, const Int4Group& group,
+                          int64_t row, int64_t last, float* sums) {
+  switch (last - row) {
+    case 1:
+      return add_int4_group<1>(product, x, group, row, sums);
+    case 2:
+      return add_int4_group<2>(product, x, group, row, sums);
+    case 3:
+      return add_int4_group<3>(product, x, group, row, sums);
+    default:
+      return add_int4_group<4>(product, x, group, row, sums);
+  }
+}
+
+inline void multiply_int4_panel(const RowProduct& product, const PackedRows& x, int64_t first,
+                                int64_t last, int64_t panel) {
+  alignas(64) float sums[kInt4Rows * kInt4Panel];
+  for (int64_t i = 0; i < (last - first) * kInt4Panel; ++i) sums[i] = 0.0f;
+  const int64_t groups = product.in / product.group;
+  for (int64_t index = 0; index < groups; ++index) {
+    const int64_t place = (panel * groups + index) * kInt4Panel;
+    Int4Group group;
+    group.words =
+        static_cast<const uint32_t*>(product.weight) + place * (product.group / kInt4Unit);
+    group.index = index;
+    for (int part = 0; part < kInt4Parts; ++part) {
+      Isa::load_pairs(product.scales + 2 * (place + part * Isa::kLanes), group.scales[part],
+                      group.offsets[part]);
+    }
+    for (int64_t row = first; row < last; row += kRegisterRows) {
+      add_int4_rows(product, x, group, row, last, sums + (row - first) * kInt4Panel);
+    }
+  }
+  for (int64_t row = first; row < last; ++row) {
+    for (int64_t o = 0; o < kInt4Panel; ++o) {
+      store(product, row, panel * kInt4Panel + o, sums[(row - first) * kInt4Panel + o]);
+    }
+  }
+}
+
+inline void multiply_int4(const RowProduct& product, const PackedRows& x, int64_t begin,
+                          int64_t end) {
+  for (int64_t first = 0; first < product.rows; first += kInt4Rows) {
+    const int64_t last = least(first + kInt4Rows, product.rows);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      multiply_int4_panel(product, x, first, last, panel);
+    }
+  }
+}
+
+inline void pack_int4(const RowProduct& product, const PackedRows& to) {
+  pack_integers(product, to, product.group);
+}
+
+}  // namespace
+}  // namespace predgen

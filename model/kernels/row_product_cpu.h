@@ -1,0 +1,20 @@
+#pragma once
+
+#include "model/kernels/row_kernels.h"
+
+namespace predgen {
+
+enum class RowWeights { kBfloat16, kInt8, kInt4 };
+
+/// The kernels for this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for
+/// it, as it does of LibTorch.
+const RowKernels& row_kernels();
+/// Whether these are for vectors: the plain ones are no faster than LibTorch's in bfloat16.
+bool has_vector_kernels_on_cpu();
+bool has_avx2_kernels_on_cpu();
+
+/// By LibTorch's threads.
+void run_on_cpu(RowWeights weights, const RowProduct& product,
+                const RowKernels& kernels = row_kernels());
+
+}  // namespace predgen
