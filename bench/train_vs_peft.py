@@ -10,8 +10,6 @@ resident memory, the loss of the first step (both begin with B = 0: it must agre
 Each run is a process of its own; the load of the machine stands beside its figures.
 """
 import argparse
-import ctypes
-import ctypes.util
 import json
 import os
 import resource
@@ -22,68 +20,27 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "train"))
+from hdf5_dataset import half_taught, write_dataset  # noqa: E402
+
 
 def rows(args):
-    import numpy as np
-
-    random = np.random.default_rng(0)
-    return random.integers(0, 4000, (args.batch, args.tokens))
+    return np.random.default_rng(0).integers(0, 4000, (args.batch, args.tokens))
 
 
-def write_dataset(folder, tokens):
-    import h5py
-    import numpy as np
-
-    library = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
-
-    class Hash(ctypes.Structure):
-        _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
-
-    library.XXH3_128bits.restype = Hash
-    library.XXH3_128bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    folder.mkdir()
-    count, length = tokens.shape
-    ids = [list(str(i).encode()) for i in range(count)]
-    mask = np.ones(tokens.shape, np.uint8)
-    mask[:, : length // 2] = 0
-    columns = {
-        "conversation_id": np.array(sum(ids, []), np.uint8),
-        "conversation_id_offsets": np.cumsum([0] + [len(i) for i in ids]).astype(np.int64),
-        "round": np.zeros(count, np.int64),
-        "prompt_length": np.full(count, length // 2, np.int64),
-        "tokens": tokens.reshape(-1).astype(np.int32),
-        "loss_mask": mask.reshape(-1),
-        "token_offsets": np.arange(count + 1, dtype=np.int64) * length,
-        "block_offsets": np.zeros(count + 1, np.int64),
-        "state_offsets": np.zeros(1, np.int64),
-        "state_token_offsets": np.zeros(1, np.int64),
-        "state_tokens": np.zeros(0, np.int32),
-    }
-    shard = folder / "shard-00000.h5"
-    with h5py.File(shard, "w") as file:
-        for name, values in columns.items():
-            file[name] = values
-    data = shard.read_bytes()
-    data = len(data).to_bytes(8, "little") + data  # predgen hashes length-prefixed pieces
-    value = library.XXH3_128bits(data, len(data))
-    entry = {"file": shard.name, "num_records": count, "num_bytes": shard.stat().st_size,
-             "hash": f"{value.high:016x}{value.low:016x}"}
-    (folder / "manifest.json").write_text(json.dumps({
-        "format": "predgen-dataset", "version": 1, "recipe": {}, "recipe_hash": "", "shards": [entry],
-        "num_records": count}))
-
-
-def run_predgen(args, folder, recompute):
-    """Seconds of every step, the first loss, and the peak of resident memory in MB."""
-    output = folder / f"predgen-{recompute}"
+def run_predgen(args, folder, recompute, dataset="data", objective="{kind: autoregressive}"):
+    """Seconds of every step, the first autoregressive loss, and the peak of resident memory in MB."""
+    output = Path(tempfile.mkdtemp(dir=folder))
     config = folder / "train.yaml"
     config.write_text(f"""
 model: {args.model}
-dataset: {folder / "data"}
+dataset: {folder / dataset}
 output: {output}
 mode: lora
 lora: {{rank: {args.rank}, alpha: 32, dropout: 0}}
-objective: {{kind: autoregressive}}
+objective: {objective}
 batch_size: {args.batch}
 max_steps: {args.steps}
 learning_rate: 0
@@ -157,7 +114,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_dataset(folder / "data", rows(args))
+        write_dataset(folder / "data", half_taught(rows(args)))
         for recompute in (False, True):
             print(f"recomputation: {'all layers' if recompute else 'none'}")
             speeds, memories = [], []

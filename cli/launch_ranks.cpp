@@ -29,6 +29,27 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kToSaySo{5};   // for the others, after a rank failed
 constexpr std::chrono::seconds kToSave{600};  // after a stop, while rank 0 may write
 constexpr int kUserError = 2;
+constexpr const char* kWordName = "PREDGEN_RANK_WORD";  // a descriptor, in the environment of ranks
+
+/// A pipe that holds one byte: the rank that reads it has the word.
+class OneWord {
+ public:
+  OneWord() {
+    int ends[2];
+    if (pipe(ends) != 0) throw Error("cannot open a pipe: {}", std::strerror(errno));
+    reading_ = ends[0];
+    const bool written = write(ends[1], "1", 1) == 1;
+    close(ends[1]);  // who comes later finds the end of the file
+    PREDGEN_CHECK(written, "a pipe takes no byte");
+    setenv(kWordName, std::to_string(reading_).c_str(), 1);
+  }
+  ~OneWord() { close(reading_); }
+  OneWord(const OneWord&) = delete;
+  OneWord& operator=(const OneWord&) = delete;
+
+ private:
+  int reading_;
+};
 
 /// The command line of this process without --nproc and its value.
 std::vector<std::string> own_arguments() {
@@ -145,6 +166,7 @@ class Ranks {
   }
 
   const RankStore store_;
+  const OneWord word_;
   std::vector<Child> children_;
   bool kills_ = false;  // ranks that have not ended in time
 };
@@ -155,6 +177,12 @@ int launch_ranks(int count, RankFailure failure, const std::stop_token& stop) {
   signal(SIGPIPE, SIG_IGN);  // the store writes to ranks that may have gone
   signal(SIGCHLD, SIG_DFL);  // ranks are waited for
   return Ranks(count).wait(failure, stop);
+}
+
+bool may_say_why() {
+  const char* word = std::getenv(kWordName);
+  char byte = 0;
+  return word == nullptr || read(std::atoi(word), &byte, 1) != 0;  // an error does not silence it
 }
 
 }  // namespace predgen

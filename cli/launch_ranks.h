@@ -14,4 +14,8 @@ enum class RankFailure { kEndsAll, kOthersGoOn };
 /// that does not. A stop is passed on once. The ranks die with this process.
 int launch_ranks(int count, RankFailure failure, const std::stop_token& stop);
 
+/// Asked once by a rank that ends with an error: whether it says why. Of those that launch_ranks()
+/// has started the first one does; a rank of another launcher always.
+bool may_say_why();
+
 }  // namespace predgen

@@ -5,11 +5,12 @@
 
 #include "cli/command.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "evaluate/device_memory.h"
 #include "model/weights/checkpoint.h"
+#include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
 #include "train/plan/plan_case.h"
+#include "train/plan/recompute_choice.h"
 
 namespace predgen {
 namespace {
@@ -21,18 +22,9 @@ struct PlanOptions {
   double memory_gib = 0.0, tokens_per_second = 0.0;
 };
 
-ModelConfig model_config(const TrainConfig& train) {
-  if (train.initialize.empty()) return ModelConfig::load(train.model);
-  const std::string where = train.initialize.string();
-  return ModelConfig::from_json(read_json(where), where);
-}
-
 /// Null if there is none yet.
 std::unique_ptr<DatasetReader> find_dataset(const TrainConfig& train) {
-  if (!std::filesystem::exists(train.dataset)) return nullptr;
-  std::vector<std::filesystem::path> folders{train.dataset};
-  folders.insert(folders.end(), train.replay.begin(), train.replay.end());
-  return open_datasets(folders);
+  return std::filesystem::exists(train.dataset) ? open_datasets(train.datasets()) : nullptr;
 }
 
 /// Only the GPU's own memory is not known where there is none.
@@ -85,13 +77,13 @@ void run_plan(const PlanOptions& options) {
   std::optional<int64_t> memory;
   if (options.memory_gib > 0) memory = static_cast<int64_t>(options.memory_gib * (1 << 30));
   PlanCase plan_case = where_it_runs(train, options.nproc, memory);
-  const ModelConfig model = model_config(train);
+  const ModelConfig model = train.model_config();
   const std::unique_ptr<DatasetReader> dataset = find_dataset(train);
   if (dataset && dataset->size() > 0) {
     set_longest_row(*dataset, *make_objective(train.objective), plan_case);
   }
   if (options.tokens > 0) {
-    plan_case.row_tokens = plan_case.taught_tokens = options.tokens;
+    plan_case.row_tokens = plan_case.taught_tokens = plan_case.noisy_tokens = options.tokens;
     plan_case.has_segments = train.objective.kind != ObjectiveKind::kAutoregressive;
   }
   if (plan_case.row_tokens == 0) {

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/launch_ranks.h"
@@ -29,16 +30,20 @@ void run_rank(const TrainOptions& options, const RankPlace& place, const std::st
     return train(config, options.resume, communicator, stop);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
-  choose_gpu(place, config.device);
   std::signal(SIGPIPE, SIG_IGN);
-  ProcessCommunicator communicator(place, options.connect);
+  std::optional<ProcessCommunicator> communicator;
   try {
-    train(config, options.resume, communicator, stop);
+    choose_gpu(place, config.device);
+    communicator.emplace(place, options.connect);
+    train(config, options.resume, *communicator, stop);
   } catch (const Interrupted&) {
+    if (!may_say_why()) throw CLI::RuntimeError(130);
     throw;
   } catch (const std::exception& error) {
-    communicator.report_failure(error.what());
-    throw;
+    const bool says_why = may_say_why();  // before the others hear of it
+    if (communicator) communicator->report_failure(error.what());
+    if (says_why) throw;
+    throw CLI::RuntimeError(dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1);
   }
 }
 

@@ -46,7 +46,8 @@ done
 cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${programs[@]}"
 
 rm -rf "$output"
-mkdir -p "$output/bin" "$output/lib" "$output/share" "$output/python/cli" "$output/python/model"
+mkdir -p "$output/bin" "$output/lib" "$output/share/checkpoints" "$output/share/data" "$output/python/cli" \
+  "$output/python/model"
 : >"$output/made_for"  # a bundle from now on, to be replaced by the next one if this one fails
 for program in "${programs[@]}"; do
   strip -o "$output/bin/$program" "build-gpu/$program"
@@ -76,10 +77,12 @@ mkdir "$output/share/espeak-ng-data"
 cp -r "$data"/phon* "$data"/intonations "$data"/en_dict "$data"/lang "$data"/voices \
   "$output/share/espeak-ng-data"
 
-cp -r checkpoints/demo "$output/share/demo"
+cp -r checkpoints/demo "$output/share/checkpoints"
+cp -r configs "$output/share"
+cp -r data/samples "$output/share/data"
 cp tests/cli/tiny_zonos.py "$output/python/cli"
 cp tests/voice/zonos/zonos_models.py "$output/python/model"
-cp scripts/random_model.py "$output/python"
+cp scripts/random_model.py scripts/gpu_train.py "$output/python"
 cp scripts/gpu_run.sh "$output/run.sh"
 "$python" - "$output/made_for" <<'PYTHON'
 import platform

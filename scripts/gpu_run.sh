@@ -5,30 +5,32 @@
 #
 #   --torch DIR    the torch package or LibTorch folder to use; else that of $PREDGEN_PYTHON or python3
 #   --only PART,.. of: tests (every CUDA test), demo (the demo model's text on both devices), voice
-#                  (Zonos' sizes, random weights), model (those of a 7B language model, likewise)
+#                  (Zonos' sizes, random weights), model (those of a 7B language model, likewise), train
+#                  (some steps of every objective: of the demo model against the CPU, of the 7B one whole,
+#                  in few bits and offloaded; and, with more than one GPU, on 2 and all of them, sharded)
 #   --cpu          all of it on the CPU with small shapes: shows that the bundle is whole
 #
-# Needs x86-64, a Python with torch; voice and model also safetensors and transformers, and 20 GB for a
-# while in $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, whatever
-# became of those before; the exit status is 1 if one failed.
+# Needs x86-64, a GPU, a Python with torch (voice also safetensors and transformers) and 20 GB for a while in
+# $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, whatever became of those
+# before; the exit status is 1 if one failed.
 set -uo pipefail
 bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "run: $*" >&2; exit 2; }
 
-torch='' parts=tests,demo,voice,model device=cuda
+torch='' parts=tests,demo,voice,model,train device=cuda
 while [ $# -gt 0 ]; do
   case $1 in
     --torch) [ $# -ge 2 ] || die "--torch needs a folder"; torch=$2; shift ;;
     --only) [ $# -ge 2 ] || die "--only needs parts"; parts=$2; shift ;;
     --cpu) device=cpu ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
 done
 [ -n "${parts//,/}" ] || die "--only needs parts; try --help"
 for part in ${parts//,/ }; do
-  case $part in tests | demo | voice | model) ;; *) die "unknown part $part; try --help" ;; esac
+  case $part in tests | demo | voice | model | train) ;; *) die "unknown part $part; try --help" ;; esac
 done
 out=${OUT:-$bundle/out}
 mkdir -p "$out" || die "cannot make $out"
@@ -83,7 +85,7 @@ try() {
   fi
   return "$status"
 }
-rm -f "$out"/{tests,demo,voice,model}.log "$out"/{bench.jsonl,cuda_test.json}
+rm -f "$out"/{tests,demo,voice,model,train}.log "$out"/{bench.jsonl,cuda_test.json}
 
 say "bundle  commit $(made_for commit); made for torch $(made_for torch), CUDA $(made_for cuda)"
 say "here    torch $version, CUDA ${cuda:-none}, $(getconf GNU_LIBC_VERSION), in $torch"
@@ -110,6 +112,16 @@ for program in "$bundle"/bin/*; do
 done
 # All symbols now rather than when they are called: another torch shows here.
 try 120 tests.log "every symbol is there" "${predgen_env[@]}" LD_BIND_NOW=1 "$bundle/bin/predgen" --version
+
+if [ -n "$python" ]; then
+  num_gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())' 2>/dev/null)
+else
+  num_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+fi
+if [ "$device" = cuda ] && [ "${num_gpus:-0}" = 0 ]; then
+  say "STOPPED no GPU is visible here, so nothing was run on one; --cpu runs all of it on the CPU, with small shapes"
+  exit 1
+fi
 
 # ---- Tests, each in a process of its own: a fault on the GPU spoils its process.
 run_tests() {
@@ -138,7 +150,7 @@ PYTHON
 
 # ---- The demo model: float32 on the device gives the CPU's text, whichever way it is generated.
 run_demo() {
-  local generate=("${predgen[@]}" generate --model "$bundle/share/demo" --dtype fp32
+  local generate=("${predgen[@]}" generate --model "$bundle/share/checkpoints/demo" --dtype fp32
     --max-new-tokens 64 --prompt "The weather in Berlin is")
   try 120 demo.log "demo: text on the CPU" "${generate[@]}" --device cpu || return
   cp "$scratch/stdout" "$scratch/expected"
@@ -148,7 +160,7 @@ run_demo() {
   done
   # Its matrices have 704 inputs: groups of 64 in 4 bits.
   for kind in int8 int4; do
-    try 120 demo.log "demo: $kind on $device" "${predgen[@]}" generate --model "$bundle/share/demo" \
+    try 120 demo.log "demo: $kind on $device" "${predgen[@]}" generate --model "$bundle/share/checkpoints/demo" \
       --device "$device" --quantize "$kind" --max-new-tokens 64 --prompt "The weather in Berlin is"
   done
 }
@@ -181,21 +193,34 @@ tiny_zonos.make_voice(pathlib.Path(sys.argv[2]))' "$bundle/python/cli" "$scratch
   rm -rf "$scratch/zonos"
 }
 
+shape=tiny
+[ "$device" = cpu ] || shape=7b
+make_model() {
+  [ -e "$scratch/$shape" ] || try 400 model.log "random weights of the shape $shape" \
+    "$python" "$bundle/python/random_model.py" "$scratch/$shape" "$shape" "$bundle/share/checkpoints/demo" ||
+    { rm -rf "${scratch:?}/$shape"; return 1; }
+}
+
 run_model() {
-  local shape=tiny sizes=(--generate 8 --prompt 64 --draft 4)
-  [ "$device" = cpu ] || shape=7b sizes=(--generate 64)
-  try 400 model.log "model: random weights" "$python" "$bundle/python/random_model.py" \
-    "$scratch/model" "$shape" "$bundle/share/demo" || return
+  local sizes=(--generate 8 --prompt 64 --draft 4)
+  [ "$device" = cpu ] || sizes=(--generate 64)
+  make_model || return
   for quantize in none int8 int4; do
-    bench model.log "model: $shape bf16 $quantize" --model "$scratch/model" --device "$device" \
+    bench model.log "model: $shape bf16 $quantize" --model "$scratch/$shape" --device "$device" \
       --dtype bf16 --quantize "$quantize" --runs 3 "${sizes[@]}"
   done
-  rm -rf "$scratch/model"
+}
+
+run_train() {
+  make_model || return
+  "$python" "$bundle/python/gpu_train.py" "$scratch/train" "$bundle/share" "$scratch/$shape" "$device" \
+    "${num_gpus:-0}" "${predgen[@]}" 2>>"$out/train.log" </dev/null | tee -a "$out/summary.txt"
+  num_failed=$((num_failed + PIPESTATUS[0]))
 }
 
 for part in ${parts//,/ }; do
   say "---- $part"
-  if [ -z "$python" ] && [[ $part == voice || $part == model ]]; then
+  if [ -z "$python" ] && [[ $part == voice || $part == model || $part == train ]]; then
     fail "$part: no python3 with torch to make random weights with"
   else
     "run_$part"

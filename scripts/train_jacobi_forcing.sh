@@ -46,14 +46,7 @@ run=${PREDGEN_RUN:-runs/lmsys}
 dataset=$run/dataset
 runs=$run/jacobi_forcing
 
-step() {  # step RESULT TITLE COMMAND..: runs the command unless its result is there
-  if [ -e "$1" ]; then
-    printf '\n== %s: %s is there\n' "$2" "$1"
-    return
-  fi
-  printf '\n== %s\n$ %s\n' "$2" "${*:3}"
-  "${@:3}"
-}
+. scripts/step.sh
 
 collect() {  # collect BLOCK_SIZE KEY=VALUE..
   step "$runs/trajectories_$1/manifest.json" "Trajectories with blocks of $1" \

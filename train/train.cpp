@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/hash.h"
 #include "core/log.h"
 #include "core/staged_folder.h"
 #include "evaluate/device_memory.h"
@@ -17,8 +16,11 @@
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
+#include "train/plan/memory_advice.h"
 #include "train/plan/plan_case.h"
+#include "train/plan/recompute_choice.h"
 #include "train/report/run_report.h"
+#include "train/run_identity.h"
 #include "train/run_log.h"
 #include "train/trainer.h"
 #include "train/watch/collapse_watch.h"
@@ -30,9 +32,8 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   const at::Device device = parse_device(config.device);
   const at::TensorOptions options = at::TensorOptions(at::kFloat).device(device);
   if (!config.initialize.empty()) {
-    const std::string where = config.initialize.string();
-    return Transformer::initialize(ModelConfig::from_json(read_json(where), where),
-                                   static_cast<uint64_t>(config.seed), options);
+    return Transformer::initialize(config.model_config(), static_cast<uint64_t>(config.seed),
+                                   options);
   }
   if (config.mode == TrainMode::kLora) {
     const bool narrow = config.compute == Compute::kBFloat16;
@@ -45,10 +46,9 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   }
   // Trained weights must be memory of their own, not the mapped file.
   const SafetensorsFolder folder(config.model);
-  return std::make_unique<Transformer>(
-      ModelConfig::load(config.model), [&](const std::string& name) {
-        return folder.tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
-      });
+  return std::make_unique<Transformer>(config.model_config(), [&](const std::string& name) {
+    return folder.tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
+  });
 }
 
 /// Tokens of the row that each record becomes, at most; UserError if one is too long for the model.
@@ -78,68 +78,6 @@ void check_targets(const DatasetReader& dataset) {
     if (std::ranges::any_of(mask, [](uint8_t target) { return target != 0; })) return;
   }
   throw UserError("the dataset has no token to learn: all loss masks are 0");
-}
-
-/// Of what a model or adapter folder holds; empty for no folder.
-std::string content_hash(const std::filesystem::path& folder) {
-  if (folder.empty()) return "";
-  if (!std::filesystem::is_directory(folder))
-    throw UserError("{}: no such folder", folder.string());
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::filesystem::path& path = entry.path();
-    const bool says_shape =
-        path.filename() == "config.json" || path.filename() == "adapter_config.json";
-    if (says_shape || path.extension() == ".safetensors") files.push_back(path);
-  }
-  std::ranges::sort(files);
-  Hasher hasher;
-  for (const std::filesystem::path& file : files) {
-    hasher.add(file.filename().string()).add_file(file);
-  }
-  return hasher.hex();
-}
-
-/// What must be the same when a checkpoint is resumed, on any number of ranks and wherever its
-/// files then lie.
-RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset) {
-  RunIdentity identity = config.identity();
-  identity["model"] = content_hash(config.model);
-  if (!config.initialize.empty()) {
-    identity["initialize"] = Hasher().add_file(config.initialize).hex();
-  }
-  if (config.mode == TrainMode::kLora) identity["start_from"] = content_hash(config.start_from);
-  identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
-  return identity;
-}
-
-/// Ranks that train different things would add up gradients of both without a word.
-void check_same_run(const TrainConfig& config, const RunIdentity& identity,
-                    const std::vector<const DatasetReader*>& others, const TokenIds& stop_tokens,
-                    Communicator& communicator) {
-  Hasher hasher;
-  for (const auto& [key, value] : identity) hasher.add(key).add(value);
-  // A resumed run may have others, but all ranks the same: they say when a collective is due.
-  for (const int64_t value :
-       {config.held_out_records, config.eval_every, config.save_every, config.log_every,
-        config.stop_at_step, config.watch.every, config.watch.records, config.watch.max_new_tokens,
-        config.watch.block_size, int64_t{config.base.shard}}) {
-    hasher.add(std::to_string(value));
-  }
-  hasher.add(fmt::format("{}", config.outlier_factor));
-  for (const DatasetReader* data : others) hasher.add(data ? data->manifest().dump() : "none");
-  for (const TokenId token : stop_tokens) hasher.add(std::to_string(token));
-  const std::string hash = hasher.hex();
-  const auto size = static_cast<int64_t>(hash.size());
-  const at::Tensor own = at::empty({1, size}, at::kByte);
-  std::ranges::copy(hash, own.mutable_data_ptr<uint8_t>());
-  const at::Tensor all = at::empty({communicator.world_size(), size}, at::kByte);
-  communicator.all_gather(own, all);
-  for (int rank = 1; rank < communicator.world_size(); ++rank) {
-    if (!all[rank].equal(all[0])) {
-      throw UserError("rank {} has another configuration or other data than rank 0", rank);
-    }
-  }
 }
 
 std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config,
@@ -181,23 +119,9 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
   staged.publish();
 }
 
-/// How many layers are run again; the same number on all ranks.
-int64_t choose_recomputed(const TrainConfig& config, const Transformer& model,
-                          const PlanCase& plan_case, Communicator& communicator) {
-  const int64_t num_layers = model.config().num_layers;
-  if (config.num_recomputed != kAutoLayers) return std::min(config.num_recomputed, num_layers);
-  // Ranks of one machine share the memory of its CPU; those of several get less than they could.
-  const int64_t memory =
-      memory_size(model.device()) / (plan_case.is_cuda ? 1 : plan_case.world_size);
-  const int64_t own = layers_to_recompute(model.config(), config, plan_case, usable(memory));
-  const at::Tensor all = at::empty({communicator.world_size()}, at::kLong);
-  communicator.all_gather(at::tensor({own}, at::kLong), all);
-  const auto most = all.max().item<int64_t>();
-  if (communicator.is_main()) {
-    spdlog::info("recompute: auto runs {} of {} layers again, for {} of memory", most, num_layers,
-                 to_gib(memory));
-  }
-  return most;
+/// Ranks of one machine share the memory of its CPU; those of several get less than they could.
+int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
+  return memory_size(device) / (device.is_cpu() ? communicator.world_size() : 1);
 }
 
 bool is_out_of_memory(const std::exception& error) {
@@ -230,9 +154,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   TrainConfig config = given;
   PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
-  std::vector<std::filesystem::path> folders{config.dataset};
-  folders.insert(folders.end(), config.replay.begin(), config.replay.end());
-  const std::unique_ptr<DatasetReader> dataset = open_datasets(folders);
+  const std::unique_ptr<DatasetReader> dataset = open_datasets(config.datasets());
   check_targets(*dataset);
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
@@ -252,7 +174,9 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   const RunIdentity identity = run_identity(config, *dataset);
   check_same_run(config, identity, {held_out.get(), watched.get()},
                  tokenizer ? tokenizer->stop_tokens() : TokenIds{}, communicator);
-  config.num_recomputed = choose_recomputed(config, *model, plan_case, communicator);
+  config.num_recomputed =
+      choose_recomputed(model->config(), config, plan_case,
+                        memory_of_rank(model->device(), communicator), communicator);
   model->set_num_recomputed(config.num_recomputed);
   const TrainConfig planned = config;  // as it was given, but for that
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {

@@ -4,6 +4,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "model/weights/name_pattern.h"
 
 namespace predgen {
@@ -234,6 +235,17 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
   read_all(reader, config);
   reader.finish();
   return config;
+}
+
+ModelConfig TrainConfig::model_config() const {
+  if (initialize.empty()) return ModelConfig::load(model);
+  return ModelConfig::from_json(read_json(initialize), initialize.string());
+}
+
+std::vector<std::filesystem::path> TrainConfig::datasets() const {
+  std::vector<std::filesystem::path> folders{dataset};
+  folders.insert(folders.end(), replay.begin(), replay.end());
+  return folders;
 }
 
 std::string TrainConfig::to_yaml() const { return read_back(*this).resolved(); }

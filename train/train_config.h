@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/lora.h"
+#include "model/model_config.h"
 #include "train/base/base_config.h"
 #include "train/objectives/make_objective.h"
 #include "train/optim/adamw.h"
@@ -73,6 +74,10 @@ struct TrainConfig {
   int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
   WatchConfig watch;
 
+  /// Of `model` or `initialize`.
+  ModelConfig model_config() const;
+  /// `dataset` and `replay`.
+  std::vector<std::filesystem::path> datasets() const;
   /// Of a step, of all ranks together.
   int64_t num_micro_batches() const { return global_batch == 0 ? 1 : global_batch / batch_size; }
 

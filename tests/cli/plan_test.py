@@ -7,13 +7,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "train"))
+from hdf5_dataset import half_taught, write_dataset  # noqa: E402
 from tiny_model import PREDGEN, check, make_config, make_model, run  # noqa: E402
-from train_vs_peft import write_dataset  # noqa: E402
 
 GIB = r"([\d.]+) GiB"
 SHAPES = {"all that layers compute": ["recompute=none"],
-          "inputs of layers": ["recompute=all"]}
+          "inputs of layers": ["recompute=all"],
+          "layers in few bits": ["recompute=all", "base.weights=nf4"]}
 
 
 def planned(*arguments):
@@ -30,7 +31,7 @@ def main():
         shape = make_config(vocab_size=8192, hidden_size=256, intermediate_size=1024, num_hidden_layers=6,
                             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=2048)
         make_model(shape).bfloat16().save_pretrained(scratch / "model")
-        write_dataset(scratch / "data", np.random.default_rng(0).integers(0, 8000, (2, 1024)))
+        write_dataset(scratch / "data", half_taught(np.random.default_rng(0).integers(0, 8000, (2, 1024))))
         config = scratch / "train.yaml"
         config.write_text(f"""
 model: {scratch / "model"}

@@ -15,21 +15,15 @@ from pathlib import Path
 import numpy
 from safetensors.numpy import load_file
 
+from rank_processes import children, environment
 from tiny_model import PREDGEN, WORDS, make_folder
 
 TIMEOUT = 10  # seconds that a collective may take
-VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def check(condition, message):
     if not condition:
         sys.exit(f"FAILED: {message}")
-
-
-def environment(**more):
-    kept = {key: value for key, value in os.environ.items()
-            if key not in VARIABLES and not key.startswith(("SLURM_", "OMPI_", "TORCHELASTIC_"))}
-    return {**kept, "OMP_NUM_THREADS": "1", **more}
 
 
 class Runs:
@@ -126,11 +120,6 @@ def another_number_of_ranks(runs):
     runs.check_same("resumed", "one")
 
 
-def children(process):
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(pid) for pid in path.read_text().split()]
-
-
 def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -177,6 +166,7 @@ def ends_of_a_rank(runs):
         check(code == 130 and "goes on from its checkpoint" in errors, errors)
     code, errors, _ = end_of(runs, "ctrl-c", signal.SIGINT, None)
     check(code == 130 and "goes on from its checkpoint" in errors, errors)
+    check(errors.count("predgen: interrupted") == 1, errors)
     code, _, seconds = end_of(runs, "launcher", signal.SIGKILL, None)
     check(code == -signal.SIGKILL and seconds < 60, f"{seconds} s after the launcher's end")
 
@@ -207,7 +197,7 @@ def a_rank_that_fails(runs):
     # Rank 0 writes: its output folder is a file.
     (runs.scratch / "file").write_text("")
     errors = runs.run("file/output", "--nproc", "3", code=2)
-    check(errors.count("failed in step 0") == 2 and "rank 0 failed in step 0" in errors, errors)
+    check(errors.count("predgen: ") == 1 and "failed in step" not in errors, errors)
 
 
 def bad_input(runs):
@@ -219,6 +209,11 @@ def bad_input(runs):
     refuses("from 0 to 1", RANK="2", WORLD_SIZE="2")
     refuses("drop --nproc", "--nproc", "2", RANK="0", WORLD_SIZE="2")
     refuses("must be a multiple of batch_size", "--nproc", "2", "batch_size=4")
+    # What every rank finds for itself is said once, too.
+    refuses("nowhere", "--nproc", "3", "dataset=nowhere")
+    refuses("must be auto, nccl or gloo", "--nproc", "3", "--backend", "mpi")
+    refuses("would put every rank on one GPU", "--nproc", "3", "device=cuda:0")
+    refuses("unheard_of", "--nproc", "3", "unheard_of=1")
     refuses("must be auto, nccl or gloo", "--backend", "mpi", RANK="0", WORLD_SIZE="2")
     refuses("would put every rank on one GPU", "device=cuda:0", RANK="0", WORLD_SIZE="2")
 

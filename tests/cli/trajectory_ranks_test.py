@@ -11,21 +11,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from rank_processes import children, environment
 from tiny_model import PREDGEN, WORDS, make_folder
 
-VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 NUM_PIECES = 14
 
 
 def check(condition, message):
     if not condition:
         sys.exit(f"FAILED: {message}")
-
-
-def environment(**more):
-    kept = {key: value for key, value in os.environ.items()
-            if key not in VARIABLES and not key.startswith(("SLURM_", "OMPI_", "TORCHELASTIC_"))}
-    return {**kept, "OMP_NUM_THREADS": "1", **more}
 
 
 def files_of(folder):
@@ -100,11 +94,6 @@ def same_records(builds):
         builds.check_same(name)
     # Once more: nothing is left to do.
     check(json.loads(builds.run("nproc 2", "--nproc", "2", "--json").stdout)["num_records"] == 110, "")
-
-
-def children(process):
-    return [int(pid) for pid in
-            Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
 def under_way(builds, name, *more):

@@ -52,6 +52,26 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_EQ(problems(kGood, {"watch.every=5", "held_out=h"}), "");
 }
 
+TEST(TrainConfig, RecomputedLayers) {
+  const TemporaryFolder folder;
+  write_file(folder / "train.yaml", kGood);
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, int64_t>>{
+           {"auto", kAutoLayers}, {"all", kAllLayers}, {"none", 0}, {"3", 3}}) {
+    const TrainConfig config = TrainConfig::load(folder / "train.yaml", {"recompute=" + text});
+    EXPECT_EQ(config.num_recomputed, expected) << text;
+    write_file(folder / "again.yaml", config.to_yaml());
+    EXPECT_EQ(TrainConfig::load(folder / "again.yaml", {}).num_recomputed, expected) << text;
+  }
+  for (const char* wrong : {"0", "-1", "3x", "some", "1.5"}) {
+    EXPECT_THAT(problems(kGood, {std::string("recompute=") + wrong}),
+                testing::HasSubstr("must be auto, all, none or a number of layers"));
+  }
+  // Layers that are fetched are all run again.
+  EXPECT_EQ(problems(kGood, {"base.offload=true", "recompute=auto"}), "");
+  EXPECT_THAT(problems(kGood, {"base.offload=true", "recompute=3"}),
+              testing::HasSubstr("must be all or auto"));
+}
+
 TEST(TrainConfig, LoraAsPeftNamesIt) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder / "train.yaml";

@@ -28,9 +28,13 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
       layer.shapes.push_back(linear->weight.sizes().vec());
       num_values += linear->weight.numel();
     }
-    at::Tensor bytes_C = codec_->encode(own_values(layer.linears, num_values).to(device_));
-    if (config_.offload) bytes_C = device_.is_cpu() ? bytes_C : bytes_C.cpu().pin_memory();
-    layer.kept_1C = bytes_C.unsqueeze(0);
+    const at::Tensor bytes_C = codec_->encode(own_values(layer.linears, num_values).to(device_));
+    layer.num_bytes = bytes_C.numel();
+    if (config_.offload && !device_.is_cpu()) {
+      layer.offloaded.emplace(bytes_C);
+    } else {
+      layer.kept_1C = bytes_C.unsqueeze(0);
+    }
     for (Linear* linear : layer.linears) linear->weight = at::Tensor();
     layers_.push_back(std::move(layer));
   }
@@ -63,15 +67,19 @@ at::Tensor FrozenLayers::own_values(const std::vector<Linear*>& linears, int64_t
 
 void FrozenLayers::fetch(int64_t layer, at::Tensor& bytes_PC) {
   ++num_fetches_;
-  const at::Tensor& kept_1C = layers_[static_cast<size_t>(layer)].kept_1C;
+  const Layer& own = layers_[static_cast<size_t>(layer)];
   const int64_t num_pieces = config_.shard ? communicator_.world_size() : 1;
-  if (!bytes_PC.defined()) {
-    bytes_PC = at::empty({num_pieces, kept_1C.size(1)}, kept_1C.options().device(device_));
+  const at::TensorOptions options = at::TensorOptions(at::kByte).device(device_);
+  if (!bytes_PC.defined()) bytes_PC = at::empty({num_pieces, own.num_bytes}, options);
+  at::Tensor own_1C = own.kept_1C;
+  if (own.offloaded) {
+    own_1C = config_.shard ? at::empty({1, own.num_bytes}, options) : bytes_PC;
+    own.offloaded->copy_to(own_1C.flatten());
   }
   if (config_.shard) {
-    communicator_.all_gather(kept_1C.to(device_, /*non_blocking=*/true), bytes_PC);
-  } else {
-    bytes_PC.copy_(kept_1C, /*non_blocking=*/true);
+    communicator_.all_gather(own_1C, bytes_PC);
+  } else if (!own.offloaded) {
+    bytes_PC.copy_(own_1C);
   }
 }
 
@@ -129,7 +137,7 @@ void FrozenLayers::release(int64_t layer, int64_t next) noexcept {
 
 int64_t FrozenLayers::kept_bytes() const {
   int64_t bytes = 0;
-  for (const Layer& layer : layers_) bytes += layer.kept_1C.numel();
+  for (const Layer& layer : layers_) bytes += layer.num_bytes;
   return bytes;
 }
 

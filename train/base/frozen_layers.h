@@ -12,6 +12,7 @@
 #include "model/layer_store.h"
 #include "model/transformer.h"
 #include "train/base/base_config.h"
+#include "train/base/pinned_bytes.h"
 #include "train/base/weight_codec.h"
 #include "train/distributed/communicator.h"
 
@@ -37,7 +38,9 @@ class FrozenLayers : public LayerStore {
   struct Layer {
     std::vector<Linear*> linears;
     std::vector<std::vector<int64_t>> shapes;
-    at::Tensor kept_1C;  // this rank's piece, encoded
+    int64_t num_bytes = 0;  // of this rank's piece, encoded, which lies in one of these two:
+    at::Tensor kept_1C;
+    std::optional<PinnedBytes> offloaded;  // from a GPU
   };
   /// The piece of this rank, in the type that is stored, zeros where it ends.
   at::Tensor own_values(const std::vector<Linear*>& linears, int64_t num_values) const;

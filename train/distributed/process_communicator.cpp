@@ -2,13 +2,19 @@
 
 #include <ATen/Context.h>
 #include <c10/util/Logging.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <functional>
+#include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -35,14 +41,36 @@ std::string check_backend(const std::string& name) {
   return name;
 }
 
-Store connect(const RankPlace& place, milliseconds timeout) {
+/// A socket that only this machine can reach. c10d would listen on every network.
+int bind_to_this_machine(uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);  // as c10d does
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return socket;
+  const std::string why = std::strerror(errno);
+  close(socket);
+  throw std::runtime_error(why);
+}
+
+/// Port 0: any free one.
+c10::intrusive_ptr<c10d::TCPStore> open_store(const std::string& address, uint16_t port,
+                                              bool serves, milliseconds timeout) {
   c10d::TCPStoreOptions options;
-  options.port = place.port;
-  options.isServer = place.serves_store;
+  options.port = port;
+  options.isServer = serves;
   options.waitWorkers = false;
   options.timeout = timeout;
+  if (serves && address == kThisMachine) options.masterListenFd = bind_to_this_machine(port);
+  return c10::make_intrusive<c10d::TCPStore>(address, options);
+}
+
+Store connect(const RankPlace& place, milliseconds timeout) {
   try {
-    return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+    return open_store(place.address, place.port, place.serves_store, timeout);
   } catch (const std::exception& error) {
     throw Error("rank {} cannot {} the store of the ranks at {}:{}: {}", place.rank,
                 place.serves_store ? "open" : "reach", place.address, place.port,
@@ -84,7 +112,10 @@ Backend make_gloo(const Store& store, const RankPlace& place, milliseconds timeo
 class ProcessCommunicator::Group {
  public:
   Group(const RankPlace& place, const ConnectOptions& options, std::function<int64_t()> step)
-      : place_(place), timeout_(options.timeout), backend_(check_backend(options.backend)) {
+      : place_(place),
+        options_(options),
+        backend_(check_backend(options.backend)),
+        timeout_(options.start_timeout) {
     FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // c10d logs a backtrace for every error it throws
     const Store connection = connect(place, options.start_timeout);
     try {
@@ -123,24 +154,46 @@ class ProcessCommunicator::Group {
     const at::NoGradGuard no_grad;
     Backend& backend = nccl_ && tensor.is_cuda() ? nccl_ : gloo_;
     try {
-      start(*backend)->wait();
+      wait(*start(*backend));
     } catch (const std::exception& error) {
-      throw Error("{}", watch_->explain(name, first_line(error.what())));
+      const std::string why = watch_->explain(name, first_line(error.what()));
+      backend->abort();  // a GPU can do nothing else while a collective of NCCL waits on it
+      throw Error("{}", why);
     }
-    if (std::exchange(is_first_, false)) {  // all ranks have loaded what they need
+    if (timeout_ != options_.timeout) {  // all ranks have loaded what they need
+      timeout_ = options_.timeout;
       gloo_->setTimeout(timeout_);
       if (nccl_) nccl_->setTimeout(timeout_);
     }
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Until the work is done, or cannot be: NCCL does not notice that another rank has failed.
+  void wait(c10d::Work& work) const {
+    const Clock::time_point begin = Clock::now();
+    while (!work.isCompleted()) {
+      const Clock::duration waited = Clock::now() - begin;
+      if (watch_->has_failure()) throw std::runtime_error("another rank has failed");
+      if (waited > timeout_) {
+        throw std::runtime_error(fmt::format("no end after {} s", timeout_.count()));
+      }
+      // Late by an eighth of the wait at most, and by a millisecond.
+      std::this_thread::sleep_for(
+          std::clamp<Clock::duration>(waited / 8, std::chrono::microseconds(20), milliseconds(1)));
+    }
+    work.wait();  // throws what the work has thrown
+  }
+
   const RankPlace place_;
-  const std::chrono::seconds timeout_;
+  const ConnectOptions options_;
   const std::string backend_;
+  std::chrono::seconds timeout_;  // of a collective; the first one's is longer
   Store store_;
   std::unique_ptr<RankWatch> watch_;
   Backend gloo_, nccl_;  // NCCL: null where tensors on a GPU go through Gloo
-  bool is_first_ = true, has_failed_ = false;
+  bool has_failed_ = false;
 };
 
 ProcessCommunicator::ProcessCommunicator(const RankPlace& place, const ConnectOptions& options)
@@ -179,10 +232,10 @@ void ProcessCommunicator::all_gather(const at::Tensor& part, const at::Tensor& w
 }
 
 void ProcessCommunicator::reduce_scatter(const at::Tensor& whole, const at::Tensor& part) {
-  group_->run("reduce_scatter", part, [&](c10d::Backend& backend) {
-    at::Tensor output = part, input = whole.contiguous();
-    return backend._reduce_scatter_base(output, input);
-  });
+  // c10d has none for Gloo whose end could be asked for; it would sum up everything, too.
+  const at::Tensor sums = whole.clone();
+  all_reduce({sums});
+  part.copy_(sums.narrow(0, rank() * part.size(0), part.size(0)));
 }
 
 void ProcessCommunicator::barrier() {
@@ -197,14 +250,8 @@ void ProcessCommunicator::report_failure(const std::string& reason) {
 
 class RankStore::Server {
  public:
-  Server() {
-    c10d::TCPStoreOptions options;
-    options.port = 0;  // any free one
-    options.isServer = true;
-    options.waitWorkers = false;
-    store = c10::make_intrusive<c10d::TCPStore>(kThisMachine, options);
-  }
-  c10::intrusive_ptr<c10d::TCPStore> store;
+  const c10::intrusive_ptr<c10d::TCPStore> store =
+      open_store(kThisMachine, 0, /*serves=*/true, c10d::TCPStoreOptions{}.timeout);
 };
 
 RankStore::RankStore() : server_(std::make_unique<Server>()) {}

@@ -2,14 +2,12 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <limits>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace predgen {
 namespace {
-
-constexpr uint16_t kPort = 29500;  // torch's
 
 /// The environment, read as one launcher's names.
 class Variables {
@@ -54,15 +52,22 @@ constexpr int kMany = 1 << 20;
 struct Names {
   const char *launcher, *rank, *world_size, *local_rank, *num_local;
 };
+constexpr Names kTorchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+// SLURM_NTASKS is also set where srun has not started anything.
+constexpr Names kSrun{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""};
+constexpr Names kMpirun{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                        "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 
 RankPlace read_place(const Variables& variables, const Names& names) {
   RankPlace place;
   place.world_size = variables.number(names.world_size, 1, kMany);
   place.rank = variables.number(names.rank, 0, place.world_size - 1);
-  // One machine where nothing else is said.
-  place.local_rank = variables.number_or(place.rank, names.local_rank, 0, place.world_size - 1);
   place.serves_store = place.rank == 0;
   return place;
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
 /// "node[003-007,9],other" begins with "node003".
@@ -83,6 +88,7 @@ std::string this_machine(const Variables& variables, const Names& names, const R
 void read_meeting(const Variables& variables, RankPlace& place, const std::string& address,
                   uint16_t port) {
   place.address = variables.text("MASTER_ADDR").value_or(address);
+  if (is_loopback(place.address)) place.address = kThisMachine;
   place.port = static_cast<uint16_t>(variables.number_or(port, "MASTER_PORT", 1, 65535));
   if (place.address.empty()) {
     throw UserError(
@@ -92,38 +98,66 @@ void read_meeting(const Variables& variables, RankPlace& place, const std::strin
   }
 }
 
+/// What the ranks of a job have in common, and no other job has: the names of Open MPI and PMIx, or
+/// SLURM's number; nothing where none of them is there.
+std::string job_of(const Variables& variables) {
+  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"}) {
+    if (const auto job = variables.text(name)) return *job;
+  }
+  return "";
+}
+
+/// For jobs that share a machine, below the ports that the system hands out; else torch's.
+uint16_t port_of(const std::string& job) {
+  if (job.empty()) return 29500;
+  const std::string hash = Hasher().add(job).hex().substr(0, 8);
+  return static_cast<uint16_t>(20000 + std::stoul(hash, nullptr, 16) % 12000);
+}
+
+/// LOCAL_RANK, or what the launcher of this very rank calls it.
+int local_rank_of_torchrun(const Variables& variables, const RankPlace& place) {
+  const std::string rank = std::to_string(place.rank), size = std::to_string(place.world_size);
+  for (const Names& names : {kTorchrun, kSrun, kMpirun}) {
+    if (!variables.text(names.local_rank)) continue;
+    if (variables.text(names.rank) != rank || variables.text(names.world_size) != size) continue;
+    return variables.number(names.local_rank, 0, place.world_size - 1);
+  }
+  if (place.address == kThisMachine) return place.rank;
+  return variables.number(kTorchrun.local_rank, 0, place.world_size - 1);
+}
+
 }  // namespace
 
 RankPlace rank_place(const Variables::Read& variable) {
-  const Names torchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
-  // SLURM_NTASKS is also set where srun has not started anything.
-  const Names srun{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""};
-  const Names mpirun{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
-  const Variables of_torchrun(variable, torchrun.launcher), of_srun(variable, srun.launcher),
-      of_mpirun(variable, mpirun.launcher);
+  const Variables of_torchrun(variable, kTorchrun.launcher), of_srun(variable, kSrun.launcher),
+      of_mpirun(variable, kMpirun.launcher);
   RankPlace place;
-  if (of_torchrun.text(torchrun.rank) || of_torchrun.text(torchrun.world_size)) {
-    place = read_place(of_torchrun, torchrun);
+  if (of_torchrun.text(kTorchrun.rank) || of_torchrun.text(kTorchrun.world_size)) {
+    place = read_place(of_torchrun, kTorchrun);
     if (place.world_size == 1) return place;
-    read_meeting(of_torchrun, place, this_machine(of_torchrun, torchrun, place), kPort);
+    read_meeting(of_torchrun, place, this_machine(of_torchrun, kTorchrun, place),
+                 port_of(job_of(of_torchrun)));
+    place.local_rank = local_rank_of_torchrun(of_torchrun, place);
     if (of_torchrun.text("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") {
       place.serves_store = false;
     }
     place.attempt = of_torchrun.text("TORCHELASTIC_RESTART_COUNT").value_or("0");
-  } else if (of_srun.text(srun.world_size)) {
-    place = read_place(of_srun, srun);
+  } else if (of_srun.text(kSrun.world_size)) {
+    place = read_place(of_srun, kSrun);
     if (place.world_size == 1) return place;
+    place.local_rank = of_srun.number(kSrun.local_rank, 0, place.world_size - 1);
     const std::string nodes = of_srun.text("SLURM_STEP_NODELIST")
                                   .value_or(of_srun.text("SLURM_JOB_NODELIST").value_or(""));
-    // Jobs that share a machine meet at different ports, below those that the system hands out.
-    const int job = of_srun.number_or(0, "SLURM_JOB_ID", 0, std::numeric_limits<int>::max());
-    read_meeting(of_srun, place, first_host(nodes), static_cast<uint16_t>(20000 + job % 12000));
-    place.attempt = fmt::format("{}.{}", job, of_srun.text("SLURM_STEP_ID").value_or("0"));
-  } else if (of_mpirun.text(mpirun.world_size)) {
-    place = read_place(of_mpirun, mpirun);
+    place.attempt = fmt::format("{}.{}", of_srun.text("SLURM_JOB_ID").value_or("0"),
+                                of_srun.text("SLURM_STEP_ID").value_or("0"));
+    read_meeting(of_srun, place, first_host(nodes), port_of(place.attempt));
+  } else if (of_mpirun.text(kMpirun.world_size)) {
+    place = read_place(of_mpirun, kMpirun);
     if (place.world_size == 1) return place;
-    read_meeting(of_mpirun, place, this_machine(of_mpirun, mpirun, place), kPort);
+    place.local_rank = of_mpirun.number(kMpirun.local_rank, 0, place.world_size - 1);
+    const std::string job = job_of(of_mpirun);
+    read_meeting(of_mpirun, place, this_machine(of_mpirun, kMpirun, place), port_of(job));
+    if (!job.empty()) place.attempt = job;
   }
   return place;
 }

@@ -76,6 +76,7 @@ void RankWatch::beat() {
         pulse_store_->set(pulse_key(rank_), bytes(fmt::format("{} {}", beats, step_())));
       };
       write();
+      has_failure_ = has_failure_ || pulse_store_->check({kFailure});
       changed_.wait_for(lock, kPulse, [&] { return stopping_; });
       if (stopping_) write();  // no new beat, but the step it ends in
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,8 @@ class RankWatch {
             std::function<int64_t()> step);
   ~RankWatch();
 
+  /// Whether some rank has failed, as far as this one has heard: it asks every half second.
+  bool has_failure() const { return has_failure_; }
   /// The first failure of all ranks stands.
   void report(const std::string& reason);
   /// Why a collective of this rank has failed with `reason`: the first failure that any rank has
@@ -36,6 +39,7 @@ class RankWatch {
   const std::function<int64_t()> step_;
   const std::shared_ptr<Query> query_;
   const c10::intrusive_ptr<c10d::Store> pulse_store_;  // the thread's
+  std::atomic<bool> has_failure_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

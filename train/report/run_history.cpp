@@ -68,8 +68,9 @@ RunHistory read_run(const std::filesystem::path& run) {
   history.config = read_file(run / "config.yaml");
   read_scalars(run / "metrics.jsonl", history);
   if (std::filesystem::exists(run / "watch.jsonl")) {
+    std::map<std::string, Json> first;  // a resumed run may watch other prompts
     read_metrics(run / "watch.jsonl", [&](const Json& line) {
-      if (history.first_watch.is_null()) history.first_watch = line;
+      history.first_watch = first.try_emplace(line.value("watched", ""), line).first->second;
       history.last_watch = line;
     });
   }

@@ -27,8 +27,8 @@ struct RunHistory {
   std::map<std::string, Series> scalars;  // by tag: "train/ar", "held_out/ar", ...
   std::vector<SkippedStep> skipped;
   int64_t last_step = 0;
-  Json first_watch, last_watch;                 // lines of watch.jsonl; null without a watch
-  std::string config;                           // YAML
+  Json first_watch, last_watch;  // lines of watch.jsonl, of the same prompts; null without a watch
+  std::string config;            // YAML
   std::map<std::string, std::string> identity;  // of the newest checkpoint; empty before the first
 
   /// The newest value that is finite; NaN if there is none.

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "data/repetition.h"
-#include "runtime/generate/autoregressive_generator.h"
-#include "runtime/generate/jacobi_generator.h"
 #include "text/utf8.h"
 #include "train/optim/precision.h"
+#include "train/watch/prompt_answers.h"
 #include "train/watch/text_agreement.h"
 
 namespace predgen {
@@ -17,8 +17,7 @@ namespace {
 
 // Shapes: R records, T tokens of an answer.
 
-void put(const Sequence& sequence, size_t prompt_length, const at::Tensor& row_T) {
-  const TokenSpan answer = sequence.tokens().subspan(prompt_length);
+void put(const TokenIds& answer, const at::Tensor& row_T) {
   for (size_t i = 0; i < answer.size(); ++i) {
     row_T[static_cast<int64_t>(i)] = answer[i] + 1;
   }
@@ -38,16 +37,24 @@ std::vector<TokenIds> take(const at::Tensor& rows_RT) {
 }
 
 double mean_agreement(const std::vector<TokenIds>& a, const std::vector<TokenIds>& b) {
-  const size_t count = std::min(a.size(), b.size());  // a resumed run may watch more records
   double sum = 0.0;
-  for (size_t i = 0; i < count; ++i) sum += text_agreement(a[i], b[i]);
-  return sum / static_cast<double>(count);
+  for (size_t i = 0; i < a.size(); ++i) sum += text_agreement(a[i], b[i]);
+  return sum / static_cast<double>(a.size());
 }
 
 int64_t num_tokens(const std::vector<TokenIds>& answers) {
   int64_t count = 0;
   for (const TokenIds& answer : answers) count += static_cast<int64_t>(answer.size());
   return count;
+}
+
+/// Stands for what the answers of two watches must have in common to be compared.
+std::string watched(const std::vector<TokenIds>& prompts, int64_t max_new_tokens) {
+  Hasher hasher;
+  for (const TokenIds& prompt : prompts) {
+    hasher.add({reinterpret_cast<const char*>(prompt.data()), prompt.size() * sizeof(TokenId)});
+  }
+  return hasher.add(std::to_string(max_new_tokens)).hex();
 }
 
 }  // namespace
@@ -60,8 +67,7 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
       model_(model),
       device_(device),
       tokenizer_(tokenizer),
-      communicator_(communicator),
-      answers_all_(config.base.shard) {
+      communicator_(communicator) {
   if (records.size() == 0) throw UserError("watch: the dataset has no records");
   const int64_t count = std::min(config.watch.records, records.size());
   for (int64_t i = 0; i < count; ++i) {
@@ -78,7 +84,9 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
     mean_target_tokens_ += static_cast<double>(std::min(target, config.watch.max_new_tokens)) /
                            static_cast<double>(count);
   }
-  if (communicator.is_main()) log_.emplace(config.output, resumed_step);
+  if (communicator.is_main()) {
+    log_.emplace(config.output, resumed_step, watched(prompts_, config.watch.max_new_tokens));
+  }
 }
 
 bool CollapseWatch::is_first() const {
@@ -88,9 +96,7 @@ bool CollapseWatch::is_first() const {
 
 std::map<std::string, double> CollapseWatch::run(int64_t step) {
   const Answers answers = generate();
-  if (!answers_all_) {
-    communicator_.all_reduce({answers.greedy_RT, answers.jacobi_RT, answers.passes_R});
-  }
+  communicator_.all_reduce({answers.greedy_RT, answers.jacobi_RT, answers.passes_R});
   if (!communicator_.is_main()) return {};
   return judge(step, answers);
 }
@@ -98,34 +104,30 @@ std::map<std::string, double> CollapseWatch::run(int64_t step) {
 CollapseWatch::Answers CollapseWatch::generate() const {
   const auto size = static_cast<int64_t>(prompts_.size());
   const int64_t length = config_.watch.max_new_tokens;
-  const Answers answers{.greedy_RT = at::zeros({size, length}, at::kLong),
-                        .jacobi_RT = at::zeros({size, length}, at::kLong),
-                        .passes_R = at::zeros({size}, at::kLong)};
+  Answers answers{.greedy_RT = at::zeros({size, length}, at::kLong),
+                  .jacobi_RT = at::zeros({size, length}, at::kLong),
+                  .passes_R = at::zeros({size}, at::kLong)};
   const NoGradScope no_grad;
   const ComputeScope scope(config_.compute, device_);
-  // One pass for a prompt, however long: passes say how well answers are guessed.
-  Engine engine(std::shared_ptr<const LanguageModel>(std::shared_ptr<void>(), &model_),
-                {.pass_tokens = model_.max_positions()});
-  AutoregressiveGenerator greedy(engine);
-  JacobiGenerator jacobi(engine, config_.watch.block_size);
-  const GenerationConfig limits{.max_new_tokens = length, .stop_tokens = tokenizer_.stop_tokens()};
-  const auto go_on = [](TokenSpan) { return true; };
-  std::optional<Progress> progress;
-  if (communicator_.is_main()) progress.emplace("watch", "prompts", size);
-  const int64_t step = answers_all_ ? 1 : communicator_.world_size();
-  for (int64_t r = answers_all_ ? 0 : communicator_.rank(); r < size; r += step) {
+  std::vector<PromptToAnswer> own;
+  for (int64_t r = communicator_.rank(); r < size; r += communicator_.world_size()) {
     const TokenIds& prompt = prompts_[static_cast<size_t>(r)];
-    const auto answer = [&](Generator& generator, const at::Tensor& rows_RT) {
-      const auto room = static_cast<int64_t>(prompt.size()) + length + config_.watch.block_size;
-      Sequence sequence = engine.make_sequence(room);
-      sequence.append(prompt);
-      const GenerationResult result = generator.generate(sequence, {}, limits, go_on);
-      put(sequence, prompt.size(), rows_RT[r]);
-      return result.num_forward_passes;
-    };
-    answer(greedy, answers.greedy_RT);
-    answers.passes_R[r] = answer(jacobi, answers.jacobi_RT);
-    if (progress) progress->update(std::min(r + step, size));
+    own.push_back({.prompt = prompt, .window = 1});
+    own.push_back({.prompt = prompt, .window = config_.watch.block_size});
+  }
+  std::optional<Progress> progress;
+  if (communicator_.is_main()) progress.emplace("watch", "answers", std::ssize(own));
+  const std::vector<PromptAnswer> found = answer_prompts(
+      model_, own, {.max_new_tokens = length, .stop_tokens = tokenizer_.stop_tokens()},
+      communicator_, [&](int64_t num_answered) {
+        if (progress) progress->update(num_answered);
+      });
+  for (size_t i = 0; i < found.size(); i += 2) {
+    const int64_t r =
+        communicator_.rank() + static_cast<int64_t>(i / 2) * communicator_.world_size();
+    put(found[i].tokens, answers.greedy_RT[r]);
+    put(found[i + 1].tokens, answers.jacobi_RT[r]);
+    answers.passes_R[r] = found[i + 1].num_passes;
   }
   return answers;
 }
@@ -154,7 +156,7 @@ std::map<std::string, double> CollapseWatch::judge(int64_t step, const Answers& 
       {"watch/jacobi_agreement", mean_agreement(jacobi, greedy)},
       {"watch/repetition", repeating / count},
       {"watch/answer_tokens", static_cast<double>(num_tokens(greedy)) / count}};
-  log_->write(line);
+  log_->write(std::move(line));
   const std::string why = collapse(scalars);
   scalars["watch/collapsed"] = why.empty() ? 0.0 : 1.0;
   scalars["watch/start_agreement"] = mean_agreement(greedy, log_->first_answers());

@@ -32,7 +32,7 @@ class CollapseWatch {
   /// A collective. Rank 0 gets, and logs a warning if the model has collapsed:
   ///   watch/tokens_per_pass    new tokens of the Jacobi answers a forward pass
   ///   watch/jacobi_agreement   text_agreement() of Jacobi and greedy answers, mean
-  ///   watch/start_agreement    of the greedy answers and the first ones of this run
+  ///   watch/start_agreement    of the greedy answers and the first ones to these prompts
   ///   watch/repetition         share of the greedy answers that find_repetition() drops
   ///   watch/answer_tokens      mean of the greedy answers
   ///   watch/collapsed          1 if so: the share of repetition is kRepetitionRise above the
@@ -58,8 +58,6 @@ class CollapseWatch {
   const at::Device device_;
   const Tokenizer& tokenizer_;
   Communicator& communicator_;
-  /// Every rank every prompt: where each has a part of the layers, all take part in every pass.
-  const bool answers_all_;
   std::vector<TokenIds> prompts_;
   double mean_target_tokens_ = 0.0;  // of the records' answers, cut where generation ends
   std::optional<WatchLog> log_;      // of rank 0

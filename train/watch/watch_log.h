@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "core/json.h"
@@ -9,22 +10,25 @@
 
 namespace predgen {
 
-/// watch.jsonl in a run's folder: {"step", "repetition", "answers": [{"token_ids", "text"}]} a
-/// watch; the first line also has "prompts" (texts).
+/// watch.jsonl in a run's folder: {"step", "watched", "repetition", "answers": [{"token_ids",
+/// "text"}]} a watch; the first line with other `watched` than before also has "prompts" (texts).
 class WatchLog {
  public:
-  /// Lines of later steps than `resumed_step` are removed.
-  WatchLog(const std::filesystem::path& folder, int64_t resumed_step);
-  void write(const Json& line);
+  /// Lines of later steps than `resumed_step` are removed. `watched` stands for the prompts and
+  /// how they are answered: lines with another one are kept in the file, and compared with nothing.
+  WatchLog(const std::filesystem::path& folder, int64_t resumed_step, const std::string& watched);
+  /// `line`: without "watched".
+  void write(Json line);
 
-  /// Of the first watch of the run; nothing before it.
+  /// Of the first of these watches in the run; nothing before it.
   const std::vector<TokenIds>& first_answers() const { return first_answers_; }
-  /// Over all watches; 1 before the first.
+  /// Over all of them; 1 before the first.
   double lowest_repetition() const { return lowest_repetition_; }
 
  private:
   void take(const Json& line);
   MetricsLog file_;
+  std::string watched_;
   std::vector<TokenIds> first_answers_;
   double lowest_repetition_ = 1.0;
 };

@@ -3,7 +3,10 @@
 #include <ATen/Context.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <fstream>
 #include <future>
+#include <sstream>
 
 #include "core/error.h"
 #include "tests/fakes/expect_user_error.h"
@@ -28,6 +31,27 @@ TEST(ProcessCommunicator, TheOthersSayWhichRankFailedFirstAndWhy) {
   EXPECT_EQ(errors[1], "the disk is full");
   EXPECT_EQ(errors[0], "rank 1 failed in step 7: the disk is full");
   EXPECT_EQ(errors[2], errors[0]);
+}
+
+TEST(ProcessCommunicator, AFailureEndsAWaitAtOnce) {
+  // The one that fails keeps its connections, as a rank does that waits for its GPU.
+  std::promise<void> told;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<std::string> errors = run_connected_ranks(2, [&](Communicator& communicator) {
+    communicator.barrier();
+    if (communicator.rank() == 1) {
+      dynamic_cast<ProcessCommunicator&>(communicator).report_failure("the disk is full");
+      return told.get_future().wait();
+    }
+    try {
+      communicator.all_reduce({at::ones({4})});
+    } catch (const Error&) {
+      told.set_value();
+      throw;
+    }
+  });
+  EXPECT_EQ(errors[0], "rank 1 failed in step 0: the disk is full");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));  // timeout: 60 s
 }
 
 TEST(ProcessCommunicator, ARankThatLeavesWithoutAWordIsNamed) {
@@ -79,6 +103,64 @@ TEST(ProcessCommunicator, AStoreThatIsNotThere) {
   EXPECT_THAT([&] { ProcessCommunicator(place, options); },
               testing::ThrowsMessage<Error>(
                   HasSubstr("rank 1 cannot reach the store of the ranks at 127.0.0.1:1")));
+}
+
+/// Addresses at which somebody listens on this port, as the kernel writes them.
+std::vector<std::string> listeners(uint16_t port) {
+  std::vector<std::string> found;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string number, local, remote, state;
+      words >> number >> local >> remote >> state;
+      const size_t colon = local.find(':');
+      if (state != "0A" || local.substr(colon + 1) != fmt::format("{:04X}", port)) continue;
+      found.push_back(local.substr(0, colon));
+    }
+  }
+  return found;
+}
+
+TEST(ProcessCommunicator, AStoreOfThisMachineIsNotReachedFromOthers) {
+  const std::string loopback = "0100007F";
+  const RankStore store;
+  EXPECT_THAT(listeners(store.port()), testing::ElementsAre(loopback));
+  uint16_t port = 0;
+  {
+    const RankStore free;
+    port = free.port();
+  }
+  const RankPlace place{
+      .rank = 0, .world_size = 2, .address = "127.0.0.1", .port = port, .serves_store = true};
+  std::vector<MakeCommunicator> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.push_back([place, rank] {
+      RankPlace own = place;
+      own.rank = rank;
+      own.serves_store = rank == 0;
+      return std::make_unique<ProcessCommunicator>(own, ConnectOptions{});
+    });
+  }
+  const std::vector<std::string> errors = run_ranks(ranks, [&](Communicator& communicator) {
+    communicator.barrier();
+    EXPECT_THAT(listeners(port), testing::ElementsAre(loopback));
+    communicator.barrier();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::IsEmpty()));
+}
+
+TEST(ProcessCommunicator, APortThatIsTaken) {
+  const RankStore store;
+  const RankPlace place{.rank = 0,
+                        .world_size = 2,
+                        .address = "127.0.0.1",
+                        .port = store.port(),
+                        .serves_store = true};
+  EXPECT_THAT([&] { ProcessCommunicator(place, {}); },
+              testing::ThrowsMessage<Error>(testing::AllOf(
+                  HasSubstr("rank 0 cannot open the store of the ranks at 127.0.0.1:"),
+                  HasSubstr("in use"))));
 }
 
 TEST(ProcessCommunicator, RefusesABackendThatIsNotThere) {

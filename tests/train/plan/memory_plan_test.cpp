@@ -9,6 +9,9 @@
 
 #include "data/record.h"
 #include "tests/fakes/small_models.h"
+#include "tests/train/plan/seven_billion.h"
+#include "train/base/frozen_layers.h"
+#include "train/distributed/single_process_communicator.h"
 #include "train/objectives/autoregressive_objective.h"
 #include "train/objectives/consistency_objective.h"
 #include "train/objectives/gradients.h"
@@ -68,20 +71,24 @@ struct Counted {
   int64_t num_recomputed;
   bool consistency;
   double dropout = 0.0;
+  BaseWeights base = BaseWeights::kFull;
 };
 
 class CountedPlan : public testing::TestWithParam<Counted> {};
 INSTANTIATE_TEST_SUITE_P(
     , CountedPlan,
-    testing::Values(Counted{"lora", TrainMode::kLora, at::kFloat, 0, false},
-                    Counted{"narrow", TrainMode::kLora, at::kBFloat16, 0, false},
-                    Counted{"narrow_recomputed", TrainMode::kLora, at::kBFloat16, 4, false},
-                    Counted{"some_recomputed", TrainMode::kLora, at::kFloat, 2, false},
-                    Counted{"consistency", TrainMode::kLora, at::kFloat, 0, true},
-                    Counted{"consistency_recomputed", TrainMode::kLora, at::kFloat, 4, true},
-                    Counted{"dropout", TrainMode::kLora, at::kFloat, 0, false, 0.1},
-                    Counted{"whole", TrainMode::kFull, at::kFloat, 0, false},
-                    Counted{"whole_recomputed", TrainMode::kFull, at::kFloat, 4, false}),
+    testing::Values(
+        Counted{"lora", TrainMode::kLora, at::kFloat, 0, false},
+        Counted{"narrow", TrainMode::kLora, at::kBFloat16, 0, false},
+        Counted{"narrow_recomputed", TrainMode::kLora, at::kBFloat16, 4, false},
+        Counted{"some_recomputed", TrainMode::kLora, at::kFloat, 2, false},
+        Counted{"consistency", TrainMode::kLora, at::kFloat, 0, true},
+        Counted{"consistency_recomputed", TrainMode::kLora, at::kFloat, 4, true},
+        Counted{"dropout", TrainMode::kLora, at::kFloat, 0, false, 0.1},
+        Counted{"int8", TrainMode::kLora, at::kBFloat16, 4, false, 0.0, BaseWeights::kInt8},
+        Counted{"nf4", TrainMode::kLora, at::kBFloat16, 4, true, 0.0, BaseWeights::kNf4},
+        Counted{"whole", TrainMode::kFull, at::kFloat, 0, false},
+        Counted{"whole_recomputed", TrainMode::kFull, at::kFloat, 4, false}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST_P(CountedPlan, IsWhatTensorsTake) {
@@ -90,6 +97,7 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
   config.mode = given.mode;
   config.lora.rank = 4;
   config.lora.dropout = given.dropout;
+  config.base.weights = given.base;
   config.batch_size = 3;
   config.num_recomputed = given.num_recomputed;
   config.compute = given.weights == at::kBFloat16 ? Compute::kBFloat16 : Compute::kFloat32;
@@ -101,6 +109,10 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
   const TrainedWeights weights(*model, config);
   const AdamW optimizer(weights.parameters(), {});
   model->set_num_recomputed(given.num_recomputed);
+  SingleProcessCommunicator communicator;
+  if (!config.base.is_resident()) {
+    model->set_layer_store(std::make_shared<FrozenLayers>(*model, config.base, communicator));
+  }
   model->set_training(true);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   const PackedBatch packed = objective->pack(Batch(3, long_record()), 1);
@@ -120,41 +132,12 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
     plan_case.taught_tokens =
         std::max(plan_case.taught_tokens, static_cast<int64_t>(term.students.size()) / 3);
   }
+  plan_case.noisy_tokens = plan_case.taught_tokens;
   plan_case.has_segments = given.consistency;
   const MemoryPlan plan(wide_config(), config, plan_case);
   const int64_t planned = plan.step_bytes();
   EXPECT_NEAR(static_cast<double>(planned) / static_cast<double>(counted->peak()), 1.0, 0.1)
       << planned << " planned, " << counted->peak() << " counted";
-}
-
-ModelConfig qwen_7b() {
-  ModelConfig config;
-  config.vocab_size = 152064;
-  config.hidden_size = 3584;
-  config.intermediate_size = 18944;
-  config.num_layers = config.num_heads = 28;
-  config.num_kv_heads = 4;
-  config.head_dim = 128;
-  config.qkv_bias = true;
-  config.dtype = "bfloat16";
-  return config;
-}
-
-TrainConfig one_card() {
-  TrainConfig config;
-  config.lora.rank = 32;
-  config.compute = Compute::kBFloat16;
-  config.batch_size = config.global_batch = 1;
-  config.num_recomputed = kAllLayers;
-  return config;
-}
-
-constexpr PlanCase kCard{
-    .row_tokens = 2048, .taught_tokens = 1024, .has_segments = true, .is_cuda = true};
-constexpr int64_t kGiB = int64_t{1} << 30;
-
-int64_t peak(const TrainConfig& config, const PlanCase& plan_case = kCard) {
-  return MemoryPlan(qwen_7b(), config, plan_case).peak_bytes();
 }
 
 TEST(MemoryPlan, SevenBillionOnOneCard) {
@@ -186,46 +169,6 @@ TEST(MemoryPlan, RanksHaveTheirPartOfAShardedBase) {
   const MemoryPlan offloaded(qwen_7b(), config, four);
   EXPECT_LT(offloaded.peak_bytes(), part - 2 * kGiB);
   EXPECT_NEAR(static_cast<double>(offloaded.host_bytes()) / (6.53e9 * 2 / 4), 1.0, 0.01);
-}
-
-TEST(MemoryPlan, KnobsAreTurnedUntilItFits) {
-  TrainConfig config = one_card();
-  config.batch_size = config.global_batch = 4;
-  config.num_recomputed = 0;
-  const auto settings = [&](int64_t limit) {
-    std::vector<std::string> names;
-    int64_t last = peak(config);
-    for (const MemoryKnob& knob : memory_knobs(qwen_7b(), config, kCard, limit)) {
-      EXPECT_LE(knob.peak_bytes, last) << knob.setting;
-      last = knob.peak_bytes;
-      names.push_back(knob.setting);
-    }
-    return names;
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(settings(30 * kGiB), Names{"recompute: all"});
-  EXPECT_EQ(settings(18 * kGiB), (Names{"recompute: all", "batch_size: 2", "batch_size: 1"}));
-  EXPECT_EQ(settings(12 * kGiB),
-            (Names{"recompute: all", "batch_size: 2", "batch_size: 1", "base.weights: nf4"}));
-  EXPECT_EQ(settings(0).size(), 6U);
-  const std::string advice = memory_advice(qwen_7b(), config, kCard, 12 * kGiB);
-  EXPECT_TRUE(advice.find("; `recompute: all` takes ") != std::string::npos) << advice;
-  EXPECT_TRUE(advice.find(", then `batch_size: 2` takes ") != std::string::npos) << advice;
-  EXPECT_TRUE(advice.find("shorter") == std::string::npos) << advice;
-}
-
-TEST(MemoryPlan, AutoRecomputesNoMoreThanItMust) {
-  TrainConfig config = one_card();
-  const auto peak_of = [&](int64_t count) {
-    config.num_recomputed = count;
-    return peak(config);
-  };
-  for (const int64_t count : {0, 1, 13, 28}) {
-    EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, peak_of(count)), count);
-  }
-  EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 0), 28);
-  config.base.offload = true;  // whose layers are all run again
-  EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 100 * kGiB), 28);
 }
 
 }  // namespace

@@ -84,6 +84,15 @@ TEST_F(RunReport, ShowsTheWatchAndWarns) {
   EXPECT_THAT(page(), HasSubstr("[20.0,100.0]"));  // percent
 }
 
+TEST_F(RunReport, ComparesAnswersToTheSamePrompts) {
+  write("{\"step\":0,\"watch/repetition\":0.0}\n",
+        R"({"step":0,"watched":"a","answers":[{"text":"old"}],"prompts":["Hi?"]}
+{"step":5,"watched":"b","answers":[{"text":"first"}],"prompts":["Who?"]}
+{"step":9,"watched":"b","answers":[{"text":"last"}]}
+)");
+  EXPECT_THAT(page(), HasSubstr("<tr><td>Who?<td>first<td>last</tr>"));
+}
+
 TEST_F(RunReport, StopsAtALineCutOffInTheMiddle) {
   write("{\"step\":1,\"train/ar\":2.0}\n{\"step\":5,\"train/ar\":1.0}\n{\"step\":6,\"tr");
   EXPECT_THAT(page(), HasSubstr("step 5 of 40"));

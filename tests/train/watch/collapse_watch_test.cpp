@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 #include <mutex>
 
@@ -101,6 +102,28 @@ TEST_F(CollapseWatchTest, AResumedRunForgetsWhatCameLater) {
   EXPECT_EQ(watch(repeating, 10, 5).at("watch/collapsed"), 0.0);
 }
 
+TEST_F(CollapseWatchTest, AResumedRunWithOtherPromptsStartsAgain) {
+  EXPECT_EQ(watch(healthy, 0, 0).at("watch/start_agreement"), 1.0);
+  config_.watch.every = 7;  // the same answers, more often
+  EXPECT_NEAR(watch(repeating, 1, 0).at("watch/start_agreement"), 0.05, 1e-12);
+  config_.watch.max_new_tokens = 6;
+  const Scalars shorter = watch(repeating, 2, 1);
+  EXPECT_EQ(shorter.at("watch/start_agreement"), 1.0);
+  EXPECT_EQ(shorter.at("watch/collapsed"), 0.0);  // nothing is known of these prompts
+  EXPECT_EQ(watch(healthy, 3, 2).at("watch/collapsed"), 0.0);
+  config_.watch.records = 3;
+  EXPECT_EQ(watch(repeating, 4, 3).at("watch/collapsed"), 0.0);
+  // Back to the first ones, of which the file still knows.
+  config_.watch.records = 5;
+  config_.watch.max_new_tokens = 20;
+  EXPECT_EQ(watch(healthy, 5, 4).at("watch/start_agreement"), 1.0);
+  EXPECT_EQ(watch(repeating, 6, 5).at("watch/collapsed"), 1.0);
+  int64_t with_prompts = 0;
+  read_metrics(config_.output / "watch.jsonl",
+               [&](const Json& line) { with_prompts += line.contains("prompts"); });
+  EXPECT_EQ(with_prompts, 3);
+}
+
 TEST_F(CollapseWatchTest, RanksShareThePrompts) {
   const auto model = small_model();
   const auto run = [&](int world_size) {
@@ -122,6 +145,42 @@ TEST_F(CollapseWatchTest, RanksShareThePrompts) {
   const auto one = run(1);
   EXPECT_EQ(one.first.at("watch/jacobi_agreement"), 1.0);  // the same text in float32
   for (const int world_size : {2, 3}) EXPECT_EQ(run(world_size), one) << world_size;
+}
+
+/// Each rank has a part of its layers: they meet in every pass.
+class ShardedModel : public FakeLanguageModel {
+ public:
+  ShardedModel(const Next& next, Communicator& communicator)
+      : FakeLanguageModel({.vocab_size = 260, .next = next}), communicator_(communicator) {}
+  using LanguageModel::forward;
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    communicator_.barrier();
+    return FakeLanguageModel::forward(steps);
+  }
+
+ private:
+  Communicator& communicator_;
+};
+
+TEST_F(CollapseWatchTest, RanksWhoseModelsDifferStayTogether) {
+  config_.base.shard = true;
+  Scalars found;
+  std::array<int64_t, 3> num_passes{};
+  const std::vector<std::string> errors = run_ranks(3, [&](Communicator& communicator) {
+    // An answer is as long as its rank decides: the second one's to the end, the third one's none.
+    const std::array<Next, 3> kinds{healthy, repeating, silent};
+    const auto rank = static_cast<size_t>(communicator.rank());
+    const ShardedModel model(kinds[rank], communicator);
+    CollapseWatch watch(config_, model, at::kCPU, *records_, tokenizer_, communicator, 0);
+    const Scalars scalars = watch.run(0);
+    if (communicator.is_main()) found = scalars;
+    num_passes[rank] = model.num_passes;
+  });
+  EXPECT_THAT(errors, testing::Each(testing::IsEmpty()));
+  // Of five prompts the ranks take two, two and one; all answers of a rank share its passes.
+  EXPECT_DOUBLE_EQ(found.at("watch/answer_tokens"), (2 * 12 + 2 * 20 + 1) / 5.0);
+  EXPECT_DOUBLE_EQ(found.at("watch/repetition"), 0.4);
+  EXPECT_THAT(num_passes, testing::Each(20));  // of the longest answer, token by token
 }
 
 TEST_F(CollapseWatchTest, RunsAsTheTrainingComputes) {

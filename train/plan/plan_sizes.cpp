@@ -1,0 +1,84 @@
+#include "train/plan/plan_sizes.h"
+
+#include <string>
+#include <utility>
+
+#include "model/weights/adapter_config.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kFloat = 4, kHalf = 2;
+
+int64_t count_of(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+}  // namespace
+
+PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_config,
+                     const PlanCase& given)
+    : model(model_config),
+      train(train_config),
+      plan_case(given),
+      narrow(train.compute == Compute::kBFloat16 && given.bfloat16_products),
+      weight_size(train.mode == TrainMode::kLora && train.compute == Compute::kBFloat16 ? kHalf
+                                                                                        : kFloat),
+      value_size(narrow && train.mode == TrainMode::kLora ? kHalf : kFloat),
+      E(model.hidden_size),
+      I(model.intermediate_size),
+      Q(model.num_heads * model.head_dim),
+      K(model.num_kv_heads * model.head_dim),
+      V(model.vocab_size),
+      pieces(train.base.shard ? given.world_size : 1) {
+  const AdapterConfig adapter(train.lora);
+  const std::string first_layer = "model.layers.0.";
+  bool seen[4] = {};
+  for (const WeightSpec& weight : weight_layout(model)) {
+    const int64_t count = count_of(weight.shape);
+    const bool is_linear = weight.shape.size() == 2 && weight.name.starts_with("model.layers.");
+    if (is_full()) trained += count;
+    if (!is_linear) {
+      outside_values += count;
+      continue;
+    }
+    const bool is_first = weight.name.starts_with(first_layer);
+    if (is_first) layer_values += count;
+    largest_linear = std::max(largest_linear, count);
+    const std::string module = weight.name.substr(0, weight.name.rfind('.'));
+    if (is_full() || !adapter.matches(module)) continue;
+    const int64_t rank = adapter.rank(module);
+    trained += rank * (weight.shape[0] + weight.shape[1]);
+    if (!is_first) continue;
+    ranks += rank;
+    inputs += weight.shape[1];
+    const std::string part = module.substr(first_layer.size());
+    const size_t input = part.ends_with("o_proj")      ? 1
+                         : part.starts_with("self_")   ? 0
+                         : part.ends_with("down_proj") ? 3
+                                                       : 2;
+    if (!std::exchange(seen[input], true)) shared_inputs += weight.shape[1];
+  }
+}
+
+int64_t PlanSizes::saved_of_layer() const {
+  // Norms save their input in float32 and a scale; attention its queries, keys, values, result
+  // and a number a head; SwiGLU the gate before and after silu and the other factor.
+  int64_t bytes = 2 * kFloat * (E + 1) + kFloat * model.num_heads;
+  const int64_t product_size = narrow ? kHalf : kFloat;
+  bytes += product_size * (2 * Q + 2 * K + 3 * I);
+  if (model.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
+  if (is_full()) {
+    // What a norm multiplies by its weight, then inputs of products: autocast makes one for each.
+    bytes += kFloat * 2 * E;
+    return bytes + (narrow ? kHalf * (5 * E + Q + I) : kFloat * (2 * E + Q + I));
+  }
+  bytes += product_size * ranks;
+  if (train.lora.dropout == 0) return bytes + product_size * shared_inputs;
+  // Each adapter has an input of its own, and what it was multiplied by.
+  return bytes + inputs * (product_size + (plan_case.is_cuda ? 1 : product_size));
+}
+
+}  // namespace predgen

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "model/model_config.h"
+#include "train/plan/plan_case.h"
+#include "train/train_config.h"
+
+namespace predgen {
+
+/// Counts of values, and the bytes of one.
+struct PlanSizes {
+  PlanSizes(const ModelConfig& model_config, const TrainConfig& train_config,
+            const PlanCase& given);
+
+  bool is_full() const { return train.mode == TrainMode::kFull; }
+  int64_t num_recomputed() const {
+    return std::clamp<int64_t>(train.num_recomputed, 0, model.num_layers);
+  }
+  int64_t tokens() const { return train.batch_size * plan_case.row_tokens; }
+  /// Bytes a token that autograd saves of a layer.
+  int64_t saved_of_layer() const;
+
+  const ModelConfig& model;
+  const TrainConfig& train;
+  const PlanCase& plan_case;
+  bool narrow;                      // autocast to bfloat16
+  int64_t weight_size, value_size;  // bytes of a frozen weight, of an activation
+  int64_t E, I, Q, K, V;            // widths: hidden, MLP, queries, keys, vocabulary
+  int64_t layer_values = 0;         // of a layer's linears
+  int64_t largest_linear = 0;
+  int64_t outside_values = 0;  // embeddings, a head, norms and biases
+  int64_t pieces = 1;          // that a layer is cut into
+  // Of a layer's adapters: values of the reduced inputs, widths of all inputs, and of those that
+  // are not also inputs of a linear before: of q, k, v; o; gate, up; down.
+  int64_t ranks = 0, inputs = 0, shared_inputs = 0;
+  int64_t trained = 0;
+};
+
+}  // namespace predgen

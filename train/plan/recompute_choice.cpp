@@ -1,0 +1,38 @@
+#include "train/plan/recompute_choice.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "core/log.h"
+#include "train/plan/memory_advice.h"
+#include "train/plan/memory_plan.h"
+
+namespace predgen {
+
+int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
+                            const PlanCase& plan_case, int64_t limit) {
+  if (!train.base.is_resident()) return model.num_layers;
+  TrainConfig tried = train;
+  for (int64_t count = 0; count < model.num_layers; ++count) {
+    tried.num_recomputed = count;
+    if (MemoryPlan(model, tried, plan_case).peak_bytes() <= limit) return count;
+  }
+  return model.num_layers;
+}
+
+int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
+                          const PlanCase& plan_case, int64_t memory, Communicator& communicator) {
+  if (train.num_recomputed != kAutoLayers) return std::min(train.num_recomputed, model.num_layers);
+  const int64_t own = layers_to_recompute(model, train, plan_case, usable(memory));
+  const at::Tensor all = at::empty({communicator.world_size()}, at::kLong);
+  communicator.all_gather(at::tensor({own}, at::kLong), all);
+  const auto most = all.max().item<int64_t>();
+  if (communicator.is_main()) {
+    spdlog::info("recompute: auto runs {} of {} layers again, for {} of memory", most,
+                 model.num_layers, to_gib(memory));
+  }
+  return most;
+}
+
+}  // namespace predgen

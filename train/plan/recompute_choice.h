@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/model_config.h"
+#include "train/distributed/communicator.h"
+#include "train/plan/plan_case.h"
+#include "train/train_config.h"
+
+namespace predgen {
+
+/// The fewest recomputed layers with which the run takes at most `limit` bytes; all if none do.
+int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
+                            const PlanCase& plan_case, int64_t limit);
+
+/// How many layers a run recomputes: what it says or, with kAutoLayers, the most that one of the
+/// ranks needs for the `memory` bytes that it has; so the same number on all ranks. A collective.
+int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
+                          const PlanCase& plan_case, int64_t memory, Communicator& communicator);
+
+}  // namespace predgen

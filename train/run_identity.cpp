@@ -1,0 +1,58 @@
+#include "train/run_identity.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "model/weights/weights_hash.h"
+
+namespace predgen {
+namespace {
+
+/// Empty for no folder.
+std::string hash_of(const std::filesystem::path& folder) {
+  return folder.empty() ? "" : hash_weights({folder});
+}
+
+}  // namespace
+
+RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset) {
+  RunIdentity identity = config.identity();
+  identity["model"] = hash_of(config.model);
+  if (!config.initialize.empty()) {
+    identity["initialize"] = Hasher().add_file(config.initialize).hex();
+  }
+  if (config.mode == TrainMode::kLora) identity["start_from"] = hash_of(config.start_from);
+  identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
+  return identity;
+}
+
+void check_same_run(const TrainConfig& config, const RunIdentity& identity,
+                    const std::vector<const DatasetReader*>& others, const TokenIds& stop_tokens,
+                    Communicator& communicator) {
+  Hasher hasher;
+  for (const auto& [key, value] : identity) hasher.add(key).add(value);
+  // A resumed run may have others, but all ranks the same: they say when a collective is due.
+  for (const int64_t value :
+       {config.held_out_records, config.eval_every, config.save_every, config.log_every,
+        config.stop_at_step, config.watch.every, config.watch.records, config.watch.max_new_tokens,
+        config.watch.block_size, int64_t{config.base.shard}}) {
+    hasher.add(std::to_string(value));
+  }
+  hasher.add(fmt::format("{}", config.outlier_factor));
+  for (const DatasetReader* data : others) hasher.add(data ? data->manifest().dump() : "none");
+  for (const TokenId token : stop_tokens) hasher.add(std::to_string(token));
+  const std::string hash = hasher.hex();
+  const auto size = static_cast<int64_t>(hash.size());
+  const at::Tensor own = at::empty({1, size}, at::kByte);
+  std::ranges::copy(hash, own.mutable_data_ptr<uint8_t>());
+  const at::Tensor all = at::empty({communicator.world_size(), size}, at::kByte);
+  communicator.all_gather(own, all);
+  for (int rank = 1; rank < communicator.world_size(); ++rank) {
+    if (!all[rank].equal(all[0])) {
+      throw UserError("rank {} has another configuration or other data than rank 0", rank);
+    }
+  }
+}
+
+}  // namespace predgen
