@@ -22,6 +22,7 @@ void add_data(CLI::App& app, const std::stop_token& stop) {
   data->require_subcommand(1);
   add_data_build(*data, stop);
   add_data_trajectories(*data, stop);
+  add_data_judge(*data, stop);
   add_data_show(*data);
 }
 

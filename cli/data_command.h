@@ -9,6 +9,7 @@ namespace predgen {
 
 // Subcommands of `predgen data`.
 void add_data_build(CLI::App& data, const std::stop_token& stop);
+void add_data_judge(CLI::App& data, const std::stop_token& stop);
 void add_data_show(CLI::App& data);
 void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "data/trajectory_builder.h"
+#include "model/weights/weights_hash.h"
 
 namespace predgen {
 namespace {
@@ -57,7 +58,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   const c10::InferenceMode inference;
   const auto tokenizer = load_tokenizer(config.model, config.chat_template);
-  TrajectoryBuild build(config, hash_model(config.model, config.adapter), *tokenizer);
+  TrajectoryBuild build(config, hash_weights({config.model, config.adapter}), *tokenizer);
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));

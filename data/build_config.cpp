@@ -79,13 +79,17 @@ Json BuildConfig::recipe() const {
           {"held_out", {{"fraction", held_out.fraction}, {"min_words", held_out.min_words}}}};
 }
 
-std::vector<std::filesystem::path> expand_glob(const std::string& pattern) {
-  const std::string expanded = expand_variables(pattern);
-  glob_t matches{};
-  const int result = glob(expanded.c_str(), GLOB_TILDE, nullptr, &matches);
-  std::vector<std::filesystem::path> files(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-  globfree(&matches);
-  if (result != 0 || files.empty()) throw missing_data(expanded);
+std::vector<std::filesystem::path> expand_globs(const std::vector<std::string>& patterns) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& pattern : patterns) {
+    const std::string expanded = expand_variables(pattern);
+    glob_t matches{};
+    const int result = glob(expanded.c_str(), GLOB_TILDE, nullptr, &matches);
+    files.insert(files.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+    const bool found = result == 0 && matches.gl_pathc > 0;
+    globfree(&matches);
+    if (!found) throw missing_data(expanded);
+  }
   return files;
 }
 

@@ -53,7 +53,7 @@ struct BuildConfig {
 
 std::string law_name(ExampleLaw law);
 
-/// The files that `pattern` names, sorted; UserError if there is none.
-std::vector<std::filesystem::path> expand_glob(const std::string& pattern);
+/// The files that the patterns name, those of each sorted; UserError if one names none.
+std::vector<std::filesystem::path> expand_globs(const std::vector<std::string>& patterns);
 
 }  // namespace predgen

@@ -72,23 +72,12 @@ class DatasetBuild {
         stop_(stop),
         examples_(tokenizer, config.system_prompt),
         held_out_prompts_(config.held_out.min_words) {
-    for (const std::string& pattern : config.sources) {
-      for (const fs::path& file : expand_glob(pattern)) files_.push_back(file);
-    }
+    files_ = expand_globs(config.sources);
+    held_out_files_ = expand_globs(config.held_out.files);
     recipe_ = config.recipe();
     recipe_["tokenizer"] = tokenizer.content_hash();
-    recipe_["sources"] = Json::array();
-    for (const fs::path& file : files_) {
-      recipe_["sources"].push_back({{"file", file.filename().string()}, {"hash", hash_file(file)}});
-    }
-    recipe_["held_out"]["files"] = Json::array();
-    for (const std::string& pattern : config.held_out.files) {
-      for (const fs::path& file : expand_glob(pattern)) {
-        held_out_files_.push_back(file);
-        recipe_["held_out"]["files"].push_back(
-            {{"file", file.filename().string()}, {"hash", hash_file(file)}});
-      }
-    }
+    recipe_["sources"] = hash_files(files_);
+    recipe_["held_out"]["files"] = hash_files(held_out_files_);
     recipe_["part"] = "train";
     held_out_recipe_ = recipe_;
     held_out_recipe_["part"] = "held_out";

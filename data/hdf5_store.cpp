@@ -22,6 +22,14 @@ std::string hash_file(const fs::path& file) {
   return hasher.hex();
 }
 
+Json hash_files(const std::vector<fs::path>& files) {
+  Json hashes = Json::array();
+  for (const fs::path& file : files) {
+    hashes.push_back({{"file", file.filename().string()}, {"hash", hash_file(file)}});
+  }
+  return hashes;
+}
+
 std::string recipe_hash(const Json& recipe) { return Hasher().add(recipe.dump()).hex(); }
 
 std::string recipe_difference(const Json& there, const Json& here) {

@@ -30,6 +30,9 @@ bool dataset_is_complete(const std::filesystem::path& folder, const Json& recipe
 /// XXH3-128 of a file's bytes, read in pieces.
 std::string hash_file(const std::filesystem::path& file);
 
+/// [{"file": name, "hash": hash_file()}, ..], as recipes list what they were made from.
+Json hash_files(const std::vector<std::filesystem::path>& files);
+
 std::string recipe_hash(const Json& recipe);
 
 }  // namespace predgen

@@ -11,7 +11,6 @@
 #include "text/utf8.h"
 
 namespace predgen {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -171,26 +170,6 @@ void TrajectoryBuild::keep(Record& record, Trajectory& trajectory, RecordColumns
   if (config_.ar_labels == ArLabels::kFixedPoint) use_fixed_point(trajectory, record);
   record.blocks = std::move(trajectory.blocks);
   records.append(record);
-}
-
-std::string hash_model(const fs::path& model, const fs::path& adapter) {
-  Hasher hasher;
-  for (const fs::path& folder : {model, adapter}) {
-    if (folder.empty()) continue;
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name == "config.json" || name == "adapter_config.json" ||
-          name.ends_with(".safetensors")) {
-        files.push_back(entry.path());
-      }
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-      hasher.add(file.filename().string()).add(hash_file(file));
-    }
-  }
-  return hasher.hex();
 }
 
 }  // namespace predgen

@@ -49,7 +49,4 @@ class TrajectoryBuild {
   PieceFolder folder_;
 };
 
-/// Of config.json and every weight file of a model folder and of an adapter folder (may be empty).
-std::string hash_model(const std::filesystem::path& model, const std::filesystem::path& adapter);
-
 }  // namespace predgen

@@ -4,13 +4,13 @@ cannot be had: the time of a pass depends on sizes only. What is accepted of a d
 usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b or tiny; TOKENIZER: a folder, whose
                                                  tokenizer is copied: its vocabulary may be smaller)
 """
+import ctypes
 import json
 import pathlib
 import shutil
 import sys
 
 import torch
-from safetensors.torch import save_file
 
 # hidden, intermediate, layers, heads, key/value heads, vocabulary, tied
 SHAPES = {"7b": (3584, 18944, 28, 28, 4, 152064, False),  # Qwen2.5-7B
@@ -35,6 +35,20 @@ def random_weight(name, shape, device):
     return (torch.randn(shape, dtype=torch.bfloat16, device=device) * 0.02).cpu()
 
 
+def save_file(tensors, file):
+    """In the format of safetensors, whose package a GPU machine need not have; bfloat16 only."""
+    header, end = {"__metadata__": {"format": "pt"}}, 0
+    for name, tensor in tensors.items():
+        header[name] = {"dtype": "BF16", "shape": list(tensor.shape), "data_offsets": [end, end + tensor.nbytes]}
+        end += tensor.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # aligns the tensors
+    with file.open("wb") as out:
+        out.write(len(text).to_bytes(8, "little") + text)
+        for tensor in tensors.values():
+            out.write((ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr()))
+
+
 def main(folder, shape, tokenizer):
     hidden, intermediate, layers, heads, kv_heads, vocabulary, tied = SHAPES[shape]
     folder.mkdir(parents=True)
@@ -50,7 +64,7 @@ def main(folder, shape, tokenizer):
     for number, shapes in enumerate(shards, 1):  # one after the other: memory holds one layer
         file = f"model-{number:05}-of-{len(shards):05}.safetensors"
         tensors = {name: random_weight(name, sizes, device) for name, sizes in shapes.items()}
-        save_file(tensors, folder / file, metadata={"format": "pt"})
+        save_file(tensors, folder / file)
         weight_map.update(dict.fromkeys(tensors, file))
         size += sum(tensor.nbytes for tensor in tensors.values())
     (folder / "model.safetensors.index.json").write_text(

@@ -1,0 +1,50 @@
+#include <c10/core/InferenceMode.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/data_command.h"
+#include "cli/model_setup.h"
+#include "data/judge_builder.h"
+#include "model/weights/weights_hash.h"
+
+namespace predgen {
+
+void add_data_judge(CLI::App& data, const std::stop_token& stop) {
+  auto options = std::make_shared<ConfigOptions>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = data.add_subcommand(
+      "judge", "Conversations and model to questions whether a draft still fits (HDF5)");
+  options->add_to(*command);
+  command->add_flag("--json", *json, "one JSON document on stdout");
+  command->footer("Example:\n  predgen data judge --config configs/data/demo_judge.yaml");
+  command->callback([options, json, stop] {
+    ConfigReader reader = ConfigReader::load(options->file, options->overrides);
+    const JudgeConfig config = JudgeConfig::read(reader);
+    reader.finish();
+    const c10::InferenceMode inference;
+    const auto tokenizer = load_tokenizer(config.model, config.chat_template);
+    ModelOptions model;
+    model.model = config.model.string();
+    model.device = config.device;
+    model.dtype = config.dtype;
+    model.threads = static_cast<int>(config.threads);
+    Engine engine(set_up_model(model), {.pass_tokens = config.batch_tokens});
+    const Json manifest =
+        build_judge_dataset(config, hash_weights({config.model}), *tokenizer, engine, stop);
+    if (*json) {
+      const Json summary = {{"output", config.output.string()},
+                            {"num_records", manifest.at("num_records")},
+                            {"recipe_hash", manifest.at("recipe_hash")},
+                            {"counters", manifest.at("counters")}};
+      std::printf("%s\n", summary.dump().c_str());
+      return;
+    }
+    std::printf("%s: %ld records\n", config.output.c_str(),
+                manifest.at("num_records").get<int64_t>());
+    print_counters(manifest.at("counters"), 2);
+  });
+}
+
+}  // namespace predgen
