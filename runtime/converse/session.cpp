@@ -4,18 +4,15 @@
 #include <functional>
 #include <limits>
 
-#include "core/error.h"
+#include "core/check_at_least.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "text/stop_tokens.h"
+#include "text/streaming_text.h"
 
 namespace predgen {
 namespace {
-
-void check_at_least(int64_t minimum, int64_t value, const char* name) {
-  if (value < minimum) throw UserError("{} is {}, but must be at least {}", name, value, minimum);
-}
 
 /// Synthesis waits while this lives: the language model has a verification to run.
 class SynthesisPause {
@@ -43,6 +40,8 @@ struct Session::Turn {
   TurnResult result{};
   /// Tokens of the draft's first sentence; all of them while it is not whole.
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
+  std::shared_ptr<const Sampler> sampler{};  // none: greedy
+  TokenIds foreseen{};                       // the last prompt whose next words were answered
 };
 
 Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
@@ -53,17 +52,29 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
       speaker_(std::move(speaker)),
       clock_(clock),
       history_(tokenizer, config.system_prompt),
-      verifier_(make_verifier(config.verifier)),
+      next_turn_(config.first_turn),
+      verifier_(make_verifier(config.verifier, tokenizer, config.turn.split_mode)),
       generator_(make_generator(config.generator, engine)),
-      speculator_(engine, *verifier_, *generator_, config.max_context) {
+      speculator_(engine, *verifier_, *generator_, config.max_context, config.speculation) {
   check_at_least(1, config.turn.max_draft_tokens, "max_draft_tokens");
   check_at_least(0, config.turn.first_round_tokens, "first_round_tokens");
   check_at_least(0, config.turn.later_round_tokens, "later_round_tokens");
   check_at_least(1, config.turn.max_new_tokens, "max_new_tokens");
+  check_verifier(config.verifier);
+  if (config.sampling) config.sampling->validate();
+}
+
+void Session::check_verifier(const VerifierConfig& verifier) const {
+  if (config_.sampling && verifier.name != "greedy") {
+    throw UserError(
+        "with sampling a draft stays where it is drawn again, which is the verifier greedy, not {}",
+        verifier.name);
+  }
 }
 
 void Session::set_verifier(const VerifierConfig& verifier) {
-  verifier_ = make_verifier(verifier);
+  check_verifier(verifier);
+  verifier_ = make_verifier(verifier, tokenizer_, config_.turn.split_mode);
   config_.verifier = verifier;
   speculator_.use(*verifier_, *generator_);
 }
@@ -87,9 +98,18 @@ History::Room Session::room() const {
   return {context_length, std::min(config_.turn.max_new_tokens, context_length / 8)};
 }
 
+int64_t Session::num_draft_model_passes() const {
+  const Engine* draft_model = config_.generator.draft_model;
+  return draft_model ? draft_model->num_forward_passes() : 0;
+}
+
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
   Turn turn{.source = source, .observer = observer, .stop = stop};
+  turn.result.number = next_turn_++;
+  if (config_.sampling) {
+    turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
+  }
   try {
     return run(turn);
   } catch (const Interrupted&) {
@@ -101,6 +121,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
 std::optional<TurnResult> Session::run(Turn& turn) {
   TurnResult& result = turn.result;
   const int64_t passes_before = speculator_.num_forward_passes();
+  const int64_t draft_model_before = num_draft_model_passes();
   speculator_.reset_answer();
   const int64_t tokens_before = speculator_.num_tokens();
   // A failure ends the turn, not the conversation: the first one is kept.
@@ -128,11 +149,13 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     }
     result.prompt_text = heard->text;
     result.metrics.speculative_nfe = speculator_.num_forward_passes() - passes_before;
+    result.metrics.draft_model_speculative_nfe = num_draft_model_passes() - draft_model_before;
     if (!result.error) attempt([&] { answer(*heard, turn); });
     attempt([&] { finish_speech(*heard, turn); });  // nothing is left for the next turn to say
     break;
   }
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
+  result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
   if (result.error) {
     result.events.push_back({clock_.now(), "failed", *result.error});
     speculator_.roll_back(tokens_before);
@@ -161,20 +184,33 @@ bool Session::is_outdated(const Transcript& heard, const Turn& turn) const {
   return newest && newest->revision > heard.revision;
 }
 
+GenerationConfig Session::answer_config(const Turn& turn) const {
+  return {.max_new_tokens = config_.turn.max_new_tokens,
+          .stop_tokens = tokenizer_.stop_tokens(),
+          .sampler = turn.sampler,
+          .should_stop = [&] { return turn.stop.stop_requested(); }};
+}
+
+GenerationConfig Session::draft_config(const Transcript& heard, const Turn& turn) const {
+  GenerationConfig config = answer_config(turn);
+  config.max_new_tokens = std::min(config_.turn.max_draft_tokens, config.max_new_tokens);
+  config.priority = Priority::kSpeculative;
+  config.should_stop = [&] { return is_outdated(heard, turn); };
+  return config;
+}
+
 void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn) {
   AnswerReader reader(tokenizer_, config_.turn.split_mode);
   std::optional<SentenceSplitter::Sentence> sentence;
+  int64_t num_sentences = 0;
   const auto take = [&](const AnswerReader::Progress& progress) {
+    num_sentences += std::ssize(progress.sentences);
     if (sentence || progress.sentences.empty()) return;
     sentence = progress.sentences.front();
     speaker_->prepare(sentence->text);
     turn.observer.on_first_sentence(sentence->text);
   };
-  const GenerationConfig generation{
-      .max_new_tokens = std::min(config_.turn.max_draft_tokens, config_.turn.max_new_tokens),
-      .stop_tokens = tokenizer_.stop_tokens(),
-      .priority = Priority::kSpeculative,
-      .should_stop = [&] { return is_outdated(heard, turn); }};
+  const GenerationConfig generation = draft_config(heard, turn);
   SpeculationLimits limits{.first_sentence = turn.first_sentence};
   const int64_t round_tokens = speculator_.answer().empty() ? config_.turn.first_round_tokens
                                                             : config_.turn.later_round_tokens;
@@ -188,7 +224,7 @@ void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn
         take(reader.push(tokens));
         if (!accepted_bytes) accepted_bytes = reader.text().size();
         turn.observer.on_draft(reader.text(), *accepted_bytes);
-        return !sentence && !is_outdated(heard, turn);
+        return num_sentences < verifier_->num_sentences() && !is_outdated(heard, turn);
       },
       limits);
   if (!accepted_bytes) return;  // stopped before the draft was verified
@@ -198,6 +234,54 @@ void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn
   turn.result.metrics.spec_tokens_drafted +=
       static_cast<int64_t>(speculator_.answer().size()) - step.num_accepted;
   turn.result.events.push_back({clock_.now(), "draft", reader.text()});
+  if (!sentence || is_outdated(heard, turn)) return;
+  try {
+    explore(heard, prompt, turn);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {  // what nobody asked for costs no turn
+    turn.result.events.push_back({clock_.now(), "not_explored", first_line(error.what())});
+  }
+}
+
+void Session::explore(const Transcript& heard, TokenSpan prompt, Turn& turn) {
+  const GenerationConfig generation = draft_config(heard, turn);
+  const auto is_whole = [&](TokenSpan answer) {
+    return !AnswerReader(tokenizer_, config_.turn.split_mode).push(answer).sentences.empty();
+  };
+  int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
+  if (config_.speculation.num_branches > 0) num_drafted += speculator_.branch(generation, is_whole);
+  if (config_.speculation.next_words == 0 || std::ranges::equal(prompt, turn.foreseen)) return;
+  const std::string text = heard.text + next_words(heard, prompt, turn);
+  const TokenIds longer = history_.prompt(text, room()).ids;
+  if (text != heard.text && std::ssize(longer) <= speculator_.context_length() &&
+      !is_outdated(heard, turn)) {
+    TokenIds answer = speculator_.answer_aside(longer, generation, is_whole);
+    num_drafted += std::ssize(answer);
+    speculator_.add_candidate(std::move(answer));
+  }
+  if (!is_outdated(heard, turn)) turn.foreseen.assign(prompt.begin(), prompt.end());
+}
+
+std::string Session::next_words(const Transcript& heard, TokenSpan prompt, const Turn& turn) {
+  // What a prompt with another word has in common with this one ends where the user's words do.
+  const History::Prompt other = history_.prompt(heard.text + " and", room());
+  const auto end = std::ranges::mismatch(prompt, other.ids).in1;
+  if (other.dropped_rounds != history_.prompt(heard.text, room()).dropped_rounds ||
+      end == prompt.begin() || end == prompt.end()) {
+    return "";
+  }
+  GenerationConfig config = draft_config(heard, turn);
+  config.stop_tokens.push_back(*end);  // what the template has there, a stop token or not
+  config.max_new_tokens = config_.speculation.next_words;
+  config.sampler = nullptr;
+  const TokenIds words =
+      speculator_.answer_aside({prompt.begin(), end}, config, [](TokenSpan) { return false; });
+  StreamingText text(tokenizer_);
+  text.push(TokenSpan(prompt.begin(), end).last(1));
+  const size_t known = text.text().size();
+  text.push(without_stop_token(words, config.stop_tokens));
+  return text.text().substr(known);
 }
 
 void Session::answer(const Transcript& heard, Turn& turn) {
@@ -205,6 +289,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   TurnMetrics& metrics = result.metrics;
   const Seconds verification_start = clock_.now();
   const int64_t passes_before = speculator_.num_forward_passes();
+  const int64_t draft_model_before = num_draft_model_passes();
   AnswerReader reader(tokenizer_, config_.turn.split_mode);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (!progress.text.empty()) turn.observer.on_text(progress.text);
@@ -215,6 +300,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         metrics.ttfs = (now - heard.time).count();
         metrics.ttfs_paper = (now - verification_start).count();
         metrics.nfe_to_first_sentence = speculator_.num_forward_passes() - passes_before;
+        metrics.draft_model_nfe_to_first_sentence = num_draft_model_passes() - draft_model_before;
         result.first_sentence = sentence.text;
         result.first_sentence_tokens = sentence.num_tokens;
       }
@@ -229,11 +315,8 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         {clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds)});
     turn.observer.on_rounds_dropped(result.dropped_rounds);
   }
-  const GenerationConfig generation{.max_new_tokens = config_.turn.max_new_tokens,
-                                    .stop_tokens = tokenizer_.stop_tokens(),
-                                    .should_stop = [&] { return turn.stop.stop_requested(); }};
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
-  const SpeculationStep step = speculator_.update(result.prompt, heard.text, generation,
+  const SpeculationStep step = speculator_.update(result.prompt, heard.text, answer_config(turn),
                                                   [&](TokenSpan tokens) {
                                                     pause.end();
                                                     throw_if_stopped(turn.stop);

@@ -21,8 +21,11 @@ struct SessionConfig {
   TurnConfig turn{};
   VerifierConfig verifier{};
   GeneratorConfig generator{};
-  std::string system_prompt{};  // its text; empty: none
-  int64_t max_context = 8192;   // tokens of prompt and answer; the model may have fewer positions
+  SpeculationConfig speculation{};
+  std::optional<SamplingConfig> sampling{};  // with the verifier greedy only; nothing: greedy
+  uint64_t first_turn = 0;                   // its number: each turn draws in its own way
+  std::string system_prompt{};               // its text; empty: none
+  int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 };
 
 /// A conversation: the one place where model, verifier, generator, speculator, voice and history
@@ -64,9 +67,20 @@ class Session {
   struct Turn;
   std::optional<TurnResult> run(Turn& turn);
   History::Room room() const;
+  int64_t num_draft_model_passes() const;
+  /// UserError if it does not go with sampling.
+  void check_verifier(const VerifierConfig& verifier) const;
   /// Work on a transcript that is not final; returns as soon as a newer one is there.
   void work_ahead(const Transcript& heard, Turn& turn);
   void draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn);
+  /// Prepares other answers while there is nothing newer than `heard`.
+  void explore(const Transcript& heard, TokenSpan prompt, Turn& turn);
+  /// What the model expects the user to say after what is heard.
+  std::string next_words(const Transcript& heard, TokenSpan prompt, const Turn& turn);
+  /// What a turn's answer may be.
+  GenerationConfig answer_config(const Turn& turn) const;
+  /// The same of a draft, which nobody works on any more when there is newer than `heard`.
+  GenerationConfig draft_config(const Transcript& heard, const Turn& turn) const;
   /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
   bool is_outdated(const Transcript& heard, const Turn& turn) const;
   /// Verifies the draft against the final transcript, says and shows the whole answer.
@@ -80,6 +94,7 @@ class Session {
   std::unique_ptr<Speaker> speaker_;
   Clock& clock_;
   History history_;
+  uint64_t next_turn_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
   InputTimeSpeculator speculator_;

@@ -22,7 +22,7 @@ struct TurnConfig {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kNatural;
   // A draft is as long as its first sentence, but grows no further than this; then idle until the
-  // next event.
+  // next event, but for SpeculationConfig::num_branches.
   int64_t max_draft_tokens = 64;   // the whole draft
   int64_t first_round_tokens = 0;  // new ones on a turn's first transcript; 0: any number
   int64_t later_round_tokens = 0;  // new ones on each later transcript; 0: any number
@@ -39,6 +39,9 @@ struct TurnMetrics {
   std::optional<int64_t> nfe_to_first_sentence;
   bool first_sentence_kept = false;  // the first sentence was accepted whole by the final verify
   int64_t speculative_nfe = 0, total_nfe = 0;
+  // The passes of a draft model in these spans; the counts above are without them.
+  int64_t draft_model_nfe_to_first_sentence = 0, draft_model_speculative_nfe = 0,
+          draft_model_total_nfe = 0;
   int64_t spec_tokens_drafted = 0, spec_tokens_accepted = 0, spec_tokens_wasted = 0;
 };
 
@@ -52,6 +55,7 @@ struct TurnEvent {
 };
 
 struct TurnResult {
+  uint64_t number = 0;         // of the turn in its conversation
   std::string prompt_text;     // the final transcript
   TokenIds prompt;             // ids of the whole rendered prompt
   int64_t dropped_rounds = 0;  // oldest rounds forgotten, from this turn on: no room in the context

@@ -24,11 +24,17 @@ std::optional<T> read_optional(const Json& json, const char* key, const std::str
 
 /// Fields of transformers' GenerationConfig that change what is drawn, with their neutral values.
 std::string find_not_honoured(const Json& json) {
-  static const std::map<std::string, double> kNeutral{
-      {"min_p", 0},          {"typical_p", 1},      {"epsilon_cutoff", 0},
-      {"eta_cutoff", 0},     {"top_h", 0},          {"no_repeat_ngram_size", 0},
-      {"num_beams", 1},      {"penalty_alpha", 0},  {"diversity_penalty", 0},
-      {"guidance_scale", 1}, {"min_new_tokens", 0}, {"min_length", 0}};
+  static const std::map<std::string, double> kNeutral{{"typical_p", 1},
+                                                      {"epsilon_cutoff", 0},
+                                                      {"eta_cutoff", 0},
+                                                      {"top_h", 0},
+                                                      {"no_repeat_ngram_size", 0},
+                                                      {"num_beams", 1},
+                                                      {"penalty_alpha", 0},
+                                                      {"diversity_penalty", 0},
+                                                      {"guidance_scale", 1},
+                                                      {"min_new_tokens", 0},
+                                                      {"min_length", 0}};
   for (const auto& [name, neutral] : kNeutral) {
     if (has_value(json, name.c_str()) && json.at(name) != neutral) return name;
   }
@@ -51,6 +57,7 @@ GenerationDefaults read_generation_defaults(const std::filesystem::path& folder)
     const std::string where = file.string();
     defaults.temperature = read_optional<double>(json, "temperature", where);
     defaults.top_p = read_optional<double>(json, "top_p", where);
+    defaults.min_p = read_optional<double>(json, "min_p", where);
     defaults.top_k = read_optional<int64_t>(json, "top_k", where);
     defaults.repetition_penalty = read_optional<double>(json, "repetition_penalty", where);
     defaults.not_honoured = find_not_honoured(json);

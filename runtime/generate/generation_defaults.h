@@ -11,7 +11,7 @@ namespace predgen {
 /// What a Hugging Face folder says about generation.
 struct GenerationDefaults {
   TokenIds stop_tokens;  // eos_token_id of generation_config.json, else of config.json
-  std::optional<double> temperature, top_p, repetition_penalty;
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<int64_t> top_k;
   std::string not_honoured;  // the first field that would change sampling in another way, or empty
 };

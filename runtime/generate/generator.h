@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "runtime/engine/engine.h"
+#include "runtime/generate/sampler.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -12,8 +15,13 @@ namespace predgen {
 struct GenerationConfig {
   int64_t max_new_tokens = 512;
   TokenIds stop_tokens{};
+  /// Draws the tokens. Nothing: the most likely ones.
+  std::shared_ptr<const Sampler> sampler{};
+  /// The answer is what a sequence has from here on, also where earlier calls have begun it.
+  int64_t answer_begin = 0;
   Priority priority = Priority::kCommitted;
-  /// Asked between the passes of a long prompt; true cancels before there is a token.
+  /// Asked between the passes of a long prompt and those of a draft model; true cancels before the
+  /// next token.
   std::function<bool()> should_stop{};
 };
 
@@ -30,15 +38,22 @@ struct GenerationResult {
 /// false to cancel.
 using TokenCallback = std::function<bool(TokenSpan new_tokens)>;
 
-/// One way of continuing a sequence: autoregressive, Jacobi. Greedy generators give the same
-/// tokens whatever the guess.
+/// What is known beforehand about the tokens to come.
+struct Guess {
+  TokenSpan next{};  // may come right after the sequence
+  std::span<const TokenIds>
+      drafts{};  // earlier answers, the newest first, parts of which may recur
+};
+
+/// One way of continuing a sequence: autoregressive, Jacobi. All give the same tokens, whatever the
+/// guess.
 class Generator {
  public:
   virtual ~Generator() = default;
 
   /// Appends new tokens to `sequence`, the stop token included, and keeps its invariant.
-  /// `guess`: what may come next (the rest of an old draft); free to ignore.
-  virtual GenerationResult generate(Sequence& sequence, TokenSpan guess,
+  /// It is free to ignore the guess.
+  virtual GenerationResult generate(Sequence& sequence, const Guess& guess,
                                     const GenerationConfig& config,
                                     const TokenCallback& on_tokens) = 0;
 };

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "runtime/generate/draft_source.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
@@ -13,16 +16,19 @@ class JacobiGenerator : public Generator {
  public:
   /// Borrows the engine. `window`: tokens that one pass can commit at most. `seed` draws the random
   /// refill; it changes the number of passes, never the text.
-  JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0);
+  /// The first source that knows what comes after the window's guesses refills it.
+  JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0,
+                  std::vector<std::unique_ptr<DraftSource>> sources = {});
 
-  /// The first draft is `guess`, then random tokens of the sequence.
-  GenerationResult generate(Sequence& sequence, TokenSpan guess, const GenerationConfig& config,
+  /// The first draft is what comes next by `guess`, then random tokens of the sequence.
+  GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
 
  private:
   Engine& engine_;
   int64_t window_;
   uint64_t seed_;
+  std::vector<std::unique_ptr<DraftSource>> sources_;
 };
 
 }  // namespace predgen

@@ -2,9 +2,15 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "runtime/engine/pass_seconds.h"
 #include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/jacobi_generator.h"
+#include "runtime/generate/model_source.h"
+#include "runtime/generate/ngram_source.h"
 
 namespace predgen {
 
@@ -13,14 +19,63 @@ const std::vector<std::string>& generator_names() {
   return names;
 }
 
+const std::vector<std::string>& draft_source_names() {
+  static const std::vector<std::string> names{"ngram", "model"};
+  return names;
+}
+
+namespace {
+
+/// Each token of a draft costs a pass of the draft model, and a wider pass of the model.
+DraftWidth model_width(const GeneratorConfig& config) {
+  std::vector<double> prices = config.pass_seconds;
+  if (prices.empty())
+    prices.assign(static_cast<size_t>(std::max<int64_t>(config.draft_width, 0)) + 1, 1);
+  const double draft_pass = config.draft_price * prices.front();
+  for (size_t width = 0; width < prices.size(); ++width) {
+    prices[width] += draft_pass * static_cast<double>(width);
+  }
+  return DraftWidth(config.draft_width, std::move(prices));
+}
+
+std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
+                                               const GeneratorConfig& config,
+                                               const Engine& engine) {
+  if (name == "ngram") return std::make_unique<NgramSource>();
+  if (name == "model") {
+    if (!config.draft_model) throw UserError("the draft source 'model' needs a draft model");
+    return std::make_unique<ModelSource>(*config.draft_model, engine.model().vocab_size(),
+                                         model_width(config));
+  }
+  throw UserError("unknown draft source '{}': choose from {}", name,
+                  fmt::join(draft_source_names(), ", "));
+}
+
+}  // namespace
+
+void measure_prices(GeneratorConfig& config, Engine& engine) {
+  config.pass_seconds = measure_pass_seconds(engine, config.draft_width);
+  if (!config.draft_model) return;
+  config.draft_price =
+      measure_pass_seconds(*config.draft_model, 0).front() / config.pass_seconds.front();
+}
+
 std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine) {
-  if (config.name == "ar") {
-    return std::make_unique<AutoregressiveGenerator>(engine, config.sampling);
+  std::vector<std::unique_ptr<DraftSource>> sources;
+  for (const std::string& name : config.sources) {
+    sources.push_back(make_draft_source(name, config, engine));
   }
   if (config.name == "jacobi") {
-    if (config.sampling) throw UserError("the jacobi decoder is greedy: use ar for sampling");
-    return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed);
+    return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed,
+                                             std::move(sources));
   }
+  if (config.name == "ar" && !sources.empty()) {
+    const bool has_model = std::ranges::count(config.sources, "model") > 0;
+    return std::make_unique<DraftingGenerator>(engine, std::move(sources),
+                                               DraftWidth(config.draft_width, config.pass_seconds),
+                                               /*refines=*/!has_model);
+  }
+  if (config.name == "ar") return std::make_unique<AutoregressiveGenerator>(engine);
   throw UserError("unknown decoder '{}': choose one of {}", config.name,
                   fmt::join(generator_names(), ", "));
 }

@@ -2,25 +2,32 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/generate/generator.h"
-#include "runtime/generate/sampler.h"
 
 namespace predgen {
 
 struct GeneratorConfig {
-  std::string name = "ar";                   // one of generator_names()
-  int64_t block_size = 16;                   // jacobi: the window
-  uint64_t seed = 0;                         // jacobi: the random refill
-  std::optional<SamplingConfig> sampling{};  // ar only; nothing: greedy
+  std::string name = "ar";             // one of generator_names()
+  int64_t block_size = 16;             // jacobi: the window
+  std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
+  int64_t draft_width = 16;            // ar with sources: tokens that a pass checks at most
+  std::vector<double> pass_seconds{};  // of passes of 0 to so many, if known (DraftWidth)
+  uint64_t seed = 0;                   // jacobi: the random refill
+  // The source model: its engine, borrowed, and what a pass of it costs in passes of the model.
+  Engine* draft_model = nullptr;
+  double draft_price = 1;
 };
 
 const std::vector<std::string>& generator_names();
+const std::vector<std::string>& draft_source_names();
 
-/// The list of generators. Borrows the engine. UserError for an unknown name lists the known ones.
+/// Measures pass_seconds and, with a draft model, draft_price.
+void measure_prices(GeneratorConfig& config, Engine& engine);
+
+/// The list of generators. Borrows the engines. UserError for an unknown name lists the known ones.
 std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine);
 
 }  // namespace predgen

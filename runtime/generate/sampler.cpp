@@ -25,18 +25,20 @@ void SamplingConfig::validate() const {
   }
   if (top_k < 0) throw UserError("top-k is {}, but must be 0 (all) or more", top_k);
   if (!(top_p > 0 && top_p <= 1)) throw UserError("top-p is {}, but must be in (0, 1]", top_p);
+  if (!(min_p >= 0 && min_p <= 1)) throw UserError("min-p is {}, but must be in [0, 1]", min_p);
 }
 
-Sampler::Sampler(const SamplingConfig& config) : config_(config), random_(config.seed, "sampler") {
+Sampler::Sampler(const SamplingConfig& config, uint64_t answer)
+    : config_(config), seed_(Random(config.seed, "sampler", answer).next()) {
   config.validate();
 }
 
-TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan sequence) {
+TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
   at::Tensor scaled_V = logits_V.to(at::kCPU, at::kDouble).contiguous();
   if (config_.repetition_penalty != 1.0) {
     scaled_V = scaled_V.clone();
     double* logits = scaled_V.mutable_data_ptr<double>();
-    for (const TokenId token : std::set<TokenId>(sequence.begin(), sequence.end())) {
+    for (const TokenId token : std::set<TokenId>(before.begin(), before.end())) {
       logits[token] *=
           logits[token] > 0 ? 1 / config_.repetition_penalty : config_.repetition_penalty;
     }
@@ -64,7 +66,12 @@ TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan sequence) {
     weights.resize(std::max<size_t>(n, 1));
     total = std::accumulate(weights.begin(), weights.end(), 0.0);
   }
-  double left = random_.uniform() * total;
+  if (config_.min_p > 0) {  // the first weight is 1
+    std::erase_if(weights, [&](double weight) { return weight < config_.min_p; });
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+  const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
+  double left = Random(seed_, "token", place).uniform() * total;
   size_t chosen = 0;
   while (chosen + 1 < weights.size() && left >= weights[chosen]) left -= weights[chosen++];
   return ids.data_ptr<int64_t>()[chosen];

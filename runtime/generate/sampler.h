@@ -22,22 +22,26 @@ struct SamplingConfig {
   double temperature = 1.0;  // > 0
   int64_t top_k = 0;         // keep the k most likely; 0: all
   double top_p = 1.0;        // then the fewest whose probabilities reach p; in (0, 1]
+  double min_p = 0;          // and of those the ones at least p times as likely as the likeliest
   uint64_t seed = 0;
 
   /// UserError naming the value that is out of range.
   void validate() const;
 };
 
-/// Draws tokens; the same seed gives the same draws.
+/// Draws tokens. The random number is that of the token's place in the answer: so the draw after a
+/// given text is the same however often and in whatever order it is asked for, and speculation
+/// gives exactly the text that plain sampling gives.
 class Sampler {
  public:
-  explicit Sampler(const SamplingConfig& config);
-  /// `sequence`: the tokens before, for the repetition penalty.
-  TokenId sample(const at::Tensor& logits_V, TokenSpan sequence);
+  /// `answer`: its number in a conversation; each has numbers of its own.
+  explicit Sampler(const SamplingConfig& config, uint64_t answer = 0);
+  /// What follows `before`, of which the answer is what comes from `answer_begin` on.
+  TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
 
  private:
   SamplingConfig config_;
-  Random random_;
+  uint64_t seed_;
 };
 
 }  // namespace predgen

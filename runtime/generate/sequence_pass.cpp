@@ -7,9 +7,11 @@
 namespace predgen {
 
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
-                                    const GenerationConfig& config, GenerationResult& result) {
+                                    const GenerationConfig& config, GenerationResult& result,
+                                    const at::Tensor& tree_GG) {
   EngineResult pass = engine.run({.sequence = &sequence,
                                   .draft = draft,
+                                  .tree_GG = tree_GG,
                                   .priority = config.priority,
                                   .should_stop = config.should_stop});
   result.num_forward_passes += pass.num_forward_passes;

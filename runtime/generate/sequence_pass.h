@@ -11,9 +11,10 @@ namespace predgen {
 
 /// Runs the pending tokens of `sequence` and then `draft`, counts the passes, and returns the
 /// logits [G+1,V] after the last pending token and after each of the G drafted ones. Nothing if the
-/// configuration's should_stop ended it, which `result` then says.
+/// configuration's should_stop ended it, which `result` then says. `tree_GG`: as EngineRequest's.
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
-                                    const GenerationConfig& config, GenerationResult& result);
+                                    const GenerationConfig& config, GenerationResult& result,
+                                    const at::Tensor& tree_GG = {});
 
 /// Appends `tokens` up to and with the first stop token and up to what the limit leaves, counts,
 /// and calls back. True: go on; false: `result` says why not.

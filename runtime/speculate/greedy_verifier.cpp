@@ -1,14 +1,9 @@
 #include "runtime/speculate/greedy_verifier.h"
 
-#include <algorithm>
-
-#include "runtime/generate/sampler.h"
-
 namespace predgen {
 
-Verification GreedyVerifier::verify(const Draft& draft, const VerifierContext&) {
-  const TokenIds choices = argmax_rows(draft.logits_DV);
-  return {.num_accepted = std::ranges::mismatch(draft.tokens, choices).in1 - draft.tokens.begin()};
+int64_t GreedyVerifier::verify(const Draft& draft, const DraftLogits& logits) {
+  return count_accepted(draft, logits.most_likely);
 }
 
 }  // namespace predgen

@@ -7,7 +7,7 @@ namespace predgen {
 /// Accepts while every token is the most likely one: the text is the same as without a draft.
 class GreedyVerifier : public Verifier {
  public:
-  Verification verify(const Draft& draft, const VerifierContext& context) override;
+  int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 };
 
 }  // namespace predgen

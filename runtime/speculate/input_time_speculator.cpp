@@ -1,21 +1,56 @@
 #include "runtime/speculate/input_time_speculator.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
-#include "core/error.h"
-#include "runtime/generate/sampler.h"
-#include "runtime/generate/sequence_pass.h"
+#include "core/check_at_least.h"
+#include "runtime/generate/choices.h"
+#include "runtime/speculate/branches.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
 
+namespace {
+
+/// Counts the passes that an engine runs while this lives.
+class CountedPasses {
+ public:
+  CountedPasses(const Engine& engine, int64_t& total)
+      : engine_(engine), total_(total), before_(engine.num_forward_passes()) {}
+  ~CountedPasses() { total_ += engine_.num_forward_passes() - before_; }
+  CountedPasses(const CountedPasses&) = delete;
+  CountedPasses& operator=(const CountedPasses&) = delete;
+
+ private:
+  const Engine& engine_;
+  int64_t& total_;
+  const int64_t before_;
+};
+
+}  // namespace
+
+void SpeculationConfig::validate() const {
+  check_at_least(1, num_candidates, "candidates");
+  check_at_least(1, tree_tokens, "tree_tokens");
+  check_at_least(0, num_branches, "branches");
+  check_at_least(0, next_words, "next_words");
+  if (num_branches + next_words > 0 && num_candidates < 2) {
+    throw UserError("{} are verified as candidates: set candidates to more than {}",
+                    num_branches > 0 ? "branches" : "answers to next_words", num_candidates);
+  }
+}
+
 InputTimeSpeculator::InputTimeSpeculator(Engine& engine, Verifier& verifier, Generator& generator,
-                                         int64_t capacity)
+                                         int64_t capacity, const SpeculationConfig& config)
     : engine_(engine),
+      config_(config),
       verifier_(&verifier),
       generator_(&generator),
-      sequence_(engine.make_sequence(capacity)) {}
+      sequence_(engine.make_sequence(capacity)),
+      candidates_(std::max<int64_t>(config.num_candidates - 1, 1)) {
+  config.validate();
+}
 
 void InputTimeSpeculator::use(Verifier& verifier, Generator& generator) {
   verifier_ = &verifier;
@@ -38,19 +73,20 @@ int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
   // The last position always runs again: its logits predict the answer's first token.
   const int64_t num_reused = sequence_.replace(prompt);
   prompt_length_ = prompt.size();
-  saved_next_.reset();
+  branched_ = false;
+  saved_logits_1V_.reset();
   return num_reused;
 }
 
 SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view prompt_text,
-                                            const GenerationConfig& config,
-                                            const TokenCallback& on_tokens,
+                                            GenerationConfig config, const TokenCallback& on_tokens,
                                             const SpeculationLimits& limits) {
+  config.answer_begin = std::ssize(prompt);
   PREDGEN_CHECK(config.max_new_tokens >= 1, "an answer of {} tokens", config.max_new_tokens);
   PREDGEN_CHECK(limits.max_added >= 1, "an answer that grows by {} tokens", limits.max_added);
   SpeculationStep step;
   std::optional<TokenIds> guess = TokenIds();
-  if (is_current(prompt) && (!answer().empty() || saved_next_)) {
+  if (is_current(prompt) && (!answer().empty() || saved_logits_1V_)) {
     reuse(config, step);
   } else {
     guess = verify(prompt, prompt_text, config, limits.first_sentence, step);
@@ -73,7 +109,8 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
   const auto length = static_cast<int64_t>(answer().size());
   rest.max_new_tokens =
       std::min(config.max_new_tokens - length, limits.max_added - (length - step.num_accepted));
-  step.generation = generator_->generate(sequence_, *guess, rest, [&](TokenSpan tokens) {
+  const Guess known{.next = *guess, .drafts = candidates_.newest_first()};
+  step.generation = generator_->generate(sequence_, known, rest, [&](TokenSpan tokens) {
     ++num_forward_passes_;
     return !on_tokens || on_tokens(tokens);
   });
@@ -84,21 +121,28 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
 void InputTimeSpeculator::reuse(const GenerationConfig& config, SpeculationStep& step) {
   step.num_reused = static_cast<int64_t>(prompt_length_);
   step.num_drafted = static_cast<int64_t>(answer().size());
-  step.num_accepted = std::min(step.num_drafted, config.max_new_tokens);
+  step.num_agreed = step.num_accepted = std::min(step.num_drafted, config.max_new_tokens);
   if (step.num_drafted == 0) {
-    const TokenId next = *std::exchange(saved_next_, {});
-    sequence_.append({&next, 1});
+    const at::Tensor logits_1V = *std::exchange(saved_logits_1V_, {});
+    sequence_.append(Choices(config, logits_1V, sequence_.tokens(), {}).found({}));
   } else {
     sequence_.truncate(step.num_reused + step.num_accepted);
   }
 }
 
-std::optional<at::Tensor> InputTimeSpeculator::run(TokenSpan draft,
-                                                   const GenerationConfig& config) {
-  GenerationResult passes;
-  const std::optional<at::Tensor> logits_NV = run_draft(engine_, sequence_, draft, config, passes);
-  num_forward_passes_ += passes.num_forward_passes;
-  return logits_NV;
+std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
+    const EngineRequest& draft, std::optional<EngineRequest> question,
+    const GenerationConfig& config) {
+  std::vector<EngineRequest> requests{draft};
+  if (question) requests.push_back(*std::move(question));
+  for (EngineRequest& request : requests) {
+    request.priority = config.priority;
+    request.should_stop = config.should_stop;
+  }
+  const CountedPasses counted(engine_, num_forward_passes_);
+  std::vector<std::optional<at::Tensor>> logits;
+  for (EngineResult& result : engine_.run(requests)) logits.push_back(std::move(result.logits));
+  return logits;
 }
 
 std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
@@ -106,12 +150,15 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
                                                     int64_t first_sentence, SpeculationStep& step) {
   TokenIds draft(answer().begin(), answer().end());
   step.num_reused = replace_prompt(prompt);
-  const size_t room = static_cast<size_t>(context_length()) - prompt.size();
-  draft.resize(std::min({draft.size(), room, static_cast<size_t>(config.max_new_tokens)}));
+  const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
+  draft.resize(std::min(draft.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
   const auto num_drafted = static_cast<int64_t>(draft.size());
   step.num_drafted = num_drafted;
   const int64_t passes_before = num_forward_passes_;
-  std::optional<at::Tensor> logits_NV;
+  const TokenTree tree = make_tree(draft, config.max_new_tokens);
+  const at::Tensor tree_GG = tree.mask_GG();
+  std::vector<std::optional<at::Tensor>> logits;
+  std::optional<Choices> choices;
   // The draft remains one, for the next update to verify.
   const auto leave_unverified = [&] {
     sequence_.truncate(static_cast<int64_t>(prompt_length_));
@@ -120,52 +167,110 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
     step.num_forward_passes = num_forward_passes_ - passes_before;
   };
   try {
-    logits_NV = run(draft, config);
-    if (logits_NV && num_drafted > 0) {
-      const Verification verification =
-          verifier_->verify({.tokens = draft,
-                             .logits_DV = logits_NV->narrow(0, 0, num_drafted),
-                             .first_sentence = std::min(first_sentence, num_drafted),
-                             .stop_tokens = config.stop_tokens},
-                            {.prompt_text = prompt_text,
-                             .sequence = sequence_,
-                             .engine = engine_,
-                             .generation = config});
-      step.num_accepted = verification.num_accepted;
-      num_forward_passes_ += verification.num_forward_passes;
+    const Draft offered{.tokens = draft,
+                        .first_sentence = std::min(first_sentence, num_drafted),
+                        .stop_tokens = config.stop_tokens,
+                        .prompt_text = prompt_text,
+                        .should_stop = config.should_stop};
+    std::optional<EngineRequest> question;
+    if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
+    logits = run({.sequence = &sequence_, .draft = tree.tokens(), .tree_GG = tree_GG},
+                 std::move(question), config);
+    if (logits.front()) choices.emplace(config, *logits.front(), prompt, tree);
+    if (choices && num_drafted > 0 && !config.sampler) {
+      DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
+                       .most_likely = choices->most_likely()};
+      if (logits.size() > 1) said.reply_QV = logits.back();
+      const int64_t asked_before = verifier_->num_forward_passes();
+      step.num_agreed = verifier_->verify(offered, said);
+      num_forward_passes_ += verifier_->num_forward_passes() - asked_before;
     }
   } catch (...) {
     leave_unverified();
     throw;
   }
-  if (!logits_NV) {
+  if (!choices) {
     leave_unverified();
     return std::nullopt;
   }
   step.num_forward_passes = num_forward_passes_ - passes_before;
   verified_ = true;
-  TokenIds answered(draft.begin(), draft.begin() + step.num_accepted);
-  TokenIds guess;
-  const bool ended = !answered.empty() && is_stop_token(config.stop_tokens, answered.back());
-  if (!ended && step.num_accepted < config.max_new_tokens) {
-    // The same pass predicts the token after the accepted ones; what it says after the rejected
-    // one is the best guess there is.
-    guess =
-        argmax_rows(logits_NV->narrow(0, step.num_accepted, num_drafted - step.num_accepted + 1));
-    answered.push_back(guess.front());
-    guess.erase(guess.begin());
+  // The draft's tokens come first in the tree. What the verifier keeps of it goes on where a
+  // candidate does, unless a candidate alone is right for longer.
+  std::vector<int64_t> whole(draft.size());
+  std::iota(whole.begin(), whole.end(), 0);
+  std::vector<int64_t> path = choices->follow();
+  if (step.num_agreed > 0) {
+    std::vector<int64_t> agreed = choices->follow({whole.begin(), whole.begin() + step.num_agreed});
+    if (agreed.size() >= path.size()) path = std::move(agreed);
   }
+  step.num_accepted = std::ssize(path);
+  if (tree_GG.defined()) sequence_.keep_path(path);  // else it lies where it stays
+  TokenIds answered = choices->found(path);
+  // A guess is worth a look at the likeliest tokens, not a draw of each.
+  TokenIds guess = config.sampler ? TokenIds() : choices->guess_after(path, whole);
+  const bool ended =
+      path.size() > 0 && is_stop_token(config.stop_tokens, answered[path.size() - 1]);
+  if (ended || step.num_accepted == config.max_new_tokens) answered.pop_back();
   sequence_.append(answered);
+  if (!draft.empty()) candidates_.add(std::move(draft));
   return guess;
 }
 
+TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {
+  TokenTree tree;
+  tree.add(draft);
+  const int64_t room =
+      std::min(config_.tree_tokens, context_length() - static_cast<int64_t>(prompt_length_));
+  for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
+    if (i == std::ssize(candidates_.newest_first())) break;
+    const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];
+    const auto length = static_cast<size_t>(std::min(std::ssize(candidate), max_tokens));
+    tree.add(candidate.first(length), room);
+  }
+  return tree;
+}
+
+int64_t InputTimeSpeculator::branch(GenerationConfig config,
+                                    const std::function<bool(TokenSpan)>& is_whole) {
+  if (!verified_ || branched_) return 0;
+  config.answer_begin = static_cast<int64_t>(prompt_length_);
+  const CountedPasses counted(engine_, num_forward_passes_);
+  std::vector<TokenIds> branches =
+      grow_branches(engine_, sequence_, config_.num_branches, config, is_whole);
+  branched_ = true;
+  int64_t num_tokens = 0;
+  std::ranges::reverse(branches);  // the likeliest becomes the newest
+  for (TokenIds& branch : branches) {
+    const auto begin = std::ranges::mismatch(branch, answer()).in1;
+    num_tokens += branch.end() - begin;
+    candidates_.add(std::move(branch));
+  }
+  return num_tokens;
+}
+
+TokenIds InputTimeSpeculator::answer_aside(TokenSpan prompt, GenerationConfig config,
+                                           const std::function<bool(TokenSpan)>& is_whole) {
+  config.answer_begin = std::ssize(prompt);
+  Sequence aside = sequence_.fork();
+  aside.replace(prompt);
+  TokenIds answer;
+  const Guess known{.drafts = candidates_.newest_first()};
+  const CountedPasses counted(engine_, num_forward_passes_);
+  generator_->generate(aside, known, config, [&](TokenSpan tokens) {
+    answer.insert(answer.end(), tokens.begin(), tokens.end());
+    return !is_whole(answer) && !(config.should_stop && config.should_stop());
+  });
+  return answer;
+}
+
 int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& config) {
-  if (is_current(prompt) && saved_next_) return 0;
+  if (is_current(prompt) && saved_logits_1V_) return 0;
   const int64_t passes_before = num_forward_passes_;
   replace_prompt(prompt);
   verified_ = true;
-  if (const std::optional<at::Tensor> logits_1V = run({}, config)) {
-    saved_next_ = argmax_rows(*logits_1V).front();
+  if (const auto logits_1V = run({.sequence = &sequence_}, std::nullopt, config).front()) {
+    saved_logits_1V_ = logits_1V;
   }
   return num_forward_passes_ - passes_before;
 }
@@ -173,7 +278,8 @@ int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& c
 void InputTimeSpeculator::reset_answer() {
   if (!verified_) sequence_.truncate(static_cast<int64_t>(prompt_length_));
   verified_ = true;
-  saved_next_.reset();
+  candidates_.clear();
+  saved_logits_1V_.reset();
   prompt_length_ = sequence_.tokens().size();
 }
 

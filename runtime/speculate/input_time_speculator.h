@@ -1,20 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
+#include "runtime/generate/token_tree.h"
+#include "runtime/speculate/candidate_pool.h"
 #include "runtime/speculate/verifier.h"
 
 namespace predgen {
 
+struct SpeculationConfig {
+  /// Answers that one pass verifies: the last one, as the verifier wants, and earlier ones of the
+  /// turn, as a tree, where the model says exactly the same. 1: the last one alone.
+  int64_t num_candidates = 1;
+  /// Tokens of that tree; the last answer is in it whole.
+  int64_t tree_tokens = 64;
+  /// Other answers that branch() makes at a time.
+  int64_t num_branches = 0;
+  /// Tokens that the model adds to the user's words in idle time, to answer what may come next.
+  int64_t next_words = 0;
+
+  /// UserError naming the value that is out of range.
+  void validate() const;
+};
+
 struct SpeculationStep {
   int64_t num_reused = 0;          // prompt positions whose cache survived
   int64_t num_drafted = 0;         // answer tokens offered to the verifier
-  int64_t num_accepted = 0;        // answer tokens it kept
+  int64_t num_agreed = 0;          // those that it kept
+  int64_t num_accepted = 0;        // answer tokens kept, those of other candidates too
   int64_t num_forward_passes = 0;  // of the prompt, the verifier and the generator
   GenerationResult generation;
 };
@@ -31,7 +51,8 @@ struct SpeculationLimits {
 class InputTimeSpeculator {
  public:
   /// Borrows its collaborators: they outlive it, or their successors given to use().
-  InputTimeSpeculator(Engine& engine, Verifier& verifier, Generator& generator, int64_t capacity);
+  InputTimeSpeculator(Engine& engine, Verifier& verifier, Generator& generator, int64_t capacity,
+                      const SpeculationConfig& config = {});
 
   /// Others from the next update on.
   void use(Verifier& verifier, Generator& generator);
@@ -43,10 +64,21 @@ class InputTimeSpeculator {
   /// new ones; returning false stops between two passes and keeps what is there. Where
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
+  /// With a sampler nothing is kept but what it draws again, whatever the verifier.
   /// UserError if the prompt is longer than context_length(). If it throws, the answer waits, too.
-  SpeculationStep update(TokenSpan prompt, std::string_view prompt_text,
-                         const GenerationConfig& config, const TokenCallback& on_tokens,
-                         const SpeculationLimits& limits = {});
+  SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
+                         const TokenCallback& on_tokens, const SpeculationLimits& limits = {});
+
+  /// For time in which nothing is to be done: makes other answers to the present prompt
+  /// (grow_branches), which the next update verifies as candidates. Returns their number of new
+  /// tokens. Nothing if they are there already or the answer is not verified.
+  int64_t branch(GenerationConfig config, const std::function<bool(TokenSpan answer)>& is_whole);
+
+  /// For idle time, too: what the model answers to another prompt, until `is_whole`.
+  TokenIds answer_aside(TokenSpan prompt, GenerationConfig config,
+                        const std::function<bool(TokenSpan answer)>& is_whole);
+  /// An answer that the next update verifies as a candidate.
+  void add_candidate(TokenIds answer) { candidates_.add(std::move(answer)); }
 
   /// Runs the prompt without answering it (`prefill` method, history before a turn). Returns the
   /// passes; fewer tokens are cached if `config.should_stop` says so.
@@ -81,16 +113,24 @@ class InputTimeSpeculator {
   std::optional<TokenIds> verify(TokenSpan prompt, std::string_view prompt_text,
                                  const GenerationConfig& config, int64_t first_sentence,
                                  SpeculationStep& step);
-  std::optional<at::Tensor> run(TokenSpan draft, const GenerationConfig& config);
+  /// `draft` and then the pool's candidates, of at most `max_tokens` each.
+  TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
+  /// The logits of the pending tokens and the draft and, in the same passes, of a question.
+  std::vector<std::optional<at::Tensor>> run(const EngineRequest& draft,
+                                             std::optional<EngineRequest> question,
+                                             const GenerationConfig& config);
 
   Engine& engine_;
+  const SpeculationConfig config_;
   Verifier* verifier_;
   Generator* generator_;
 
   Sequence sequence_;  // prompt and answer; before the first update no tokens
   size_t prompt_length_ = 0;
-  bool verified_ = true;               // false: the pass that should check the answer did not end
-  std::optional<TokenId> saved_next_;  // follows a prompt that is cached whole and unanswered
+  bool verified_ = true;   // false: the pass that should check the answer did not end
+  bool branched_ = false;  // branch() is through with this prompt
+  CandidatePool candidates_;
+  std::optional<at::Tensor> saved_logits_1V_;  // of a prompt that is cached whole and unanswered
   int64_t num_forward_passes_ = 0;
 };
 

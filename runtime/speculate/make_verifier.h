@@ -6,17 +6,23 @@
 #include <vector>
 
 #include "runtime/speculate/verifier.h"
+#include "text/sentence/sentence_splitter.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 
 struct VerifierConfig {
-  std::string name = "greedy";  // one of verifier_names()
-  int64_t top_k = 3;            // topk only
+  std::string name = "greedy";   // one of verifier_names()
+  int64_t top_k = 3;             // topk only
+  int64_t judged_sentences = 1;  // reflection only; drafts are as long as that
+  Engine* judge = nullptr;       // reflection only, borrowed; null: the conversation's own model
 };
 
 const std::vector<std::string>& verifier_names();
 
-/// The list of verifiers. UserError for an unknown name lists the known ones.
-std::unique_ptr<Verifier> make_verifier(const VerifierConfig& config);
+/// The list of verifiers. UserError for an unknown name lists the known ones. Borrows the
+/// tokenizer.
+std::unique_ptr<Verifier> make_verifier(const VerifierConfig& config, const Tokenizer& tokenizer,
+                                        SplitMode split_mode);
 
 }  // namespace predgen

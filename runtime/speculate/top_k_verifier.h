@@ -12,7 +12,7 @@ namespace predgen {
 class TopKVerifier : public Verifier {
  public:
   explicit TopKVerifier(int64_t k);
-  Verification verify(const Draft& draft, const VerifierContext& context) override;
+  int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 
  private:
   int64_t k_;

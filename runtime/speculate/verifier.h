@@ -3,35 +3,31 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 
-#include "runtime/generate/generator.h"
+#include "runtime/engine/engine.h"
 #include "text/token_ids.h"
 
 namespace predgen {
 
-// Shapes: D draft tokens, V vocabulary.
+// Shapes: D draft tokens, V vocabulary, Q tokens of a question that are run as its draft.
 
 struct Draft {
-  TokenSpan tokens;            // D >= 1 answer tokens guessed from an earlier prompt
-  at::Tensor logits_DV;        // row i: the model's prediction for tokens[i], given the new prompt
-  int64_t first_sentence = 0;  // tokens of the first sentence; beyond it only argmax is accepted
-  TokenSpan stop_tokens;       // accepted only as argmax
-};
-
-/// What a verifier may use besides the draft. Borrowed for the call.
-struct VerifierContext {
+  TokenSpan tokens;              // D >= 1 answer tokens guessed from an earlier prompt
+  int64_t first_sentence = 0;    // tokens of the first sentence; beyond it only argmax is accepted
+  TokenSpan stop_tokens;         // accepted only as argmax
   std::string_view prompt_text;  // the user's words so far
-  /// The prompt, cached, and the draft after it; a judge asks the model on a fork(), which is
-  /// without the draft, never on itself.
-  const Sequence& sequence;
-  Engine& engine;
-  const GenerationConfig& generation;  // priority and should_stop of passes of its own
+  /// Asked before passes of the verifier's own; true: the words are outdated, none is worth it.
+  std::function<bool()> should_stop{};
 };
 
-struct Verification {
-  int64_t num_accepted = 0;        // length of the accepted prefix, in [0, D]
-  int64_t num_forward_passes = 0;  // that the verifier ran itself
+/// What the pass said about a draft.
+struct DraftLogits {
+  at::Tensor logits_DV;                  // row i predicts tokens[i], given the new prompt
+  TokenIds most_likely;                  // [D] or more: argmax_rows() of them
+  std::optional<at::Tensor> reply_QV{};  // [Q+1,V], to ask()'s question, if there was time for it
 };
 
 /// Decides how much of a draft survives a change of prompt (paper section 3.1).
@@ -39,7 +35,24 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
 
-  virtual Verification verify(const Draft& draft, const VerifierContext& context) = 0;
+  /// A question to the model that runs in the same pass as the draft, on a sequence of the
+  /// verifier's own; its priority and should_stop are the caller's to set. Nothing: no question.
+  /// Valid until the next call. `sequence` is the conversation's, to be forked, not changed.
+  virtual std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence);
+
+  /// Sentences of a draft that acceptance is relaxed for, so how many are worth drafting.
+  virtual int64_t num_sentences() const { return 1; }
+
+  /// Length of the accepted prefix, in [0, D].
+  virtual int64_t verify(const Draft& draft, const DraftLogits& logits) = 0;
+
+  /// Passes of its own that verify() has run so far, besides the draft's.
+  virtual int64_t num_forward_passes() const { return 0; }
 };
+
+/// Length of the longest prefix in which every token is the most likely one or, no stop token, is
+/// accepted all the same: `also(i)`.
+int64_t count_accepted(const Draft& draft, TokenSpan most_likely,
+                       const std::function<bool(int64_t)>& also = {});
 
 }  // namespace predgen

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/fakes/expect_user_error.h"
 #include "tests/runtime/converse/stage.h"
 
@@ -114,6 +116,110 @@ TEST(Session, TopKIsRelaxedInTheFirstSentenceOnly) {
   EXPECT_EQ(result.metrics.spec_tokens_accepted, 4);
   EXPECT_EQ(result.first_sentence, "Yes I can.");
   EXPECT_EQ(result.text.find("Go"), std::string::npos) << result.text;
+}
+
+TEST(Session, PresetsChangeTheWorkAndNotTheText) {
+  // A word is taken back, and with it comes back the answer of before.
+  const auto run = [](const std::string& preset) {
+    Stage stage({.preset = preset, .answer = [](const std::string& user) {
+                   return user.find("my") == std::string::npos ? "Yes I can. Go on!" : "No well.";
+                 }});
+    const TurnResult result = stage.run({partial("hello", 1), partial("hello my", 2),
+                                         partial("hello my", 3), final_one("hello", 4)});
+    EXPECT_EQ(result.text, "Yes I can. Go on!") << preset;
+    return result.metrics;
+  };
+  const TurnMetrics plain = run("plain"), economy = run("economy"), eager = run("eager");
+  EXPECT_EQ(plain.nfe_to_first_sentence, 4);
+  EXPECT_EQ(eager.nfe_to_first_sentence, 1);
+  EXPECT_TRUE(eager.first_sentence_kept);
+  EXPECT_LT(economy.nfe_to_first_sentence, 4);
+  EXPECT_LE(economy.speculative_nfe, plain.speculative_nfe);
+  EXPECT_GT(eager.spec_tokens_drafted, plain.spec_tokens_drafted);  // branches
+  expect_user_error([] { find_preset("lavish"); }, {"lavish", "plain, paper, economy, eager"});
+}
+
+TEST(Session, AnswersTheWordsThatTheModelExpectsNext) {
+  const auto run = [](int64_t next_words, const std::string& last) {
+    const FakeTokenizer tokenizer{kWords};
+    const auto say = [&](const std::string& text, size_t place) {
+      const TokenIds ids = tokenizer.encode(text);
+      return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
+    };
+    Stage stage({.next =
+                     [&](TokenSpan history) {
+                       const auto [user, place] = read_history(tokenizer, history);
+                       const bool user_speaks =
+                           !std::ranges::count(history, FakeTokenizer::kAssistant);
+                       if (user_speaks) return say("hello well", history.size() - 1);
+                       return say(user == "hello well" ? "No. Go!" : "Yes I can. Go!", place);
+                     },
+                 .speculation = SpeculationConfig{.num_candidates = 2, .next_words = next_words}});
+    const TurnResult result =
+        stage.run({partial("hello", 1), partial("hello", 2), final_one(last, 3)});
+    EXPECT_EQ(result.text, last == "hello well" ? "No. Go!" : "Yes I can. Go!");
+    return result.metrics;
+  };
+  const TurnMetrics without = run(0, "hello well"), with = run(5, "hello well");
+  EXPECT_EQ(without.nfe_to_first_sentence, 2);
+  EXPECT_EQ(with.nfe_to_first_sentence, 1);
+  EXPECT_TRUE(with.first_sentence_kept);
+  // " well" and the end of the user's turn, then "No." of the answer: once for both "hello".
+  EXPECT_EQ(with.speculative_nfe - without.speculative_nfe, 2 + 2);
+  EXPECT_EQ(with.spec_tokens_drafted - without.spec_tokens_drafted, 2);
+  EXPECT_EQ(run(5, "hello there").nfe_to_first_sentence, 1);
+  expect_user_error([] { Stage({.speculation = SpeculationConfig{.next_words = 5}}); },
+                    {"next_words", "candidates", "more than 1"});
+}
+
+TEST(Session, SampledTextIsThatOfPlainSampling) {
+  std::set<std::string> texts;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const auto run = [&](InputTimeWork work, const std::string& decoder,
+                         const std::string& preset) {
+      Stage stage({.work = work,
+                   .decoder = decoder,
+                   .preset = preset,
+                   .sampling = SamplingConfig{.temperature = 0.2, .seed = seed}});
+      std::string text;
+      for (const char* last : {"hello my", "hello there"}) {
+        text += "|" + stage.run({partial("hello", 1), final_one(last, 3)}).text;
+      }
+      return text;
+    };
+    const std::string plain = run(InputTimeWork::kCascade, "ar", "plain");
+    EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "plain"), plain) << seed;
+    EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "eager"), plain) << seed;
+    EXPECT_EQ(run(InputTimeWork::kSpeculate, "jacobi", "eager"), plain) << seed;
+    texts.insert(plain);
+  }
+  EXPECT_GT(texts.size(), 4u);
+  expect_user_error([] { Stage({.verifier = "topk", .sampling = SamplingConfig{}}); },
+                    {"sampling", "greedy", "topk"});
+}
+
+TEST(Session, ReflectionKeepsWhatTheModelJudgesToFit) {
+  const auto run = [](const std::string& judgement, int64_t judged_sentences = 1) {
+    Stage stage({.verifier = "reflection",
+                 .answer = [&](const std::string& user) -> std::string {
+                   if (user.find("Partial Answer: ") != std::string::npos) return judgement;
+                   const bool changed = user.find("my") != std::string::npos;
+                   return changed ? "No well. Go on!" : "Yes I can. Go on!";
+                 },
+                 .judged_sentences = judged_sentences});
+    return stage.run({partial("hello", 1), final_one("hello my", 3)});
+  };
+  const TurnResult kept = run("Yes");
+  EXPECT_EQ(kept.first_sentence, "Yes I can.");
+  EXPECT_TRUE(kept.metrics.first_sentence_kept);
+  EXPECT_EQ(kept.metrics.nfe_to_first_sentence, 1);  // judged in the pass that verifies
+  const TurnResult refused = run("No");
+  EXPECT_EQ(refused.text, "No well. Go on!");
+  EXPECT_EQ(refused.metrics.spec_tokens_accepted, 0);
+  EXPECT_EQ(refused.metrics.nfe_to_first_sentence, 3);  // the judging one gave a token, too
+  const TurnResult both = run("Yes", 2);
+  EXPECT_EQ(both.text, "Yes I can. Go on!");
+  EXPECT_EQ(both.metrics.spec_tokens_accepted, 7);
 }
 
 TEST(Session, DraftStopsAtItsLimit) {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/engine/pass_price.h"
@@ -39,13 +40,15 @@ inline std::pair<std::string, size_t> read_history(const FakeTokenizer& tokenize
 struct TalkSetup {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kPaper;
-  std::string decoder = "ar", verifier = "greedy", system_prompt = "";
+  std::string decoder = "ar", verifier = "greedy", preset = "plain", system_prompt = "";
+  std::optional<SamplingConfig> sampling{};
   std::function<std::string(const std::string& user)> answer = [](const std::string&) {
     return "Yes I can. Go on!";
   };
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
-  int64_t context_length = 2048, pass_tokens = 512, top_k = 3;
+  int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
+  std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
 };
 
@@ -57,18 +60,27 @@ struct Stage {
         engine(borrowing_engine(inner, {.pass_tokens = setup.pass_tokens})),
         owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(setup.speech_delay))),
         speaker(*owned_speaker),
-        session({.turn = {.work = setup.work,
-                          .split_mode = setup.split_mode,
-                          .max_draft_tokens = setup.max_draft_tokens,
-                          .first_round_tokens = setup.first_round_tokens,
-                          .later_round_tokens = setup.later_round_tokens,
-                          .max_new_tokens = 40},
-                 .verifier = {.name = setup.verifier, .top_k = setup.top_k},
-                 .generator = {.name = setup.decoder, .block_size = 6},
-                 .system_prompt = setup.system_prompt,
-                 .max_context = setup.context_length},
-                engine, tokenizer, std::move(owned_speaker), clock) {
+        session(session_config(setup), engine, tokenizer, std::move(owned_speaker), clock) {
     engine.observe_passes(charge_passes(clock, {.per_pass = Seconds(kPass)}));
+  }
+
+  static SessionConfig session_config(const TalkSetup& setup) {
+    SessionConfig config{.turn = {.work = setup.work,
+                                  .split_mode = setup.split_mode,
+                                  .max_draft_tokens = setup.max_draft_tokens,
+                                  .first_round_tokens = setup.first_round_tokens,
+                                  .later_round_tokens = setup.later_round_tokens,
+                                  .max_new_tokens = 40},
+                         .verifier = {.name = setup.verifier,
+                                      .top_k = setup.top_k,
+                                      .judged_sentences = setup.judged_sentences},
+                         .generator = {.name = setup.decoder, .block_size = 6},
+                         .sampling = setup.sampling,
+                         .system_prompt = setup.system_prompt,
+                         .max_context = setup.context_length};
+    find_preset(setup.preset).apply_to(config);
+    if (setup.speculation) config.speculation = *setup.speculation;
+    return config;
   }
 
   std::function<TokenId(TokenSpan)> script(const TalkSetup& setup) {

@@ -23,10 +23,11 @@ Outcome run(Generator& generator, Engine& engine, const TokenIds& prompt,
             size_t max_batches = 1000) {
   Sequence sequence = sequence_of(engine, prompt, capacity);
   Outcome run;
-  run.result = generator.generate(sequence, guess, config, [&](TokenSpan tokens) {
-    run.batches.emplace_back(tokens.begin(), tokens.end());
-    return run.batches.size() < max_batches;
-  });
+  run.result = generator.generate(sequence, {.next = guess, .drafts = {&guess, 1}}, config,
+                                  [&](TokenSpan tokens) {
+                                    run.batches.emplace_back(tokens.begin(), tokens.end());
+                                    return run.batches.size() < max_batches;
+                                  });
   run.tokens.assign(sequence.tokens().begin() + static_cast<int64_t>(prompt.size()),
                     sequence.tokens().end());
   run.cached = sequence.num_cached();
@@ -53,20 +54,27 @@ TEST(AutoregressiveGenerator, OneTokenAPassUntilTheLimit) {
   EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{3, 1, 1, 1, 1, 1, 1}));
 }
 
-TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
+/// Runs many prompts, limits and guesses with `make(engine, seed)` and expects plain decoding's
+/// text.
+void expect_plain_text(
+    const std::function<std::unique_ptr<Generator>(Engine& engine, uint64_t seed)>& make) {
   int64_t passes = 0, tokens = 0, stopped = 0, full = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const FakeLanguageModel model({.memory = 1, .surprise = 3});
     Engine engine = borrowing_engine(model);
     AutoregressiveGenerator plain(engine);
-    JacobiGenerator jacobi(engine, 1 + static_cast<int64_t>(seed % 9), seed);
+    const std::unique_ptr<Generator> generator = make(engine, seed);
     const TokenIds prompt = random_prompt(seed);
-    const GenerationConfig config{.max_new_tokens = 1 + static_cast<int64_t>(seed % 40),
-                                  .stop_tokens = {3, 17}};
+    GenerationConfig config{.max_new_tokens = 1 + static_cast<int64_t>(seed % 40),
+                            .stop_tokens = {3, 17},
+                            .answer_begin = std::ssize(prompt)};
+    if (seed % 3 == 0) {
+      config.sampler = std::make_shared<Sampler>(SamplingConfig{.temperature = 0.02, .seed = seed});
+    }
     const int64_t capacity = seed % 5 == 0 ? static_cast<int64_t>(prompt.size()) + 9 : 512;
     const Outcome expected = run(plain, engine, prompt, config, capacity);
     const TokenIds guess = seed % 2 ? TokenIds{1, 2, 3, 4} : TokenIds(60, 5);
-    const Outcome got = run(jacobi, engine, prompt, config, capacity, guess);
+    const Outcome got = run(*generator, engine, prompt, config, capacity, guess);
     ASSERT_EQ(got.tokens, expected.tokens) << seed;
     EXPECT_EQ(got.result.stop_reason, expected.result.stop_reason) << seed;
     EXPECT_EQ(got.result.num_new_tokens, expected.result.num_new_tokens);
@@ -78,7 +86,62 @@ TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   }
   EXPECT_GT(stopped, 20);
   EXPECT_GT(full, 3);
-  EXPECT_LT(passes, tokens);  // a window that never commits a guess would be equal
+  EXPECT_LT(passes, tokens);  // one that never commits a guess would be equal
+}
+
+/// Thinks as the model of expect_plain_text(), but for its surprises.
+struct DraftModel {
+  FakeLanguageModel model{{.memory = 1, .surprise = 0}};
+  Engine engine = borrowing_engine(model);
+};
+
+TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
+  DraftModel draft;
+  expect_plain_text([&](Engine& engine, uint64_t seed) {
+    return make_generator({.name = "jacobi",
+                           .block_size = 1 + static_cast<int64_t>(seed % 9),
+                           .sources = seed % 2 ? draft_source_names() : std::vector<std::string>(),
+                           .seed = seed,
+                           .draft_model = &draft.engine,
+                           .draft_price = 0.1},
+                          engine);
+  });
+}
+
+TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
+  DraftModel draft;
+  expect_plain_text([&](Engine& engine, uint64_t seed) {
+    const int64_t width = 1 + static_cast<int64_t>(seed % 20);
+    std::vector<double> prices;  // so that the width changes, down to none
+    for (int64_t i = 0; seed % 2 == 0 && i <= width; ++i) {
+      prices.push_back(1 + 0.2 * static_cast<double>(i));
+    }
+    return make_generator(
+        {.sources = seed % 3 ? draft_source_names() : std::vector<std::string>{"model"},
+         .draft_width = width,
+         .pass_seconds = prices,
+         .draft_model = &draft.engine,
+         .draft_price = 0.1},
+        engine);
+  });
+}
+
+TEST(DraftingGenerator, FindsItsPlaceInAnOldDraftAgain) {
+  // A word more before what stays the same: two passes for the new words, one for all the rest.
+  const FakeLanguageModel model({.next = [](TokenSpan history) -> TokenId {
+    return history.size() < 4 ? 20 + static_cast<TokenId>(history.size())
+                              : 8 + static_cast<TokenId>(history.size());
+  }});
+  Engine engine = borrowing_engine(model);
+  const auto generator = make_generator({.sources = {"ngram"}}, engine);
+  Sequence sequence = sequence_of(engine, TokenIds{1, 2}, 64);
+  const std::vector<TokenIds> drafts{{5, 12, 13, 14, 15, 16, 17}};
+  const GenerationResult result =
+      generator->generate(sequence, {.drafts = drafts},
+                          {.max_new_tokens = 8, .stop_tokens = {}, .answer_begin = 2}, {});
+  EXPECT_EQ(TokenIds(sequence.tokens().begin() + 2, sequence.tokens().end()),
+            (TokenIds{22, 23, 12, 13, 14, 15, 16, 17}));
+  EXPECT_LE(result.num_forward_passes, 4);
 }
 
 TEST(JacobiGenerator, CommitsARightGuessAtOnce) {
@@ -122,9 +185,9 @@ TEST(MakeGenerator, NamesItsList) {
   expect_user_error([&] { make_generator({.name = "beam"}, engine); }, {"beam", "ar", "jacobi"});
   expect_user_error([&] { make_generator({.name = "jacobi", .block_size = 0}, engine); },
                     {"block size", "0"});
-  expect_user_error(
-      [&] { make_generator({.name = "jacobi", .sampling = SamplingConfig{}}, engine); },
-      {"jacobi", "greedy"});
+  expect_user_error([&] { make_generator({.sources = {"oracle"}}, engine); }, {"oracle", "ngram"});
+  expect_user_error([&] { make_generator({.sources = {"ngram"}, .draft_width = 0}, engine); },
+                    {"draft width", "0"});
 }
 
 TEST(StopReason, HasAName) {

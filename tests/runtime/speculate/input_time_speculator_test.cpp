@@ -23,8 +23,9 @@ const GenerationConfig kConfig{.max_new_tokens = 40, .stop_tokens = {3}};
 
 TokenIds to_ids(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
 
-TokenIds plain_answer(const LanguageModel& model, const TokenIds& prompt,
-                      const GenerationConfig& config, int64_t capacity = 512) {
+TokenIds plain_answer(const LanguageModel& model, const TokenIds& prompt, GenerationConfig config,
+                      int64_t capacity = 512) {
+  config.answer_begin = std::ssize(prompt);
   Engine engine = borrowing_engine(model);
   Sequence sequence = sequence_of(engine, prompt, capacity);
   AutoregressiveGenerator(engine).generate(sequence, {}, config, {});
@@ -40,14 +41,20 @@ TokenIds with_header(TokenIds words) {
 // the final answer always equals plain decoding.
 struct Campaign {
   int64_t runs = 0, wrong = 0, drafted = 0, accepted = 0, partly = 0, cancelled = 0, reused = 0;
+  int64_t branched = 0, from_others = 0;
 };
 
 Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& verifier,
-                      Generator& generator, uint64_t num_runs) {
+                      Generator& generator, uint64_t num_runs,
+                      const SpeculationConfig& speculation = {}) {
   Campaign campaign;
   for (uint64_t seed = 0; seed < num_runs; ++seed) {
     Random random(seed, "campaign");
-    InputTimeSpeculator speculator(faulty, verifier, generator, 256);
+    InputTimeSpeculator speculator(faulty, verifier, generator, 256, speculation);
+    GenerationConfig whole = kConfig;
+    if (seed % 3 == 0) {
+      whole.sampler = std::make_shared<Sampler>(SamplingConfig{.temperature = 0.02, .seed = seed});
+    }
     TokenIds words;
     const auto speak = [&] {
       if (random.below(3) == 0 && words.size() > 2) words.resize(words.size() - 2);  // revised
@@ -61,28 +68,38 @@ Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& ver
         speculator.prefill(with_header(words));
         continue;
       }
-      GenerationConfig config = kConfig;
+      GenerationConfig config = whole;
       config.max_new_tokens = 1 + static_cast<int64_t>(random.below(20));
       uint64_t passes_left = 1 + random.below(12);
       const SpeculationStep step = speculator.update(with_header(words), "", config,
                                                      [&](TokenSpan) { return --passes_left > 0; });
       campaign.cancelled += step.generation.stop_reason == StopReason::kCancelled;
+      int64_t steps_left = static_cast<int64_t>(random.below(12));
+      config.should_stop = [&] { return --steps_left < 0; };
+      const auto is_whole = [](TokenSpan own) { return own.size() > 9; };
+      campaign.branched += speculator.branch(config, is_whole);
+      if (speculation.next_words > 0) {
+        TokenIds expected = words;
+        expected.push_back(static_cast<TokenId>(random.below(28)));
+        speculator.add_candidate(speculator.answer_aside(with_header(expected), config, is_whole));
+      }
       if (random.below(10) == 0) speculator.reset_answer();
     }
     speak();
     const TokenIds prompt = with_header(words);
     TokenIds streamed;
     const int64_t passes_before = speculator.num_forward_passes();
-    const SpeculationStep step = speculator.update(prompt, "", kConfig, [&](TokenSpan tokens) {
+    const SpeculationStep step = speculator.update(prompt, "", whole, [&](TokenSpan tokens) {
       streamed.insert(streamed.end(), tokens.begin(), tokens.end());
       return true;
     });
     EXPECT_EQ(speculator.num_forward_passes() - passes_before, step.num_forward_passes);
     const TokenIds answer = to_ids(speculator.answer());
     ++campaign.runs;
-    campaign.wrong += answer != plain_answer(honest, prompt, kConfig) || streamed != answer;
+    campaign.wrong += answer != plain_answer(honest, prompt, whole) || streamed != answer;
     campaign.drafted += step.num_drafted;
     campaign.accepted += step.num_accepted;
+    campaign.from_others += step.num_accepted > step.num_agreed;
     campaign.partly += step.num_accepted > 0 && step.num_accepted < step.num_drafted;
     campaign.reused += step.num_reused;
   }
@@ -105,13 +122,38 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
   }
 }
 
+TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
+  for (const char* decoder : {"ar", "jacobi"}) {
+    const FakeLanguageModel model({.surprise = 5}), smaller({.surprise = 0});
+    GreedyVerifier verifier;
+    Engine engine = borrowing_engine(model), draft = borrowing_engine(smaller);
+    const auto generator = make_generator({.name = decoder,
+                                           .block_size = 6,
+                                           .sources = draft_source_names(),
+                                           .draft_model = &draft,
+                                           .draft_price = 0.1},
+                                          engine);
+    for (const SpeculationConfig& speculation :
+         {SpeculationConfig{.num_candidates = 2},
+          SpeculationConfig{.num_candidates = 6, .tree_tokens = 40, .num_branches = 3},
+          SpeculationConfig{.num_candidates = 20, .tree_tokens = 1000, .num_branches = 1},
+          SpeculationConfig{.num_candidates = 6, .next_words = 1}}) {
+      const Campaign campaign = run_campaign(engine, model, verifier, *generator, 200, speculation);
+      EXPECT_EQ(campaign.wrong, 0) << decoder << speculation.num_candidates;
+      EXPECT_GT(campaign.from_others, 5) << decoder << speculation.num_candidates;
+      EXPECT_EQ(campaign.branched > 100, speculation.num_branches > 0);
+    }
+    EXPECT_GT(draft.num_forward_passes(), 1000) << decoder;
+  }
+}
+
 // ---- planted faults: the campaign must notice each.
 
 class TooKindVerifier : public Verifier {
  public:
-  Verification verify(const Draft& draft, const VerifierContext& context) override {
+  int64_t verify(const Draft& draft, const DraftLogits& logits) override {
     const auto size = static_cast<int64_t>(draft.tokens.size());
-    return {.num_accepted = std::min(size, greedy_.verify(draft, context).num_accepted + 1)};
+    return std::min(size, greedy_.verify(draft, logits) + 1);
   }
 
  private:
@@ -120,15 +162,15 @@ class TooKindVerifier : public Verifier {
 
 class BlindVerifier : public Verifier {  // keeps a stale draft
  public:
-  Verification verify(const Draft& draft, const VerifierContext&) override {
-    return {.num_accepted = static_cast<int64_t>(draft.tokens.size())};
+  int64_t verify(const Draft& draft, const DraftLogits&) override {
+    return static_cast<int64_t>(draft.tokens.size());
   }
 };
 
 class ShyVerifier
     : public Verifier {  // the bonus token comes from a row too early: right, but slow
  public:
-  Verification verify(const Draft&, const VerifierContext&) override { return {}; }
+  int64_t verify(const Draft&, const DraftLogits&) override { return 0; }
 };
 
 class FaultyModel : public LanguageModel {
@@ -296,7 +338,7 @@ TEST(InputTimeSpeculator, FailedPassLeavesTheDraft) {
   bench.update(with_header({1, 2}), 4);
   class Broken : public Verifier {
    public:
-    Verification verify(const Draft&, const VerifierContext&) override {
+    int64_t verify(const Draft&, const DraftLogits&) override {
       throw Error(std::string("broken"));
     }
   } broken;

@@ -1,0 +1,48 @@
+#include "runtime/converse/preset.h"
+
+#include "core/error.h"
+
+namespace predgen {
+
+void Preset::apply_to(SessionConfig& config) const {
+  config.speculation = speculation;
+  config.generator.sources = sources;
+  if (first_round_tokens > 0) config.turn.first_round_tokens = first_round_tokens;
+  if (later_round_tokens > 0) config.turn.later_round_tokens = later_round_tokens;
+  config.turn.split_mode = split_mode.value_or(config.turn.split_mode);
+}
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {.name = "plain", .help = "the last draft alone is verified and continued"},
+      {.name = "paper",
+       .help = "plain, with 30 tokens at the first transcript and 10 at each later one, and "
+               "sentences that end at any . ? or ! (--system-prompt table3 is the paper's, too)",
+       .first_round_tokens = 30,
+       .later_round_tokens = 10,
+       .split_mode = SplitMode::kPaper},
+      {.name = "economy",
+       .help = "half the passes while you speak: a draft grows by 3 tokens at each transcript, and "
+               "earlier drafts are used again",
+       .speculation = {.num_candidates = 8},
+       .sources = {"ngram"},
+       .first_round_tokens = 3,
+       .later_round_tokens = 3},
+      {.name = "eager",
+       .help = "earlier drafts are used again, and in idle time other answers are prepared",
+       .speculation = {.num_candidates = 12, .tree_tokens = 128, .num_branches = 8},
+       .sources = {"ngram"}},
+  };
+  return all;
+}
+
+const Preset& find_preset(const std::string& name) {
+  std::string names;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+    names += (names.empty() ? "" : ", ") + preset.name;
+  }
+  throw UserError("there is no preset '{}': choose one of {}", name, names);
+}
+
+}  // namespace predgen

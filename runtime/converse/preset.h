@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/converse/session.h"
+
+namespace predgen {
+
+/// How much work speculation may cost: settings that belong together.
+struct Preset {
+  std::string name{};
+  std::string help{};
+  SpeculationConfig speculation{};
+  std::vector<std::string> sources{};  // of drafts, as make_generator names them
+  int64_t first_round_tokens = 0, later_round_tokens = 0;  // of TurnConfig; 0: as before
+  std::optional<SplitMode> split_mode{};                   // nothing: as before
+
+  void apply_to(SessionConfig& config) const;
+};
+
+/// plain: one draft, until its first sentence is whole; paper: the same in the paper's rounds and
+/// with its sentences (arXiv 2506.15556, section 4); economy: fewer passes while the user speaks;
+/// eager: fewest after it.
+const std::vector<Preset>& presets();
+/// UserError for a name that is none of them.
+const Preset& find_preset(const std::string& name);
+
+}  // namespace predgen

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace predgen {
+
+/// How many guessed tokens a pass should check: the number that gives the most tokens a second, by
+/// what a pass of each width costs and how often guesses were right lately.
+class DraftWidth {
+ public:
+  /// `pass_seconds`: of a pass that checks 0, 1, .. `widest` tokens; empty: all cost the same.
+  /// UserError for a width below 1.
+  explicit DraftWidth(int64_t widest, std::vector<double> pass_seconds = {});
+
+  /// In [0, widest].
+  int64_t best() const;
+  /// Of `checked` tokens in a row the first `right` were right. 0 checked: nothing was guessed;
+  /// after many of those guesses are worth a try again.
+  void record(int64_t checked, int64_t right);
+
+ private:
+  int64_t widest_;
+  std::vector<double> pass_seconds_;
+  static constexpr double kRight = 2, kTried = 3;  // to begin with guesses are worth a try
+  double right_ = kRight, tried_ = kTried;         // lately
+};
+
+}  // namespace predgen

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/generate/draft_source.h"
+#include "runtime/generate/draft_width.h"
+#include "runtime/generate/generator.h"
+
+namespace predgen {
+
+/// Decoding in which every pass also checks what its sources expect to come next, several ways on
+/// as a tree.
+class DraftingGenerator : public Generator {
+ public:
+  /// Borrows the engine. `refines`: a guess that was wrong is tried once more as the pass has
+  /// corrected it, before the sources; good ones know better.
+  DraftingGenerator(Engine& engine, std::vector<std::unique_ptr<DraftSource>> sources,
+                    DraftWidth width, bool refines = true);
+
+  GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
+                            const TokenCallback& on_tokens) override;
+
+ private:
+  Engine& engine_;
+  std::vector<std::unique_ptr<DraftSource>> sources_;
+  DraftWidth width_;
+  const bool refines_;
+};
+
+}  // namespace predgen

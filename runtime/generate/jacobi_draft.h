@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "core/random.h"
+#include "runtime/engine/sequence.h"
+#include "runtime/generate/generator.h"
+
+namespace predgen {
+
+/// What Jacobi decoding guesses of the tokens after a sequence, for whoever runs the passes, of one
+/// sequence (JacobiGenerator) or of many. With a window of 1 it is greedy decoding.
+class JacobiDraft {
+ public:
+  /// What may come after `tokens`, at most `max_tokens`.
+  using Refill = std::function<TokenIds(TokenSpan tokens, int64_t max_tokens)>;
+
+  /// `window`: tokens that a pass may find, at least 1. `guess`: what may come next. Guesses that
+  /// are missing come from next()'s `refill`, then they are drawn from the sequence's tokens.
+  JacobiDraft(int64_t window, TokenSpan guess, const Random& random);
+
+  /// What the next pass runs after `sequence`, which may have `max_new_tokens` >= 1 more. Stands
+  /// until take().
+  TokenSpan next(const Sequence& sequence, int64_t max_new_tokens, const Refill& refill = {});
+  /// The tokens that the pass has found, at least one: those of next() that were right, and what
+  /// follows them. `logits_NV`: after `before`, the sequence's tokens, and after each of next().
+  TokenIds take(const GenerationConfig& config, const at::Tensor& logits_NV, TokenSpan before);
+
+ private:
+  int64_t window_;
+  Random random_;
+  TokenIds guess_;
+  int64_t width_ = 0;  // of next()
+};
+
+}  // namespace predgen

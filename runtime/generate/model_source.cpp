@@ -1,0 +1,42 @@
+#include "runtime/generate/model_source.h"
+
+#include <algorithm>
+
+namespace predgen {
+
+ModelSource::ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width)
+    : generator_(engine),
+      num_ids_(std::min(vocab_size, engine.model().vocab_size())),
+      width_(std::move(width)),
+      sequence_(engine.make_sequence(engine.model().max_positions())) {}
+
+std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
+                                                          std::span<const TokenIds> /*drafts*/,
+                                                          const GenerationConfig& config,
+                                                          int64_t max_tokens) {
+  learn(tokens);
+  const int64_t width = std::min(width_.best(), max_tokens);
+  if (width == 0) width_.record(0, 0);
+  const auto is_foreign = [&](TokenId id) { return id >= num_ids_; };
+  if (width == 0 || std::ranges::any_of(tokens, is_foreign)) return std::vector<TokenIds>();
+  sequence_.replace(tokens);
+  draft_begin_ = sequence_.size();
+  GenerationConfig own = config;
+  own.max_new_tokens = width;
+  const GenerationResult result = generator_.generate(
+      sequence_, {}, own, [&](TokenSpan) { return !config.should_stop || !config.should_stop(); });
+  if (result.stop_reason == StopReason::kCancelled) return std::nullopt;
+  const TokenSpan draft = sequence_.tokens().subspan(tokens.size());
+  TokenIds path(draft.begin(), std::ranges::find_if(draft, is_foreign));
+  return path.empty() ? std::vector<TokenIds>() : std::vector<TokenIds>{std::move(path)};
+}
+
+void ModelSource::learn(TokenSpan tokens) {
+  const TokenSpan drafted = sequence_.tokens();
+  const int64_t right = std::ranges::mismatch(drafted, tokens).in1 - drafted.begin() - draft_begin_;
+  const int64_t checked = std::min(std::ssize(drafted), std::ssize(tokens)) - draft_begin_;
+  if (right >= 0 && checked > 0) width_.record(checked, right);  // else it is about another text
+  draft_begin_ = sequence_.size();
+}
+
+}  // namespace predgen

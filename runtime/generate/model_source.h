@@ -1,0 +1,37 @@
+#pragma once
+
+#include "runtime/engine/engine.h"
+#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/draft_source.h"
+#include "runtime/generate/draft_width.h"
+
+namespace predgen {
+
+/// What a smaller model of the same tokenizer would say, one way on. With a sampler it draws with
+/// that sampler's numbers, so where both models think alike they draw the same. Its passes count
+/// in its own engine. (Speculative decoding: Leviathan et al., arXiv 2211.17192; checked here as
+/// any other draft, so it changes no text.)
+class ModelSource : public DraftSource {
+ public:
+  /// Borrows the engine of the draft model. `vocab_size`: of the model that checks the drafts; one
+  /// of both may have more ids, to fill up its tables. `width`: how long a draft is worth its
+  /// passes.
+  ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width);
+
+  /// Asks should_stop between its passes. No idea where `tokens` do not fit into its context.
+  std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
+                                               const GenerationConfig& config,
+                                               int64_t max_tokens) override;
+
+ private:
+  /// What became of the last draft.
+  void learn(TokenSpan tokens);
+
+  AutoregressiveGenerator generator_;
+  const int64_t num_ids_;  // that both models have
+  DraftWidth width_;
+  Sequence sequence_;        // the tokens that it was asked about last, and its draft
+  int64_t draft_begin_ = 0;  // in sequence_; its end: there is none to learn from
+};
+
+}  // namespace predgen

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "text/token_ids.h"
+
+namespace predgen {
+
+/// Several ways on from one place, what they share at their beginnings stored once: one pass runs
+/// all of them (EngineRequest). G tokens.
+class TokenTree {
+ public:
+  /// Returns the index of each token of `path` in tokens(), ascending. Ends where a token more
+  /// would make the tree larger than `max_size`.
+  std::vector<int64_t> add(TokenSpan path, int64_t max_size = std::numeric_limits<int64_t>::max());
+
+  TokenSpan tokens() const { return tokens_; }
+  /// Tokens of its longest path.
+  int64_t depth() const;
+  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  /// bool [G,G]: which tokens each one sees, itself included. Undefined if it is one path.
+  at::Tensor mask_GG() const;
+
+  /// Index of the token under `parent` (-1: at the beginning), if there is one.
+  std::optional<int64_t> find(int64_t parent, TokenId token) const;
+
+ private:
+  TokenIds tokens_;
+  std::vector<int64_t> parents_;  // -1: none
+};
+
+}  // namespace predgen

@@ -1,0 +1,125 @@
+#include "runtime/speculate/reflection_verifier.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "runtime/speculate/judge_question.h"
+#include "text/stop_tokens.h"
+
+namespace predgen {
+namespace {
+
+/// Ids of all tokens that read `word`, in any case and with any space around it.
+at::Tensor find_spellings(const Tokenizer& tokenizer, std::string_view word) {
+  std::vector<TokenId> ids;
+  for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string text = tokenizer.decode_next({&id, 1});
+    const auto equal = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
+    if (std::ranges::equal(trimmed(text), word, equal)) ids.push_back(id);
+  }
+  if (ids.empty()) {
+    throw UserError(
+        "this model's vocabulary has no token \"{}\", which reflection reads its judgement from: "
+        "choose another verifier",
+        word);
+  }
+  return at::tensor(ids, at::kLong);
+}
+
+/// ln of their summed probability, up to what all tokens have in common.
+double score(const at::Tensor& logits_V, const at::Tensor& ids) {
+  return logits_V.index_select(0, ids.to(logits_V.device()))
+      .to(at::kDouble)
+      .logsumexp(0)
+      .item<double>();
+}
+
+}  // namespace
+
+ReflectionVerifier::ReflectionVerifier(const Tokenizer& tokenizer, SplitMode split_mode,
+                                       int64_t num_sentences, Engine* judge)
+    : tokenizer_(tokenizer), split_mode_(split_mode), num_sentences_(num_sentences), judge_(judge) {
+  if (num_sentences < 1) {
+    throw UserError("reflection judges at least 1 sentence, not {}", num_sentences);
+  }
+  yes_ = find_spellings(tokenizer, "yes");
+  no_ = find_spellings(tokenizer, "no");
+}
+
+std::vector<int64_t> ReflectionVerifier::sentence_ends(const Draft& draft) const {
+  SentenceSplitter splitter(tokenizer_, split_mode_);
+  std::vector<int64_t> ends;
+  const auto take = [&](const std::vector<SentenceSplitter::Sentence>& sentences) {
+    for (const SentenceSplitter::Sentence& sentence : sentences) {
+      if (std::ssize(ends) < num_sentences_) ends.push_back(sentence.num_tokens);
+    }
+  };
+  const TokenSpan tokens = without_stop_token(draft.tokens, draft.stop_tokens);
+  for (const TokenId token : tokens) take(splitter.push(token));
+  const bool answer_ends = tokens.size() < draft.tokens.size();
+  if (answer_ends || ends.empty()) take(splitter.finish());
+  return ends;
+}
+
+std::optional<EngineRequest> ReflectionVerifier::ask(const Draft& draft, const Sequence& sequence) {
+  judged_.clear();
+  tree_ = {};
+  std::vector<TokenIds> questions;
+  for (const int64_t end : sentence_ends(draft)) {
+    const std::string answer = tokenizer_.decode(draft.tokens.first(static_cast<size_t>(end)));
+    questions.push_back(tokenizer_.render_chat(judge_question(draft.prompt_text, answer)));
+    judged_.push_back({.end = end});
+  }
+  if (questions.empty()) return std::nullopt;
+  size_t common = questions.front().size();
+  for (const TokenIds& question : questions) {
+    const auto differs = std::ranges::mismatch(questions.front(), question).in2;
+    common = std::min(common, static_cast<size_t>(differs - question.begin()));
+  }
+  for (size_t i = 0; i < questions.size(); ++i) {
+    const std::vector<int64_t> path = tree_.add(TokenSpan(questions[i]).subspan(common));
+    if (!path.empty()) judged_[i].row = 1 + path.back();
+  }
+  const size_t num_tokens = common + tree_.tokens().size();
+  if (common == 0 || static_cast<int64_t>(num_tokens) > sequence.capacity()) {
+    judged_.clear();  // no room to ask
+    return std::nullopt;
+  }
+  if (!question_) {
+    question_ = judge_ ? judge_->make_sequence(sequence.capacity()) : sequence.fork();
+  }
+  question_->replace(TokenSpan(questions.front()).first(common));
+  if (judge_) return std::nullopt;
+  return request();
+}
+
+EngineRequest ReflectionVerifier::request() {
+  return {.sequence = &*question_, .draft = tree_.tokens(), .tree_GG = tree_.mask_GG()};
+}
+
+std::optional<at::Tensor> ReflectionVerifier::ask_judge(const Draft& draft, int64_t num_greedy) {
+  if (judged_.empty() || num_greedy >= judged_.back().end) return std::nullopt;
+  if (draft.should_stop && draft.should_stop()) return std::nullopt;
+  EngineRequest question = request();
+  question.should_stop = draft.should_stop;
+  EngineResult result = judge_->run(question);
+  num_forward_passes_ += result.num_forward_passes;
+  return std::move(result.logits);
+}
+
+int64_t ReflectionVerifier::verify(const Draft& draft, const DraftLogits& logits) {
+  int64_t agreed = 0;
+  const std::optional<at::Tensor> reply_QV =
+      judge_ ? ask_judge(draft, count_accepted(draft, logits.most_likely)) : logits.reply_QV;
+  if (reply_QV) {
+    for (const Judged& judged : judged_) {
+      const at::Tensor reply_V = (*reply_QV)[judged.row];
+      if (score(reply_V, yes_) <= score(reply_V, no_)) break;
+      agreed = judged.end;
+    }
+  }
+  return count_accepted(draft, logits.most_likely, [&](int64_t i) { return i < agreed; });
+}
+
+}  // namespace predgen

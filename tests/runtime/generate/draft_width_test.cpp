@@ -1,0 +1,38 @@
+#include "runtime/generate/draft_width.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+TEST(DraftWidth, IsAsWideAsPays) {
+  EXPECT_EQ(DraftWidth(16).best(), 16);                         // the price is not known
+  EXPECT_EQ(DraftWidth(3, {1, 1, 1, 1}).best(), 3);             // a GPU
+  EXPECT_EQ(DraftWidth(3, {1, 2, 3, 4}).best(), 0);             // each token a pass more
+  EXPECT_EQ(DraftWidth(4, {1, 1.01, 1.02, 2.9, 4}).best(), 2);  // a step in the price
+}
+
+TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
+  const std::vector<double> seconds{1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6};
+  DraftWidth width(8, seconds);
+  for (int i = 0; i < 30; ++i) width.record(8, 8);
+  EXPECT_EQ(width.best(), 8);
+  for (int i = 0; i < 60; ++i) width.record(8, 0);
+  EXPECT_EQ(width.best(), 0);
+  width.record(0, 0);  // nothing was guessed
+  EXPECT_EQ(width.best(), 0);
+  for (int i = 0; i < 200; ++i) width.record(0, 0);
+  EXPECT_GT(width.best(), 0);  // time to try again
+  for (int i = 0; i < 30; ++i) width.record(4, 1);
+  EXPECT_GT(width.best(), 0);
+  EXPECT_LT(width.best(), 8);
+}
+
+TEST(DraftWidth, RefusesNothing) {
+  expect_user_error([] { DraftWidth(0); }, {"draft width", "0"});
+}
+
+}  // namespace
+}  // namespace predgen
