@@ -52,8 +52,8 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   }
   if (!has_model) {
     refuse_without(command, "--model",
-                   {"--adapter", "--device", "--dtype", "--quantize", "--prompt", "--generate",
-                    "--draft", "--input", "--chat-template"});
+                   {"--adapter", "--device", "--dtype", "--quantize", "--width-invariant",
+                    "--prompt", "--generate", "--draft", "--input", "--chat-template"});
   }
   if (!has_voice) refuse_without(command, "--tts", {"--text", "--voice"});
   set_num_threads(options.model.model.threads);

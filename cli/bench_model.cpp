@@ -132,6 +132,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"threads", at::get_num_threads()},
       {"dtype", name_of(model->dtype())},
       {"quantization", options.model.quantize},
+      {"width_invariant", options.model.width_invariant},
       {"parameters", model->config().num_parameters()},
       {"load", load}};
   const PeakMemory peak = peak_memory(device);  // before the buffer below
@@ -145,7 +146,8 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const std::string threads =
       device.is_cpu() ? fmt::format(", --threads {}", at::get_num_threads()) : "";
   const std::string quantization =
-      options.model.quantize == "none" ? "" : ", " + options.model.quantize;
+      (options.model.quantize == "none" ? "" : ", " + options.model.quantize) +
+      (options.model.width_invariant ? ", width-invariant" : "");
   std::printf("%s\n",
               fmt::format("{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs "
                           "after one to warm up",

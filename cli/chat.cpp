@@ -9,6 +9,7 @@
 #include "cli/chat_view.h"
 #include "cli/command.h"
 #include "cli/model_setup.h"
+#include "cli/sampling_flags.h"
 #include "cli/terminal/raw_terminal.h"
 #include "cli/typed_session.h"
 #include "cli/voice_flags.h"
@@ -17,6 +18,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "model/stream_priority.h"
+#include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/input/recorded_source.h"
@@ -47,8 +49,11 @@ Examples:
 
 struct ChatOptions {
   ModelOptions model;
-  std::string verifier = "greedy", decoder = "ar", system_prompt = "none";
-  int64_t top_k = 3, max_new_tokens = 256, max_context = 8192, pass_tokens = 512;
+  std::string verifier = "greedy", judge_adapter, draft_model, decoder = "ar", preset = "plain",
+              system_prompt = "none";
+  SamplingFlags sampling;
+  int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
+          pass_tokens = 512;
   VoiceFlags voice;
   std::string audio_out = "play", transcripts, chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
@@ -100,8 +105,22 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   }
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
+  if (!options.draft_model.empty()) {
+    check_draft_model(*tokenizer, options.model.model, options.draft_model);
+  }
   const std::shared_ptr<const Transformer> model = set_up_model(options.model);
   Engine engine(model, {.pass_tokens = options.pass_tokens});
+  std::optional<Engine> judge;
+  if (!options.judge_adapter.empty()) {
+    ModelOptions judging = options.model;
+    judging.adapter = options.judge_adapter;
+    judge.emplace(set_up_model(judging), EngineConfig{.pass_tokens = options.pass_tokens});
+  }
+  std::optional<Engine> draft;
+  if (!options.draft_model.empty()) {
+    draft.emplace(set_up_draft_model(options.model, options.draft_model),
+                  EngineConfig{.pass_tokens = options.pass_tokens});
+  }
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
   SystemClock clock(stop);
@@ -110,11 +129,21 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<AudioSink> sink =
       voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
   const bool speculates = options.verifier != "off";
-  SessionConfig config{
-      .verifier = {.name = speculates ? options.verifier : "greedy", .top_k = options.top_k},
-      .generator = {.name = options.decoder},
-      .system_prompt = system_prompt_text(options.system_prompt),
-      .max_context = options.max_context};
+  SessionConfig config;
+  config.verifier = {.name = speculates ? options.verifier : "greedy",
+                     .top_k = options.top_k,
+                     .judged_sentences = options.judged_sentences,
+                     .judge = judge ? &*judge : nullptr};
+  config.generator.name = options.decoder;
+  config.system_prompt = system_prompt_text(options.system_prompt);
+  config.max_context = options.max_context;
+  find_preset(options.preset).apply_to(config);
+  if (draft) {
+    config.generator.draft_model = &*draft;
+    config.generator.sources.push_back("model");
+  }
+  if (!config.generator.sources.empty()) measure_prices(config.generator, engine);
+  config.sampling = options.sampling.parse(options.model.model);
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.turn.max_new_tokens = options.max_new_tokens;
   std::unique_ptr<Speaker> made = make_speaker(
@@ -157,15 +186,34 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
   options->model.add_to(*command);
   command
       ->add_option("--verifier", options->verifier,
-                   "off, or what keeps a draft: greedy (exact), topk")
+                   "off, or what keeps a draft: greedy (exact), topk, reflection")
       ->check(CLI::IsMember(verifier_choices()))
       ->capture_default_str();
   command->add_option("--top-k", options->top_k, "With --verifier topk")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}))
       ->capture_default_str();
+  command
+      ->add_option("--judged-sentences", options->judged_sentences,
+                   "With --verifier reflection: how much of a draft the model may keep at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{100}))
+      ->capture_default_str();
+  command->add_option("--judge-adapter", options->judge_adapter,
+                      "With --verifier reflection: PEFT folder of `data judge`; the model with it "
+                      "judges, in a pass of its own (a second copy of the weights)");
   command->add_option("--decoder", options->decoder, "ar, or jacobi for a consistency model")
       ->check(CLI::IsMember(generator_names()))
       ->capture_default_str();
+  command->add_option("--draft-model", options->draft_model, kDraftModelHelp);
+  std::vector<std::string> names;
+  std::string help = "What speculation may cost;";
+  for (const Preset& preset : presets()) {
+    names.push_back(preset.name);
+    help += "\n" + preset.name + ": " + preset.help;
+  }
+  command->add_option("--preset", options->preset, help)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  options->sampling.add_to(*command, "--sampling-top-k");
   command->add_option("--max-new-tokens", options->max_new_tokens, "Of one answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -27,9 +27,10 @@ void add_tokenize(CLI::App& app, const std::stop_token& stop);
 void add_train(CLI::App& app, const std::stop_token& stop);
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
-/// --quantize, --threads.
+/// --quantize, --width-invariant, --threads.
 struct ModelOptions {
   std::string model, adapter, device = "auto", dtype = "auto", quantize = "none";
+  bool width_invariant = false;
   int threads = 0;  // 0: LibTorch's own choice
   void add_to(CLI::App& command);
 };

@@ -2,6 +2,7 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -13,6 +14,8 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "data/conversation.h"
+#include "evaluate/decode_bytes.h"
+#include "evaluate/gpu_energy.h"
 #include "evaluate/report.h"
 #include "evaluate/run_methods.h"
 #include "model/stream_priority.h"
@@ -32,37 +35,55 @@ Examples:
   predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
 )";
 
-Json describe_environment(const Transformer& model) {
+Json describe_environment(const Transformer& model, double seconds_per_draft_pass) {
   return {{"version", PREDGEN_VERSION},
           {"device", model.device().str()},
           {"dtype", c10::toString(model.dtype())},
           {"parameters", model.config().num_parameters()},
+          {"seconds_per_draft_pass",
+           seconds_per_draft_pass > 0 ? Json(seconds_per_draft_pass) : Json(nullptr)},
           {"threads", at::get_num_threads()},
           {"hardware_threads", std::thread::hardware_concurrency()}};
 }
 
-bool wants_adapter(const EvalConfig& config) {
-  for (const std::string& name : config.methods) {
-    if (parse_method(name).adapter) return true;
-  }
-  return false;
+bool wants(const EvalConfig& config, bool Method::*adapter) {
+  return std::ranges::any_of(config.methods,
+                             [&](const std::string& name) { return parse_method(name).*adapter; });
 }
 
-Json evaluate(const EvalConfig& config, const std::string& resolved, const std::stop_token& stop) {
+Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
   if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
+  const bool drafts = wants(config, &Method::draft_model);
+  if (drafts) check_draft_model(*tokenizer, config.model, config.draft_model);
   const LoadOptions load{.device = config.device,
                          .dtype = config.dtype,
-                         .quantization = parse_quantization(config.quantize)};
+                         .quantization = parse_quantization(config.quantize),
+                         .width_invariant = config.width_invariant};
   const std::shared_ptr<const Transformer> base = load_model(config.model, {}, load);
   const EngineConfig engine_config{.pass_tokens = config.pass_tokens};
   Engine engine(base, engine_config);
-  std::optional<Engine> adapted;
-  if (wants_adapter(config)) {
+  std::optional<Engine> adapted, judge, draft;
+  if (wants(config, &Method::adapter)) {
     adapted.emplace(load_model(config.model, config.adapter, load), engine_config);
+  }
+  if (wants(config, &Method::judge)) {
+    judge.emplace(load_model(config.model, config.judge_adapter, load), engine_config);
+  }
+
+  if (drafts) {
+    LoadOptions load_draft = load;
+    load_draft.width_invariant = false;  // what is drafted is checked in any case
+    const std::shared_ptr<const Transformer> model = load_model(config.draft_model, {}, load_draft);
+    draft.emplace(model, engine_config);
+    if (config.cost == EvalCost::kTable && config.seconds_per_draft_pass == 0) {
+      config.seconds_per_draft_pass = config.seconds_per_pass *
+                                      decode_bytes(*model, load.quantization).per_token(0) /
+                                      decode_bytes(*base, load.quantization).per_token(0);
+    }
   }
 
   make_folder(config.output);
@@ -77,7 +98,9 @@ Json evaluate(const EvalConfig& config, const std::string& resolved, const std::
   Progress progress("eval", "answers", num_rows);
   int64_t num_done = 0;
   const EvalRun run = run_methods(
-      config, {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get(), stop},
+      config,
+      {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get(), stop,
+       judge ? &*judge : nullptr, draft ? &*draft : nullptr, make_energy_counter(base->device())},
       turns.turns, [&](const EvalRow& row) { progress.update(++num_done, row.method); });
   progress.finish();
 
@@ -86,7 +109,8 @@ Json evaluate(const EvalConfig& config, const std::string& resolved, const std::
                  turns.turns[failed.turn_index].id, failed.method, failed.error);
   }
   const Json report =
-      make_report({config.methods, turns, run, resolved, describe_environment(*base)});
+      make_report({config.methods, turns, run, resolved,
+                   describe_environment(*base, draft ? config.seconds_per_draft_pass : 0)});
   if (sink) {
     sink.reset();
     publish_file(unfinished_wav, wav);
@@ -115,8 +139,14 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     }
     std::printf("%s\n", format_table(report).c_str());
     std::printf(
-        "Times are means after the last word; NFE counts forward passes to the first "
-        "sentence, max(1, n).\n");
+        "Times are means after the last word; NFE counts forward passes to the first sentence, "
+        "max(1, n);\nahead: those before the last word; wasted: drafted tokens that did not "
+        "stay.\n");
+    if (wants(config, &Method::draft_model)) {
+      std::printf(
+          "+: passes of the draft model, which count by their price in \"x fewer\" and "
+          "\"tokens/pass\".\n");
+    }
     std::printf("Results: %s\n", (config.output / "results.json").c_str());
     std::printf("Page:    %s\n", (config.output / "report.html").c_str());
     if (config.voice.kind != VoiceKind::kNone) {

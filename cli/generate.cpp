@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/input_rows.h"
 #include "cli/model_setup.h"
+#include "cli/sampling_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -29,12 +30,10 @@ constexpr const char* kExamples =
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt, messages, token_ids, input, chat_template;
+  std::string prompt, messages, token_ids, input, chat_template, draft_model;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
-  std::optional<double> temperature, top_p, repetition_penalty;
-  std::optional<int64_t> top_k;
-  uint64_t seed = 0;
+  SamplingFlags sampling;
   RawPromptOptions raw_prompt;
   bool json = false;
 };
@@ -51,32 +50,6 @@ std::vector<InputRow> read_rows(const GenerateOptions& options, bool has_prompt)
   if (!options.messages.empty()) row.messages = read_messages(options.messages);
   if (!options.token_ids.empty()) row.token_ids = parse_token_ids(options.token_ids);
   return {row};
-}
-
-/// Greedy unless a sampling option was given; then the model's folder fills in the others.
-std::optional<SamplingConfig> sampling(const GenerateOptions& options,
-                                       const GenerationDefaults& defaults) {
-  const bool samples = options.temperature || options.top_k || options.top_p;
-  if (!samples || options.temperature == 0.0) {
-    if (options.repetition_penalty) {
-      throw UserError("--repetition-penalty: belongs to sampling; give --temperature too");
-    }
-    return std::nullopt;
-  }
-  if (!defaults.not_honoured.empty()) {
-    throw UserError("{}/generation_config.json: \"{}\" is not supported in sampling: remove it",
-                    options.model.model, defaults.not_honoured);
-  }
-  SamplingConfig config;
-  config.repetition_penalty = options.repetition_penalty.value_or(
-      defaults.repetition_penalty.value_or(config.repetition_penalty));
-  config.temperature =
-      options.temperature.value_or(defaults.temperature.value_or(config.temperature));
-  config.top_k = options.top_k.value_or(defaults.top_k.value_or(config.top_k));
-  config.top_p = options.top_p.value_or(defaults.top_p.value_or(config.top_p));
-  config.seed = options.seed;
-  config.validate();
-  return config;
 }
 
 /// Ids only need no tokenizer, but have text if there is one.
@@ -132,13 +105,26 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
     throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
   }
   const std::vector<InputRow> rows = read_rows(options, has_prompt);
+  const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options, rows);
+  if (tokenizer && !options.draft_model.empty()) {
+    check_draft_model(*tokenizer, options.model.model, options.draft_model);
+  }
   const std::shared_ptr<const Transformer> model = set_up_model(options.model);
   Engine engine(model);
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
-  const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options, rows);
   GeneratorConfig decoder = options.decoder;
-  decoder.seed = options.seed;
-  decoder.sampling = sampling(options, defaults);
+  decoder.seed = options.sampling.seed;
+  std::optional<Engine> draft;
+  if (!options.draft_model.empty()) {
+    draft.emplace(set_up_draft_model(options.model, options.draft_model));
+    decoder.sources = {"model"};
+    decoder.draft_model = &*draft;
+    measure_prices(decoder, engine);
+  }
+  std::shared_ptr<const Sampler> sampler;
+  if (const auto drawn = options.sampling.parse(options.model.model)) {
+    sampler = std::make_shared<Sampler>(*drawn);
+  }
   make_generator(decoder, engine);  // a bad option fails before the first row
 
   std::vector<TokenIds> prompts;
@@ -156,23 +142,33 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
   for (size_t i = 0; i < rows.size(); ++i) {
     const GenerationConfig config{
         .max_new_tokens = options.max_new_tokens,
-        .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens};
+        .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens,
+        .sampler = sampler,
+        .answer_begin = std::ssize(prompts[i]),
+        .should_stop = [&] {
+          throw_if_stopped(stop);
+          return false;
+        }};
+    const int64_t draft_before = draft ? draft->num_forward_passes() : 0;
     const Seconds start = clock.now();
     const Answer answer =
         generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
     const double seconds = (clock.now() - start).count();
     const GenerationResult& result = answer.result;
+    const int64_t draft_passes = draft ? draft->num_forward_passes() - draft_before : 0;
     if (options.json) {
       results.push_back({{"token_ids", answer.ids},
                          {"text", answer.text},
                          {"num_forward_passes", result.num_forward_passes},
+                         {"num_draft_model_passes", draft_passes},
                          {"stop_reason", to_string(result.stop_reason)}});
       continue;
     }
     if (!tokenizer) show(fmt::format("{}", fmt::join(answer.ids, ",")));
     show("\n");
-    spdlog::info("{} tokens in {} forward passes, {:.2f} s, {:.1f} tokens/s ({})",
-                 result.num_new_tokens, result.num_forward_passes, seconds,
+    spdlog::info("{} tokens in {} forward passes{}, {:.2f} s, {:.1f} tokens/s ({})",
+                 result.num_new_tokens, result.num_forward_passes,
+                 draft ? fmt::format(" and {} of the draft model", draft_passes) : "", seconds,
                  static_cast<double>(result.num_new_tokens) / seconds,
                  to_string(result.stop_reason));
   }
@@ -197,14 +193,8 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
       ->capture_default_str();
   command->add_option("--block-size", options->decoder.block_size, "tokens in the jacobi window")
       ->capture_default_str();
-  command->add_option("--temperature", options->temperature,
-                      "draw tokens instead of the likeliest");
-  command->add_option("--top-k", options->top_k, "draw among the k likeliest tokens; 0: all");
-  command->add_option("--top-p", options->top_p,
-                      "draw among the likeliest tokens that together have probability p");
-  command->add_option("--repetition-penalty", options->repetition_penalty,
-                      "in sampling: above 1, tokens that stood before become less likely");
-  command->add_option("--seed", options->seed, "of the draws")->capture_default_str();
+  command->add_option("--draft-model", options->draft_model, kDraftModelHelp);
+  options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);
   command->footer(kExamples);

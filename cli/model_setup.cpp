@@ -17,7 +17,35 @@ std::unique_ptr<Transformer> set_up_model(const ModelOptions& options) {
   return load_model(options.model, options.adapter,
                     {.device = options.device,
                      .dtype = options.dtype,
-                     .quantization = parse_quantization(options.quantize)});
+                     .quantization = parse_quantization(options.quantize),
+                     .width_invariant = options.width_invariant});
+}
+
+std::unique_ptr<Transformer> set_up_draft_model(ModelOptions options, const std::string& folder) {
+  options.model = folder;
+  options.adapter.clear();
+  options.width_invariant = false;  // what is drafted is checked in any case
+  return set_up_model(options);
+}
+
+void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
+                       const std::string& draft_folder) {
+  const std::unique_ptr<Tokenizer> other = load_tokenizer(draft_folder);
+  bool same = tokenizer.vocab_size() == other->vocab_size();
+  for (TokenId id = 0; same && id < tokenizer.vocab_size(); ++id) {
+    const auto piece = [id](const Tokenizer& of) {
+      try {
+        return of.decode_next(TokenSpan(&id, 1), /*keep_special=*/true);
+      } catch (const UserError&) {
+        return std::string();  // a gap in the ids
+      }
+    };
+    same = piece(tokenizer) == piece(*other);
+  }
+  if (!same) {
+    throw UserError("the draft model {} has another tokenizer than {}: choose one of its family",
+                    draft_folder, folder);
+  }
 }
 
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "model/transformer.h"
 #include "text/token_ids.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 
@@ -15,6 +16,18 @@ void set_num_threads(int num_threads);
 /// Sets the threads and loads the model that the options name, its adapter included. Commands that
 /// only read weights hold a c10::InferenceMode around this call and everything after it.
 std::unique_ptr<Transformer> set_up_model(const ModelOptions& options);
+
+/// Help of --draft-model.
+inline constexpr const char* kDraftModelHelp =
+    "folder of a smaller model with the same tokenizer, which drafts what each pass then checks: "
+    "the text stays the same";
+
+/// The draft model for the model that the options name: as that, without an adapter.
+std::unique_ptr<Transformer> set_up_draft_model(ModelOptions options, const std::string& folder);
+
+/// UserError unless the tokenizers of both folders give the same ids. `tokenizer`: of `folder`.
+void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
+                       const std::string& draft_folder);
 
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the
 /// vocabulary, and the ids plus `num_new` more fit into the model's positions.

@@ -9,6 +9,9 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();
   command.add_option("--quantize", quantize, "linear layers in 8 or 4 bits: none, int8 or int4")
       ->capture_default_str();
+  command.add_flag("--width-invariant", width_invariant,
+                   "results that do not depend on how many tokens share a pass: drafts change no "
+                   "text, whatever the precision");
   command.add_option("--threads", threads, "CPU threads; 0: all cores")->capture_default_str();
 }
 

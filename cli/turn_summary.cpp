@@ -10,6 +10,9 @@ std::string turn_summary(const TurnMetrics& metrics) {
   std::string line =
       fmt::format("first sentence {:.0f} ms after the last word, {} forward {}",
                   *metrics.ttfs * 1e3, num_passes, num_passes == 1 ? "pass" : "passes");
+  if (metrics.draft_model_nfe_to_first_sentence > 0) {
+    line += fmt::format(" and {} of the draft model", metrics.draft_model_nfe_to_first_sentence);
+  }
   if (metrics.first_sentence_kept) line += ", kept from the draft";
   if (metrics.audio_latency) {
     line += fmt::format("; audio at {:.0f} ms", *metrics.audio_latency * 1e3);

@@ -134,7 +134,7 @@ class TypedTurns {
         use_verifier(command);
         break;
       case ChatCommand::Kind::kDecoder:
-        session_.set_generator({.name = command.name});
+        use_decoder(command.name);
         screen_.print_line("decoder: " + command.name);
         break;
       case ChatCommand::Kind::kCompare:
@@ -149,6 +149,12 @@ class TypedTurns {
       case ChatCommand::Kind::kQuit:
         break;  // the screen's own
     }
+  }
+
+  void use_decoder(const std::string& name) {
+    GeneratorConfig generator = session_.config().generator;
+    generator.name = name;
+    session_.set_generator(generator);
   }
 
   void use_verifier(const ChatCommand& command) {
@@ -173,6 +179,8 @@ class TypedTurns {
     }
     SessionConfig config = session_.config();
     config.turn.work = InputTimeWork::kCascade;
+    config.generator.sources.clear();
+    config.first_turn = last_->number;  // the same draws
     Session cascade(config, typed_.engine, typed_.tokenizer, std::make_unique<SilentSpeaker>(),
                     typed_.clock);
     cascade.set_history(before_);

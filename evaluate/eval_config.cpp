@@ -10,6 +10,8 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   EvalConfig config;
   reader.required("model", config.model);
   reader.optional("adapter", config.adapter);
+  reader.optional("judge_adapter", config.judge_adapter);
+  reader.optional("draft_model", config.draft_model);
   reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);
   reader.optional("methods", config.methods);
@@ -31,6 +33,12 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   clock.choice<EvalCost>("cost", config.cost,
                          {{"measured", EvalCost::kMeasured}, {"table", EvalCost::kTable}});
   clock.optional("seconds_per_pass", config.seconds_per_pass, 0.0, 1e3);
+  if (clock.has("seconds_per_draft_pass")) {
+    clock.optional("seconds_per_draft_pass", config.seconds_per_draft_pass, 1e-9, 1e3);
+    if (config.cost != EvalCost::kTable) {
+      clock.problem("seconds_per_draft_pass", "is for a cost table; else it is measured");
+    }
+  }
   clock.optional("seconds_to_first_audio", config.seconds_to_first_audio, 0.0, 1e3);
   if (config.clock == EvalClock::kReal && config.cost == EvalCost::kTable) {
     clock.problem("cost", "a cost table needs the virtual clock");
@@ -57,12 +65,19 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   generation.optional("later_round_tokens", config.turn.later_round_tokens, int64_t{0},
                       int64_t{100'000});
   generation.optional("max_new_tokens", config.turn.max_new_tokens, int64_t{1}, int64_t{100'000});
+  generation.optional("judged_sentences", config.judged_sentences, int64_t{1}, int64_t{100});
+  generation.optional("candidates", config.candidates, int64_t{0}, int64_t{1000});
+  generation.optional("tree_tokens", config.tree_tokens, int64_t{0}, int64_t{100'000});
+  generation.optional("branches", config.branches, int64_t{0}, int64_t{1000});
+  generation.optional("next_words", config.next_words, int64_t{0}, int64_t{1000});
+  generation.optional("draft_width", config.draft_width, int64_t{1}, int64_t{1024});
   generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
 
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);
   reader.optional("quantize", config.quantize);
+  reader.optional("width_invariant", config.width_invariant);
   reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
 
   if (config.methods.empty()) reader.problem("methods", "name at least one");
@@ -71,6 +86,12 @@ EvalConfig read_eval_config(ConfigReader& reader) {
       const Method method = parse_method(config.methods[i]);
       if (method.adapter && config.adapter.empty()) {
         reader.problem("methods", fmt::format("'{}' needs the key 'adapter'", method.name));
+      }
+      if (method.judge && config.judge_adapter.empty()) {
+        reader.problem("methods", fmt::format("'{}' needs the key 'judge_adapter'", method.name));
+      }
+      if (method.draft_model && config.draft_model.empty()) {
+        reader.problem("methods", fmt::format("'{}' needs the key 'draft_model'", method.name));
       }
     } catch (const UserError& error) {
       reader.problem("methods", error.what());

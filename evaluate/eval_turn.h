@@ -15,6 +15,7 @@ struct EvalTurn {
   std::string prompt_text;       // what the user says in the end
   // Not empty: replayed as recorded, the last one final. Empty: prompt_text is typed at a rate.
   std::vector<Transcript> recorded;
+  std::string reference{};  // what the dataset answers; empty where it says nothing
 };
 
 }  // namespace predgen

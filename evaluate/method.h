@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/converse/turn.h"
-#include "runtime/speculate/make_verifier.h"
+#include "runtime/converse/preset.h"
 
 namespace predgen {
 
@@ -14,12 +13,17 @@ struct Method {
   InputTimeWork work = InputTimeWork::kCascade;
   VerifierConfig verifier{};
   std::string decoder = "ar";  // as make_generator names them
+  Preset preset{};             // what speculation may use
   bool adapter = false;        // runs on base weights plus the CLLM adapter
+  bool judge = false;          // asks base weights plus the judge adapter
+  bool draft_model = false;    // has the draft model draft, too
   std::string help{};
 };
 
-/// baseline, prefill, greedy, top<k>, cllm, and the decoders alone: cllm_ar, cllm_jacobi,
-/// base_jacobi. UserError for another name.
+/// baseline, prefill; speculation: greedy and with more to verify tree, ngram, branches,
+/// next_words, economy, best, draft_model; top<k>, reflection, reflection_judge; cllm, cllm_best;
+/// the decoders alone: cllm_ar, cllm_jacobi, base_jacobi. Any of them may be followed by +jacobi,
+/// +adapter, +draft_model and +<preset>, which change that much of it. UserError for another name.
 Method parse_method(const std::string& name);
 
 /// Every name that parse_method() knows, top3 standing for top<k>.

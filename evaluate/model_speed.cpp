@@ -148,16 +148,9 @@ class SpeedRuns {
     const TokenSpan draft = TokenSpan(drafted_).first(static_cast<size_t>(length));
     return seconds_of([&] {
       const at::Tensor logits = *engine_.run({.sequence = &sequence_, .draft = draft}).logits;
-      const int64_t accepted =
-          verifier_
-              .verify(
-                  {.tokens = draft,
-                   .logits_DV = logits.narrow(0, 0, length),
-                   .first_sentence = length,
-                   .stop_tokens = {}},
-                  {.prompt_text = {}, .sequence = sequence_, .engine = engine_, .generation = {}})
-              .num_accepted;
-      argmax_rows(logits.narrow(0, accepted, length - accepted + 1));
+      verifier_.verify(
+          {.tokens = draft, .first_sentence = length, .stop_tokens = {}, .prompt_text = {}},
+          {.logits_DV = logits.narrow(0, 0, length), .most_likely = argmax_rows(logits)});
     });
   }
 

@@ -66,6 +66,12 @@ const std::vector<Metric>& metrics() {
        }},
       {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
       {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},
+      {"draft_model_nfe_to_first_sentence",
+       [](Row row) { return as_double(row.result.metrics.draft_model_nfe_to_first_sentence); }},
+      {"draft_model_speculative_nfe",
+       [](Row row) { return as_double(row.result.metrics.draft_model_speculative_nfe); }},
+      {"draft_model_total_nfe",
+       [](Row row) { return as_double(row.result.metrics.draft_model_total_nfe); }},
       {"spec_tokens_drafted",
        [](Row row) { return as_double(row.result.metrics.spec_tokens_drafted); }},
       {"spec_tokens_accepted",
@@ -79,6 +85,11 @@ const std::vector<Metric>& metrics() {
       {"dropped_rounds", [](Row row) { return as_double(row.result.dropped_rounds); }},
       {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
       {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
+      {"joules", [](Row row) { return row.joules; }},
+      {"draft_price",
+       [](Row row) { return row.draft_price > 0 ? std::optional(row.draft_price) : std::nullopt; }},
+      {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
+      {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
   };
   return list;
 }
@@ -117,9 +128,22 @@ Values values_of(const RowOf& rows, const std::string& name) {
   return values;
 }
 
+/// What is compared: passes of a draft model count by their price among those of the model.
+Values costs_of(const RowOf& rows, const std::string& name) {
+  Values costs = values_of(rows, name);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const TurnMetrics& metrics = rows[i]->result.metrics;
+    int64_t passes = 0;
+    if (name == "total_nfe") passes = metrics.draft_model_total_nfe;
+    if (name.starts_with("nfe_")) passes = metrics.draft_model_nfe_to_first_sentence;
+    if (costs[i]) *costs[i] += rows[i]->draft_price * static_cast<double>(passes);
+  }
+  return costs;
+}
+
 double sum(const RowOf& rows, const std::string& name) {
   double total = 0;
-  for (const EvalRow* row : rows) total += metric(name).value(*row).value_or(0);
+  for (const std::optional<double>& cost : costs_of(rows, name)) total += cost.value_or(0);
   return total;
 }
 
@@ -130,7 +154,7 @@ std::optional<double> divided(double numerator, double denominator) {
 
 // baseline / method: how many times less the method needs.
 Json saving(const RowOf& baseline, const RowOf& method, const std::string& name, int64_t at_least) {
-  Values above = values_of(baseline, name), below = values_of(method, name);
+  Values above = costs_of(baseline, name), below = costs_of(method, name);
   for (size_t i = 0; i < baseline.size(); ++i) {
     if (baseline[i]->result.first_sentence_tokens < at_least) above[i].reset();
   }
@@ -139,18 +163,24 @@ Json saving(const RowOf& baseline, const RowOf& method, const std::string& name,
 
 Json compare_texts(const RowOf& reference, const RowOf& method, const std::string& reference_name) {
   int64_t equal = 0;
-  Json different = Json::array();
+  Json different = Json::array(), flips = Json::array();
   for (size_t i = 0; i < method.size(); ++i) {
     if (reference[i]->result.text == method[i]->result.text) {
       ++equal;
     } else {
       different.push_back(method[i]->turn_index);
+      if (const std::optional<Flip>& flip = method[i]->flip) {
+        flips.push_back({{"turn", method[i]->turn_index},
+                         {"token", flip->token},
+                         {"margin", to_json(std::optional(flip->margin))}});
+      }
     }
   }
   return {{"against", reference_name},
           {"count", equal},
           {"n", static_cast<int64_t>(method.size())},
-          {"different_turns", different}};
+          {"different_turns", different},
+          {"flips", flips}};
 }
 
 // Nats per token of first sentences, over the turns where both have one.
@@ -183,6 +213,8 @@ Json summarize_method(const RowOf& rows) {
   summary["tokens_per_pass"] = to_json(divided(sum(rows, "answer_tokens"), sum(rows, "total_nfe")));
   summary["first_sentence_logprob_per_token"] =
       to_json(divided(sum(rows, "first_sentence_logprob"), sum(rows, "first_sentence_tokens")));
+  summary["share_of_values_repeated"] =
+      to_json(divided(sum(rows, "values_repeated"), sum(rows, "values_to_repeat")));
   return summary;
 }
 

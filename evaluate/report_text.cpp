@@ -18,24 +18,37 @@ const Json& find(const Json& object, const std::string& key) {
   return it == object.end() ? null : *it;
 }
 
+/// Mean passes of the model, and after a + those of a draft model.
+std::string passes(const Json& method, const char* metric, const char* of_draft_model, int digits) {
+  const std::string own = number(method[metric]["mean"], 1, digits);
+  const Json& more = method[of_draft_model]["mean"];
+  return more.is_number() && more > 0.0 ? own + "+" + number(more, 1, digits) : own;
+}
+
 struct Column {
   std::string title;
   std::string (*cell)(const Json& method, const Json& comparison);
 };
 
-// Columns of the terminal table and of the page.
-const std::vector<Column>& columns() {
+// Columns of the terminal table and of the page: those that say something of any method.
+std::vector<Column> columns(const Json& report) {
   using J = const Json&;
-  static const std::vector<Column> list{
+  std::vector<Column> list{
       {"ttfs ms", [](J m, J) { return number(m["ttfs"]["mean"], 1e3, 1); }},
       {"P50", [](J m, J) { return number(m["ttfs"]["p50"], 1e3, 1); }},
       {"P90", [](J m, J) { return number(m["ttfs"]["p90"], 1e3, 1); }},
-      {"NFE", [](J m, J) { return number(m["nfe_paper"]["mean"], 1, 2); }},
+      {"NFE",
+       [](J m, J) { return passes(m, "nfe_paper", "draft_model_nfe_to_first_sentence", 2); }},
       {"x fewer", [](J, J c) { return number(find(find(c, "nfe_saving_paper"), "ratio"), 1, 2); }},
+      {"NFE ahead",
+       [](J m, J) { return passes(m, "speculative_nfe", "draft_model_speculative_nfe", 1); }},
+      {"wasted", [](J m, J) { return number(m["spec_tokens_wasted"]["mean"], 1, 1); }},
+      {"joules", [](J m, J) { return number(m["joules"]["mean"], 1, 1); }},
       {"audio ms", [](J m, J) { return number(m["audio_latency"]["mean"], 1e3, 1); }},
       {"speed-up", [](J m, J) { return number(find(m, "speedup"), 1, 2); }},
       {"kept %", [](J m, J) { return number(m["kept_whole"], 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(m["tokens_per_pass"], 1, 2); }},
+      {"repeats %", [](J m, J) { return number(m["share_of_values_repeated"], 100, 0); }},
       {"equal text",
        [](J, J c) {
          const Json& equal = find(c, "equal_text");
@@ -44,6 +57,12 @@ const std::vector<Column>& columns() {
                             equal["against"].get<std::string>());
        }},
   };
+  std::erase_if(list, [&](const Column& column) {
+    const auto& methods = report["methods"].items();
+    return std::all_of(methods.begin(), methods.end(), [&](const auto& method) {
+      return column.cell(method.value(), find(report["comparisons"], method.key())) == "-";
+    });
+  });
   return list;
 }
 
@@ -78,18 +97,38 @@ std::string bars(const Json& report, const char* metric, const char* title, doub
   return html;
 }
 
+/// Which texts of a method that verifies exactly differ, and how near the choice was.
+std::string flips_line(const std::string& name, const Json& equal) {
+  const Json& flips = find(equal, "flips");
+  if (flips.is_null() || flips.empty()) return "";
+  std::string line = fmt::format(
+      "{}: {} of {} texts differ from those of {}; there the two likeliest logits of plain "
+      "decoding are "
+      "apart by",
+      name, flips.size(), equal["n"].dump(), equal["against"].get<std::string>());
+  for (const Json& flip : flips) {
+    line += fmt::format(" {} (turn {}, token {})", number(flip["margin"], 1, 4),
+                        flip["turn"].dump(), flip["token"].dump());
+  }
+  return line + '\n';
+}
+
 }  // namespace
 
 std::string format_table(const Json& report) {
-  std::string table = fmt::format("{:<12}", "method");
-  for (const Column& column : columns()) table += fmt::format(" {:>11}", column.title);
+  const std::vector<Column> shown = columns(report);
+  std::string table = fmt::format("{:<16}", "method");
+  for (const Column& column : shown) table += fmt::format(" {:>11}", column.title);
   table += '\n';
   for (const auto& [name, method] : report["methods"].items()) {
-    table += fmt::format("{:<12}", name);
-    for (const Column& column : columns()) {
+    table += fmt::format("{:<16}", name);
+    for (const Column& column : shown) {
       table += fmt::format(" {:>11}", column.cell(method, find(report["comparisons"], name)));
     }
     table += '\n';
+  }
+  for (const auto& [name, method] : report["methods"].items()) {
+    table += flips_line(name, find(find(report["comparisons"], name), "equal_text"));
   }
   return table;
 }
@@ -121,11 +160,12 @@ std::string format_html(const Json& report) {
       ".row{display:flex;gap:.6em;margin:.2em 0}.row span{width:8em}.bar{background:#48a}"
       "pre{background:#f4f4f4;padding:1em}</style>\n<h1>predgen eval</h1>\n";
   html += fmt::format("<p>{} turns.</p>\n<table><tr><th>method", report["num_turns"].dump());
-  for (const Column& column : columns()) html += "<th>" + column.title;
+  const std::vector<Column> shown = columns(report);
+  for (const Column& column : shown) html += "<th>" + column.title;
   html += "</tr>\n";
   for (const auto& [name, method] : report["methods"].items()) {
     html += "<tr><td>" + escape_html(name);
-    for (const Column& column : columns()) {
+    for (const Column& column : shown) {
       html += "<td>" + escape_html(column.cell(method, find(report["comparisons"], name)));
     }
     html += "</tr>\n";

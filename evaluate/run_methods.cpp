@@ -1,6 +1,7 @@
 #include "evaluate/run_methods.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/error.h"
 #include "core/stop.h"
@@ -61,22 +62,49 @@ class ChargedPasses {
   Engine& engine_;
 };
 
-EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
-                const Method& method, AudioSink* sink) {
-  SessionConfig session_config{
-      .turn = config.turn,
-      .verifier = method.verifier,
-      .generator = {.name = method.decoder, .block_size = config.jacobi_block_size},
-      .system_prompt = system_prompt_text(config.system_prompt)};
-  session_config.turn.work = method.work;
-  session_config.max_context = cache_capacity(config, models, turn, session_config.system_prompt);
+/// `priced`: with what passes cost.
+SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
+                             const EvalTurn& turn, const Method& method,
+                             const GeneratorConfig& priced) {
+  SessionConfig session{.turn = config.turn,
+                        .verifier = method.verifier,
+                        .generator = priced,
+                        .system_prompt = system_prompt_text(config.system_prompt)};
+  session.turn.work = method.work;
+  session.generator.name = method.decoder;
+  session.generator.block_size = config.jacobi_block_size;
+  session.verifier.judged_sentences = config.judged_sentences;
+  if (method.judge) session.verifier.judge = models.judge;
+  session.max_context = cache_capacity(config, models, turn, session.system_prompt);
+  method.preset.apply_to(session);
+  if (method.draft_model) session.generator.sources.push_back("model");
+  session.turn.split_mode = config.turn.split_mode;  // one for all: sentences are compared
+  SpeculationConfig& speculation = session.speculation;
+  const auto replace = [](int64_t& value, int64_t given) {
+    if (given > 0) value = given;
+  };
+  if (speculation.num_candidates > 1) {
+    replace(speculation.num_candidates, config.candidates);
+    replace(speculation.tree_tokens, config.tree_tokens);
+  }
+  if (speculation.num_branches > 0) replace(speculation.num_branches, config.branches);
+  if (speculation.next_words > 0) replace(speculation.next_words, config.next_words);
+  return session;
+}
 
+EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
+                const Method& method, const GeneratorConfig& priced, AudioSink* sink) {
   Engine& engine = method.adapter ? *models.adapted : models.base;
   const std::unique_ptr<Clock> clock = make_clock(config, models.stop);
-  std::optional<ChargedPasses> charged;
+  std::optional<ChargedPasses> charged, charged_judge, charged_draft;
   if (auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get())) {
-    charged.emplace(engine, *virtual_clock,
-                    PassPrice{.per_pass = Seconds(config.seconds_per_pass)});
+    const PassPrice price{.per_pass = Seconds(config.seconds_per_pass)};
+    charged.emplace(engine, *virtual_clock, price);
+    if (method.judge) charged_judge.emplace(*models.judge, *virtual_clock, price);
+    if (method.draft_model) {
+      charged_draft.emplace(*models.draft, *virtual_clock,
+                            PassPrice{.per_pass = Seconds(config.seconds_per_draft_pass)});
+    }
   }
   std::unique_ptr<AudioSink> silence;
   if (!charged && models.voice && !sink) {
@@ -87,13 +115,39 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   if (config.cost == EvalCost::kTable) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
   }
-  Session session(session_config, engine, models.tokenizer,
+  Session session(session_config(config, models, turn, method, priced), engine, models.tokenizer,
                   make_speaker(*clock, speech, models.stop), *clock);
   session.set_history(turn.history);
   ScheduledSource source = make_source(config, turn, clock->now());
+  const auto read_energy = [&] { return models.energy ? models.energy() : std::nullopt; };
+  const std::optional<double> joules_before = read_energy();
   std::optional<TurnResult> result = session.run_turn(source, {}, models.stop);
   PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
-  return {0, method.name, std::move(*result), std::nullopt};
+  const RepeatedValues repeated =
+      count_repeated_values(turn.prompt_text, turn.reference, result->text);
+  EvalRow row{0, method.name, std::move(*result), std::nullopt, repeated};
+  if (const std::optional<double> joules = read_energy(); joules && joules_before) {
+    row.joules = *joules - *joules_before;
+  }
+  if (method.draft_model) row.draft_price = priced.draft_price;
+  return row;
+}
+
+/// EvalRow::flip of the rows of one turn, one for each method.
+void find_flips(const EvalModels& models, const std::vector<Method>& methods,
+                std::span<EvalRow> rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Method& method = methods[i];
+    const auto plain = std::ranges::find(rows, plain_method(method), &EvalRow::method);
+    if (plain == rows.end() || method.verifier.name != "greedy") continue;
+    const TurnResult &expected = plain->result, &found = rows[i].result;
+    if (expected.text == found.text) continue;
+    const auto token =
+        std::ranges::mismatch(expected.answer, found.answer).in1 - expected.answer.begin();
+    const Engine& engine = method.adapter ? *models.adapted : models.base;
+    const TokenSpan before = TokenSpan(expected.answer).first(static_cast<size_t>(token));
+    rows[i].flip = {token, top2_margin(engine.model(), expected.prompt, before)};
+  }
 }
 
 }  // namespace
@@ -110,11 +164,21 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
   std::vector<Method> methods;
   for (const std::string& name : config.methods) methods.push_back(parse_method(name));
   const std::string spoken = spoken_method(config);
-  if (config.clock != EvalClock::kVirtual || config.cost != EvalCost::kTable) {
+  // pass_seconds unknown: all widths cost the same, as by the table.
+  GeneratorConfig priced{.draft_width = config.draft_width, .draft_model = models.draft};
+  if (config.clock == EvalClock::kVirtual && config.cost == EvalCost::kTable) {
+    if (config.seconds_per_pass > 0) {
+      priced.draft_price = config.seconds_per_draft_pass / config.seconds_per_pass;
+    }
+  } else {
     // The first passes of a process are slow; no method shall pay for that.
     for (const Method& method : methods) {
-      run_row(config, models, turns.front(), method, nullptr);
+      run_row(config, models, turns.front(), method, priced, nullptr);
     }
+    const auto drafts = [](const Method& method) {
+      return method.draft_model || !method.preset.sources.empty();
+    };
+    if (std::ranges::any_of(methods, drafts)) measure_prices(priced, models.base);
   }
   EvalRun run;
   for (size_t i = 0; i < turns.size(); ++i) {
@@ -122,7 +186,7 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
     for (const Method& method : methods) {
       throw_if_stopped(models.stop);
       AudioSink* sink = i == 0 && method.name == spoken ? models.first_answer : nullptr;
-      EvalRow row = run_row(config, models, turns[i], method, sink);
+      EvalRow row = run_row(config, models, turns[i], method, priced, sink);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {
@@ -138,6 +202,7 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
       run.rows.push_back(std::move(row));
       on_row(run.rows.back());
     }
+    find_flips(models, methods, std::span(run.rows).subspan(complete));
   }
   if (run.rows.empty()) {
     const FailedTurn& first = run.failed.at(0);

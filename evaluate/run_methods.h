@@ -9,6 +9,8 @@
 
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
+#include "evaluate/gpu_energy.h"
+#include "evaluate/repeated_values.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/speech/audio_sink.h"
@@ -16,6 +18,12 @@
 #include "voice/speech_synthesizer.h"
 
 namespace predgen {
+
+/// Where a text first differs from that of plain decoding.
+struct Flip {
+  int64_t token = 0;  // of the answer
+  double margin = 0;  // top2_margin() there
+};
 
 /// What one method did with one turn.
 struct EvalRow {
@@ -25,6 +33,12 @@ struct EvalRow {
   // Sum of log-probabilities (nats) of the first sentence's tokens under the base weights, given
   // the final prompt; nothing for an empty answer.
   std::optional<double> first_sentence_logprob;
+  RepeatedValues repeated_values;  // none where the set has no reference answers
+  std::optional<double> joules{};  // that the GPU used in the turn, where it counts them
+  // Of a method that verifies exactly and still has another text than its plain_method(): rounding
+  // depends on how many tokens share a pass. Needs that method's row of the same turn.
+  std::optional<Flip> flip{};
+  double draft_price = 0;  // of a pass of the draft model, in passes of the model
 };
 
 /// A turn that one method could not answer.
@@ -46,6 +60,9 @@ struct EvalModels {
   SpeechSynthesizer* voice = nullptr;  // null: no voice
   AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
   std::stop_token stop{};
+  Engine* judge = nullptr;  // base plus the judge's adapter; for the methods that want it
+  Engine* draft = nullptr;  // of the draft model; likewise
+  EnergyCounter energy{};   // of the device, or none
 };
 
 /// Whose answer to the first turn is kept: greedy's, else the first method's.

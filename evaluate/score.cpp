@@ -22,4 +22,17 @@ double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answ
       .item<double>();
 }
 
+double top2_margin(const LanguageModel& model, TokenSpan prompt, TokenSpan answer) {
+  PREDGEN_CHECK(!prompt.empty(), "nothing to score");
+  const c10::InferenceMode inference;
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(static_cast<int64_t>(prompt.size() + answer.size()));
+  at::Tensor logits_1V = model.forward({.cache = cache.get(), .tokens = prompt});
+  for (size_t i = 0; i < answer.size(); ++i) {
+    logits_1V = model.forward({.cache = cache.get(), .tokens = answer.subspan(i, 1)});
+  }
+  const at::Tensor best = std::get<0>(logits_1V.squeeze(0).topk(2)).to(at::kCPU, at::kDouble);
+  return (best[0] - best[1]).item<double>();
+}
+
 }  // namespace predgen

@@ -56,7 +56,8 @@ TurnSet read_conversations(const std::filesystem::path& file) {
       set.turns.push_back({fmt::format("{}/{}", conversation.id, i / 2),
                            {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(i)},
                            prompt,
-                           {}});
+                           {},
+                           i + 1 < messages.size() ? messages[i + 1].content : ""});
     }
   }
   return set;
@@ -79,8 +80,11 @@ TurnSet read_mt_bench(const std::filesystem::path& file) {
   for_each_row(file, [&](const Json& row, const std::string& where) {
     const auto turns = json_get<std::vector<std::string>>(row, "turns", where);
     if (turns.empty()) throw UserError("{}: \"turns\" is empty", where);
-    set.turns.push_back(
-        {fmt::format("{}", json_get<int64_t>(row, "question_id", where)), {}, trim(turns[0]), {}});
+    set.turns.push_back({fmt::format("{}", json_get<int64_t>(row, "question_id", where)),
+                         {},
+                         trim(turns[0]),
+                         {},
+                         ""});
   });
   return set;
 }

@@ -7,7 +7,7 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import PREDGEN, WORDS, check, make_folder, run
+from tiny_model import PREDGEN, WORDS, check, make_draft_model, make_folder, run
 
 
 def lines(prompt):
@@ -38,6 +38,32 @@ def main(scratch):
                  input=transcripts)
     check([turn["text"] for turn in json.loads(jacobi.stdout)["turns"]] == answers["off"],
           "neither does the Jacobi decoder")
+
+    result = run("chat", *model, "--verifier", "reflection", "--transcripts", "-", input=transcripts)
+    check(result.returncode == 2 and 'no token "yes"' in result.stderr and result.stderr.count("\n") == 1,
+          "a vocabulary without the words to judge by is said in one line")
+    demo = Path(__file__).resolve().parents[2] / "checkpoints" / "demo"
+    for sentences in "1", "3":
+        result = run("chat", "--model", demo, "--threads", "1", "--max-new-tokens", "24", "--verifier", "reflection",
+                     "--judged-sentences", sentences, "--transcripts", "-", "--json", input=transcripts)
+        check(result.returncode == 0, f"--verifier reflection {result.stderr[-300:]}")
+        check(all(turn["text"] for turn in json.loads(result.stdout)["turns"]), "every turn answers")
+
+    demo_model = ["--model", demo, "--threads", "1", "--max-new-tokens", "24", "--transcripts", "-", "--json"]
+    texts, passes = [], []
+    draft_model = ["--draft-model", make_draft_model(scratch, demo)]
+    # It drafts by prices that are measured, so it may be nothing on a busy machine.
+    for more in (["--verifier", "off"], draft_model, draft_model, draft_model):
+        result = run("chat", *demo_model, *more, input=transcripts)
+        check(result.returncode == 0, f"{more}: {result.stderr[-300:]}")
+        turns = json.loads(result.stdout)["turns"]
+        texts.append([turn["text"] for turn in turns])
+        passes.append(sum(turn["draft_model_total_nfe"] for turn in turns))
+    check(all(text == texts[0] for text in texts), "nor does a draft model")
+    check(passes[0] == 0 < sum(passes), f"whose passes are counted: {passes}")
+    result = run("chat", *model, "--draft-model", demo, input="hi\n")
+    check(result.returncode == 2 and "another tokenizer" in result.stderr and str(demo) in result.stderr,
+          f"one with another tokenizer is refused: {result.stderr.strip()}")
 
     # A context too short for the whole conversation: the oldest rounds go, in every method.
     many = "".join(json.dumps(row) + "\n" for words in 3 * WORDS for row in lines(words))

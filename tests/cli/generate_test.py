@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import make_config, make_folder, make_model, run
+from tiny_model import REPOSITORY, make_config, make_draft_model, make_folder, make_model, run
 import torch
 
 
@@ -50,7 +50,8 @@ def without_tokenizer(scratch):
         check(other["num_forward_passes"] <= len(want), str(other))
         ended = want[-1] in (11, 12)
         check(result["stop_reason"] == ("stop_token" if ended else "max_new_tokens"), str(result))
-        check(list(result) == ["token_ids", "text", "num_forward_passes", "stop_reason"], str(result))
+        check(list(result) == ["token_ids", "text", "num_forward_passes", "num_draft_model_passes",
+                               "stop_reason"], str(result))
         distinct.update(want)
     check(len(distinct) >= 20, f"only {len(distinct)} distinct tokens")
 
@@ -76,6 +77,8 @@ def without_tokenizer(scratch):
     once = generate(folder, *sampling, "--seed", "1")
     check(once == generate(folder, *sampling, "--seed", "1"), "the same seed draws the same")
     check(once != generate(folder, *sampling, "--seed", "2"), "another seed draws otherwise")
+    guessed = generate(folder, *sampling, "--seed", "1", "--decoder", "jacobi")
+    check(guessed[0]["token_ids"] == once[0]["token_ids"], "Jacobi decoding draws the same")
     cold = generate(folder, "--token-ids", start, "--top-k", "1", "--max-new-tokens", "3")
     check(cold[0]["token_ids"] == first[:3], f"top-k 1 is greedy: {cold[0]}, {first[:3]}")
 
@@ -92,10 +95,10 @@ def without_tokenizer(scratch):
     kept = generate(folder, "--token-ids", start, "--top-k", "1", "--repetition-penalty", "1",
                     "--max-new-tokens", "3")[0]
     check(kept["token_ids"] == first[:3], "the flag is stronger than the file")
-    (folder / "generation_config.json").write_text(json.dumps({"min_p": 0.1}))
-    check(generate(folder, *greedy)[0]["token_ids"] == first[:20], "greedy needs no min_p")
+    (folder / "generation_config.json").write_text(json.dumps({"typical_p": 0.1}))
+    check(generate(folder, *greedy)[0]["token_ids"] == first[:20], "greedy needs no typical_p")
     refused = run("generate", "--model", folder, "--token-ids", "1", "--temperature", "1")
-    check(refused.returncode == 2 and "min_p" in refused.stderr, refused.stderr)
+    check(refused.returncode == 2 and "typical_p" in refused.stderr, refused.stderr)
     (folder / "generation_config.json").unlink()
     return folder
 
@@ -115,14 +118,33 @@ def with_tokenizer(scratch):
           "--parse-special makes no difference")
 
 
+def with_draft_model(scratch):
+    demo = REPOSITORY / "checkpoints" / "demo"
+    draft = make_draft_model(scratch, demo)
+    prompt = ["--prompt", "I want to book a table for two", "--max-new-tokens", "24"]
+    drafted = 0  # by prices that are measured, so it may be nothing on a busy machine
+    for more in ([], ["--decoder", "jacobi"], ["--temperature", "1", "--seed", "3"], ["--seed", "4"]):
+        want = generate(demo, *prompt, *more)[0]
+        got = generate(demo, *prompt, *more, "--draft-model", draft)[0]
+        check(got["token_ids"] == want["token_ids"], f"{more}: a draft model changes the text")
+        check(want["num_draft_model_passes"] == 0, f"{more}: {want}")
+        drafted += got["num_draft_model_passes"]
+    check(drafted > 0, "a draft model never drafts")
+    for folder, parts in ((scratch / "model", ("another tokenizer", f"{scratch}/model", str(demo))),
+                          (scratch / "none", (f"{scratch}/none",))):
+        refused = run("generate", "--model", demo, *prompt, "--draft-model", folder)
+        check(refused.returncode == 2 and refused.stdout == "" and refused.stderr.count("\n") == 1 and
+              all(part in refused.stderr for part in parts), refused.stderr)
+
+
 def bad_options(folder):
     for arguments, part in (
             ([], "one of --prompt"),
             (["--token-ids", "1", "--prompt", "a"], "one of --prompt"),
             (["--token-ids", "1,500"], "500"),
             (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
-            (["--token-ids", "1", "--decoder", "jacobi", "--temperature", "1"], "greedy"),
             (["--token-ids", "1", "--top-p", "2"], "top-p"),
+            (["--token-ids", "1", "--min-p", "2"], "min-p"),
             (["--token-ids", "1", "--repetition-penalty", "1.1"], "--temperature"),
             (["--token-ids", "1", "--max-new-tokens", "0"], "max-new-tokens"),
             (["--token-ids", ",".join(["1"] * 300)], "256"),
@@ -136,4 +158,5 @@ def bad_options(folder):
 with tempfile.TemporaryDirectory() as name:
     bad_options(without_tokenizer(Path(name)))
     with_tokenizer(Path(name))
+    with_draft_model(Path(name))
 print("generate: ok")

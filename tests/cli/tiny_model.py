@@ -1,6 +1,7 @@
 """A random model folder that can hold a conversation, and a LoRA adapter for it."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,17 @@ def make_folder(scratch):
                    capture_output=True)
     config = make_config(vocab_size=300, num_hidden_layers=2, max_position_embeddings=1024)
     make_model(config).save_pretrained(folder)
+    return folder
+
+
+def make_draft_model(scratch, model):
+    """A random smaller model with the tokenizer of the folder `model`."""
+    folder = scratch / "draft"
+    size = json.loads((model / "config.json").read_text())["vocab_size"]
+    make_model(make_config(vocab_size=size, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+                           num_attention_heads=2, num_key_value_heads=1)).save_pretrained(folder)
+    for file in model.glob("tokenizer*"):
+        shutil.copy(file, folder)
     return folder
 
 

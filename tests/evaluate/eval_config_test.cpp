@@ -57,6 +57,9 @@ TEST(EvalConfig, NamesWhatIsWrong) {
               testing::HasSubstr("first_round_tokens"));
   EXPECT_THAT(problem("generation.later_round_token=1"), testing::HasSubstr("later_round_tokens"));
   EXPECT_THAT(problem("methods=[cllm]"), testing::HasSubstr("adapter"));
+  EXPECT_THAT(problem("methods=[reflection_judge]"), testing::HasSubstr("'judge_adapter'"));
+  EXPECT_THAT(problem("methods=[best+draft_model]"), testing::HasSubstr("'draft_model'"));
+  EXPECT_THAT(problem("clock.seconds_per_draft_pass=0"), testing::HasSubstr("draft_pass"));
 }
 
 }  // namespace

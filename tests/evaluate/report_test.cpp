@@ -78,6 +78,7 @@ TEST(Report, ComparesWithTheBaseline) {
   EXPECT_NEAR(greedy["nfe_saving_long"]["ratio"].get<double>(), 2, 1e-9);  // turn b alone
   EXPECT_EQ(greedy["nfe_saving_long"]["n"], 1);
   EXPECT_EQ(greedy["equal_text"]["count"], 2);
+  EXPECT_TRUE(greedy["equal_text"]["flips"].empty());
   EXPECT_EQ(comparisons["top3"]["equal_text"]["count"], 1);
   EXPECT_EQ(comparisons["top3"]["equal_text"]["different_turns"], Json::array({0}));
   EXPECT_NEAR(comparisons["top3"]["first_sentence_logprob_per_token"]["loss"].get<double>(), 0.5,
@@ -92,6 +93,21 @@ TEST(Report, AdapterMethodsAreHeldAgainstTheirOwnPlainDecoding) {
   EXPECT_EQ(jacobi["equal_text"]["count"], 2);
   EXPECT_NEAR(jacobi["pass_saving"]["ratio"].get<double>(), 2, 1e-9);
   EXPECT_NEAR(report["methods"]["cllm_jacobi"]["tokens_per_pass"].get<double>(), 2, 1e-9);
+}
+
+TEST(Report, ShareOfValuesThatAreRepeated) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.report()["methods"]["greedy"]["share_of_values_repeated"].is_null());
+  for (EvalRow& row : fixture.run.rows) {
+    const bool greedy = row.method == "greedy";
+    row.repeated_values =
+        row.turn_index == 0 ? RepeatedValues{greedy ? 1 : 0, 1} : RepeatedValues{greedy ? 2 : 0, 3};
+  }
+  const Json report = fixture.report();
+  EXPECT_EQ(report["methods"]["greedy"]["share_of_values_repeated"], 0.75);
+  EXPECT_EQ(report["methods"]["baseline"]["share_of_values_repeated"], 0.0);
+  EXPECT_EQ(report["turns"][6]["values_to_repeat"], 3.0);
+  EXPECT_NE(format_table(report).find("repeats %"), std::string::npos);
 }
 
 TEST(Report, EmptyAnswersAreNullAndCounted) {
@@ -123,11 +139,37 @@ TEST(Report, TextFormats) {
 TEST(Method, NamesAndErrors) {
   EXPECT_EQ(parse_method("top7").verifier.top_k, 7);
   EXPECT_EQ(parse_method("top3").verifier.name, "topk");
+  EXPECT_EQ(parse_method("reflection").verifier.name, "reflection");
   EXPECT_EQ(plain_method(parse_method("cllm")), "cllm_ar");
   EXPECT_EQ(plain_method(parse_method("greedy")), "baseline");
-  for (const char* bad : {"top", "top0", "top3x", "best", ""}) {
+  const Method combined = parse_method("top5+jacobi+adapter+economy");
+  EXPECT_EQ(combined.name, "top5+jacobi+adapter+economy");
+  EXPECT_EQ(combined.verifier.top_k, 5);
+  EXPECT_EQ(combined.decoder, "jacobi");
+  EXPECT_TRUE(combined.adapter);
+  EXPECT_EQ(combined.preset.later_round_tokens, 3);
+  EXPECT_EQ(plain_method(combined), "cllm_ar");
+  const Method drafting = parse_method("draft_model+economy");  // a preset takes no model away
+  EXPECT_TRUE(drafting.draft_model);
+  EXPECT_EQ(drafting.preset.sources, std::vector<std::string>{"ngram"});
+  for (const char* bad :
+       {"greedy+", "greedy+lavish", "+jacobi", "top", "top0", "top3x", "fastest", ""}) {
     EXPECT_THROW(parse_method(bad), UserError) << bad;
   }
+}
+
+TEST(Report, NamesTheTextsThatRoundingChanged) {
+  Fixture fixture;
+  EXPECT_EQ(format_table(fixture.report()).find("differ"), std::string::npos);
+  EvalRow& greedy = fixture.run.rows[6];
+  greedy.result.text = "No.";
+  greedy.flip = Flip{.token = 3, .margin = 0.0625};
+  const Json report = fixture.report();
+  EXPECT_EQ(report["comparisons"]["greedy"]["equal_text"]["flips"],
+            Json::parse(R"([{"turn":1,"token":3,"margin":0.0625}])"));
+  EXPECT_NE(format_table(report).find("greedy: 1 of 2 texts differ from those of baseline"),
+            std::string::npos);
+  EXPECT_NE(format_table(report).find("0.0625 (turn 1, token 3)"), std::string::npos);
 }
 
 }  // namespace

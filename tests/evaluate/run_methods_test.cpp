@@ -93,6 +93,62 @@ TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
   EXPECT_GT(bench.adapted.num_passes, 0);
 }
 
+TEST(RunMethods, AJudgesPassesCountAndTakeTime) {
+  Bench bench;
+  bench.tokenizer = FakeTokenizer({"yes", "no"});
+  const FakeLanguageModel strict(
+      {.vocab_size = 262, .next = [](TokenSpan) { return FakeTokenizer::kFirstWord + 1; }});
+  bench.config.methods = {"greedy", "reflection_judge"};
+  bench.config.turn.max_new_tokens = 300;  // room for a question
+  Engine engine = borrowing_engine(bench.base), judge = borrowing_engine(strict);
+  const EvalRun run =
+      run_methods(bench.config, {.tokenizer = bench.tokenizer, .base = engine, .judge = &judge},
+                  bench.turns.turns, [](const EvalRow&) {});
+  EXPECT_GT(strict.num_passes, 0);
+  int64_t greedy = 0, judged = 0;
+  for (const EvalRow& row : run.rows) {
+    const TurnMetrics& metrics = row.result.metrics;
+    (row.method == "greedy" ? greedy : judged) += metrics.total_nfe;
+    EXPECT_NEAR(*metrics.ttfs_paper, 0.027 * static_cast<double>(*metrics.nfe_to_first_sentence),
+                0.0271);
+  }
+  EXPECT_EQ(judged, greedy + strict.num_passes);  // "no" leaves the answer to greedy verification
+}
+
+TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
+  Bench bench;
+  bench.config.methods = {"baseline", "draft_model", "baseline+draft_model", "ngram+draft_model"};
+  bench.config.seconds_per_draft_pass = 0.0027;
+  const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
+  Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
+  const EvalRun run =
+      run_methods(bench.config, {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
+                  bench.turns.turns, [](const EvalRow&) {});
+  int64_t counted = 0;
+  for (const EvalRow& row : run.rows) {
+    const TurnMetrics& metrics = row.result.metrics;
+    counted += metrics.draft_model_total_nfe;
+    EXPECT_EQ(row.result.text, run.rows[row.turn_index * 4].result.text);
+    if (row.method != "baseline+draft_model") continue;
+    EXPECT_EQ(metrics.nfe_to_first_sentence, 3);  // the prompt, 4 drafted tokens, then 8
+    EXPECT_EQ(metrics.draft_model_nfe_to_first_sentence, 12);
+    EXPECT_EQ(metrics.draft_model_speculative_nfe, 0);
+    EXPECT_NEAR(*metrics.ttfs, 3 * 0.027 + 12 * 0.0027, 1e-9);
+  }
+  EXPECT_EQ(counted, smaller.num_passes);
+  const Json report = make_report({bench.config.methods, bench.turns, run, "", Json::object()});
+  const Json& comparison = report["comparisons"]["baseline+draft_model"];
+  EXPECT_NEAR(comparison["nfe_saving"]["ratio"].get<double>(), 14 / (3 + 1.2), 1e-9);
+  EXPECT_NEAR(comparison["ttfs_saving"]["ratio"].get<double>(), 14 / (3 + 1.2), 1e-9);
+  EXPECT_NE(format_table(report).find(" 3.00+12.00 "), std::string::npos);
+  // As dear as the model itself: nothing is drafted.
+  bench.config.seconds_per_draft_pass = bench.config.seconds_per_pass;
+  smaller.num_passes = 0;
+  run_methods(bench.config, {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
+              bench.turns.turns, [](const EvalRow&) {});
+  EXPECT_EQ(smaller.num_passes, 0);
+}
+
 TEST(RunMethods, LogProbabilitiesAreThoseOfTheFirstSentence) {
   const std::vector<EvalRow> rows = Bench().run().rows;
   ASSERT_TRUE(rows[0].first_sentence_logprob);
@@ -130,6 +186,37 @@ TEST(RunMethods, RecordedTranscriptsAreReplayed) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].result.prompt_text, "book a table");
   EXPECT_GT(rows[0].result.metrics.speculative_nfe, 0);
+}
+
+/// A model whose passes over several tokens prefer another one, as rounding may make them.
+class WidthDependentModel : public FakeLanguageModel {
+ public:
+  using FakeLanguageModel::FakeLanguageModel;
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    at::Tensor logits = FakeLanguageModel::forward(steps);
+    if (steps.front().num_logits > 1) logits.select(1, 'x').fill_(3.0);
+    return logits;
+  }
+};
+
+TEST(RunMethods, AFlipIsNamedWithItsMargin) {
+  Bench bench;
+  const WidthDependentModel model({.vocab_size = 260, .next = next_token});
+  Engine engine = borrowing_engine(model);
+  bench.config.methods = {"top3", "greedy", "baseline"};
+  const EvalRun run = run_methods(bench.config, {.tokenizer = bench.tokenizer, .base = engine},
+                                  bench.turns.turns, [](const EvalRow&) {});
+  for (const EvalRow& row : run.rows) {
+    ASSERT_EQ(row.flip.has_value(), row.method == "greedy") << row.method;
+    if (!row.flip) continue;
+    const TurnResult& plain = run.rows[row.turn_index * 3 + 2].result;
+    const auto token = static_cast<size_t>(row.flip->token);
+    EXPECT_TRUE(std::equal(plain.answer.begin(), plain.answer.begin() + row.flip->token,
+                           row.result.answer.begin()));
+    EXPECT_NE(plain.answer[token], row.result.answer[token]);
+    EXPECT_GT(row.flip->margin, 1.0);  // logit 2 above hashed ones in [0, 1)
+    EXPECT_LT(row.flip->margin, 1.1);
+  }
 }
 
 }  // namespace

@@ -55,9 +55,11 @@ TEST_F(TurnSets, ConversationTurnsCarryTheRoundsBefore) {
   const TurnSet set = load_turns(config);
   ASSERT_EQ(set.turns.size(), 2u);
   EXPECT_EQ(set.turns[0].id, "a/0");
+  EXPECT_EQ(set.turns[0].reference, "one");
   EXPECT_TRUE(set.turns[0].history.empty());
   EXPECT_EQ(set.turns[1].id, "a/2");
   EXPECT_EQ(set.turns[1].prompt_text, "second long question");
+  EXPECT_EQ(set.turns[1].reference, "");
   ASSERT_EQ(set.turns[1].history.size(), 4u);
   EXPECT_EQ(set.turns[1].history[2].content, "short");
   EXPECT_EQ(set.turns[1].history[3].role, "assistant");

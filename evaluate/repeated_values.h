@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace predgen {
+
+/// What a user gave and the dataset's answer says again ("Which place?" - "Lake Merritt." - "A
+/// table in Lake Merritt, right?"): whether a model's answer holds it, too, tells a model that
+/// listens from one that has learned likely answers by heart.
+struct RepeatedValues {
+  int64_t num_repeated = 0, num_values = 0;
+};
+
+/// Names and numbers of `prompt` that `reference` repeats, as lower-case words: the longest runs of
+/// words that both hold and that begin and end with a name's (an ASCII capital letter, but not the
+/// first of a sentence, nor "I") or a number's (a digit and more: answers hold "1" by chance). The
+/// same run twice counts twice.
+std::vector<std::vector<std::string>> find_repeated_values(std::string_view prompt,
+                                                           std::string_view reference);
+
+/// How many of these `answer` holds.
+RepeatedValues count_repeated_values(std::string_view prompt, std::string_view reference,
+                                     std::string_view answer);
+
+}  // namespace predgen
