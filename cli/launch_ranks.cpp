@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kToSaySo{5};   // for the others, after a rank failed
 constexpr std::chrono::seconds kToSave{600};  // after a stop, while rank 0 may write
-constexpr int kUserError = 2;
+constexpr int kUserError = 2, kInterrupted = 130;
 constexpr const char* kWordName = "PREDGEN_RANK_WORD";  // a descriptor, in the environment of ranks
 
 /// A pipe that holds one byte: the rank that reads it has the word.
@@ -104,7 +104,7 @@ class Ranks {
   int wait(RankFailure failure, const std::stop_token& stop) {
     std::optional<int> code;  // of the first that did not end well
     Clock::time_point patience = Clock::time_point::max();
-    bool told = false, has_ended_well = false;
+    bool has_ended_well = false;
     while (std::ranges::any_of(children_, [](const Child& child) { return !child.status; })) {
       for (size_t rank = 0; rank < children_.size(); ++rank) {
         Child& child = children_[rank];
@@ -116,10 +116,10 @@ class Ranks {
         const int ended_with = exit_code(rank, status);
         // That of whoever has made the others fail, which may end after them.
         if (!code || ended_with == kUserError) code = ended_with;
-        if (failure == RankFailure::kOthersGoOn && !told) continue;
-        patience = std::min(patience, Clock::now() + (*code == 130 ? kToSave : kToSaySo));
+        if (failure == RankFailure::kOthersGoOn && !was_stopped_) continue;
+        patience = std::min(patience, Clock::now() + (*code == kInterrupted ? kToSave : kToSaySo));
       }
-      if (stop.stop_requested() && !std::exchange(told, true)) {
+      if (stop.stop_requested() && !std::exchange(was_stopped_, true)) {
         signal_all(SIGTERM);
         // The others end together; one that is left alone has nobody to wait for.
         if (std::ranges::any_of(children_,
@@ -150,6 +150,8 @@ class Ranks {
 
   int exit_code(size_t rank, int status) const {
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+    // It had only begun, and no hand yet on its signals.
+    if (was_stopped_ && WTERMSIG(status) == SIGTERM) return kInterrupted;
     if (kills_) {
       std::fprintf(stderr, "predgen: failed: rank %zu did not end and was killed\n", rank);
     } else {
@@ -168,7 +170,8 @@ class Ranks {
   const RankStore store_;
   const OneWord word_;
   std::vector<Child> children_;
-  bool kills_ = false;  // ranks that have not ended in time
+  bool was_stopped_ = false;  // and has told the ranks
+  bool kills_ = false;        // ranks that have not ended in time
 };
 
 }  // namespace

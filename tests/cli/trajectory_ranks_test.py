@@ -138,6 +138,16 @@ def killed_run(builds):
         builds.check_same(name)
 
 
+def stopped_at_once(builds):
+    """Ranks that have only begun end by the launcher's signal, which is no failure of theirs."""
+    process = builds.start("begun", "--nproc", "3")
+    while len(children(process)) < 3:
+        check(process.poll() is None, f"begun: {process.returncode}")
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=300)
+    check(process.returncode == 130 and "was ended" not in errors, f"{process.returncode} {errors}")
+
+
 def bad_input(builds):
     def refuses(part, name, *more, **variables):
         errors = builds.run(name, *more, code=2, **variables).stderr
@@ -169,6 +179,7 @@ def main():
         same_records(builds)
         killed_rank(builds)
         killed_run(builds)
+        stopped_at_once(builds)
         bad_input(builds)
 
 

@@ -51,7 +51,7 @@ class TrainingOnDevice : public OnDevice {
     train(config, resume, communicator, {});
   }
 
-  /// Losses, gradient norm and rate of every step: all but what depends on the clock.
+  /// Losses, gradient norm and rate of every step: all but time and memory.
   std::vector<std::pair<std::string, double>> losses(const std::string& output) const {
     std::vector<std::pair<std::string, double>> found;
     std::istringstream file(read_file(folder_ / output / "metrics.jsonl"));
@@ -59,6 +59,7 @@ class TrainingOnDevice : public OnDevice {
       const Json json = Json::parse(line);
       for (const auto& [name, value] : json.items()) {
         if (name == "train/seconds" || name == "train/tokens_per_second") continue;
+        if (name.starts_with("memory/")) continue;
         found.emplace_back(fmt::format("{} of step {}", name, json["step"].get<int>()), value);
       }
     }
