@@ -67,16 +67,14 @@ class Session {
   struct Turn;
   std::optional<TurnResult> run(Turn& turn);
   History::Room room() const;
+  History::Prompt prompt(const std::string& user_text) const;
   int64_t num_draft_model_passes() const;
   /// UserError if it does not go with sampling.
   void check_verifier(const VerifierConfig& verifier) const;
   /// Work on a transcript that is not final; returns as soon as a newer one is there.
   void work_ahead(const Transcript& heard, Turn& turn);
-  void draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn);
-  /// Prepares other answers while there is nothing newer than `heard`.
-  void explore(const Transcript& heard, TokenSpan prompt, Turn& turn);
-  /// What the model expects the user to say after what is heard.
-  std::string next_words(const Transcript& heard, TokenSpan prompt, const Turn& turn);
+  /// `rendered`: what is heard, as a prompt.
+  void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
   /// What a turn's answer may be.
   GenerationConfig answer_config(const Turn& turn) const;
   /// The same of a draft, which nobody works on any more when there is newer than `heard`.

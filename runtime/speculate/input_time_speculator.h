@@ -96,6 +96,7 @@ class InputTimeSpeculator {
   /// Tokens of prompt and answer.
   int64_t num_tokens() const { return sequence_.size(); }
 
+  const SpeculationConfig& config() const { return config_; }
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return sequence_.capacity(); }
 
