@@ -16,13 +16,15 @@ IdleWork::IdleWork(InputTimeSpeculator& speculator, const Tokenizer& tokenizer,
       split_mode_(split_mode),
       render_(std::move(render)) {}
 
-bool IdleWork::is_whole(TokenSpan answer) const {
-  return !AnswerReader(tokenizer_, split_mode_).push(answer).sentences.empty();
+IsWhole IdleWork::follow_answer() const {
+  return [reader = AnswerReader(tokenizer_, split_mode_)](TokenSpan new_tokens) mutable {
+    return !reader.push(new_tokens).sentences.empty();
+  };
 }
 
 int64_t IdleWork::branch(const GenerationConfig& draft) {
   if (speculator_.config().num_branches == 0) return 0;
-  return speculator_.branch(draft, [&](TokenSpan answer) { return is_whole(answer); });
+  return speculator_.branch(draft, [this] { return follow_answer(); });
 }
 
 int64_t IdleWork::answer_next_words(const std::string& heard, const History::Prompt& prompt,
@@ -33,8 +35,7 @@ int64_t IdleWork::answer_next_words(const std::string& heard, const History::Pro
   const std::string text = heard + next_words(heard, prompt, draft);
   const TokenIds longer = render_(text).ids;
   if (text != heard && std::ssize(longer) <= speculator_.context_length() && !is_stopped()) {
-    TokenIds answer = speculator_.answer_aside(
-        longer, draft, [&](TokenSpan tokens) { return is_whole(tokens); });
+    TokenIds answer = speculator_.answer_aside(longer, draft, follow_answer());
     num_tokens = std::ssize(answer);
     speculator_.add_candidate(std::move(answer));
   }
@@ -55,8 +56,7 @@ std::string IdleWork::next_words(const std::string& heard, const History::Prompt
   config.max_new_tokens = speculator_.config().next_words;
   config.sampler = nullptr;
   const TokenSpan spoken(ids.begin(), end);
-  const TokenIds words =
-      speculator_.answer_aside(spoken, config, [](TokenSpan) { return false; });
+  const TokenIds words = speculator_.answer_aside(spoken, config, [](TokenSpan) { return false; });
   StreamingText text(tokenizer_);
   text.push(spoken.last(1));
   const size_t known = text.text().size();

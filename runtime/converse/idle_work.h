@@ -35,7 +35,8 @@ class IdleWork {
  private:
   std::string next_words(const std::string& heard, const History::Prompt& prompt,
                          GenerationConfig config);
-  bool is_whole(TokenSpan answer) const;
+  /// An answer is whole with its first sentence.
+  IsWhole follow_answer() const;
 
   InputTimeSpeculator& speculator_;
   const Tokenizer& tokenizer_;

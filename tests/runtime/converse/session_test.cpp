@@ -139,6 +139,27 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
   expect_user_error([] { find_preset("lavish"); }, {"lavish", "plain, paper, economy, eager"});
 }
 
+TEST(Session, WordsThatChangeNothingLetBranchesGoOn) {
+  const auto run = [](std::vector<Transcript> transcripts) {
+    Stage stage({.speculation = SpeculationConfig{.num_candidates = 4, .num_branches = 3}});
+    return stage.run(std::move(transcripts)).metrics;
+  };
+  const TurnMetrics at_once = run({partial("hello", 1), final_one("hello there", 3)});
+  // The draft takes four passes, the branches up to four more: newer words come amidst these.
+  for (int passes = 5; passes < 8; ++passes) {
+    const double time = 1 + (passes - 0.5) * kPass;
+    const TurnMetrics twice =
+        run({partial("hello", 1), partial("hello", time), final_one("hello there", 3)});
+    EXPECT_EQ(twice.speculative_nfe, at_once.speculative_nfe) << passes;
+    EXPECT_EQ(twice.spec_tokens_drafted, at_once.spec_tokens_drafted) << passes;
+  }
+  EXPECT_GE(at_once.speculative_nfe, 4 + 3);
+  // Another prompt has branches of its own.
+  const TurnMetrics other =
+      run({partial("hello", 1), partial("hello my", 2), final_one("hello there", 3)});
+  EXPECT_GE(other.spec_tokens_drafted, at_once.spec_tokens_drafted + 1 + 3);
+}
+
 TEST(Session, AnswersTheWordsThatTheModelExpectsNext) {
   const auto run = [](int64_t next_words, const std::string& last) {
     const FakeTokenizer tokenizer{kWords};
