@@ -13,9 +13,9 @@ ModelSource::ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width)
 std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
                                                           std::span<const TokenIds> /*drafts*/,
                                                           const GenerationConfig& config,
-                                                          int64_t max_tokens) {
+                                                          const DraftRoom& room) {
   learn(tokens);
-  const int64_t width = std::min(width_.best(), max_tokens);
+  const int64_t width = std::min(width_.best(), room.max_tokens);
   if (width == 0) width_.record(0, 0);
   const auto is_foreign = [&](TokenId id) { return id >= num_ids_; };
   if (width == 0 || std::ranges::any_of(tokens, is_foreign)) return std::vector<TokenIds>();
@@ -23,10 +23,14 @@ std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
   draft_begin_ = sequence_.size();
   GenerationConfig own = config;
   own.max_new_tokens = width;
-  const GenerationResult result = generator_.generate(
-      sequence_, {}, own, [&](TokenSpan) { return !config.should_stop || !config.should_stop(); });
-  if (result.stop_reason == StopReason::kCancelled) return std::nullopt;
-  const TokenSpan draft = sequence_.tokens().subspan(tokens.size());
+  const auto drafted = [&] { return sequence_.tokens().subspan(tokens.size()); };
+  bool full = false;
+  const GenerationResult result = generator_.generate(sequence_, {}, own, [&](TokenSpan) {
+    full = std::ssize(drafted()) - room.tree.num_known(drafted()) >= room.left();
+    return !full && !(config.should_stop && config.should_stop());
+  });
+  if (result.stop_reason == StopReason::kCancelled && !full) return std::nullopt;
+  const TokenSpan draft = drafted();
   TokenIds path(draft.begin(), std::ranges::find_if(draft, is_foreign));
   return path.empty() ? std::vector<TokenIds>() : std::vector<TokenIds>{std::move(path)};
 }

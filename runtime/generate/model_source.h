@@ -18,10 +18,11 @@ class ModelSource : public DraftSource {
   /// passes.
   ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width);
 
-  /// Asks should_stop between its passes. No idea where `tokens` do not fit into its context.
+  /// Asks should_stop between its passes, and ends with the room. No idea where `tokens` do not fit
+  /// into its context.
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
-                                               int64_t max_tokens) override;
+                                               const DraftRoom& room) override;
 
  private:
   /// What became of the last draft.
