@@ -65,13 +65,16 @@ void Session::set_generator(const GeneratorConfig& generator) {
   generator_ = make_generator(generator, engine_);
   config_.generator = generator;
   speculator_.use(*verifier_, *generator_);
+  generator_->prefill(history_.tokens(room()));
 }
 
 void Session::set_history(const std::vector<Message>& history) {
   history_.replace(history);
   speculator_.reset_answer();
   const TokenIds tokens = history_.tokens(room());
-  if (!tokens.empty()) speculator_.prefill(tokens);
+  if (tokens.empty()) return;
+  speculator_.prefill(tokens);
+  generator_->prefill(tokens);
 }
 
 History::Room Session::room() const {

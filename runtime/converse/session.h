@@ -42,9 +42,9 @@ class Session {
   Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
           std::unique_ptr<Speaker> speaker, Clock& clock);
 
-  /// Replaces the history (user and assistant messages in turn) and prefills its cache together
-  /// with the system prompt; the time for that is not part of a turn. Without this call the first
-  /// turn's first pass runs the system prompt.
+  /// Replaces the history (user and assistant messages in turn) and prefills its cache, a draft
+  /// model's too, together with the system prompt; the time and the passes of that are not part of
+  /// a turn. Without this call the first turn's first pass runs the system prompt.
   void set_history(const std::vector<Message>& history);
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
@@ -52,6 +52,7 @@ class Session {
   const SessionConfig& config() const { return config_; }
   /// From the next turn on. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
+  /// The same; a draft model runs the history once more.
   void set_generator(const GeneratorConfig& generator);
   void set_work(InputTimeWork work) { config_.turn.work = work; }
 

@@ -32,6 +32,9 @@ class DraftSource {
                                                        std::span<const TokenIds> drafts,
                                                        const GenerationConfig& config,
                                                        const DraftRoom& room) = 0;
+
+  /// Makes ready for `tokens`, which the next ones most likely begin with.
+  virtual void prefill(TokenSpan tokens) = 0;
 };
 
 }  // namespace predgen

@@ -51,4 +51,8 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
   return result;
 }
 
+void DraftingGenerator::prefill(TokenSpan tokens) {
+  for (const auto& source : sources_) source->prefill(tokens);
+}
+
 }  // namespace predgen

@@ -45,4 +45,8 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
   return result;
 }
 
+void JacobiGenerator::prefill(TokenSpan tokens) {
+  for (const auto& source : sources_) source->prefill(tokens);
+}
+
 }  // namespace predgen

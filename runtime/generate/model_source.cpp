@@ -5,7 +5,8 @@
 namespace predgen {
 
 ModelSource::ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width)
-    : generator_(engine),
+    : engine_(engine),
+      generator_(engine),
       num_ids_(std::min(vocab_size, engine.model().vocab_size())),
       width_(std::move(width)),
       sequence_(engine.make_sequence(engine.model().max_positions())) {}
@@ -17,8 +18,7 @@ std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
   learn(tokens);
   const int64_t width = std::min(width_.best(), room.max_tokens);
   if (width == 0) width_.record(0, 0);
-  const auto is_foreign = [&](TokenId id) { return id >= num_ids_; };
-  if (width == 0 || std::ranges::any_of(tokens, is_foreign)) return std::vector<TokenIds>();
+  if (width == 0 || !knows(tokens)) return std::vector<TokenIds>();
   sequence_.replace(tokens);
   draft_begin_ = sequence_.size();
   GenerationConfig own = config;
@@ -31,8 +31,23 @@ std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
   });
   if (result.stop_reason == StopReason::kCancelled && !full) return std::nullopt;
   const TokenSpan draft = drafted();
-  TokenIds path(draft.begin(), std::ranges::find_if(draft, is_foreign));
+  TokenIds path(draft.begin(),
+                std::ranges::find_if(draft, [&](TokenId id) { return id >= num_ids_; }));
   return path.empty() ? std::vector<TokenIds>() : std::vector<TokenIds>{std::move(path)};
+}
+
+void ModelSource::prefill(TokenSpan tokens) {
+  if (width_.best() == 0 || tokens.empty() || std::ssize(tokens) > sequence_.capacity() ||
+      !knows(tokens)) {
+    return;
+  }
+  sequence_.replace(tokens);
+  draft_begin_ = sequence_.size();
+  engine_.run({.sequence = &sequence_});
+}
+
+bool ModelSource::knows(TokenSpan tokens) const {
+  return std::ranges::all_of(tokens, [&](TokenId id) { return id < num_ids_; });
 }
 
 void ModelSource::learn(TokenSpan tokens) {

@@ -23,11 +23,16 @@ class ModelSource : public DraftSource {
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
                                                const DraftRoom& room) override;
+  /// Nothing where it would draft nothing.
+  void prefill(TokenSpan tokens) override;
 
  private:
+  /// Whether the draft model has all of these ids.
+  bool knows(TokenSpan tokens) const;
   /// What became of the last draft.
   void learn(TokenSpan tokens);
 
+  Engine& engine_;
   AutoregressiveGenerator generator_;
   const int64_t num_ids_;  // that both models have
   DraftWidth width_;

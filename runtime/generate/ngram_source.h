@@ -15,6 +15,7 @@ class NgramSource : public DraftSource {
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
                                                const DraftRoom& room) override;
+  void prefill(TokenSpan /*tokens*/) override {}
 
  private:
   int64_t max_paths_;

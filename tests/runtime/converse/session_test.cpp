@@ -344,6 +344,31 @@ TEST(Session, SystemPromptAndHistoryArePrefilled) {
   EXPECT_EQ(system_prompt_text("Be brief."), "Be brief.");
 }
 
+TEST(Session, ADraftModelHasTheHistoryBeforeTheTurn) {
+  for (const char* decoder : {"ar", "jacobi"}) {
+    const FakeTokenizer tokenizer(kWords);
+    const FakeLanguageModel smaller({.vocab_size = tokenizer.vocab_size()});
+    Engine draft = borrowing_engine(smaller);
+    Stage stage({.decoder = decoder, .draft_model = &draft});
+    const std::vector<Message> history{{.role = "user", .content = "hi"},
+                                       {.role = "assistant", .content = "No."}};
+    const auto length = std::ssize(tokenizer.render_chat(history, false));
+    stage.session.set_history(history);
+    EXPECT_EQ(smaller.pass_sizes, (std::vector<int64_t>{length})) << decoder;
+    const TurnResult result = stage.run({final_one("one", 1)});
+    EXPECT_EQ(result.metrics.draft_model_total_nfe, draft.num_forward_passes() - 1);
+    ASSERT_GT(smaller.pass_sizes.size(), 1u);
+    // The prompt's new tokens, the last one of the history once more, and what was found by then.
+    EXPECT_LE(smaller.pass_sizes[1], std::ssize(result.prompt) - length + 1 + 16) << decoder;
+    EXPECT_LT(smaller.pass_sizes[1], std::ssize(result.prompt)) << decoder;
+
+    smaller.pass_sizes.clear();
+    stage.session.set_generator(stage.session.config().generator);  // a new one
+    ASSERT_EQ(smaller.pass_sizes.size(), 1u);
+    EXPECT_GT(smaller.pass_sizes[0], std::ssize(result.prompt));
+  }
+}
+
 TEST(Session, VerifierAndGeneratorChangeBetweenTurns) {
   Stage stage({});
   stage.run(type_text("hello there", 600));

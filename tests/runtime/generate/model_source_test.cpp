@@ -70,6 +70,27 @@ TEST(ModelSource, FollowsTheTextAndRunsOnlyWhatIsNew) {
   EXPECT_LE(model.pass_sizes.front(), 3);
 }
 
+TEST(ModelSource, RunsAHistoryBeforeItIsAsked) {
+  const FakeLanguageModel model({});
+  const TokenIds history(40, 5), text = with(history, {1, 2});
+  const TokenIds expected = answer_of(model, text, {.max_new_tokens = 4, .stop_tokens = {}});
+  Drafter drafter(model);
+  model.pass_sizes.clear();
+  drafter.source.prefill(history);
+  EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{40}));
+  model.pass_sizes.clear();
+  EXPECT_EQ(drafter.propose(text, 4), Paths({expected}));
+  EXPECT_LE(model.pass_sizes.front(), 3);
+  // Not what it could draft nothing for.
+  model.pass_sizes.clear();
+  drafter.source.prefill({});
+  drafter.source.prefill(TokenIds{1, 31});
+  drafter.source.prefill(TokenIds(4097, 1));
+  Drafter dear(model, 31, DraftWidth(1, {1, 9}));
+  dear.source.prefill(history);
+  EXPECT_TRUE(model.pass_sizes.empty());
+}
+
 TEST(ModelSource, HasNoIdeaBeyondItsContextAndItsVocabulary) {
   const FakeLanguageModel model({.max_positions = 10});
   Drafter drafter(model);
