@@ -5,6 +5,28 @@
 
 namespace predgen {
 
+ModelOptions model_options(const AnsweringConfig& config) {
+  ModelOptions options;
+  options.model = config.model.string();
+  options.device = config.device;
+  options.dtype = config.dtype;
+  options.threads = static_cast<int>(config.threads);
+  return options;
+}
+
+void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json) {
+  if (as_json) {
+    const Json summary = {{"output", output.string()},
+                          {"num_records", manifest.at("num_records")},
+                          {"recipe_hash", manifest.at("recipe_hash")},
+                          {"counters", manifest.at("counters")}};
+    std::printf("%s\n", summary.dump().c_str());
+    return;
+  }
+  std::printf("%s: %ld records\n", output.c_str(), manifest.at("num_records").get<int64_t>());
+  print_counters(manifest.at("counters"), 2);
+}
+
 void print_counters(const Json& counters, int indent) {
   for (const auto& [name, value] : counters.items()) {
     if (value.is_object()) {

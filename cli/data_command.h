@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <stop_token>
 
+#include "cli/command.h"
 #include "core/json.h"
+#include "data/answering_config.h"
 
 namespace predgen {
 
@@ -12,6 +14,12 @@ void add_data_build(CLI::App& data, const std::stop_token& stop);
 void add_data_judge(CLI::App& data, const std::stop_token& stop);
 void add_data_show(CLI::App& data);
 void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
+
+/// The model that answers, without an adapter.
+ModelOptions model_options(const AnsweringConfig& config);
+
+/// What was written to `output`: its manifest in brief, as JSON or as lines.
+void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json);
 
 /// "name  value" lines of the counters in a manifest, nested ones indented.
 void print_counters(const Json& counters, int indent);

@@ -1,6 +1,5 @@
 #include <c10/core/InferenceMode.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
@@ -25,25 +24,10 @@ void add_data_judge(CLI::App& data, const std::stop_token& stop) {
     reader.finish();
     const c10::InferenceMode inference;
     const auto tokenizer = load_tokenizer(config.model, config.chat_template);
-    ModelOptions model;
-    model.model = config.model.string();
-    model.device = config.device;
-    model.dtype = config.dtype;
-    model.threads = static_cast<int>(config.threads);
-    Engine engine(set_up_model(model), {.pass_tokens = config.batch_tokens});
+    Engine engine(set_up_model(model_options(config)), {.pass_tokens = config.batch_tokens});
     const Json manifest =
         build_judge_dataset(config, hash_weights({config.model}), *tokenizer, engine, stop);
-    if (*json) {
-      const Json summary = {{"output", config.output.string()},
-                            {"num_records", manifest.at("num_records")},
-                            {"recipe_hash", manifest.at("recipe_hash")},
-                            {"counters", manifest.at("counters")}};
-      std::printf("%s\n", summary.dump().c_str());
-      return;
-    }
-    std::printf("%s: %ld records\n", config.output.c_str(),
-                manifest.at("num_records").get<int64_t>());
-    print_counters(manifest.at("counters"), 2);
+    print_dataset(config.output, manifest, *json);
   });
 }
 

@@ -1,6 +1,5 @@
 #include <c10/core/InferenceMode.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
@@ -21,20 +20,6 @@ struct TrajectoryOptions {
   int nproc = 0;
   bool json = false;
 };
-
-void print_summary(const std::filesystem::path& output, bool as_json) {
-  const Json manifest = open_dataset(output)->manifest();
-  if (as_json) {
-    const Json summary = {{"output", output.string()},
-                          {"num_records", manifest.at("num_records")},
-                          {"recipe_hash", manifest.at("recipe_hash")},
-                          {"counters", manifest.at("counters")}};
-    std::printf("%s\n", summary.dump().c_str());
-    return;
-  }
-  std::printf("%s: %ld records\n", output.c_str(), manifest.at("num_records").get<int64_t>());
-  print_counters(manifest.at("counters"), 2);
-}
 
 /// The exit code of as many ranks of this program as asked for.
 int start_ranks(int count, const TrajectoryBuild& build, const std::stop_token& stop) {
@@ -62,16 +47,12 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
-    ModelOptions model_options;
-    model_options.model = config.model.string();
-    model_options.adapter = config.adapter.string();
-    model_options.device = config.device;
-    model_options.dtype = config.dtype;
-    model_options.threads = static_cast<int>(config.threads);
-    Engine engine(set_up_model(model_options), {.pass_tokens = config.batch_tokens});
+    ModelOptions model = model_options(config);
+    model.adapter = config.adapter.string();
+    Engine engine(set_up_model(model), {.pass_tokens = config.batch_tokens});
     prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
   }
-  if (prints) print_summary(config.output, options.json);
+  if (prints) print_dataset(config.output, open_dataset(config.output)->manifest(), options.json);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/config.h"
 #include "core/json.h"
+#include "data/answering_config.h"
 #include "data/build_config.h"
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
@@ -15,18 +15,13 @@
 namespace predgen {
 
 /// configs/data/*_judge.yaml.
-struct JudgeConfig {
-  std::vector<std::string> sources;  // as BuildConfig's
-  std::filesystem::path model, chat_template, output;
+struct JudgeConfig : AnsweringConfig {
+  std::vector<std::string> sources;    // as BuildConfig's
   std::string system_prompt = "none";  // of the conversations: none, table3 or a text
   HeldOutConfig held_out;              // files only
-  std::string device = "auto", dtype = "auto";
-  int64_t seed = 0;
-  int64_t rounds = 2000;           // drawn from all conversations, at most one of each
-  int64_t cuts = 3;                // of each prompt, between its words, besides the whole one
-  int64_t max_answer_tokens = 48;  // a longer first sentence counts as far as that
-  int64_t batch_tokens = 1024;     // of one forward pass; changes nothing but speed and memory
-  int64_t threads = 0;
+  int64_t rounds = 2000;               // drawn from all conversations, at most one of each
+  int64_t cuts = 3;                    // of each prompt, between its words, besides the whole one
+  int64_t max_answer_tokens = 48;      // a longer first sentence counts as far as that
 
   static JudgeConfig read(ConfigReader& reader);
 };

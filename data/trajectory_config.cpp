@@ -6,20 +6,13 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   constexpr int64_t kMany = int64_t{1} << 40;
   TrajectoryConfig config;
   reader.required("dataset", config.dataset);
-  reader.required("model", config.model);
+  config.read_answering(reader);
   reader.optional("adapter", config.adapter);
-  reader.optional("chat_template", config.chat_template);
-  reader.required("output", config.output);
-  reader.optional("device", config.device);
-  reader.optional("dtype", config.dtype);
-  reader.optional("seed", config.seed, int64_t{0}, kMany);
   reader.optional("block_size", config.block_size, int64_t{2}, int64_t{1024});
   reader.optional("max_answer_tokens", config.max_answer_tokens, int64_t{1}, int64_t{65536});
-  reader.optional("batch_tokens", config.batch_tokens, int64_t{1}, int64_t{1} << 20);
   reader.optional("cache_positions", config.cache_positions, int64_t{1}, kMany);
   reader.optional("records_per_piece", config.records_per_piece, int64_t{1}, kMany);
   reader.optional("max_records", config.max_records, int64_t{0}, kMany);
-  reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
   reader.choice("ar_labels", config.ar_labels,
                 {{"dataset", ArLabels::kDataset}, {"fixed_point", ArLabels::kFixedPoint}});
   ConfigReader cleaning = reader.section("cleaning");

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
 #include "core/config.h"
+#include "data/answering_config.h"
 #include "data/repetition.h"
 
 namespace predgen {
@@ -13,18 +13,13 @@ namespace predgen {
 enum class ArLabels { kDataset, kFixedPoint };
 
 /// configs/data/*_trajectories.yaml.
-struct TrajectoryConfig {
-  std::filesystem::path dataset, model, adapter, output;
-  std::filesystem::path chat_template;  // what the dataset was built with, if not the model's
-  std::string device = "auto", dtype = "auto";
-  int64_t seed = 0;
+struct TrajectoryConfig : AnsweringConfig {  // chat_template: what the dataset was built with
+  std::filesystem::path dataset, adapter;
   int64_t block_size = 16;
   int64_t max_answer_tokens = 256;
-  int64_t batch_tokens = 1024;      // of one forward pass; changes nothing but speed and memory
-  int64_t cache_positions = 32768;  // of all answers under way; the same
+  int64_t cache_positions = 32768;  // of all answers under way; as batch_tokens
   int64_t records_per_piece = 512;  // records that a kill may cost, and a shard of the output
   int64_t max_records = 0;          // of the dataset; 0: all
-  int64_t threads = 0;
   ArLabels ar_labels = ArLabels::kDataset;
   RepetitionConfig cleaning;
 

@@ -3,16 +3,11 @@
 
 #include "model/kernels/row_kernels_avx512.h"
 //
-#include "model/kernels/row_kernels_along_inputs.h"
-#include "model/kernels/row_kernels_int4.h"
+#include "model/kernels/row_kernels_table.h"
 
 namespace predgen {
 
-const RowKernels kAvx512RowKernels{
-    .bfloat16 = {.pack = pack_bfloat16, .multiply = multiply_bfloat16},
-    .int8 = {.pack = pack_int8, .multiply = multiply_along_inputs<Int8Values>},
-    .int4 = {.pack = pack_int4, .multiply = multiply_int4},
-};
+const RowKernels kAvx512RowKernels = kIsaRowKernels;
 
 }  // namespace predgen
 

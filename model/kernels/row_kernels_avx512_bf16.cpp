@@ -3,8 +3,7 @@
 
 #include "model/kernels/row_kernels_avx512.h"
 //
-#include "model/kernels/row_kernels_along_inputs.h"
-#include "model/kernels/row_kernels_int4.h"
+#include "model/kernels/row_kernels_table.h"
 
 namespace predgen {
 namespace {
@@ -31,8 +30,8 @@ struct DotBfloat16 : Bfloat16Base {
 const RowKernels kAvx512Bf16RowKernels{
     .bfloat16 = {.pack = pack_bfloat16_as<NarrowBfloat16>,
                  .multiply = multiply_along_inputs<DotBfloat16>},
-    .int8 = {.pack = pack_int8, .multiply = multiply_along_inputs<Int8Values>},
-    .int4 = {.pack = pack_int4, .multiply = multiply_int4},
+    .int8 = kIsaRowKernels.int8,
+    .int4 = kIsaRowKernels.int4,
 };
 
 }  // namespace predgen

@@ -8,40 +8,22 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
+#include "runtime/converse/idle_work.h"
+#include "runtime/speech/synthesis_pause.h"
 #include "text/stop_tokens.h"
-#include "text/streaming_text.h"
 
 namespace predgen {
-namespace {
-
-/// Synthesis waits while this lives: the language model has a verification to run.
-class SynthesisPause {
- public:
-  explicit SynthesisPause(Speaker& speaker) : speaker_(speaker) { speaker.give_way(true); }
-  ~SynthesisPause() { end(); }
-  SynthesisPause(const SynthesisPause&) = delete;
-  SynthesisPause& operator=(const SynthesisPause&) = delete;
-  void end() {
-    if (std::exchange(active_, false)) speaker_.give_way(false);
-  }
-
- private:
-  Speaker& speaker_;
-  bool active_ = true;
-};
-
-}  // namespace
 
 /// What belongs to the turn under way.
 struct Session::Turn {
   TranscriptSource& source;
   const TurnObserver& observer;
   const std::stop_token& stop;
+  IdleWork idle_work;
   TurnResult result{};
   /// Tokens of the draft's first sentence; all of them while it is not whole.
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
   std::shared_ptr<const Sampler> sampler{};  // none: greedy
-  TokenIds foreseen{};                       // the last prompt whose next words were answered
 };
 
 Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
@@ -83,19 +65,26 @@ void Session::set_generator(const GeneratorConfig& generator) {
   generator_ = make_generator(generator, engine_);
   config_.generator = generator;
   speculator_.use(*verifier_, *generator_);
+  generator_->prefill(history_.tokens(room()));
 }
 
 void Session::set_history(const std::vector<Message>& history) {
   history_.replace(history);
   speculator_.reset_answer();
   const TokenIds tokens = history_.tokens(room());
-  if (!tokens.empty()) speculator_.prefill(tokens);
+  if (tokens.empty()) return;
+  speculator_.prefill(tokens);
+  generator_->prefill(tokens);
 }
 
 History::Room Session::room() const {
   const int64_t context_length = speculator_.context_length();
   // A small context is not left to answers that are seldom that long.
   return {context_length, std::min(config_.turn.max_new_tokens, context_length / 8)};
+}
+
+History::Prompt Session::prompt(const std::string& user_text) const {
+  return history_.prompt(user_text, room());
 }
 
 int64_t Session::num_draft_model_passes() const {
@@ -105,7 +94,11 @@ int64_t Session::num_draft_model_passes() const {
 
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
-  Turn turn{.source = source, .observer = observer, .stop = stop};
+  Turn turn{.source = source,
+            .observer = observer,
+            .stop = stop,
+            .idle_work = IdleWork(speculator_, tokenizer_, config_.turn.split_mode,
+                                  [this](const std::string& text) { return prompt(text); })};
   turn.result.number = next_turn_++;
   if (config_.sampling) {
     turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
@@ -167,14 +160,14 @@ std::optional<TurnResult> Session::run(Turn& turn) {
 
 void Session::work_ahead(const Transcript& heard, Turn& turn) {
   if (config_.turn.work == InputTimeWork::kCascade || is_blank(heard.text)) return;
-  const TokenIds prompt = history_.prompt(heard.text, room()).ids;
+  const History::Prompt rendered = prompt(heard.text);
   // The final transcript may be shorter; if not, it is the one that is refused, in every method.
-  if (static_cast<int64_t>(prompt.size()) > speculator_.context_length()) return;
+  if (std::ssize(rendered.ids) > speculator_.context_length()) return;
   if (config_.turn.work == InputTimeWork::kPrefill) {
-    speculator_.prefill(prompt, {.priority = Priority::kSpeculative,
-                                 .should_stop = [&] { return is_outdated(heard, turn); }});
+    speculator_.prefill(rendered.ids, {.priority = Priority::kSpeculative,
+                                       .should_stop = [&] { return is_outdated(heard, turn); }});
   } else {
-    draft_answer(heard, prompt, turn);
+    draft_answer(heard, rendered, turn);
   }
 }
 
@@ -199,7 +192,7 @@ GenerationConfig Session::draft_config(const Transcript& heard, const Turn& turn
   return config;
 }
 
-void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn) {
+void Session::draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn) {
   AnswerReader reader(tokenizer_, config_.turn.split_mode);
   std::optional<SentenceSplitter::Sentence> sentence;
   int64_t num_sentences = 0;
@@ -218,7 +211,7 @@ void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
   std::optional<size_t> accepted_bytes;
   const SpeculationStep step = speculator_.update(
-      prompt, heard.text, generation,
+      rendered.ids, heard.text, generation,
       [&](TokenSpan tokens) {
         pause.end();
         take(reader.push(tokens));
@@ -231,57 +224,18 @@ void Session::draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn
   // An answer without a full stop is a sentence when it ends, not when the draft is cut.
   if (step.generation.stop_reason == StopReason::kStopToken) take(reader.finish());
   turn.first_sentence = sentence ? sentence->num_tokens : std::numeric_limits<int64_t>::max();
-  turn.result.metrics.spec_tokens_drafted +=
-      static_cast<int64_t>(speculator_.answer().size()) - step.num_accepted;
+  int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
+  num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
   turn.result.events.push_back({clock_.now(), "draft", reader.text()});
   if (!sentence || is_outdated(heard, turn)) return;
   try {
-    explore(heard, prompt, turn);
+    num_drafted += turn.idle_work.branch(generation);
+    num_drafted += turn.idle_work.answer_next_words(heard.text, rendered, generation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // what nobody asked for costs no turn
     turn.result.events.push_back({clock_.now(), "not_explored", first_line(error.what())});
   }
-}
-
-void Session::explore(const Transcript& heard, TokenSpan prompt, Turn& turn) {
-  const GenerationConfig generation = draft_config(heard, turn);
-  const auto is_whole = [&](TokenSpan answer) {
-    return !AnswerReader(tokenizer_, config_.turn.split_mode).push(answer).sentences.empty();
-  };
-  int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
-  if (config_.speculation.num_branches > 0) num_drafted += speculator_.branch(generation, is_whole);
-  if (config_.speculation.next_words == 0 || std::ranges::equal(prompt, turn.foreseen)) return;
-  const std::string text = heard.text + next_words(heard, prompt, turn);
-  const TokenIds longer = history_.prompt(text, room()).ids;
-  if (text != heard.text && std::ssize(longer) <= speculator_.context_length() &&
-      !is_outdated(heard, turn)) {
-    TokenIds answer = speculator_.answer_aside(longer, generation, is_whole);
-    num_drafted += std::ssize(answer);
-    speculator_.add_candidate(std::move(answer));
-  }
-  if (!is_outdated(heard, turn)) turn.foreseen.assign(prompt.begin(), prompt.end());
-}
-
-std::string Session::next_words(const Transcript& heard, TokenSpan prompt, const Turn& turn) {
-  // What a prompt with another word has in common with this one ends where the user's words do.
-  const History::Prompt other = history_.prompt(heard.text + " and", room());
-  const auto end = std::ranges::mismatch(prompt, other.ids).in1;
-  if (other.dropped_rounds != history_.prompt(heard.text, room()).dropped_rounds ||
-      end == prompt.begin() || end == prompt.end()) {
-    return "";
-  }
-  GenerationConfig config = draft_config(heard, turn);
-  config.stop_tokens.push_back(*end);  // what the template has there, a stop token or not
-  config.max_new_tokens = config_.speculation.next_words;
-  config.sampler = nullptr;
-  const TokenIds words =
-      speculator_.answer_aside({prompt.begin(), end}, config, [](TokenSpan) { return false; });
-  StreamingText text(tokenizer_);
-  text.push(TokenSpan(prompt.begin(), end).last(1));
-  const size_t known = text.text().size();
-  text.push(without_stop_token(words, config.stop_tokens));
-  return text.text().substr(known);
 }
 
 void Session::answer(const Transcript& heard, Turn& turn) {
@@ -308,9 +262,9 @@ void Session::answer(const Transcript& heard, Turn& turn) {
       speaker_->say(sentence.text);
     }
   };
-  History::Prompt prompt = history_.prompt(heard.text, room());
-  result.prompt = std::move(prompt.ids);
-  if (result.dropped_rounds = prompt.dropped_rounds; result.dropped_rounds > 0) {
+  History::Prompt rendered = prompt(heard.text);
+  result.prompt = std::move(rendered.ids);
+  if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
     result.events.push_back(
         {clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds)});
     turn.observer.on_rounds_dropped(result.dropped_rounds);

@@ -42,9 +42,9 @@ class Session {
   Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
           std::unique_ptr<Speaker> speaker, Clock& clock);
 
-  /// Replaces the history (user and assistant messages in turn) and prefills its cache together
-  /// with the system prompt; the time for that is not part of a turn. Without this call the first
-  /// turn's first pass runs the system prompt.
+  /// Replaces the history (user and assistant messages in turn) and prefills its cache, a draft
+  /// model's too, together with the system prompt; the time and the passes of that are not part of
+  /// a turn. Without this call the first turn's first pass runs the system prompt.
   void set_history(const std::vector<Message>& history);
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
@@ -52,6 +52,7 @@ class Session {
   const SessionConfig& config() const { return config_; }
   /// From the next turn on. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
+  /// The same; a draft model runs the history once more.
   void set_generator(const GeneratorConfig& generator);
   void set_work(InputTimeWork work) { config_.turn.work = work; }
 
@@ -67,16 +68,14 @@ class Session {
   struct Turn;
   std::optional<TurnResult> run(Turn& turn);
   History::Room room() const;
+  History::Prompt prompt(const std::string& user_text) const;
   int64_t num_draft_model_passes() const;
   /// UserError if it does not go with sampling.
   void check_verifier(const VerifierConfig& verifier) const;
   /// Work on a transcript that is not final; returns as soon as a newer one is there.
   void work_ahead(const Transcript& heard, Turn& turn);
-  void draft_answer(const Transcript& heard, TokenSpan prompt, Turn& turn);
-  /// Prepares other answers while there is nothing newer than `heard`.
-  void explore(const Transcript& heard, TokenSpan prompt, Turn& turn);
-  /// What the model expects the user to say after what is heard.
-  std::string next_words(const Transcript& heard, TokenSpan prompt, const Turn& turn);
+  /// `rendered`: what is heard, as a prompt.
+  void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
   /// What a turn's answer may be.
   GenerationConfig answer_config(const Turn& turn) const;
   /// The same of a draft, which nobody works on any more when there is newer than `heard`.

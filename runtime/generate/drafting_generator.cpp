@@ -25,7 +25,7 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const std::vector<int64_t> first = tree.add(next, room);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
-      const auto paths = source->propose(sequence.tokens(), guess.drafts, config, room);
+      const auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
       if (!paths) {
         result.stop_reason = StopReason::kCancelled;
         return result;
@@ -49,6 +49,10 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }
   return result;
+}
+
+void DraftingGenerator::prefill(TokenSpan tokens) {
+  for (const auto& source : sources_) source->prefill(tokens);
 }
 
 }  // namespace predgen

@@ -20,6 +20,7 @@ class DraftingGenerator : public Generator {
 
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
+  void prefill(TokenSpan tokens) override;
 
  private:
   Engine& engine_;

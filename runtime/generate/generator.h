@@ -56,6 +56,9 @@ class Generator {
   virtual GenerationResult generate(Sequence& sequence, const Guess& guess,
                                     const GenerationConfig& config,
                                     const TokenCallback& on_tokens) = 0;
+
+  /// Has another model, if there is one, run what the next sequences most likely begin with.
+  virtual void prefill(TokenSpan tokens) = 0;
 };
 
 }  // namespace predgen

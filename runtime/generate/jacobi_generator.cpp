@@ -19,9 +19,10 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
   // Keyed by the place in the text, so that earlier calls do not change this one.
   JacobiDraft draft(window_, guess.next, Random(seed_, "jacobi", sequence.tokens().size()));
   bool stopped = false;
+  const TokenTree none;
   const auto refill = [&](TokenSpan tokens, int64_t max_tokens) {
     for (const auto& source : sources_) {
-      const auto paths = source->propose(tokens, guess.drafts, config, max_tokens);
+      const auto paths = source->propose(tokens, guess.drafts, config, {none, max_tokens});
       stopped = !paths;
       if (stopped) break;
       if (!paths->empty()) return paths->front();
@@ -42,6 +43,10 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
       break;
   }
   return result;
+}
+
+void JacobiGenerator::prefill(TokenSpan tokens) {
+  for (const auto& source : sources_) source->prefill(tokens);
 }
 
 }  // namespace predgen

@@ -23,6 +23,7 @@ class JacobiGenerator : public Generator {
   /// The first draft is what comes next by `guess`, then random tokens of the sequence.
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
+  void prefill(TokenSpan tokens) override;
 
  private:
   Engine& engine_;

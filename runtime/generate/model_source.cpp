@@ -5,7 +5,8 @@
 namespace predgen {
 
 ModelSource::ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width)
-    : generator_(engine),
+    : engine_(engine),
+      generator_(engine),
       num_ids_(std::min(vocab_size, engine.model().vocab_size())),
       width_(std::move(width)),
       sequence_(engine.make_sequence(engine.model().max_positions())) {}
@@ -13,22 +14,40 @@ ModelSource::ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width)
 std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
                                                           std::span<const TokenIds> /*drafts*/,
                                                           const GenerationConfig& config,
-                                                          int64_t max_tokens) {
+                                                          const DraftRoom& room) {
   learn(tokens);
-  const int64_t width = std::min(width_.best(), max_tokens);
+  const int64_t width = std::min(width_.best(), room.max_tokens);
   if (width == 0) width_.record(0, 0);
-  const auto is_foreign = [&](TokenId id) { return id >= num_ids_; };
-  if (width == 0 || std::ranges::any_of(tokens, is_foreign)) return std::vector<TokenIds>();
+  if (width == 0 || !knows(tokens)) return std::vector<TokenIds>();
   sequence_.replace(tokens);
   draft_begin_ = sequence_.size();
   GenerationConfig own = config;
   own.max_new_tokens = width;
-  const GenerationResult result = generator_.generate(
-      sequence_, {}, own, [&](TokenSpan) { return !config.should_stop || !config.should_stop(); });
-  if (result.stop_reason == StopReason::kCancelled) return std::nullopt;
-  const TokenSpan draft = sequence_.tokens().subspan(tokens.size());
-  TokenIds path(draft.begin(), std::ranges::find_if(draft, is_foreign));
+  const auto drafted = [&] { return sequence_.tokens().subspan(tokens.size()); };
+  bool full = false;
+  const GenerationResult result = generator_.generate(sequence_, {}, own, [&](TokenSpan) {
+    full = std::ssize(drafted()) - room.tree.num_known(drafted()) >= room.left();
+    return !full && !(config.should_stop && config.should_stop());
+  });
+  if (result.stop_reason == StopReason::kCancelled && !full) return std::nullopt;
+  const TokenSpan draft = drafted();
+  TokenIds path(draft.begin(),
+                std::ranges::find_if(draft, [&](TokenId id) { return id >= num_ids_; }));
   return path.empty() ? std::vector<TokenIds>() : std::vector<TokenIds>{std::move(path)};
+}
+
+void ModelSource::prefill(TokenSpan tokens) {
+  if (width_.best() == 0 || tokens.empty() || std::ssize(tokens) > sequence_.capacity() ||
+      !knows(tokens)) {
+    return;
+  }
+  sequence_.replace(tokens);
+  draft_begin_ = sequence_.size();
+  engine_.run({.sequence = &sequence_});
+}
+
+bool ModelSource::knows(TokenSpan tokens) const {
+  return std::ranges::all_of(tokens, [&](TokenId id) { return id < num_ids_; });
 }
 
 void ModelSource::learn(TokenSpan tokens) {

@@ -18,15 +18,21 @@ class ModelSource : public DraftSource {
   /// passes.
   ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width);
 
-  /// Asks should_stop between its passes. No idea where `tokens` do not fit into its context.
+  /// Asks should_stop between its passes, and ends with the room. No idea where `tokens` do not fit
+  /// into its context.
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
-                                               int64_t max_tokens) override;
+                                               const DraftRoom& room) override;
+  /// Nothing where it would draft nothing.
+  void prefill(TokenSpan tokens) override;
 
  private:
+  /// Whether the draft model has all of these ids.
+  bool knows(TokenSpan tokens) const;
   /// What became of the last draft.
   void learn(TokenSpan tokens);
 
+  Engine& engine_;
   AutoregressiveGenerator generator_;
   const int64_t num_ids_;  // that both models have
   DraftWidth width_;

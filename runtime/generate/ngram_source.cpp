@@ -30,7 +30,7 @@ void find_matches(TokenSpan text, TokenSpan tokens, size_t shortest, std::vector
 std::optional<std::vector<TokenIds>> NgramSource::propose(TokenSpan tokens,
                                                           std::span<const TokenIds> drafts,
                                                           const GenerationConfig& config,
-                                                          int64_t max_tokens) {
+                                                          const DraftRoom& room) {
   std::vector<Match> matches;
   for (const TokenIds& draft : drafts) find_matches(draft, tokens, 1, matches);
   if (matches.empty() && !drafts.empty()) {
@@ -43,8 +43,9 @@ std::optional<std::vector<TokenIds>> NgramSource::propose(TokenSpan tokens,
   std::vector<TokenIds> paths;
   for (const Match& match : matches) {
     if (std::ssize(paths) == max_paths_) break;
-    const TokenSpan path = match.continuation.first(
-        std::min(match.continuation.size(), static_cast<size_t>(max_tokens)));
+    const int64_t longest = room.tree.num_known(match.continuation) + room.left();
+    const TokenSpan path =
+        match.continuation.first(std::min(match.continuation.size(), static_cast<size_t>(longest)));
     const bool known = std::ranges::any_of(paths, [&](const TokenIds& other) {
       return path.size() <= other.size() &&
              std::ranges::equal(path, TokenSpan(other).first(path.size()));

@@ -14,7 +14,8 @@ class NgramSource : public DraftSource {
 
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
-                                               int64_t max_tokens) override;
+                                               const DraftRoom& room) override;
+  void prefill(TokenSpan /*tokens*/) override {}
 
  private:
   int64_t max_paths_;

@@ -12,6 +12,17 @@ std::optional<int64_t> TokenTree::find(int64_t parent, TokenId token) const {
   return std::nullopt;
 }
 
+int64_t TokenTree::num_known(TokenSpan path) const {
+  int64_t count = 0, parent = -1;
+  for (const TokenId token : path) {
+    const std::optional<int64_t> known = find(parent, token);
+    if (!known) break;
+    parent = *known;
+    ++count;
+  }
+  return count;
+}
+
 int64_t TokenTree::depth() const {
   std::vector<int64_t> depths;
   for (const int64_t parent : parents_) {

@@ -28,6 +28,8 @@ class TokenTree {
 
   /// Index of the token under `parent` (-1: at the beginning), if there is one.
   std::optional<int64_t> find(int64_t parent, TokenId token) const;
+  /// How many of the path's first tokens are here.
+  int64_t num_known(TokenSpan path) const;
 
  private:
   TokenIds tokens_;

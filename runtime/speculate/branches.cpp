@@ -1,6 +1,7 @@
 #include "runtime/speculate/branches.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/generate/choices.h"
 #include "text/stop_tokens.h"
@@ -31,16 +32,13 @@ std::vector<Fork> find_forks(const at::Tensor& logits_DV, TokenSpan answer) {
   return forks;
 }
 
-}  // namespace
-
-std::vector<TokenIds> grow_branches(Engine& engine, const Sequence& answered, int64_t num_branches,
-                                    const GenerationConfig& config,
-                                    const std::function<bool(TokenSpan answer)>& is_whole) {
-  const int64_t answer_begin = config.answer_begin;
-  const TokenSpan answer = answered.tokens().subspan(static_cast<size_t>(answer_begin));
-  if (answer.empty() || num_branches < 1) return {};
+/// The beginnings of the branches: the answer up to a place, and the other token.
+std::vector<TokenIds> find_beginnings(Engine& engine, const Sequence& answered,
+                                      int64_t max_branches, const GenerationConfig& config) {
+  const TokenSpan answer = answered.tokens().subspan(static_cast<size_t>(config.answer_begin));
+  if (answer.empty() || max_branches < 1) return {};
   Sequence prompt = answered.fork();
-  prompt.truncate(answer_begin);
+  prompt.truncate(config.answer_begin);
   const std::optional<at::Tensor> logits = engine
                                                .run({.sequence = &prompt,
                                                      .draft = answer.first(answer.size() - 1),
@@ -49,40 +47,83 @@ std::vector<TokenIds> grow_branches(Engine& engine, const Sequence& answered, in
                                                .logits;
   if (!logits) return {};
   std::vector<Fork> forks = find_forks(*logits, answer);
-  forks.resize(std::min(forks.size(), static_cast<size_t>(num_branches)));
-
-  std::vector<Sequence> branches;
+  forks.resize(std::min(forks.size(), static_cast<size_t>(max_branches)));
+  std::vector<TokenIds> beginnings;
   for (const Fork& fork : forks) {
-    branches.push_back(answered.fork());
-    branches.back().truncate(answer_begin + fork.place);
-    branches.back().append({&fork.token, 1});
+    TokenIds& beginning = beginnings.emplace_back(answer.begin(), answer.begin() + fork.place);
+    beginning.push_back(fork.token);
   }
-  const auto answer_of = [&](const Sequence& branch) {
-    return branch.tokens().subspan(static_cast<size_t>(answer_begin));
-  };
-  const auto grows = [&](const Sequence& branch) {
-    const TokenSpan own = answer_of(branch);
-    return std::ssize(own) < config.max_new_tokens && branch.size() < branch.capacity() &&
-           !is_stop_token(config.stop_tokens, own.back()) && !is_whole(own);
-  };
+  return beginnings;
+}
+
+/// A branch while it grows.
+class Shoot {
+ public:
+  Shoot(const Sequence& answered, TokenIds& answer, const GenerationConfig& config,
+        IsWhole is_whole)
+      : sequence_(answered.fork()), answer_(answer), is_whole_(std::move(is_whole)) {
+    const TokenSpan prompt = answered.tokens().first(static_cast<size_t>(config.answer_begin));
+    TokenIds tokens(prompt.begin(), prompt.end());
+    tokens.insert(tokens.end(), answer.begin(), answer.end());
+    sequence_.replace(tokens);
+    look_at(answer, config);
+  }
+
+  bool grows() const { return grows_; }
+  Sequence& sequence() { return sequence_; }
+  /// `logits_1V`: after its last token.
+  void take(const at::Tensor& logits_1V, const GenerationConfig& config) {
+    const TokenIds found = Choices(config, logits_1V, sequence_.tokens(), {}).found({});
+    sequence_.append(found);
+    answer_.insert(answer_.end(), found.begin(), found.end());
+    look_at(found, config);
+  }
+
+ private:
+  void look_at(TokenSpan new_tokens, const GenerationConfig& config) {
+    grows_ = !is_whole_(new_tokens) && std::ssize(answer_) < config.max_new_tokens &&
+             sequence_.size() < sequence_.capacity() &&
+             !is_stop_token(config.stop_tokens, new_tokens.back());
+  }
+
+  Sequence sequence_;
+  TokenIds& answer_;
+  IsWhole is_whole_;
+  bool grows_ = true;
+};
+
+}  // namespace
+
+int64_t Branches::grow(Engine& engine, const Sequence& answered, const GenerationConfig& config,
+                       const FollowAnswer& follow) {
+  if (done_) return 0;
+  int64_t num_tokens = 0;
+  if (answers_.empty()) {
+    answers_ = find_beginnings(engine, answered, max_branches_, config);
+    num_tokens = std::ssize(answers_);
+    if (answers_.empty()) return 0;
+  }
+  std::vector<Shoot> shoots;
+  for (TokenIds& answer : answers_) shoots.emplace_back(answered, answer, config, follow());
   for (;;) {
     std::vector<EngineRequest> requests;
-    for (Sequence& branch : branches) {
-      if (grows(branch)) requests.push_back({.sequence = &branch, .priority = config.priority});
+    std::vector<Shoot*> growing;
+    for (Shoot& shoot : shoots) {
+      if (!shoot.grows()) continue;
+      requests.push_back({.sequence = &shoot.sequence(), .priority = config.priority});
+      growing.push_back(&shoot);
     }
-    if (requests.empty() || (config.should_stop && config.should_stop())) break;
+    done_ = requests.empty();
+    if (done_ || (config.should_stop && config.should_stop())) return num_tokens;
     const std::vector<EngineResult> results = engine.run(requests);
-    for (size_t i = 0; i < requests.size(); ++i) {
-      Sequence& branch = *requests[i].sequence;
-      branch.append(Choices(config, *results[i].logits, branch.tokens(), {}).found({}));
-    }
+    for (size_t i = 0; i < growing.size(); ++i) growing[i]->take(*results[i].logits, config);
+    num_tokens += std::ssize(growing);
   }
-  std::vector<TokenIds> answers;
-  for (const Sequence& branch : branches) {
-    const TokenSpan own = answer_of(branch);
-    answers.emplace_back(own.begin(), own.end());
-  }
-  return answers;
+}
+
+void Branches::clear() {
+  answers_.clear();
+  done_ = false;
 }
 
 }  // namespace predgen

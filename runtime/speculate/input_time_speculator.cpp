@@ -6,7 +6,6 @@
 
 #include "core/check_at_least.h"
 #include "runtime/generate/choices.h"
-#include "runtime/speculate/branches.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
@@ -48,6 +47,7 @@ InputTimeSpeculator::InputTimeSpeculator(Engine& engine, Verifier& verifier, Gen
       verifier_(&verifier),
       generator_(&generator),
       sequence_(engine.make_sequence(capacity)),
+      branches_(config.num_branches),
       candidates_(std::max<int64_t>(config.num_candidates - 1, 1)) {
   config.validate();
 }
@@ -73,7 +73,7 @@ int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
   // The last position always runs again: its logits predict the answer's first token.
   const int64_t num_reused = sequence_.replace(prompt);
   prompt_length_ = prompt.size();
-  branched_ = false;
+  branches_.clear();
   saved_logits_1V_.reset();
   return num_reused;
 }
@@ -231,26 +231,19 @@ TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) co
   return tree;
 }
 
-int64_t InputTimeSpeculator::branch(GenerationConfig config,
-                                    const std::function<bool(TokenSpan)>& is_whole) {
-  if (!verified_ || branched_) return 0;
+int64_t InputTimeSpeculator::branch(GenerationConfig config, const FollowAnswer& follow) {
+  if (!verified_) return 0;
   config.answer_begin = static_cast<int64_t>(prompt_length_);
   const CountedPasses counted(engine_, num_forward_passes_);
-  std::vector<TokenIds> branches =
-      grow_branches(engine_, sequence_, config_.num_branches, config, is_whole);
-  branched_ = true;
-  int64_t num_tokens = 0;
-  std::ranges::reverse(branches);  // the likeliest becomes the newest
-  for (TokenIds& branch : branches) {
-    const auto begin = std::ranges::mismatch(branch, answer()).in1;
-    num_tokens += branch.end() - begin;
-    candidates_.add(std::move(branch));
-  }
+  const int64_t num_tokens = branches_.grow(engine_, sequence_, config, follow);
+  if (num_tokens == 0) return 0;
+  const std::vector<TokenIds>& answers = branches_.answers();
+  for (size_t i = answers.size(); i-- > 0;) candidates_.add(answers[i]);  // the likeliest last
   return num_tokens;
 }
 
 TokenIds InputTimeSpeculator::answer_aside(TokenSpan prompt, GenerationConfig config,
-                                           const std::function<bool(TokenSpan)>& is_whole) {
+                                           const IsWhole& is_whole) {
   config.answer_begin = std::ssize(prompt);
   Sequence aside = sequence_.fork();
   aside.replace(prompt);
@@ -259,7 +252,7 @@ TokenIds InputTimeSpeculator::answer_aside(TokenSpan prompt, GenerationConfig co
   const CountedPasses counted(engine_, num_forward_passes_);
   generator_->generate(aside, known, config, [&](TokenSpan tokens) {
     answer.insert(answer.end(), tokens.begin(), tokens.end());
-    return !is_whole(answer) && !(config.should_stop && config.should_stop());
+    return !is_whole(tokens) && !(config.should_stop && config.should_stop());
   });
   return answer;
 }
@@ -278,6 +271,7 @@ int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& c
 void InputTimeSpeculator::reset_answer() {
   if (!verified_) sequence_.truncate(static_cast<int64_t>(prompt_length_));
   verified_ = true;
+  branches_.clear();
   candidates_.clear();
   saved_logits_1V_.reset();
   prompt_length_ = sequence_.tokens().size();

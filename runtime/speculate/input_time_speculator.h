@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/token_tree.h"
+#include "runtime/speculate/branches.h"
 #include "runtime/speculate/candidate_pool.h"
 #include "runtime/speculate/verifier.h"
 
@@ -69,14 +69,14 @@ class InputTimeSpeculator {
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
                          const TokenCallback& on_tokens, const SpeculationLimits& limits = {});
 
-  /// For time in which nothing is to be done: makes other answers to the present prompt
-  /// (grow_branches), which the next update verifies as candidates. Returns their number of new
-  /// tokens. Nothing if they are there already or the answer is not verified.
-  int64_t branch(GenerationConfig config, const std::function<bool(TokenSpan answer)>& is_whole);
+  /// For time in which nothing is to be done: makes other answers to the present prompt (Branches),
+  /// which the next update verifies as candidates, or goes on with them after `config.should_stop`
+  /// has ended an earlier call. Returns their number of new tokens. Nothing if they are done
+  /// already or the answer is not verified.
+  int64_t branch(GenerationConfig config, const FollowAnswer& follow);
 
   /// For idle time, too: what the model answers to another prompt, until `is_whole`.
-  TokenIds answer_aside(TokenSpan prompt, GenerationConfig config,
-                        const std::function<bool(TokenSpan answer)>& is_whole);
+  TokenIds answer_aside(TokenSpan prompt, GenerationConfig config, const IsWhole& is_whole);
   /// An answer that the next update verifies as a candidate.
   void add_candidate(TokenIds answer) { candidates_.add(std::move(answer)); }
 
@@ -96,6 +96,7 @@ class InputTimeSpeculator {
   /// Tokens of prompt and answer.
   int64_t num_tokens() const { return sequence_.size(); }
 
+  const SpeculationConfig& config() const { return config_; }
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return sequence_.capacity(); }
 
@@ -127,8 +128,8 @@ class InputTimeSpeculator {
 
   Sequence sequence_;  // prompt and answer; before the first update no tokens
   size_t prompt_length_ = 0;
-  bool verified_ = true;   // false: the pass that should check the answer did not end
-  bool branched_ = false;  // branch() is through with this prompt
+  bool verified_ = true;  // false: the pass that should check the answer did not end
+  Branches branches_;     // of this prompt
   CandidatePool candidates_;
   std::optional<at::Tensor> saved_logits_1V_;  // of a prompt that is cached whole and unanswered
   int64_t num_forward_passes_ = 0;

@@ -5,6 +5,7 @@
 
 #include "core/files.h"
 #include "data/dataset_store.h"
+#include "data/trajectory_config.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
@@ -107,6 +108,29 @@ TEST(JudgeBuilder, NeedsBothReplies) {
              R"({"conversation_id": "c", "conversation": [{"role": "user", "content": "a b"},)"
              R"({"role": "assistant", "content": "c"}]})");
   expect_user_error([&] { build.run(); }, {"1 of 1", "raise rounds or cuts"});
+}
+
+TEST(JudgeBuilder, SharesItsFirstKeysWithTrajectories) {
+  const std::string shared =
+      "{model: m, chat_template: c, output: o, device: cpu, dtype: bf16, seed: 7, "
+      "batch_tokens: 64, threads: 3, ";
+  const auto check = [](const AnsweringConfig& config, ConfigReader& reader) {
+    reader.finish();  // it knows all keys
+    EXPECT_EQ(config.model, "m");
+    EXPECT_EQ(config.chat_template, "c");
+    EXPECT_EQ(config.output, "o");
+    EXPECT_EQ(config.device + config.dtype, "cpubf16");
+    EXPECT_EQ(config.seed, 7);
+    EXPECT_EQ(config.batch_tokens, 64);
+    EXPECT_EQ(config.threads, 3);
+  };
+  ConfigReader judge = ConfigReader::parse(shared + "sources: [s]}", "judge");
+  check(JudgeConfig::read(judge), judge);
+  ConfigReader trajectories = ConfigReader::parse(shared + "dataset: d}", "trajectories");
+  check(TrajectoryConfig::read(trajectories), trajectories);
+  ConfigReader lacking = ConfigReader::parse("{sources: [s], model: m}", "lacking");
+  JudgeConfig::read(lacking);
+  expect_user_error([&] { lacking.finish(); }, {"output", "missing"});
 }
 
 }  // namespace

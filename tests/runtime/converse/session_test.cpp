@@ -139,6 +139,27 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
   expect_user_error([] { find_preset("lavish"); }, {"lavish", "plain, paper, economy, eager"});
 }
 
+TEST(Session, WordsThatChangeNothingLetBranchesGoOn) {
+  const auto run = [](std::vector<Transcript> transcripts) {
+    Stage stage({.speculation = SpeculationConfig{.num_candidates = 4, .num_branches = 3}});
+    return stage.run(std::move(transcripts)).metrics;
+  };
+  const TurnMetrics at_once = run({partial("hello", 1), final_one("hello there", 3)});
+  // The draft takes four passes, the branches up to four more: newer words come amidst these.
+  for (int passes = 5; passes < 8; ++passes) {
+    const double time = 1 + (passes - 0.5) * kPass;
+    const TurnMetrics twice =
+        run({partial("hello", 1), partial("hello", time), final_one("hello there", 3)});
+    EXPECT_EQ(twice.speculative_nfe, at_once.speculative_nfe) << passes;
+    EXPECT_EQ(twice.spec_tokens_drafted, at_once.spec_tokens_drafted) << passes;
+  }
+  EXPECT_GE(at_once.speculative_nfe, 4 + 3);
+  // Another prompt has branches of its own.
+  const TurnMetrics other =
+      run({partial("hello", 1), partial("hello my", 2), final_one("hello there", 3)});
+  EXPECT_GE(other.spec_tokens_drafted, at_once.spec_tokens_drafted + 1 + 3);
+}
+
 TEST(Session, AnswersTheWordsThatTheModelExpectsNext) {
   const auto run = [](int64_t next_words, const std::string& last) {
     const FakeTokenizer tokenizer{kWords};
@@ -321,6 +342,31 @@ TEST(Session, SystemPromptAndHistoryArePrefilled) {
   EXPECT_NE(stage.tokenizer.decode(result.prompt).find("Do not complain"), std::string::npos);
   EXPECT_EQ(system_prompt_text("none"), "");
   EXPECT_EQ(system_prompt_text("Be brief."), "Be brief.");
+}
+
+TEST(Session, ADraftModelHasTheHistoryBeforeTheTurn) {
+  for (const char* decoder : {"ar", "jacobi"}) {
+    const FakeTokenizer tokenizer(kWords);
+    const FakeLanguageModel smaller({.vocab_size = tokenizer.vocab_size()});
+    Engine draft = borrowing_engine(smaller);
+    Stage stage({.decoder = decoder, .draft_model = &draft});
+    const std::vector<Message> history{{.role = "user", .content = "hi"},
+                                       {.role = "assistant", .content = "No."}};
+    const auto length = std::ssize(tokenizer.render_chat(history, false));
+    stage.session.set_history(history);
+    EXPECT_EQ(smaller.pass_sizes, (std::vector<int64_t>{length})) << decoder;
+    const TurnResult result = stage.run({final_one("one", 1)});
+    EXPECT_EQ(result.metrics.draft_model_total_nfe, draft.num_forward_passes() - 1);
+    ASSERT_GT(smaller.pass_sizes.size(), 1u);
+    // The prompt's new tokens, the last one of the history once more, and what was found by then.
+    EXPECT_LE(smaller.pass_sizes[1], std::ssize(result.prompt) - length + 1 + 16) << decoder;
+    EXPECT_LT(smaller.pass_sizes[1], std::ssize(result.prompt)) << decoder;
+
+    smaller.pass_sizes.clear();
+    stage.session.set_generator(stage.session.config().generator);  // a new one
+    ASSERT_EQ(smaller.pass_sizes.size(), 1u);
+    EXPECT_GT(smaller.pass_sizes[0], std::ssize(result.prompt));
+  }
 }
 
 TEST(Session, VerifierAndGeneratorChangeBetweenTurns) {

@@ -50,6 +50,7 @@ struct TalkSetup {
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
+  Engine* draft_model = nullptr;
 };
 
 /// A session with fakes on a virtual clock: 27 ms a pass, nothing else costs time.
@@ -80,6 +81,11 @@ struct Stage {
                          .max_context = setup.context_length};
     find_preset(setup.preset).apply_to(config);
     if (setup.speculation) config.speculation = *setup.speculation;
+    if (setup.draft_model) {
+      config.generator.sources.push_back("model");
+      config.generator.draft_model = setup.draft_model;
+      config.generator.draft_price = 0.01;
+    }
     return config;
   }
 

@@ -33,7 +33,7 @@ struct Drafter {
                    DraftWidth width = DraftWidth(16))
       : engine(borrowing_engine(model)), source(engine, vocab_size, std::move(width)) {}
   Paths propose(const TokenIds& tokens, int64_t max_tokens, const GenerationConfig& config = {}) {
-    return source.propose(tokens, {}, config, max_tokens);
+    return source.propose(tokens, {}, config, {TokenTree(), max_tokens});
   }
   Engine engine;
   ModelSource source;
@@ -68,6 +68,27 @@ TEST(ModelSource, FollowsTheTextAndRunsOnlyWhatIsNew) {
   model.pass_sizes.clear();
   drafter.propose(with(text, {8, 9}), 4);
   EXPECT_LE(model.pass_sizes.front(), 3);
+}
+
+TEST(ModelSource, RunsAHistoryBeforeItIsAsked) {
+  const FakeLanguageModel model({});
+  const TokenIds history(40, 5), text = with(history, {1, 2});
+  const TokenIds expected = answer_of(model, text, {.max_new_tokens = 4, .stop_tokens = {}});
+  Drafter drafter(model);
+  model.pass_sizes.clear();
+  drafter.source.prefill(history);
+  EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{40}));
+  model.pass_sizes.clear();
+  EXPECT_EQ(drafter.propose(text, 4), Paths({expected}));
+  EXPECT_LE(model.pass_sizes.front(), 3);
+  // Not what it could draft nothing for.
+  model.pass_sizes.clear();
+  drafter.source.prefill({});
+  drafter.source.prefill(TokenIds{1, 31});
+  drafter.source.prefill(TokenIds(4097, 1));
+  Drafter dear(model, 31, DraftWidth(1, {1, 9}));
+  dear.source.prefill(history);
+  EXPECT_TRUE(model.pass_sizes.empty());
 }
 
 TEST(ModelSource, HasNoIdeaBeyondItsContextAndItsVocabulary) {
@@ -145,6 +166,30 @@ TEST(DraftingGenerator, AModelThatThinksAlikeIsRightInEveryPass) {
     EXPECT_EQ(result.num_forward_passes, 4) << samples;  // 8 drafted and 1 more in each
     EXPECT_EQ(engine.num_forward_passes(), 4);
     EXPECT_EQ(draft.num_forward_passes(), 4 * 8);
+  }
+}
+
+TEST(DraftingGenerator, TheModelDraftsWhatOtherSourcesLeaveRoomFor) {
+  const FakeLanguageModel model({});
+  const TokenIds answer = answer_of(model, {1, 2, 3}, {.max_new_tokens = 12, .stop_tokens = {}});
+  const TokenIds wrong(5, (answer[0] + 1) % 31), right(answer.begin(), answer.begin() + 5);
+  for (const TokenIds& old : {wrong, right}) {
+    Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
+    const auto generator = make_generator({.sources = {"ngram", "model"},
+                                           .draft_width = 8,
+                                           .draft_model = &draft,
+                                           .draft_price = 0.001},
+                                          engine);
+    Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
+    generator->generate(sequence, {.drafts = {&old, 1}},
+                        {.max_new_tokens = 12, .stop_tokens = {}, .answer_begin = 3},
+                        [](TokenSpan) { return false; });
+    EXPECT_EQ(model.pass_sizes.back(), 3 + 8);
+    // Beside five wrong ones there is room for three; after five right ones it goes on.
+    const int64_t num_drafted = old == right ? 8 : 3;
+    EXPECT_EQ(draft.num_forward_passes(), num_drafted);
+    EXPECT_EQ(TokenIds(sequence.tokens().begin() + 3, sequence.tokens().end()),
+              TokenIds(answer.begin(), answer.begin() + num_drafted + 1));
   }
 }
 

@@ -8,8 +8,8 @@ namespace {
 using Paths = std::vector<TokenIds>;
 
 Paths propose(NgramSource& source, const TokenIds& tokens, int64_t answer_begin,
-              const std::vector<TokenIds>& drafts, int64_t max_tokens) {
-  return source.propose(tokens, drafts, {.answer_begin = answer_begin}, max_tokens).value();
+              const std::vector<TokenIds>& drafts, int64_t max_tokens, const TokenTree& tree = {}) {
+  return source.propose(tokens, drafts, {.answer_begin = answer_begin}, {tree, max_tokens}).value();
 }
 
 TEST(NgramSource, LooksInDraftsThenInTheConversation) {
@@ -28,6 +28,14 @@ TEST(NgramSource, TakesOneTokenForAnotherWhereNothingMatches) {
   const std::vector<TokenIds> drafts{{1, 2, 3, 4}};
   EXPECT_EQ(propose(source, TokenIds{7, 1, 9}, 1, drafts, 9), (Paths{{3, 4}}));
   EXPECT_TRUE(propose(source, TokenIds{7, 1, 2, 3, 4, 9}, 1, drafts, 9).empty());
+}
+
+TEST(NgramSource, KnowsWhatThePassHasAlready) {
+  NgramSource source;
+  const std::vector<TokenIds> drafts{{1, 2, 3, 4, 5}, {1, 6, 7, 8, 9}};
+  TokenTree tree;
+  tree.add(TokenIds{2, 3});
+  EXPECT_EQ(propose(source, TokenIds{1}, 0, drafts, 3, tree), (Paths{{2, 3, 4}, {6}}));
 }
 
 TEST(NgramSource, ProposesEveryWayOnceAndNotTooMany) {

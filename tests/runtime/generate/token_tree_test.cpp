@@ -37,6 +37,9 @@ TEST(TokenTree, FindsWhatComesAfterAToken) {
   EXPECT_EQ(tree.find(0, 8), 3);
   EXPECT_EQ(tree.find(0, 9), std::nullopt);
   EXPECT_EQ(tree.find(4, 1), std::nullopt);
+  EXPECT_EQ(tree.num_known(TokenIds{5, 8, 9, 1}), 3);
+  EXPECT_EQ(tree.num_known(TokenIds{5, 9}), 1);
+  EXPECT_EQ(tree.num_known(TokenIds{8}), 0);
 }
 
 }  // namespace

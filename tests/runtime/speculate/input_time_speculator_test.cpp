@@ -76,12 +76,17 @@ Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& ver
       campaign.cancelled += step.generation.stop_reason == StopReason::kCancelled;
       int64_t steps_left = static_cast<int64_t>(random.below(12));
       config.should_stop = [&] { return --steps_left < 0; };
-      const auto is_whole = [](TokenSpan own) { return own.size() > 9; };
-      campaign.branched += speculator.branch(config, is_whole);
+      const auto follow = []() -> IsWhole {
+        return [length = size_t{0}](TokenSpan more) mutable { return (length += more.size()) > 9; };
+      };
+      for (uint64_t slices = 1 + random.below(2); slices > 0; --slices) {
+        campaign.branched += speculator.branch(config, follow);
+        steps_left = static_cast<int64_t>(random.below(12));
+      }
       if (speculation.next_words > 0) {
         TokenIds expected = words;
         expected.push_back(static_cast<TokenId>(random.below(28)));
-        speculator.add_candidate(speculator.answer_aside(with_header(expected), config, is_whole));
+        speculator.add_candidate(speculator.answer_aside(with_header(expected), config, follow()));
       }
       if (random.below(10) == 0) speculator.reset_answer();
     }

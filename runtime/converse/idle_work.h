@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "runtime/converse/history.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "text/sentence/sentence_splitter.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// What the model does in a turn while the draft is whole and nothing newer is heard: other
+/// answers, which the next update verifies as candidates. SpeculationConfig says how many.
+class IdleWork {
+ public:
+  /// The prompt in which the user says this.
+  using Render = std::function<History::Prompt(const std::string& user_text)>;
+
+  /// Borrows speculator and tokenizer.
+  IdleWork(InputTimeSpeculator& speculator, const Tokenizer& tokenizer, SplitMode split_mode,
+           Render render);
+
+  // Both return the number of new tokens. `draft`: what a draft may be; its should_stop ends them,
+  // and what they have by then stays.
+
+  /// Other answers to the present prompt.
+  int64_t branch(const GenerationConfig& draft);
+  /// The answer to what the model expects the user to say after `heard`, which `prompt` renders.
+  /// Nothing if it has answered that to its end already.
+  int64_t answer_next_words(const std::string& heard, const History::Prompt& prompt,
+                            const GenerationConfig& draft);
+
+ private:
+  std::string next_words(const std::string& heard, const History::Prompt& prompt,
+                         GenerationConfig config);
+  /// An answer is whole with its first sentence.
+  IsWhole follow_answer() const;
+
+  InputTimeSpeculator& speculator_;
+  const Tokenizer& tokenizer_;
+  const SplitMode split_mode_;
+  const Render render_;
+  TokenIds foreseen_;  // the last prompt whose next words were answered
+};
+
+}  // namespace predgen
