@@ -29,8 +29,8 @@ struct DotBfloat16 : Bfloat16Base {
 }  // namespace
 
 const RowKernels kAvx512Bf16RowKernels{
-    .bfloat16 = {.pack = pack_bfloat16_as<NarrowBfloat16>,
-                 .multiply = multiply_along_inputs<DotBfloat16>},
+    .float32 = {.pack = pack_as<Float32>, .multiply = multiply_along_inputs<Float32>},
+    .bfloat16 = {.pack = pack_as<NarrowBfloat16>, .multiply = multiply_along_inputs<DotBfloat16>},
     .int8 = {.pack = pack_int8, .multiply = multiply_along_inputs<Int8Values>},
     .int4 = {.pack = pack_int4, .multiply = multiply_int4},
 };
