@@ -104,17 +104,21 @@ KvCache::~KvCache() {
 std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_1HTD,
                                                   const at::Tensor& values_1HTD) {
   const int64_t num_new = keys_1HTD.size(2);
-  PREDGEN_CHECK(length_ + num_new <= capacity_,
-                "cache holds {} of {} positions, {} more do not fit", length_, capacity_, num_new);
-  prepare_write(length_, length_ + num_new);
-  write_end_ = length_ + num_new;
+  const auto [keys, values] = writable(layer, num_new);
   const auto write = [&](const at::Tensor& layer_1HSD, const at::Tensor& fresh_1HTD) {
     layer_1HSD.narrow(2, length_, num_new).copy_(fresh_1HTD);
     return layer_1HSD.narrow(2, 0, length_ + num_new);
   };
+  return {write(keys, keys_1HTD), write(values, values_1HTD)};
+}
+
+std::pair<at::Tensor, at::Tensor> KvCache::writable(int64_t layer, int64_t num_new) {
+  PREDGEN_CHECK(length_ + num_new <= capacity_,
+                "cache holds {} of {} positions, {} more do not fit", length_, capacity_, num_new);
+  prepare_write(length_, length_ + num_new);
+  write_end_ = length_ + num_new;
   const auto index = static_cast<size_t>(layer);
-  return {write(storage_->keys.at(index), keys_1HTD),
-          write(storage_->values.at(index), values_1HTD)};
+  return {storage_->keys.at(index), storage_->values.at(index)};
 }
 
 void KvCache::prepare_write(int64_t begin, int64_t end) {

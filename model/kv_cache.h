@@ -70,6 +70,11 @@ class KvCache {
   std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& keys_1HTD,
                                            const at::Tensor& values_1HTD);
 
+  /// For a pass that writes by itself: the storage [1,H,*,D] of keys and of values of `layer`,
+  /// where the positions from length() to length() + num_new - 1 may be written until commit().
+  /// UserError if the pool is exhausted.
+  std::pair<at::Tensor, at::Tensor> writable(int64_t layer, int64_t num_new);
+
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer.
   void commit(int64_t num_tokens);
 

@@ -7,6 +7,19 @@
 
 namespace predgen {
 
+void check_steps(std::span<const SequenceStep> steps) {
+  PREDGEN_CHECK(!steps.empty(), "a pass over nothing");
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto T = static_cast<int64_t>(steps[i].tokens.size());
+    const int64_t num_logits = steps[i].num_logits;
+    PREDGEN_CHECK(T >= 1 && num_logits >= 0 && num_logits <= T, "{} logits of {} tokens",
+                  num_logits, T);
+    const auto before = steps.first(i);
+    PREDGEN_CHECK(std::ranges::find(before, steps[i].cache, &SequenceStep::cache) == before.end(),
+                  "a cache takes part in a pass twice");
+  }
+}
+
 std::vector<int64_t> tree_depths(const SequenceStep& step) {
   const auto num_tokens = static_cast<int64_t>(step.tokens.size());
   std::vector<int64_t> depths(step.tokens.size());

@@ -43,6 +43,9 @@ class LanguageModel {
   at::Tensor forward(const SequenceStep& step) const { return forward(std::span(&step, 1)); }
 };
 
+/// Error for what LanguageModel::forward() does not take.
+void check_steps(std::span<const SequenceStep> steps);
+
 /// Position of each new token among the new ones, from 0, as `tree_TT` (or its absence) says.
 /// Error unless every token sees itself and none after it.
 std::vector<int64_t> tree_depths(const SequenceStep& step);

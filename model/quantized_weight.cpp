@@ -219,6 +219,21 @@ at::Tensor QuantizedWeight::in_fixed_order(const at::Tensor& input) const {
   return with_sizes_of(input, output).to(at::kFloat);
 }
 
+std::pair<RowWeights, RowProduct> QuantizedWeight::row_product() const {
+  PREDGEN_CHECK(is_on_cpu(), "weights on {}", values_.device().str());
+  RowProduct product{.weight = values_.const_data_ptr(),
+                     .scales = static_cast<const uint16_t*>(scales_.const_data_ptr())};
+  if (kind_ == Quantization::kInt8) {
+    product.in = values_.size(1);
+    product.out = values_.size(0);
+    return {RowWeights::kInt8, product};
+  }
+  product.in = values_.size(1) * kInt4Unit;
+  product.out = values_.size(0) * kInt4Panel;
+  product.group = group_;
+  return {RowWeights::kInt4, product};
+}
+
 int64_t QuantizedWeight::num_bytes() const {
   return static_cast<int64_t>(values_.nbytes() + scales_.nbytes());
 }

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+
+#include "model/kernels/row_product_cpu.h"
 
 namespace predgen {
 
@@ -35,6 +38,10 @@ class QuantizedWeight {
   at::Tensor operator()(const at::Tensor& input) const;
   /// The same in float32, but no row of it depends on how many there are.
   at::Tensor in_fixed_order(const at::Tensor& input) const;
+
+  bool is_on_cpu() const { return values_.is_cpu(); }
+  /// The matrix as the kernels for CPUs take it. Borrows it.
+  std::pair<RowWeights, RowProduct> row_product() const;
 
   int64_t num_bytes() const;
   /// ||W - quantised W|| / ||W||.

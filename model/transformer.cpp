@@ -64,14 +64,8 @@ PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, 
   TokenIds tokens;
   std::vector<int64_t> positions;
   PassInput pass;
-  PREDGEN_CHECK(!steps.empty(), "a pass over nothing");
   for (const SequenceStep& step : steps) {
     const auto T = static_cast<int64_t>(step.tokens.size());
-    PREDGEN_CHECK(T >= 1 && step.num_logits >= 0 && step.num_logits <= T, "{} logits of {} tokens",
-                  step.num_logits, T);
-    PREDGEN_CHECK(std::ranges::none_of(
-                      pass.rows, [&](const CachedRows& rows) { return rows.cache == step.cache; }),
-                  "a cache takes part in a pass twice");
     const std::vector<int64_t> depths = tree_depths(step);
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
     for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
@@ -135,6 +129,13 @@ int64_t Transformer::num_folded() const {
 
 at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
+  check_steps(steps);
+  if (std::optional<at::Tensor> logits_NV = forward_by_kernels(steps)) {
+    for (const SequenceStep& step : steps) {
+      step.cache->commit(static_cast<int64_t>(step.tokens.size()));  // nothing throws now
+    }
+    return *logits_NV;
+  }
   PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_,
@@ -155,6 +156,18 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
       logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
   for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);  // nothing throws now
   return logits_NV;
+}
+
+std::optional<at::Tensor> Transformer::forward_by_kernels(
+    std::span<const SequenceStep> steps) const {
+  if (!has_cpu_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
+  return cpu_pass_.run({.config = config_,
+                        .embedding = embedding_,
+                        .layers = layers_,
+                        .final_norm = final_norm_,
+                        .head = head_,
+                        .inverse_frequencies = inverse_frequencies_},
+                       steps);
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,

@@ -3,9 +3,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "model/cpu/cpu_pass.h"
 #include "model/decoder_layer.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
@@ -83,6 +85,8 @@ class Transformer : public LanguageModel {
   /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
   /// every precision. Each device and number of threads has its own bits. By default off.
   void set_width_invariant(bool on);
+  /// Off: forward() runs in LibTorch's operators on a CPU, too. By default on.
+  void set_cpu_kernels(bool on) { has_cpu_kernels_ = on; }
   /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
@@ -96,6 +100,7 @@ class Transformer : public LanguageModel {
   void set_adapter_enabled(bool enabled);
 
  private:
+  std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
   /// Further queries that each key head's shared queries become (AttentionMasks).
   int64_t num_folded() const;
   ModelConfig config_;
@@ -108,6 +113,8 @@ class Transformer : public LanguageModel {
   std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
   bool width_invariant_ = false;
+  bool has_cpu_kernels_ = true;
+  mutable CpuPass cpu_pass_;
   int64_t num_recomputed_ = 0;
 };
 

@@ -10,10 +10,10 @@ namespace predgen {
 
 /// y = x W^T + bias. bfloat16 as its bits; W at any address.
 struct RowProduct {
-  const uint16_t* x = nullptr;       // bfloat16 [rows,in]
-  const void* weight = nullptr;      // bfloat16 or int8 [out,in]; 4 bits: see Int4Matrix
+  const void* x = nullptr;           // [rows,in] bfloat16, beside float32 weights float32
+  const void* weight = nullptr;      // float32, bfloat16 or int8 [out,in]; 4 bits: see Int4Matrix
   const uint16_t* scales = nullptr;  // bfloat16, of integers
-  const uint16_t* bias = nullptr;    // bfloat16 [out]; null: none
+  const void* bias = nullptr;        // [out] in the type of x; null: none
   uint16_t* y = nullptr;             // bfloat16 [rows,out]
   float* wide_y = nullptr;           // float32, where y is null
   int64_t rows = 0, in = 0, out = 0;
@@ -37,13 +37,14 @@ constexpr int64_t kInt4Panel = 16;    // outputs that lie beside each other in 4
 constexpr int64_t kInt4Unit = 8;      // inputs of one of their 32-bit words
 
 struct RowKernel {
-  void (*pack)(const RowProduct& product, const PackedRows& to);
+  /// Rows [begin,end); threads may share them.
+  void (*pack)(const RowProduct& product, const PackedRows& to, int64_t begin, int64_t end);
   /// Outputs [begin,end); in 4 bits, panels of them.
   void (*multiply)(const RowProduct& product, const PackedRows& x, int64_t begin, int64_t end);
 };
 
 struct RowKernels {
-  RowKernel bfloat16, int8, int4;
+  RowKernel float32, bfloat16, int8, int4;
 };
 
 extern const RowKernels kPlainRowKernels;

@@ -1,4 +1,4 @@
-// bfloat16 and 8-bit weights [out,in]: lanes are inputs.
+// float32, bfloat16 and 8-bit weights [out,in]: lanes are inputs.
 #pragma once
 
 #include "model/kernels/row_kernels_values.h"
@@ -182,7 +182,7 @@ void multiply_panel(Place place) {
     }
   }
   for (int64_t output = place.output; output < place.end; ++output) {
-    const float bias = product.bias != nullptr ? widen(product.bias + output) : 0.0f;
+    const float bias = product.bias != nullptr ? Kind::bias(product, output) : 0.0f;
     for (int64_t r = 0; r < rows; ++r) {
       const float sum = Kind::finish(product, output, sums[(output - place.output) * kMaxRows + r]);
       store(product, place.first_row + r, output, product.bias != nullptr ? sum + bias : sum);
@@ -211,18 +211,20 @@ void multiply_along_inputs(const RowProduct& product, const PackedRows& x, int64
 }
 
 template <class Kind>
-void pack_bfloat16_as(const RowProduct& product, const PackedRows& to) {
-  for (int64_t row = 0; row < product.rows; ++row) {
-    Kind::pack(product.x + row * product.in, product.in, to.stride,
+void pack_as(const RowProduct& product, const PackedRows& to, int64_t begin, int64_t end) {
+  const auto* x = static_cast<const typename Kind::Value*>(product.x);
+  for (int64_t row = begin; row < end; ++row) {
+    Kind::pack(x + row * product.in, product.in, to.stride,
                static_cast<typename Kind::Packed*>(to.values) + row * to.stride);
   }
 }
 
 inline bool is_narrow(const RowProduct& product) { return product.rows <= 2; }
 
-inline void pack_bfloat16(const RowProduct& product, const PackedRows& to) {
-  is_narrow(product) ? pack_bfloat16_as<NarrowBfloat16>(product, to)
-                     : pack_bfloat16_as<WideBfloat16>(product, to);
+inline void pack_bfloat16(const RowProduct& product, const PackedRows& to, int64_t begin,
+                          int64_t end) {
+  is_narrow(product) ? pack_as<NarrowBfloat16>(product, to, begin, end)
+                     : pack_as<WideBfloat16>(product, to, begin, end);
 }
 
 inline void multiply_bfloat16(const RowProduct& product, const PackedRows& x, int64_t begin,
@@ -231,8 +233,8 @@ inline void multiply_bfloat16(const RowProduct& product, const PackedRows& x, in
                      : multiply_along_inputs<WideBfloat16>(product, x, begin, end);
 }
 
-inline void pack_int8(const RowProduct& product, const PackedRows& to) {
-  pack_integers(product, to, kRowBlock);
+inline void pack_int8(const RowProduct& product, const PackedRows& to, int64_t begin, int64_t end) {
+  pack_integers(product, to, kRowBlock, begin, end);
 }
 
 }  // namespace

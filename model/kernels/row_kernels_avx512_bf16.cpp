@@ -28,8 +28,8 @@ struct DotBfloat16 : Bfloat16Base {
 }  // namespace
 
 const RowKernels kAvx512Bf16RowKernels{
-    .bfloat16 = {.pack = pack_bfloat16_as<NarrowBfloat16>,
-                 .multiply = multiply_along_inputs<DotBfloat16>},
+    .float32 = kIsaRowKernels.float32,
+    .bfloat16 = {.pack = pack_as<NarrowBfloat16>, .multiply = multiply_along_inputs<DotBfloat16>},
     .int8 = kIsaRowKernels.int8,
     .int4 = kIsaRowKernels.int4,
 };

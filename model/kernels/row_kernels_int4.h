@@ -119,8 +119,8 @@ inline void multiply_int4(const RowProduct& product, const PackedRows& x, int64_
   }
 }
 
-inline void pack_int4(const RowProduct& product, const PackedRows& to) {
-  pack_integers(product, to, product.group);
+inline void pack_int4(const RowProduct& product, const PackedRows& to, int64_t begin, int64_t end) {
+  pack_integers(product, to, product.group, begin, end);
 }
 
 }  // namespace

@@ -67,9 +67,10 @@ inline void pack_block(const uint16_t* x, int64_t count, int16_t* to, float& sca
   }
 }
 
-inline void pack_integers(const RowProduct& product, const PackedRows& to, int64_t block_size) {
-  for (int64_t row = 0; row < product.rows; ++row) {
-    const uint16_t* x = product.x + row * product.in;
+inline void pack_integers(const RowProduct& product, const PackedRows& to, int64_t block_size,
+                          int64_t begin_row, int64_t end_row) {
+  for (int64_t row = begin_row; row < end_row; ++row) {
+    const uint16_t* x = static_cast<const uint16_t*>(product.x) + row * product.in;
     auto* values = static_cast<int16_t*>(to.values) + row * to.stride;
     for (int64_t begin = 0; begin < product.in; begin += block_size) {
       const int64_t place = begin / block_size * to.scale_stride + row;
@@ -78,6 +79,7 @@ inline void pack_integers(const RowProduct& product, const PackedRows& to, int64
     }
     for (int64_t i = product.in; i < to.stride; ++i) values[i] = 0;
   }
+  if (end_row < product.rows) return;
   for (int64_t begin = 0; begin < product.in; begin += block_size) {
     for (int64_t row = product.rows; row < to.scale_stride; ++row) {
       to.scales[begin / block_size * to.scale_stride + row] = 0.0f;

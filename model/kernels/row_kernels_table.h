@@ -8,6 +8,7 @@ namespace predgen {
 namespace {
 
 constexpr RowKernels kIsaRowKernels{
+    .float32 = {.pack = pack_as<Float32>, .multiply = multiply_along_inputs<Float32>},
     .bfloat16 = {.pack = pack_bfloat16, .multiply = multiply_bfloat16},
     .int8 = {.pack = pack_int8, .multiply = multiply_along_inputs<Int8Values>},
     .int4 = {.pack = pack_int4, .multiply = multiply_int4},

@@ -1,4 +1,5 @@
-// What lanes along the inputs hold: bfloat16 and 8-bit weights [out,in], and x beside them.
+// What lanes along the inputs hold: float32, bfloat16 and 8-bit weights [out,in], and x beside
+// them.
 #pragma once
 
 #include "model/kernels/row_kernels_pack.h"
@@ -15,13 +16,44 @@ inline Four load_four(const float* from) {
 }
 inline void store_four(float* to, Four four) { __builtin_memcpy(to, &four, sizeof(four)); }
 
-struct Bfloat16Base {
-  using Value = uint16_t;
-
+/// Sums that need no scale.
+struct PlainSums {
   static void add(Four sums, const PackedRows&, int64_t, int64_t, float* to) {
     store_four(to, load_four(to) + sums);
   }
   static float finish(const RowProduct&, int64_t, float sum) { return sum; }
+};
+
+struct NarrowBias {
+  static float bias(const RowProduct& product, int64_t output) {
+    return widen(static_cast<const uint16_t*>(product.bias) + output);
+  }
+};
+
+struct Float32 : PlainSums {
+  using Value = float;
+  using Vector = Isa::Floats;
+  using Sum = Isa::Floats;
+  using Packed = float;
+  static constexpr int kParts = 1;
+  static constexpr int64_t kStep = Isa::kLanes;
+
+  static void pack(const float* x, int64_t in, int64_t stride, float* to) {
+    __builtin_memcpy(to, x, static_cast<size_t>(in) * sizeof(*x));
+    __builtin_memset(to + in, 0, static_cast<size_t>(stride - in) * sizeof(*x));
+  }
+  static Sum zero() { return Isa::all(0.0f); }
+  static void load(const float* from, Vector (&to)[kParts]) { to[0] = Isa::load_floats(from); }
+  static Vector load_x(const float* from, int) { return Isa::load_floats(from); }
+  static Sum multiply_add(Sum sum, Vector a, Vector b) { return Isa::multiply_add(sum, a, b); }
+  static Four sum(Sum a, Sum b, Sum c, Sum d) { return Isa::sum(a, b, c, d); }
+  static float bias(const RowProduct& product, int64_t output) {
+    return static_cast<const float*>(product.bias)[output];
+  }
+};
+
+struct Bfloat16Base : PlainSums, NarrowBias {
+  using Value = uint16_t;
 };
 
 /// Even inputs, then odd ones of each step: widening them is a shift and a mask.
@@ -71,7 +103,7 @@ struct NarrowBfloat16 : WideBfloat16 {
   }
 };
 
-struct Int8Values {
+struct Int8Values : NarrowBias {
   using Value = int8_t;
   using Vector = Isa::Ints;
   using Sum = Isa::Ints;

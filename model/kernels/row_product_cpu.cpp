@@ -28,8 +28,17 @@ const RowKernels& choose() {
   return kPlainRowKernels;
 }
 
-const RowKernel& kernel_for(RowWeights weights, const RowKernels& kernels) {
+}  // namespace
+
+const RowKernels& row_kernels() {
+  static const RowKernels& kernels = choose();
+  return kernels;
+}
+
+const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels) {
   switch (weights) {
+    case RowWeights::kFloat32:
+      return kernels.float32;
     case RowWeights::kBfloat16:
       return kernels.bfloat16;
     case RowWeights::kInt8:
@@ -37,13 +46,6 @@ const RowKernel& kernel_for(RowWeights weights, const RowKernels& kernels) {
     default:
       return kernels.int4;
   }
-}
-
-}  // namespace
-
-const RowKernels& row_kernels() {
-  static const RowKernels& kernels = choose();
-  return kernels;
 }
 
 bool has_vector_kernels_on_cpu() { return &row_kernels() != &kPlainRowKernels; }
@@ -70,8 +72,8 @@ void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels&
   x.values = memory.get();
   x.scales = static_cast<float*>(memory.get()) + num_values;
   x.sums = static_cast<int32_t*>(memory.get()) + num_values + num_scales;
-  const RowKernel& kernel = kernel_for(weights, kernels);
-  kernel.pack(product, x);
+  const RowKernel& kernel = row_kernel(weights, kernels);
+  kernel.pack(product, x, 0, product.rows);
   at::parallel_for(0, product.out / unit, kGrain / unit,
                    [&](int64_t begin, int64_t end) { kernel.multiply(product, x, begin, end); });
 }

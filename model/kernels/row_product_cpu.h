@@ -4,7 +4,7 @@
 
 namespace predgen {
 
-enum class RowWeights { kBfloat16, kInt8, kInt4 };
+enum class RowWeights { kFloat32, kBfloat16, kInt8, kInt4 };
 
 /// The kernels for this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for
 /// it, as it does of LibTorch.
@@ -12,6 +12,8 @@ const RowKernels& row_kernels();
 /// Whether these are for vectors: the plain ones are no faster than LibTorch's in bfloat16.
 bool has_vector_kernels_on_cpu();
 bool has_avx2_kernels_on_cpu();
+
+const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels = row_kernels());
 
 /// By LibTorch's threads.
 void run_on_cpu(RowWeights weights, const RowProduct& product,

@@ -1,0 +1,326 @@
+#include "model/cpu/cpu_pass.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace predgen {
+
+// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
+// D head size, V vocabulary.
+
+namespace {
+
+bool are_alike(std::span<const CpuLinear> linears) {
+  return std::ranges::all_of(linears, [&](const CpuLinear& linear) {
+    return linear.weights == linears.front().weights &&
+           linear.product.group == linears.front().product.group;
+  });
+}
+
+/// A norm's weight, where the model has one.
+bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
+  return !norm.defined() ||
+         (norm.is_cpu() && norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
+}
+
+const void* data(const at::Tensor& tensor) { return tensor.const_data_ptr(); }
+
+}  // namespace
+
+/// A pass as one of the team's threads goes through it. Tokens are shared where each is a row by
+/// itself, heads in attention, outputs in products; the threads meet where one reads what another
+/// one wrote.
+class CpuPass::Work {
+ public:
+  Work(CpuPass& pass, const TransformerParts& model, int thread, float* logits_NV)
+      : pass_(pass),
+        config_(model.config),
+        model_(model),
+        kernels_(model.embedding.scalar_type() == at::kFloat ? token_kernels().float32
+                                                             : token_kernels().bfloat16),
+        thread_(thread),
+        num_tokens_(pass.tokens_.size()),
+        own_tokens_(share(num_tokens_, 1, thread, pass.team_->size())),
+        logits_NV_(logits_NV) {}
+
+  void run() {
+    embed();
+    for (size_t i = 0; i < pass_.layers_.size(); ++i) {
+      attend(pass_.layers_[i], i);
+      feed_forward(pass_.layers_[i]);
+    }
+    write_logits();
+  }
+
+ private:
+  using Linears = std::span<const CpuLinear>;
+
+  float* hidden(int64_t token) { return pass_.hidden_.data() + token * config_.hidden_size; }
+  float* x() { return pass_.x_.data(); }
+  void meet() { pass_.team_->meet(); }
+
+  void norm(const float* from, const at::Tensor& weight, float* to) const {
+    kernels_.norm(from, data(weight), weight.size(0), static_cast<float>(config_.rms_norm_eps), to);
+  }
+  void multiply(Linears linears, std::initializer_list<float*> y) {
+    pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
+    meet();
+  }
+  /// x [T,..], which others have written, for `linears`.
+  void pack(Linears linears) {
+    meet();
+    pass_.products_.pack(linears, x(), num_tokens_, own_tokens_.first, own_tokens_.second);
+    meet();
+  }
+  /// The residual stream for `linears`, normed where the norm comes before.
+  void pack_hidden(Linears linears, const at::Tensor& weight) {
+    const auto [begin, end] = own_tokens_;
+    const int64_t E = config_.hidden_size;
+    for (int64_t token = begin; token < end; ++token) {
+      if (config_.norm_after) {
+        std::copy_n(hidden(token), E, x() + token * E);
+      } else {
+        norm(hidden(token), weight, x() + token * E);
+      }
+    }
+    pass_.products_.pack(linears, x(), num_tokens_, begin, end);
+    meet();
+  }
+  /// Adds what a block gave to the residual stream, normed where the norm comes after.
+  void add_to_hidden(const at::Tensor& weight) {
+    const int64_t E = config_.hidden_size;
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      float* out = pass_.out_.data() + token * E;
+      if (config_.norm_after) norm(out, weight, out);
+      kernels_.add(hidden(token), out, 1.0f, E);
+    }
+  }
+
+  void embed() {
+    const int64_t E = config_.hidden_size, half = config_.head_dim / 2;
+    const auto bytes = static_cast<int64_t>(model_.embedding.element_size()) * E;
+    const auto* frequencies = static_cast<const float*>(data(model_.inverse_frequencies));
+    const auto factor = static_cast<float>(config_.rope.attention_factor);
+    for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
+      const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i)];
+      kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
+                    hidden(i));
+      for (int64_t d = 0; d < half; ++d) {
+        const float angle = static_cast<float>(token.position) * frequencies[d];
+        pass_.cosines_[static_cast<size_t>(i * half + d)] = std::cos(angle) * factor;
+        pass_.sines_[static_cast<size_t>(i * half + d)] = std::sin(angle) * factor;
+      }
+    }
+  }
+
+  void attend(const Layer& layer, size_t index) {
+    const DecoderLayer& weights = *layer.weights;
+    pack_hidden(layer.qkv, weights.attention_norm);
+    multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
+    if (config_.qk_norm == QkNorm::kWidth) {
+      norm_width(pass_.q_, weights.q_norm, config_.num_heads);
+      norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
+      meet();
+    }
+    place_heads(weights, index);
+    meet();
+    attend_heads(weights, index);
+    pack(layer.o);
+    multiply(layer.o, {pass_.out_.data()});
+    add_to_hidden(weights.attention_norm);
+  }
+
+  void norm_width(std::vector<float>& heads, const at::Tensor& weight, int64_t count) {
+    if (!weight.defined()) return;
+    const int64_t width = count * config_.head_dim;
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      norm(heads.data() + token * width, weight, heads.data() + token * width);
+    }
+  }
+
+  /// Turns queries and keys to their positions; writes keys and values to the caches.
+  void place_heads(const DecoderLayer& weights, size_t index) {
+    const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
+    const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->size());
+    const bool norms_heads = config_.qk_norm == QkNorm::kHead;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
+      const auto turn = [&](float* x, const at::Tensor& weight) {
+        const int64_t angles = token * (D / 2);
+        if (norms_heads && weight.defined()) norm(x, weight, x);
+        kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles, D);
+        return x;
+      };
+      if (head < H) {
+        turn(pass_.q_.data() + (token * H + head) * D, weights.q_norm);
+      } else if (head < H + G) {
+        const float* key = turn(pass_.k_.data() + (token * G + head - H) * D, weights.k_norm);
+        kernels_.store(key, D, row(token, index, head - H, &Place::keys));
+      } else {
+        const float* value = pass_.v_.data() + (token * G + head - H - G) * D;
+        kernels_.store(value, D, row(token, index, head - H - G, &Place::values));
+      }
+    }
+  }
+
+  /// Where a token's key or value of a head belongs.
+  char* row(int64_t token, size_t index, int64_t head, char* Place::*side) const {
+    const PassToken& own = pass_.tokens_.tokens()[static_cast<size_t>(token)];
+    return head_rows(own, index, head, side) + own.place * row_bytes();
+  }
+  char* head_rows(const PassToken& token, size_t index, int64_t head, char* Place::*side) const {
+    const Place& place = pass_.places_[token.step * pass_.layers_.size() + index];
+    return place.*side + head * place.head_stride * row_bytes();
+  }
+  int64_t row_bytes() const {
+    return config_.head_dim * static_cast<int64_t>(model_.embedding.element_size());
+  }
+
+  void attend_heads(const DecoderLayer& weights, size_t index) {
+    const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
+    const auto [begin, end] = share(num_tokens_ * G, 1, thread_, pass_.team_->size());
+    for (int64_t i = begin; i < end; ++i) {
+      const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
+      TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
+      attention.queries = pass_.q_.data() + i * shared * D;
+      attention.keys = head_rows(token, index, i % G, &Place::keys);
+      attention.values = head_rows(token, index, i % G, &Place::values);
+      attention.to = x() + i * shared * D;
+      attention.heads = shared;
+      attention.head_dim = D;
+      attention.scale = 1.0f / std::sqrt(static_cast<float>(D));
+      kernels_.attend(attention);
+    }
+  }
+
+  void feed_forward(const Layer& layer) {
+    const DecoderLayer& weights = *layer.weights;
+    const int64_t I = config_.intermediate_size;
+    pack_hidden(layer.gate_up, weights.mlp_norm);
+    // Not multiply(): each thread gates what it has computed itself.
+    float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
+    pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
+    const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
+    for (int64_t token = 0; token < num_tokens_; ++token) {
+      float* gates = pass_.gate_.data() + token * I + begin;
+      kernels_.gate(gates, pass_.up_.data() + token * I + begin, end - begin);
+      std::copy_n(gates, end - begin, x() + token * I + begin);
+    }
+    pack(layer.down);
+    multiply(layer.down, {pass_.out_.data()});
+    add_to_hidden(weights.mlp_norm);
+  }
+
+  void write_logits() {
+    meet();
+    const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.wanted_.size());
+    if (N == 0) return;
+    const auto [begin, end] = share(N, 1, thread_, pass_.team_->size());
+    for (int64_t i = begin; i < end; ++i) {
+      norm(hidden(pass_.wanted_[static_cast<size_t>(i)]), model_.final_norm, x() + i * E);
+    }
+    pass_.products_.pack(pass_.head_, x(), N, begin, end);
+    meet();
+    pass_.products_.multiply(pass_.head_, N, {&logits_NV_, 1}, *pass_.team_, thread_);
+  }
+
+  CpuPass& pass_;
+  const ModelConfig& config_;
+  const TransformerParts& model_;
+  const TokenKernels& kernels_;
+  const int thread_;
+  const int64_t num_tokens_;
+  const std::pair<int64_t, int64_t> own_tokens_;
+  float* const logits_NV_;
+};
+
+bool CpuPass::read(const TransformerParts& model) {
+  const at::Tensor& embedding = model.embedding;
+  const bool has_type =
+      embedding.scalar_type() == at::kFloat || embedding.scalar_type() == at::kBFloat16;
+  if (!embedding.is_cpu() || !has_type || !embedding.is_contiguous()) return false;
+  if (at::autocast::is_autocast_enabled(at::kCPU)) return false;
+  const auto take = [](const Linear& linear, CpuLinear& to) {
+    std::optional<CpuLinear> found = CpuLinear::of(linear);
+    if (found) to = *found;
+    return found.has_value();
+  };
+  layers_.resize(model.layers.size());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const DecoderLayer& from = model.layers[i];
+    Layer& to = layers_[i];
+    to.weights = &from;
+    if (!take(from.q, to.qkv[0]) || !take(from.k, to.qkv[1]) || !take(from.v, to.qkv[2]) ||
+        !take(from.o, to.o[0]) || !take(from.gate, to.gate_up[0]) ||
+        !take(from.up, to.gate_up[1]) || !take(from.down, to.down[0])) {
+      return false;
+    }
+    const bool has_norms = is_ready(from.attention_norm, embedding) &&
+                           is_ready(from.mlp_norm, embedding) && is_ready(from.q_norm, embedding) &&
+                           is_ready(from.k_norm, embedding);
+    if (!has_norms || !are_alike(to.qkv) || !are_alike(to.gate_up)) return false;
+  }
+  return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
+}
+
+void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceStep> steps) {
+  const ModelConfig& config = model.config;
+  const int64_t T = tokens_.size(), D = config.head_dim;
+  const int64_t E = config.hidden_size, I = config.intermediate_size;
+  wanted_.clear();
+  places_.clear();
+  int64_t end = 0;
+  for (const SequenceStep& step : steps) {
+    const auto count = static_cast<int64_t>(step.tokens.size());
+    end += count;
+    for (int64_t i = end - step.num_logits; i < end; ++i) wanted_.push_back(i);
+    for (int64_t layer = 0; layer < config.num_layers; ++layer) {
+      const auto [keys, values] = step.cache->writable(layer, count);
+      places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
+                         static_cast<char*>(values.mutable_data_ptr()), keys.size(2)});
+    }
+  }
+  const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };
+  rows(hidden_, E);
+  rows(x_, std::max({E, I, config.num_heads * D}));
+  rows(q_, config.num_heads * D);
+  rows(k_, config.num_kv_heads * D);
+  rows(v_, config.num_kv_heads * D);
+  rows(gate_, I);
+  rows(up_, I);
+  rows(out_, E);
+  rows(cosines_, D / 2);
+  rows(sines_, D / 2);
+  for (const Layer& layer : layers_) {
+    products_.prepare(layer.qkv, T);
+    products_.prepare(layer.o, T);
+    products_.prepare(layer.gate_up, T);
+    products_.prepare(layer.down, T);
+  }
+  if (!wanted_.empty()) products_.prepare(head_, static_cast<int64_t>(wanted_.size()));
+}
+
+std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
+                                       std::span<const SequenceStep> steps) {
+  if (!read(model)) return {};
+  tokens_.read(steps);
+  for (const PassToken& token : tokens_.tokens()) {
+    PREDGEN_CHECK(token.id >= 0 && token.id < model.config.vocab_size, "token {} of {}", token.id,
+                  model.config.vocab_size);
+  }
+  prepare(model, steps);
+  const int num_threads = at::get_num_threads();
+  if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
+  const at::Tensor logits_NV =
+      at::empty({static_cast<int64_t>(wanted_.size()), model.config.vocab_size}, at::kFloat);
+  auto* to = logits_NV.mutable_data_ptr<float>();
+  team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
+  return logits_NV;
+}
+
+}  // namespace predgen

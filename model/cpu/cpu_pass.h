@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/cpu/cpu_products.h"
+#include "model/cpu/pass_tokens.h"
+#include "model/decoder_layer.h"
+
+namespace predgen {
+
+/// The parts of a Transformer.
+struct TransformerParts {
+  const ModelConfig& config;
+  const at::Tensor& embedding;  // [V,E]
+  std::span<const DecoderLayer> layers;
+  const at::Tensor& final_norm;           // [E]
+  const Linear& head;                     // [V,E]
+  const at::Tensor& inverse_frequencies;  // float32 [D/2]
+};
+
+/// Forward passes on a CPU by our own kernels and threads instead of LibTorch's operators, of which
+/// a decoding step of a small model is mostly made. Between products everything is float32, in
+/// every precision; keys and values are rounded to the type of the embeddings. The bits of a
+/// token's logits do not depend on how many tokens and sequences share the pass, how they stand in
+/// it, or the number of threads. Keeps its memory for the next pass; used by one thread.
+class CpuPass {
+ public:
+  /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
+  /// model: on another device, of other types, in training.
+  std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
+
+ private:
+  struct Layer {
+    const DecoderLayer* weights = nullptr;
+    std::array<CpuLinear, 3> qkv;
+    std::array<CpuLinear, 1> o;
+    std::array<CpuLinear, 2> gate_up;
+    std::array<CpuLinear, 1> down;
+  };
+  /// Keys and values of a layer in a cache.
+  struct Place {
+    char *keys, *values;
+    int64_t head_stride;  // positions
+  };
+  class Work;
+
+  bool read(const TransformerParts& model);
+  void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
+
+  std::unique_ptr<ThreadTeam> team_;
+  PassTokens tokens_;
+  std::vector<Layer> layers_;
+  std::array<CpuLinear, 1> head_;
+  std::vector<Place> places_;  // [steps,layers]
+  CpuProducts products_;
+  // Of every new token; `x` is the input of the next product.
+  std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;
+  std::vector<int64_t> wanted_;  // tokens whose logits are asked for
+};
+
+}  // namespace predgen

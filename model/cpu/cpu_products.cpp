@@ -1,0 +1,158 @@
+#include "model/cpu/cpu_products.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+#include "model/kernels/token_kernels.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kUnit = 16;     // outputs: a cache line, a panel of 4-bit weights
+constexpr int64_t kFewRows = 64;  // beyond, tiles of rows take turns ..
+constexpr int64_t kCached = 64;   // .. over so many outputs, whose weights stay in the cache
+
+int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+/// Outputs [begin,end), multiples of kUnit but for the last.
+void multiply_share(RowWeights weights, RowProduct product, const PackedRows& x, int64_t rows,
+                    float* y, std::pair<int64_t, int64_t> outputs) {
+  product.rows = rows;
+  product.wide_y = y;
+  const RowKernel& kernel = row_kernel(weights);
+  const int64_t unit = weights == RowWeights::kInt4 ? kInt4Panel : 1;
+  const int64_t step = rows <= kFewRows ? product.out : kCached;
+  for (int64_t begin = outputs.first; begin < outputs.second; begin += step) {
+    const int64_t end = std::min(begin + step, outputs.second);
+    kernel.multiply(product, x, begin / unit, end / unit);
+  }
+}
+
+void add_bias(const CpuLinear& linear, int64_t rows, float* y,
+              std::pair<int64_t, int64_t> outputs) {
+  const auto [begin, end] = outputs;
+  for (int64_t row = 0; row < rows; ++row) {
+    float* to = y + row * linear.product.out;
+    if (linear.has_wide_bias) {
+      const auto* bias = static_cast<const float*>(linear.bias);
+      for (int64_t o = begin; o < end; ++o) to[o] += bias[o];
+    } else {
+      const auto* bias = static_cast<const uint16_t*>(linear.bias);
+      for (int64_t o = begin; o < end; ++o) {
+        to[o] += std::bit_cast<float>(static_cast<uint32_t>(bias[o]) << 16);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::pair<int64_t, int64_t> share(int64_t total, int64_t unit, int thread, int num_threads) {
+  const int64_t units = round_up(total, unit) / unit;
+  return {std::min(units * thread / num_threads * unit, total),
+          std::min(units * (thread + 1) / num_threads * unit, total)};
+}
+
+void CpuProducts::Packed::prepare(RowWeights weights, const RowProduct& product, int64_t rows) {
+  const int64_t scale_stride = round_up(rows, kRegisterRows);
+  room(values, rows * round_up(product.in, kRowStep));
+  if (weights != RowWeights::kInt8 && weights != RowWeights::kInt4) return;
+  const int64_t block = weights == RowWeights::kInt4 ? product.group : kRowBlock;
+  const int64_t num_scales = round_up(product.in, block) / block * scale_stride;
+  room(scales, num_scales);
+  room(sums, num_scales);
+}
+
+PackedRows CpuProducts::Packed::rows(const RowProduct& product, int64_t rows) {
+  return {.values = values.data(),
+          .scales = scales.data(),
+          .sums = sums.data(),
+          .stride = round_up(product.in, kRowStep),
+          .scale_stride = round_up(rows, kRegisterRows)};
+}
+
+void CpuProducts::prepare(Linears linears, int64_t rows) {
+  const CpuLinear& first = linears.front();
+  packed_.prepare(first.weights, first.product, rows);
+  if (first.weights != RowWeights::kFloat32) room(narrow_, rows * first.product.in);
+  if (std::ranges::none_of(linears, &CpuLinear::has_adapter)) return;
+  wide_.prepare(RowWeights::kFloat32, first.product, rows);
+  if (adapted_.size() < linears.size()) adapted_.resize(linears.size());
+  for (size_t i = 0; i < linears.size(); ++i) {
+    if (!linears[i].has_adapter()) continue;
+    room(adapted_[i].narrowed, rows * linears[i].lora_A.out);
+    adapted_[i].packed.prepare(RowWeights::kFloat32, linears[i].lora_B, rows);
+    room(adapted_[i].widened, rows * linears[i].lora_B.out);
+  }
+}
+
+void CpuProducts::pack(Linears linears, const float* x, int64_t rows, int64_t begin, int64_t end) {
+  const CpuLinear& first = linears.front();
+  RowProduct product = first.product;
+  product.rows = rows;
+  product.x = x;
+  if (std::ranges::any_of(linears, &CpuLinear::has_adapter)) {
+    row_kernel(RowWeights::kFloat32).pack(product, wide_.rows(product, rows), begin, end);
+  }
+  if (first.weights != RowWeights::kFloat32) {
+    const int64_t place = begin * product.in;
+    token_kernels().bfloat16.store(x + place, (end - begin) * product.in, narrow_.data() + place);
+    product.x = narrow_.data();
+  }
+  row_kernel(first.weights).pack(product, packed_.rows(product, rows), begin, end);
+}
+
+std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& team, int thread) {
+  return share(out, kUnit, thread, team.size());
+}
+
+void CpuProducts::multiply(Linears linears, int64_t rows, std::span<float* const> y,
+                           ThreadTeam& team, int thread) {
+  const PackedRows packed = packed_.rows(linears.front().product, rows);
+  for (size_t i = 0; i < linears.size(); ++i) {
+    const CpuLinear& linear = linears[i];
+    const auto own = outputs(linear.product.out, team, thread);
+    multiply_share(linear.weights, linear.product, packed, rows, y[i], own);
+    if (linear.bias != nullptr) add_bias(linear, rows, y[i], own);
+  }
+  if (std::ranges::any_of(linears, &CpuLinear::has_adapter)) {
+    multiply_adapters(linears, rows, y, team, thread);
+  }
+}
+
+void CpuProducts::multiply_adapters(Linears linears, int64_t rows, std::span<float* const> y,
+                                    ThreadTeam& team, int thread) {
+  const auto for_each_adapter = [&](const auto& visit) {
+    for (size_t i = 0; i < linears.size(); ++i) {
+      if (linears[i].has_adapter()) visit(linears[i], adapted_[i], y[i]);
+    }
+  };
+  for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float*) {
+    multiply_share(RowWeights::kFloat32, linear.lora_A, wide_.rows(linear.lora_A, rows), rows,
+                   adapted.narrowed.data(), outputs(linear.lora_A.out, team, thread));
+  });
+  team.meet();
+  const std::pair<int64_t, int64_t> own_rows = share(rows, 1, thread, team.size());
+  for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float*) {
+    RowProduct product = linear.lora_B;
+    product.rows = rows;
+    product.x = adapted.narrowed.data();
+    row_kernel(RowWeights::kFloat32)
+        .pack(product, adapted.packed.rows(product, rows), own_rows.first, own_rows.second);
+  });
+  team.meet();
+  for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float* to) {
+    const int64_t out = linear.lora_B.out;
+    const auto own = outputs(out, team, thread);
+    multiply_share(RowWeights::kFloat32, linear.lora_B, adapted.packed.rows(linear.lora_B, rows),
+                   rows, adapted.widened.data(), own);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t place = row * out + own.first;
+      token_kernels().float32.add(to + place, adapted.widened.data() + place, linear.lora_scaling,
+                                  own.second - own.first);
+    }
+  });
+}
+
+}  // namespace predgen

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/kernels/token_kernels.h"
+#include "model/language_model.h"
+
+namespace predgen {
+
+/// A new token of a pass.
+struct PassToken {
+  TokenId id = 0;
+  size_t step = 0;       // of the pass
+  int64_t place = 0;     // in its cache
+  int64_t position = 0;  // of the text; on a tree's branch less than its place
+  // The keys that it sees: all places before num_consecutive, then some others.
+  int64_t num_consecutive = 0;
+  int64_t others_begin = 0, num_others = 0;
+};
+
+/// The new tokens of all sequences of a pass, in their order.
+class PassTokens {
+ public:
+  /// Error for steps that LanguageModel::forward() does not take.
+  void read(std::span<const SequenceStep> steps);
+
+  std::span<const PassToken> tokens() const { return tokens_; }
+  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  /// Which keys the token sees, in a layer where it sees the last `window` positions (0: all).
+  TokenAttention seen_by(const PassToken& token, int64_t window) const;
+
+ private:
+  std::vector<PassToken> tokens_;
+  std::vector<int32_t> others_;
+};
+
+}  // namespace predgen

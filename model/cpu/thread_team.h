@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace predgen {
+
+/// Threads that work through a pass together and meet between its parts, which are too short to be
+/// handed out one by one. Between passes they look for the next one for a moment, then sleep. Used
+/// by one thread at a time.
+class ThreadTeam {
+ public:
+  /// `size`: threads, the caller's included; at least 1.
+  explicit ThreadTeam(int size);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  int size() const { return size_; }
+  /// Calls `work(i)` for i in [0,size), each on its own thread, the caller's as 0; returns when all
+  /// have ended. `work` must not throw.
+  void run(const std::function<void(int)>& work);
+  /// Called by each from within run(): returns when all have come here.
+  void meet();
+
+ private:
+  void serve(int index);
+
+  const int size_;
+  const std::function<void(int)>* work_ = nullptr;
+  std::atomic<int> round_ = 0;  // of run(); negative: over
+  std::atomic<int> arrived_ = 0, meeting_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+// What a pass does to a token beside products, on CPUs and without LibTorch: one source,
+// token_kernels_impl.h, compiled for each set of instructions. Sums are float32. What becomes of a
+// token does not depend on which others share the pass.
+
+namespace predgen {
+
+/// The queries of one token that share a key head, and the keys that they see in their order:
+/// places first, first + 1, .., first + num_consecutive - 1, then those of `others`.
+struct TokenAttention {
+  const float* queries = nullptr;  // [heads,head_dim], turned to their position
+  const void* keys = nullptr;      // [places,head_dim] of the key head; float32, or bfloat16's bits
+  const void* values = nullptr;    // the same
+  float* to = nullptr;             // [heads,head_dim]
+  int64_t heads = 0, head_dim = 0;
+  int64_t first = 0, num_consecutive = 0;
+  const int32_t* others = nullptr;  // [num_others]
+  int64_t num_others = 0;
+  float scale = 1.0f;  // of the scores
+};
+
+/// `void*`: float32 or, in the other table, bfloat16's bits.
+struct TokenKernels {
+  void (*load)(const void* from, int64_t count, float* to);
+  void (*store)(const float* from, int64_t count, void* to);
+  /// RMSNorm: to = x * weight / sqrt(mean(x^2) + eps); `to` may be x.
+  void (*norm)(const float* x, const void* weight, int64_t width, float eps, float* to);
+  /// Turns pairs (x[i], x[i + head_dim / 2]), the layout of Hugging Face checkpoints. `cosines` and
+  /// `sines`: [head_dim / 2].
+  void (*rotate)(float* x, const float* cosines, const float* sines, int64_t head_dim);
+  void (*attend)(const TokenAttention& attention);
+  /// gates = silu(gates) * x
+  void (*gate)(float* gates, const float* x, int64_t count);
+  /// to += scale * x
+  void (*add)(float* to, const float* x, float scale, int64_t count);
+};
+
+struct TokenKernelSet {
+  TokenKernels float32, bfloat16;
+};
+
+/// For this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for it.
+const TokenKernelSet& token_kernels();
+
+extern const TokenKernelSet kPlainTokenKernels;
+#if defined(__x86_64__)
+extern const TokenKernelSet kAvx2TokenKernels;    // with FMA
+extern const TokenKernelSet kAvx512TokenKernels;  // F, BW, DQ, VL
+#endif
+
+}  // namespace predgen

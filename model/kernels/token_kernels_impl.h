@@ -1,0 +1,286 @@
+// The kernels of token_kernels.h by the vectors of GCC and Clang, of PREDGEN_LANES values as the
+// including source says. In an unnamed namespace and without the standard library, whose copy for
+// another processor the linker might take.
+#pragma once
+
+#include "model/kernels/token_kernels.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kLanes = PREDGEN_LANES;
+constexpr int64_t kChunk = 64;     // keys whose scores are computed together
+constexpr int64_t kMaxHeads = 16;  // whose sums are under way together
+
+using Floats __attribute__((vector_size(4 * kLanes))) = float;
+using Words __attribute__((vector_size(4 * kLanes))) = uint32_t;
+using Halves __attribute__((vector_size(2 * kLanes))) = uint16_t;
+
+constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+inline Floats all(float value) { return Floats{} + value; }
+inline Floats load(const float* from) {
+  Floats values;
+  __builtin_memcpy(&values, from, sizeof(values));
+  return values;
+}
+inline Floats load(const uint16_t* from) {
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof(halves));
+  return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
+}
+inline void store(float* to, Floats values) { __builtin_memcpy(to, &values, sizeof(values)); }
+/// To the nearest, of two the even one.
+inline void store(uint16_t* to, Floats values) {
+  const auto bits = reinterpret_cast<Words>(values);
+  const Words rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  const Words not_a_number = reinterpret_cast<Words>(values != values);
+  const Words kept = (rounded & ~not_a_number) | (not_a_number & 0x7FC0);
+  const Halves halves = __builtin_convertvector(kept, Halves);
+  __builtin_memcpy(to, &halves, sizeof(halves));
+}
+/// The first `count` lanes; zeros in the others.
+template <class T>
+Floats load(const T* from, int64_t count) {
+  if (count >= kLanes) return load(from);
+  T some[kLanes] = {};
+  __builtin_memcpy(some, from, static_cast<size_t>(count) * sizeof(T));
+  return load(some);
+}
+template <class T>
+void store(T* to, Floats values, int64_t count) {
+  if (count >= kLanes) return store(to, values);
+  T some[kLanes];
+  store(some, values);
+  __builtin_memcpy(to, some, static_cast<size_t>(count) * sizeof(T));
+}
+
+inline float sum(Floats lanes) {
+  float values[kLanes];
+  store(values, lanes);
+#pragma GCC unroll 8
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < width; ++i) values[i] += values[i + width];
+  }
+  return values[0];
+}
+
+/// e^x to about two units in the last place; 0 for what float32 has no normal number for.
+inline Floats exponential(Floats x) {
+  constexpr float kLowest = -87.0f, kHighest = 88.0f, kRounder = 12582912.0f;  // 1.5 * 2^23
+  const Floats lowest = all(kLowest), highest = all(kHighest);
+  Floats power = x < lowest ? lowest : x;
+  power = power > highest ? highest : power;
+  const Floats turns = power * 1.44269504f + kRounder;  // the integer stands in the last bits
+  const Floats whole = turns - kRounder;
+  const Floats rest = (power - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  Floats series = all(1.9875691500e-4f);
+  series = series * rest + 1.3981999507e-3f;
+  series = series * rest + 8.3334519073e-3f;
+  series = series * rest + 4.1665795894e-2f;
+  series = series * rest + 1.6666665459e-1f;
+  series = series * rest + 5.0000001201e-1f;
+  series = series * (rest * rest) + rest + 1.0f;
+  const Words exponent = (reinterpret_cast<Words>(turns) << 23) + 0x3F800000U;
+  const Floats result = series * reinterpret_cast<Floats>(exponent);
+  return x < lowest ? Floats{} : (x != x ? x : result);
+}
+
+template <class T>
+void load_row(const void* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(to + i, load(static_cast<const T*>(from) + i, count - i), count - i);
+  }
+}
+template <class T>
+void store_row(const float* from, int64_t count, void* to) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(static_cast<T*>(to) + i, load(from + i, count - i), count - i);
+  }
+}
+
+template <class T>
+void norm_row(const float* x, const void* weight, int64_t width, float eps, float* to) {
+  Floats squares{};
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const Floats values = load(x + i, width - i);
+    squares += values * values;
+  }
+  const float mean = sum(squares) / static_cast<float>(width);
+  const float scale = 1.0f / __builtin_sqrtf(mean + eps);
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const Floats weights = load(static_cast<const T*>(weight) + i, width - i);
+    store(to + i, load(x + i, width - i) * scale * weights, width - i);
+  }
+}
+
+inline void rotate_head(float* x, const float* cosines, const float* sines, int64_t head_dim) {
+  const int64_t half = head_dim / 2;
+  for (int64_t i = 0; i < half; i += kLanes) {
+    const int64_t count = half - i;
+    const Floats first = load(x + i, count), second = load(x + half + i, count);
+    const Floats cosine = load(cosines + i, count), sine = load(sines + i, count);
+    store(x + i, first * cosine - second * sine, count);
+    store(x + half + i, second * cosine + first * sine, count);
+  }
+}
+
+inline void gate_values(float* gates, const float* x, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats gate = load(gates + i, count - i);
+    const Floats value = gate / (1.0f + exponential(-gate)) * load(x + i, count - i);
+    store(gates + i, value, count - i);
+  }
+}
+
+inline void add_scaled(float* to, const float* x, float scale, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(to + i, load(to + i, count - i) + scale * load(x + i, count - i), count - i);
+  }
+}
+
+/// Some of the keys that a token sees: rows of their key head.
+template <class T>
+struct Chunk {
+  const T* rows[kChunk];
+  int64_t count;
+};
+
+template <class T>
+Chunk<T> chunk_of(const TokenAttention& attention, const void* places, int64_t begin) {
+  const int64_t total = attention.num_consecutive + attention.num_others;
+  Chunk<T> chunk;
+  chunk.count = least(kChunk, total - begin);
+  for (int64_t i = 0; i < chunk.count; ++i) {
+    const int64_t index = begin + i;
+    const int64_t place = index < attention.num_consecutive
+                              ? attention.first + index
+                              : attention.others[index - attention.num_consecutive];
+    chunk.rows[i] = static_cast<const T*>(places) + place * attention.head_dim;
+  }
+  for (int64_t i = chunk.count; i % 4 != 0; ++i) chunk.rows[i] = chunk.rows[0];
+  return chunk;
+}
+
+/// [kChunk]; beyond the last key anything.
+template <class T>
+void score(const float* query, const Chunk<T>& keys, int64_t head_dim, float* scores) {
+  for (int64_t i = 0; i < keys.count; i += 4) {
+    Floats sums[4] = {};
+    for (int64_t d = 0; d < head_dim; d += kLanes) {
+      const Floats values = load(query + d, head_dim - d);
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[k] += values * load(keys.rows[i + k] + d, head_dim - d);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) scores[i + k] = sum(sums[k]);
+  }
+}
+
+/// kParts vectors from dimension `d` on of what a head has gathered.
+template <class T, int kParts>
+void gather(const float* weights, const Chunk<T>& values, int64_t d, int64_t head_dim,
+            float rescale, float* to) {
+  Floats sums[kParts];
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts; ++p) {
+    sums[p] = load(to + d + p * kLanes, head_dim - d - p * kLanes) * rescale;
+  }
+  for (int64_t i = 0; i < values.count; ++i) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) {
+      const int64_t at = d + p * kLanes;
+      sums[p] += weights[i] * load(values.rows[i] + at, head_dim - at);
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts; ++p) {
+    store(to + d + p * kLanes, sums[p], head_dim - d - p * kLanes);
+  }
+}
+
+/// Softmax as it goes: what was gathered so far is rescaled where a larger score comes.
+struct HeadState {
+  float largest, total;
+};
+
+template <class T>
+void attend_chunk(const TokenAttention& attention, const Chunk<T>& keys, const Chunk<T>& values,
+                  int64_t head, HeadState& state) {
+  const int64_t head_dim = attention.head_dim;
+  alignas(64) float weights[kChunk];
+  score(attention.queries + head * head_dim, keys, head_dim, weights);
+  float largest = state.largest;
+  for (int64_t i = 0; i < keys.count; ++i) {
+    weights[i] *= attention.scale;
+    largest = weights[i] > largest ? weights[i] : largest;
+  }
+  for (int64_t i = keys.count; i % kLanes != 0; ++i) weights[i] = -1e30f;
+  Floats sums{};
+  for (int64_t i = 0; i < keys.count; i += kLanes) {
+    const Floats powers = exponential(load(weights + i) - largest);
+    store(weights + i, powers);
+    sums += powers;
+  }
+  const float rescale = exponential(all(state.largest - largest))[0];
+  state.total = state.total * rescale + sum(sums);
+  state.largest = largest;
+  float* to = attention.to + head * head_dim;
+  int64_t d = 0;
+  for (; d + 4 * kLanes <= head_dim; d += 4 * kLanes) {
+    gather<T, 4>(weights, values, d, head_dim, rescale, to);
+  }
+  for (; d < head_dim; d += kLanes) gather<T, 1>(weights, values, d, head_dim, rescale, to);
+}
+
+template <class T>
+void attend_some(const TokenAttention& attention) {
+  HeadState states[kMaxHeads];
+  for (int64_t head = 0; head < attention.heads; ++head) states[head] = {-1e30f, 0.0f};
+  __builtin_memset(attention.to, 0,
+                   static_cast<size_t>(attention.heads * attention.head_dim) * sizeof(float));
+  const int64_t total = attention.num_consecutive + attention.num_others;
+  for (int64_t begin = 0; begin < total; begin += kChunk) {
+    const Chunk<T> keys = chunk_of<T>(attention, attention.keys, begin);
+    const Chunk<T> values = chunk_of<T>(attention, attention.values, begin);
+    for (int64_t head = 0; head < attention.heads; ++head) {
+      attend_chunk(attention, keys, values, head, states[head]);
+    }
+  }
+  for (int64_t head = 0; head < attention.heads; ++head) {
+    float* to = attention.to + head * attention.head_dim;
+    const float scale = 1.0f / states[head].total;
+    for (int64_t d = 0; d < attention.head_dim; d += kLanes) {
+      store(to + d, load(to + d, attention.head_dim - d) * scale, attention.head_dim - d);
+    }
+  }
+}
+
+template <class T>
+void attend(const TokenAttention& attention) {
+  for (int64_t head = 0; head < attention.heads; head += kMaxHeads) {
+    TokenAttention some = attention;
+    some.queries += head * attention.head_dim;
+    some.to += head * attention.head_dim;
+    some.heads = least(kMaxHeads, attention.heads - head);
+    attend_some<T>(some);
+  }
+}
+
+template <class T>
+constexpr TokenKernels token_kernels() {
+  return {.load = load_row<T>,
+          .store = store_row<T>,
+          .norm = norm_row<T>,
+          .rotate = rotate_head,
+          .attend = attend<T>,
+          .gate = gate_values,
+          .add = add_scaled};
+}
+constexpr TokenKernelSet token_kernel_set() {
+  return {.float32 = token_kernels<float>(), .bfloat16 = token_kernels<uint16_t>()};
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,154 @@
+// Passes by our own kernels against LibTorch's operators. That both give what the references do is
+// for transformers_parity.py, that width does not matter for width_invariance_test.cpp.
+#include "model/cpu/cpu_pass.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "model/lora.h"
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/tensors.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kLength = 70;  // more rows than the kernels for few of them take at a time
+
+ModelConfig config_of(bool after) {
+  ModelConfig config = small_config();
+  config.hidden_size = 96;
+  config.intermediate_size = 160;
+  config.windows = {0, 19};
+  config.qk_norm = after ? QkNorm::kWidth : QkNorm::kHead;
+  config.norm_after = config.norm_scales_wide = after;
+  config.o_bias = config.mlp_bias = true;
+  config.rope.attention_factor = 1.1;
+  config.tie_word_embeddings = false;
+  config.initializer_range = 0.1;
+  return config;
+}
+
+TokenIds some_tokens() {
+  Random random(1, "tokens");
+  TokenIds tokens;
+  for (int64_t i = 0; i < kLength; ++i) tokens.push_back(static_cast<TokenId>(random.below(61)));
+  return tokens;
+}
+
+/// Logits of all tokens, in passes of `width`.
+at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
+  model.set_cpu_kernels(by_kernels);
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(128);
+  const TokenIds tokens = some_tokens();
+  std::vector<at::Tensor> logits;
+  for (int64_t begin = 0; begin < kLength; begin += width) {
+    const int64_t count = std::min(width, kLength - begin);
+    logits.push_back(model.forward({.cache = cache.get(),
+                                    .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
+                                                                        static_cast<size_t>(count)),
+                                    .num_logits = count}));
+  }
+  return at::cat(logits);
+}
+
+void randomise(Transformer& model) {
+  for (auto& [name, weight] : model.named_weights()) {
+    if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
+    if (name.find("norm") != std::string::npos) {
+      at::Tensor(weight).copy_(1 + normal(weight.sizes(), 6) * 0.2);
+    }
+  }
+}
+
+class CpuPassOf : public testing::TestWithParam<bool> {
+ protected:
+  std::unique_ptr<Transformer> make(at::ScalarType type) const {
+    auto model = Transformer::initialize(config_of(GetParam()), 1, type);
+    randomise(*model);
+    return model;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(NormAfter, CpuPassOf, testing::Bool());
+
+TEST_P(CpuPassOf, Float32IsLibTorchs) {
+  const auto model = make(at::kFloat);
+  const at::Tensor exact = run(*model, false);
+  EXPECT_LT(relative(run(*model, true), exact), 1e-5);
+  EXPECT_LT(relative(run(*model, true, 3), exact), 1e-5);
+}
+
+/// The same weights in float32 say what is exact.
+TEST_P(CpuPassOf, Bfloat16IsNoFartherOffThanLibTorchs) {
+  const auto model = make(at::kBFloat16);
+  const std::map<std::string, at::Tensor> weights = model->named_weights();
+  Transformer wide(model->config(),
+                   [&](const std::string& name) { return weights.at(name).to(at::kFloat); });
+  const at::Tensor exact = run(wide, false);
+  const double theirs = relative(run(*model, false), exact);
+  EXPECT_GT(theirs, 1e-3);
+  EXPECT_LT(relative(run(*model, true), exact), theirs);
+}
+
+TEST_P(CpuPassOf, AdaptersAreAdded) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const auto model = make(type);
+    const at::Tensor before = run(*model, true);
+    LoraConfig lora;
+    lora.rank = 5;
+    attach_lora(*model, lora, 2);
+    for (Linear* linear : model->linears()) {
+      linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 3) * 0.1);
+    }
+    const at::Tensor exact = run(*model, false);
+    EXPECT_GT(relative(before, exact), 0.1);
+    EXPECT_LT(relative(run(*model, true), exact), type == at::kFloat ? 1e-5 : 0.03);
+    model->set_adapter_enabled(false);
+    EXPECT_TRUE(at::equal(run(*model, true), before));
+  }
+}
+
+TEST_P(CpuPassOf, QuantisedWeights) {
+  for (const Quantization kind : {Quantization::kInt8, Quantization::kInt4}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+      const auto model = make(type);
+      model->quantize(kind);
+      EXPECT_LT(relative(run(*model, true), run(*model, false)), 0.03);
+    }
+  }
+}
+
+TEST_P(CpuPassOf, AnyNumberOfThreadsGivesTheSameBits) {
+  const int before = at::get_num_threads();
+  const auto model = make(at::kFloat);
+  at::set_num_threads(1);
+  const at::Tensor alone = run(*model, true, 3);
+  for (const int threads : {2, 3, 5}) {
+    at::set_num_threads(threads);
+    EXPECT_TRUE(at::equal(run(*model, true, 3), alone)) << threads;
+  }
+  at::set_num_threads(before);
+}
+
+/// Weights that change between passes, as in training, are read anew.
+TEST(CpuPass, SeesWeightsChange) {
+  const auto model = small_model();
+  const at::Tensor before = run(*model, true);
+  for (Linear* linear : model->linears()) linear->weight.mul_(0.5);
+  EXPECT_GT(relative(run(*model, true), before), 0.01);
+  EXPECT_LT(relative(run(*model, true), run(*model, false)), 1e-5);
+}
+
+TEST(CpuPass, ATokenThatIsNone) {
+  const auto model = small_model();
+  KvPool pool(model->kv_layout());
+  const auto cache = pool.make_cache(8);
+  const TokenId beyond = 61;
+  EXPECT_THROW(model->forward({.cache = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
+  EXPECT_EQ(cache->length(), 0);
+}
+
+}  // namespace
+}  // namespace predgen
