@@ -55,15 +55,40 @@ void store(T* to, Floats values, int64_t count) {
   __builtin_memcpy(to, some, static_cast<size_t>(count) * sizeof(T));
 }
 
-inline float sum(Floats lanes) {
-  float values[kLanes];
-  store(values, lanes);
-#pragma GCC unroll 8
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < width; ++i) values[i] += values[i + width];
+/// The lanes of a and b by turns; the lower halves or, from `half` on, the upper ones.
+template <int half>
+Floats by_turns(Floats a, Floats b) {
+  if constexpr (kLanes == 4) {
+    constexpr int h = 2 * half, n = 4;
+    return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1);
+  } else if constexpr (kLanes == 8) {
+    constexpr int h = 4 * half, n = 8;
+    return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1, h + 2, n + h + 2, h + 3,
+                                   n + h + 3);
+  } else {
+    constexpr int h = 8 * half, n = 16;
+    return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1, h + 2, n + h + 2, h + 3,
+                                   n + h + 3, h + 4, n + h + 4, h + 5, n + h + 5, h + 6, n + h + 6,
+                                   h + 7, n + h + 7);
   }
-  return values[0];
+}
+
+/// Lane i of the result is the sum of the lanes of vector i.
+inline Floats sums_of(Floats (&vectors)[kLanes]) {
+#pragma GCC unroll 8
+  for (int64_t count = kLanes / 2; count > 0; count /= 2) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < count; ++i) {
+      const Floats a = vectors[i], b = vectors[i + count];
+      vectors[i] = by_turns<0>(a, b) + by_turns<1>(a, b);
+    }
+  }
+  return vectors[0];
+}
+
+inline float sum(Floats lanes) {
+  Floats vectors[kLanes] = {lanes};
+  return sums_of(vectors)[0];
 }
 
 /// e^x to about two units in the last place; 0 for what float32 has no normal number for.
@@ -159,22 +184,27 @@ Chunk<T> chunk_of(const TokenAttention& attention, const void* places, int64_t b
                               : attention.others[index - attention.num_consecutive];
     chunk.rows[i] = static_cast<const T*>(places) + place * attention.head_dim;
   }
-  for (int64_t i = chunk.count; i % 4 != 0; ++i) chunk.rows[i] = chunk.rows[0];
+  for (int64_t i = chunk.count; i % kLanes != 0; ++i) chunk.rows[i] = chunk.rows[0];
   return chunk;
 }
 
 /// [kChunk]; beyond the last key anything.
 template <class T>
 void score(const float* query, const Chunk<T>& keys, int64_t head_dim, float* scores) {
-  for (int64_t i = 0; i < keys.count; i += 4) {
-    Floats sums[4] = {};
+  for (int64_t i = 0; i < keys.count; i += kLanes) {
+    Floats sums[kLanes] = {};
     for (int64_t d = 0; d < head_dim; d += kLanes) {
       const Floats values = load(query + d, head_dim - d);
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) sums[k] += values * load(keys.rows[i + k] + d, head_dim - d);
+      if (d + kLanes <= head_dim) {
+#pragma GCC unroll 16
+        for (int k = 0; k < kLanes; ++k) sums[k] += values * load(keys.rows[i + k] + d);
+      } else {
+        for (int k = 0; k < kLanes; ++k) {
+          sums[k] += values * load(keys.rows[i + k] + d, head_dim - d);
+        }
+      }
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) scores[i + k] = sum(sums[k]);
+    store(scores + i, sums_of(sums));
   }
 }
 

@@ -1,6 +1,6 @@
 // CPU time of passes over 1, 17 and 33 tokens (a draft of 32 is verified with the token before it)
-// and of a prompt, beside that of their matrix products alone, and what the width-invariant mode
-// costs: in turn, on one thread of one process.
+// and of a prompt: by our kernels, by LibTorch's operators with our products of few rows, and of
+// the matrix products alone. In turn, on one thread of one process.
 //
 // usage: predgen_width_bench FOLDER fp32|bf16|int8|int4 CONTEXT ROUNDS
 #include <ATen/Parallel.h>
@@ -37,8 +37,8 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
                                  .quantization = parse_quantization(packed ? kind : "none")});
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_cache(context + 33);
-  const auto seconds = [&](int64_t num_tokens, bool width_invariant) {
-    model->set_width_invariant(width_invariant);
+  const auto seconds = [&](int64_t num_tokens, bool by_kernels) {
+    model->set_cpu_kernels(by_kernels);
     const TokenIds tokens(static_cast<size_t>(num_tokens), 7);
     const int64_t num_logits = num_tokens == context ? 1 : num_tokens;
     const double start = cpu_seconds();
@@ -49,7 +49,6 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
   };
   const std::vector<const Linear*> linears = std::as_const(*model).linears();
   const auto product_seconds = [&](int64_t num_tokens) {
-    model->set_width_invariant(false);
     const ModelConfig& config = model->config();
     const auto rows = [&](int64_t in) {
       return at::full({num_tokens, in}, 0.5, at::dtype(model->dtype()));
@@ -66,23 +65,23 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
     return cpu_seconds() - start;
   };
   for (const int64_t num_tokens : {context, int64_t{1}, int64_t{17}, int64_t{33}}) {
-    std::vector<double> without, products, ratios;
+    std::vector<double> ours, products, ratios;
     for (int round = -1; round < rounds; ++round) {  // one to warm up
       cache->truncate(num_tokens == context ? 0 : context - 1);
-      const double off = seconds(num_tokens, false);
+      const double theirs = seconds(num_tokens, false);
       cache->truncate(num_tokens == context ? 0 : context - 1);
-      const double on = seconds(num_tokens, true);
+      const double own = seconds(num_tokens, true);
       const double product = product_seconds(num_tokens);
       if (round < 0) continue;
-      without.push_back(off);
+      ours.push_back(own);
       products.push_back(product);
-      ratios.push_back(on / off);
+      ratios.push_back(own / theirs);
     }
     const auto [low, high] = std::ranges::minmax(ratios);
     fmt::print(
-        "{} {}: {} tokens: {:.2f} ms, {:.2f}x its products; in the mode {:.2f}x ({:.2f} - "
-        "{:.2f})\n",
-        folder, kind, num_tokens, 1e3 * median(without), median(without) / median(products),
+        "{} {}: {} tokens: {:.2f} ms, {:.2f}x the products of few rows alone, {:.2f}x LibTorch's "
+        "operators ({:.2f} - {:.2f})\n",
+        folder, kind, num_tokens, 1e3 * median(ours), median(ours) / median(products),
         median(ratios), low, high);
     std::fflush(stdout);
   }
