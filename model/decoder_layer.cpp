@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "model/kernels/fixed_order_product.h"
+#include "model/kernels/row_tiles.h"
 
 namespace predgen {
 namespace {
@@ -62,31 +62,24 @@ at::Tensor attend_one_by_one(const at::Tensor& queries, const at::Tensor& keys,
   return at::cat(attended, 1);
 }
 
-/// On a CPU, LibTorch computes the last few values of a call in another way, whose last bit can
-/// differ: a row to a call, so that a value's place does not depend on the other rows.
-at::Tensor row_by_row(const at::Tensor& x, bool wanted, at::Tensor (*map)(const at::Tensor&)) {
-  return wanted && x.is_cpu() ? in_row_tiles(x, 1, map) : map(x);
-}
-
 }  // namespace
 
 Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
-                   const at::Tensor& positions_BT, at::ScalarType type, bool width_invariant) {
+                   const at::Tensor& positions_BT, at::ScalarType type) {
   const at::Tensor angles = positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies;
   const auto scaled = [&](const at::Tensor& first_half, const at::Tensor& second_half) {
     const at::Tensor wave = at::cat({first_half, second_half}, -1);
     const double factor = rope.attention_factor;
     return (factor == 1.0 ? wave : wave * factor).unsqueeze(1).to(type);
   };
-  const at::Tensor cosines = row_by_row(angles, width_invariant, at::cos);
-  const at::Tensor sines = row_by_row(angles, width_invariant, at::sin);
+  const at::Tensor cosines = at::cos(angles), sines = at::sin(angles);
   cos = scaled(cosines, cosines);
   signed_sin = scaled(-sines, sines);
 }
 
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
                     bool width_invariant) {
-  if (width_invariant && input.is_cuda()) {  // a CPU sums each row by itself
+  if (width_invariant && input.is_cuda()) {
     return in_row_tiles(input, kTileRows,
                         [&](const at::Tensor& tile) { return rms_norm(config, tile, weight); });
   }
@@ -187,8 +180,7 @@ at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden
   const at::Tensor attended = o(attend(queries, keys, project(v, {}, config.num_kv_heads)));
   const at::Tensor hidden = hidden_BTE + normed_if(!before, attended, attention_norm);
   const at::Tensor mlp_input = normed_if(before, hidden, mlp_norm);
-  const at::Tensor gates = row_by_row(gate(mlp_input), width_invariant, at::silu);
-  const at::Tensor output = down(gates * up(mlp_input));
+  const at::Tensor output = down(at::silu(gate(mlp_input)) * up(mlp_input));
   return hidden + normed_if(!before, output, mlp_norm);
 }
 

@@ -26,9 +26,8 @@ using WeightByName = std::function<at::Tensor(const std::string& name)>;
 /// second half of a head is multiplied by have the minus of the rotation.
 struct Rotation {
   /// `inverse_frequencies`: RopeConfig's, on the device of the positions.
-  /// `width_invariant`: see Transformer::set_width_invariant().
   Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
-           const at::Tensor& positions_BT, at::ScalarType type, bool width_invariant = false);
+           const at::Tensor& positions_BT, at::ScalarType type);
   at::Tensor cos, signed_sin;
 };
 

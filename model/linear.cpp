@@ -2,11 +2,21 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "model/kernels/fixed_order_product.h"
 #include "model/kernels/row_product.h"
+#include "model/kernels/row_tiles.h"
 #include "model/narrow_linear.h"
 
 namespace predgen {
+namespace {
+
+/// x W^T in float32, in calls of one shape.
+at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight) {
+  if (!x.is_cuda()) return at::linear(x.to(at::kFloat), weight.to(at::kFloat));
+  return in_row_tiles(x, kTileRows,
+                      [&](const at::Tensor& rows) { return at::mm(rows, weight.t(), at::kFloat); });
+}
+
+}  // namespace
 
 at::Tensor Linear::operator()(const at::Tensor& input) const {
   if (width_invariant) return wide(input).to(input.scalar_type());
@@ -35,12 +45,11 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
 }
 
 at::Tensor Linear::wide(const at::Tensor& input) const {
-  at::Tensor output =
-      quantized ? quantized->in_fixed_order(input) : fixed_order_product(input, weight);
+  at::Tensor output = quantized ? quantized->in_tiles(input) : tiled_product(input, weight);
   if (bias.defined()) output = output + bias;
   if (!lora_A.defined() || !adapter_enabled) return output;
-  const at::Tensor narrow = fixed_order_product(input.to(lora_A.scalar_type()), lora_A);
-  return output + fixed_order_product(narrow * lora_scaling, lora_B);
+  const at::Tensor narrow = tiled_product(input.to(lora_A.scalar_type()), lora_A);
+  return output + tiled_product(narrow * lora_scaling, lora_B);
 }
 
 }  // namespace predgen

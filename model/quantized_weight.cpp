@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/kernels/fixed_order_product.h"
 #include "model/kernels/row_product.h"
+#include "model/kernels/row_tiles.h"
 
 namespace predgen {
 namespace {
@@ -196,13 +196,11 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   return with_sizes_of(input, output).to(input.scalar_type());
 }
 
-at::Tensor QuantizedWeight::in_fixed_order(const at::Tensor& input) const {
+at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
-  const bool on_cuda = rows.is_cuda();
   at::Tensor output;
-  if (!on_cuda) {  // our kernels sum each row by itself
-    output = kind_ == Quantization::kInt4 ? int4_product(rows)
-                                          : wide_int8_product(rows, values_, scales_);
+  if (!rows.is_cuda()) {
+    output = (*this)(rows);
   } else if (kind_ == Quantization::kInt4) {
     output =
         in_row_tiles(rows, kTileRows, [&](const at::Tensor& tile) { return int4_product(tile); });

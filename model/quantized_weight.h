@@ -36,8 +36,8 @@ class QuantizedWeight {
   /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
   /// bytes of the weights. Many rows of 8-bit weights go through bfloat16.
   at::Tensor operator()(const at::Tensor& input) const;
-  /// The same in float32, but no row of it depends on how many there are.
-  at::Tensor in_fixed_order(const at::Tensor& input) const;
+  /// The same in float32, on CUDA in calls of one shape: no row depends on how many there are.
+  at::Tensor in_tiles(const at::Tensor& input) const;
 
   bool is_on_cpu() const { return values_.is_cpu(); }
   /// The matrix as the kernels for CPUs take it. Borrows it.

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "model/attention_masks.h"
+#include "model/kernels/row_product.h"
 
 namespace predgen {
 
@@ -138,8 +139,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   }
   PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
   const at::Tensor inputs = pass.inputs_2T.to(device());
-  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_,
-                          width_invariant_);
+  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1)).to(activations_);
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
@@ -161,6 +161,10 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_cpu_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
+  int64_t num_tokens = 0;
+  for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
+  const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
+  if (is_long && !width_invariant_) return {};
   return cpu_pass_.run({.config = config_,
                         .embedding = embedding_,
                         .layers = layers_,

@@ -83,7 +83,8 @@ class Transformer : public LanguageModel {
   /// On: in forward(), the bits of a token's logits do not depend on how many tokens and sequences
   /// share the pass, where they stand in it, in which passes what came before was run, or whether
   /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
-  /// every precision. Each device and number of threads has its own bits. By default off.
+  /// every precision. Each device has its own bits. By default off: then the passes of our kernels
+  /// for CPUs are so, but in bfloat16 those of more than max_rows_on_cpu() tokens are LibTorch's.
   void set_width_invariant(bool on);
   /// Off: forward() runs in LibTorch's operators on a CPU, too. By default on.
   void set_cpu_kernels(bool on) { has_cpu_kernels_ = on; }

@@ -38,16 +38,14 @@ void check_int8(const at::Tensor& x, const at::Tensor& values, const at::Tensor&
 }
 
 at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
-                               const at::Tensor& scales, at::ScalarType type) {
+                               const at::Tensor& scales) {
   check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
-  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options().dtype(type));
-  const bool is_wide = type == at::kFloat;
+  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
   run_on_cpu(RowWeights::kInt8, {.x = bits(rows),
                                  .weight = values.const_data_ptr(),
                                  .scales = bits(scales),
-                                 .y = is_wide ? nullptr : mutable_bits(y),
-                                 .wide_y = is_wide ? y.mutable_data_ptr<float>() : nullptr,
+                                 .y = mutable_bits(y),
                                  .rows = x.size(0),
                                  .in = x.size(1),
                                  .out = values.size(0)});
@@ -93,7 +91,7 @@ bool has_int8_product(const at::Tensor& x) {
 
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
   PREDGEN_CHECK(has_int8_product(x), "{} rows of {} inputs", x.size(0), x.size(1));
-  if (x.is_cpu()) return int8_product_on_cpu(x, values, scales, at::kBFloat16);
+  if (x.is_cpu()) return int8_product_on_cpu(x, values, scales);
   check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
   const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
@@ -111,12 +109,6 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   const char* problem = run_on_cuda(product, cuda.getStream(x.device()).native_handle());
   if (problem) throw Error("the kernel for 8-bit weights cannot be launched: {}", problem);
   return y;
-}
-
-at::Tensor wide_int8_product(const at::Tensor& x, const at::Tensor& values,
-                             const at::Tensor& scales) {
-  PREDGEN_CHECK(are_rows(x) && x.is_cpu(), "8-bit weights in float32 on {}", x.device().str());
-  return int8_product_on_cpu(x, values, scales, at::kFloat);
 }
 
 at::Tensor pack_int4(const at::Tensor& q) {

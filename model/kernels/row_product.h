@@ -29,9 +29,6 @@ bool has_int8_product(const at::Tensor& x);
 /// for CPUs multiply integers, exactly: 512 inputs of a row of x at a time are rounded to 16 bits
 /// of the largest, and a row that is not finite gives NaN. CUDA's sum in float32.
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
-/// The same in float32; on a CPU only, any number of rows.
-at::Tensor wide_int8_product(const at::Tensor& x, const at::Tensor& values,
-                             const at::Tensor& scales);
 
 /// 4-bit weights for CPUs: `q` uint8 [out,in] in [0,15], `out` a multiple of 16 and `in` of 8, as
 /// int32 [out/16,in/8,16]. Inputs 2k and 2k + 1 of eight are in bits 4k and 16 + 4k.

@@ -114,14 +114,6 @@ TEST(Int8Product, RefusesOtherShapes) {
   EXPECT_ANY_THROW(int8_product(x, weight.values, weight.scales.narrow(0, 0, 7)));
 }
 
-TEST(Int8Product, InFloat32IsWhatIsRoundedForAnyNumberOfRows) {
-  const Int8Weight weight(70, 100, 1);
-  const at::Tensor x = random({150, 100}, 2);
-  const at::Tensor wide = wide_int8_product(x, weight.values, weight.scales);
-  EXPECT_LT(error(wide, weight.exact(x)), 1e-4);
-  EXPECT_TRUE(at::equal(wide.narrow(0, 90, 60).to(at::kBFloat16), weight(x.narrow(0, 90, 60))));
-}
-
 TEST(Int4Product, PacksEightInputsOfSixteenOutputsBesideEachOther) {
   const at::Tensor q = at::zeros({32, 16}, at::kByte);
   q[17][9] = 5;  // the odd one of the first pair of the second eight

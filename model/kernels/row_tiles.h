@@ -7,13 +7,8 @@
 
 namespace predgen {
 
-/// x W^T in float32 for rows x [..,in] and `weight` W [out,in], contiguous and on their device.
-/// A result's bits depend on its row of x and its row of W alone, not on the number of rows, their
-/// places or the threads. x float32 or bfloat16; on a CPU, W float32 or bfloat16, and the
-/// same bits on all of them; on CUDA, W in the type of x, in tiles that have kTileRows rows.
-at::Tensor fixed_order_product(const at::Tensor& x, const at::Tensor& weight);
-
-/// Rows of a call on CUDA: as many as a draft has; up to there, the weights' bytes decide the time.
+/// Rows of a call on CUDA in the width-invariant mode: as many as a draft has; up to there, the
+/// weights' bytes decide the time.
 constexpr int64_t kTileRows = 32;
 
 /// `map` of x [..,E], which takes and gives rows [tile,..]: every call has the same shape, the last
