@@ -38,7 +38,7 @@ for candidate in clang-tidy-14 clang-tidy; do
 done
 [ -n "$tidy" ] || die "needs clang-tidy 14; on Debian: apt-get install clang-tidy-14"
 
-# The commands without the header that g++ precompiled, which clang cannot read.
+# The commands without what is for g++ alone.
 mkdir -p build/tidy
 mapfile -t sources < <(git diff --name-only --diff-filter=d "$base" -- '*.h' '*.cpp' | sed 's/\.h$/.cpp/' | sort -u |
   python3 -c '
@@ -49,8 +49,10 @@ for entry in json.load(open("build/compile_commands.json")):
     name = os.path.relpath(entry["file"])
     if name not in wanted:
         continue
-    entry["command"] = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h",
-                              entry["command"]).replace(" -fpch-preprocess", "").replace(" -Winvalid-pch", "")
+    command = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h", entry["command"])
+    for option in ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized"):
+        command = command.replace(" " + option, "")
+    entry["command"] = command
     commands.append(entry)
     print(name)
 json.dump(commands, open("build/tidy/compile_commands.json", "w"))')

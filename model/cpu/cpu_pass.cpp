@@ -316,7 +316,7 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   prepare(model, steps);
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
-  const at::Tensor logits_NV =
+  at::Tensor logits_NV =
       at::empty({static_cast<int64_t>(wanted_.size()), model.config.vocab_size}, at::kFloat);
   auto* to = logits_NV.mutable_data_ptr<float>();
   team_->run([&](int thread) { Work(*this, model, thread, to).run(); });

@@ -41,7 +41,7 @@ at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
                                const at::Tensor& scales) {
   check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
-  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
+  at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
   run_on_cpu(RowWeights::kInt8, {.x = bits(rows),
                                  .weight = values.const_data_ptr(),
                                  .scales = bits(scales),
@@ -94,7 +94,7 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   if (x.is_cpu()) return int8_product_on_cpu(x, values, scales);
   check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
-  const at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
+  at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
   const Int8Product product{
       .x = bits(rows),
       .values = values.const_data_ptr<int8_t>(),
@@ -116,7 +116,7 @@ at::Tensor pack_int4(const at::Tensor& q) {
                     q.size(0) % kInt4Panel == 0 && q.size(1) % kInt4Unit == 0,
                 "4-bit weights of {}", c10::str(q.sizes()));
   const int64_t units = q.size(1) / kInt4Unit;
-  const at::Tensor words =
+  at::Tensor words =
       at::empty({q.size(0) / kInt4Panel, units, kInt4Panel}, q.options().dtype(at::kInt));
   auto* to = words.mutable_data_ptr<int32_t>();
   for (int64_t out = 0; out < q.size(0); ++out) {
@@ -146,7 +146,8 @@ at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::
                 "scales of {} for 4-bit weights of {}", c10::str(scales.sizes()),
                 c10::str(words.sizes()));
   const int64_t out = words.size(0) * kInt4Panel;
-  const at::Tensor rows = x.contiguous(), y = at::empty({x.size(0), out}, x.options());
+  const at::Tensor rows = x.contiguous();
+  at::Tensor y = at::empty({x.size(0), out}, x.options());
   run_on_cpu(RowWeights::kInt4, {.x = bits(rows),
                                  .weight = words.const_data_ptr(),
                                  .scales = bits(scales),
@@ -166,7 +167,7 @@ at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,
   const at::Tensor rows = input.contiguous();
   std::vector<int64_t> sizes = input.sizes().vec();
   sizes.back() = weight.size(0);
-  const at::Tensor y = at::empty(sizes, input.options());
+  at::Tensor y = at::empty(sizes, input.options());
   run_on_cpu(RowWeights::kBfloat16, {.x = bits(rows),
                                      .weight = weight.const_data_ptr(),
                                      .bias = bias.defined() ? bits(bias) : nullptr,
