@@ -49,8 +49,10 @@ for entry in json.load(open("build/compile_commands.json")):
     name = os.path.relpath(entry["file"])
     if name not in wanted:
         continue
-    entry["command"] = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h",
-                              entry["command"]).replace(" -fpch-preprocess", "").replace(" -Winvalid-pch", "")
+    command = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h", entry["command"])
+    for of_gcc in (" -fpch-preprocess", " -Winvalid-pch", " -Wno-maybe-uninitialized"):
+        command = command.replace(of_gcc, "")
+    entry["command"] = command
     commands.append(entry)
     print(name)
 json.dump(commands, open("build/tidy/compile_commands.json", "w"))')
