@@ -28,6 +28,19 @@ bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
          (norm.is_cpu() && norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
 }
 
+class Running {
+ public:
+  explicit Running(std::atomic_flag& flag) : flag_(flag) {
+    PREDGEN_CHECK(!flag.test_and_set(std::memory_order_acquire), "passes of a model overlap");
+  }
+  ~Running() { flag_.clear(std::memory_order_release); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
 const void* data(const at::Tensor& tensor) { return tensor.const_data_ptr(); }
 
 }  // namespace
@@ -307,6 +320,7 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
 
 std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
+  const Running running(is_running_);
   if (!read(model)) return {};
   tokens_.read(steps);
   for (const PassToken& token : tokens_.tokens()) {

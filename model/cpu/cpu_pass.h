@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +33,7 @@ struct TransformerParts {
 class CpuPass {
  public:
   /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
-  /// model: on another device, of other types, in training.
+  /// model: on another device, of other types, in training. Error if another thread runs one.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
  private:
@@ -53,6 +54,7 @@ class CpuPass {
   bool read(const TransformerParts& model);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
 
+  std::atomic_flag is_running_;
   std::unique_ptr<ThreadTeam> team_;
   PassTokens tokens_;
   std::vector<Layer> layers_;

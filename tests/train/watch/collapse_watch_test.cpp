@@ -125,13 +125,13 @@ TEST_F(CollapseWatchTest, AResumedRunWithOtherPromptsStartsAgain) {
 }
 
 TEST_F(CollapseWatchTest, RanksShareThePrompts) {
-  const auto model = small_model();
   const auto run = [&](int world_size) {
     TrainConfig config = config_;
     config.output = folder_ / fmt::format("ranks-{}", world_size);
     make_folder(config.output);
     Scalars found;
     const std::vector<std::string> errors = run_ranks(world_size, [&](Communicator& communicator) {
+      const auto model = small_model();
       CollapseWatch watch(config, *model, at::kCPU, *records_, tokenizer_, communicator, 0);
       EXPECT_TRUE(watch.is_first());
       const Scalars scalars = watch.run(0);
