@@ -55,18 +55,17 @@ void store(T* to, Floats values, int64_t count) {
   __builtin_memcpy(to, some, static_cast<size_t>(count) * sizeof(T));
 }
 
-/// The lanes of a and b by turns; the lower halves or, from `half` on, the upper ones.
-template <int half>
-Floats by_turns(Floats a, Floats b) {
-  if constexpr (kLanes == 4) {
-    constexpr int h = 2 * half, n = 4;
+/// The lanes of a and b by turns; of their lower halves or, with half 1, of the upper ones. V is
+/// Floats; as a parameter it keeps the other numbers of lanes from being looked at.
+template <int half, class V>
+V by_turns(V a, V b) {
+  constexpr int n = kLanes, h = n / 2 * half;
+  if constexpr (n == 4) {
     return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1);
-  } else if constexpr (kLanes == 8) {
-    constexpr int h = 4 * half, n = 8;
+  } else if constexpr (n == 8) {
     return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1, h + 2, n + h + 2, h + 3,
                                    n + h + 3);
   } else {
-    constexpr int h = 8 * half, n = 16;
     return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1, h + 2, n + h + 2, h + 3,
                                    n + h + 3, h + 4, n + h + 4, h + 5, n + h + 5, h + 6, n + h + 6,
                                    h + 7, n + h + 7);

@@ -20,7 +20,7 @@ at::Device parse_device(const std::string& name) {
   if (name != "cpu" && !has_cuda) throw UserError("device \"{}\": no CUDA GPU is visible", name);
   try {
     const at::Device device(name);
-    const int num_gpus = at::detail::getCUDAHooks().deviceCount();
+    const c10::DeviceIndex num_gpus = at::detail::getCUDAHooks().deviceCount();
     if (device.is_cuda() && device.has_index() && device.index() >= num_gpus) {
       throw UserError("device \"{}\": there are only {} GPUs", name, num_gpus);
     }
