@@ -36,6 +36,8 @@ struct TokenKernels {
   void (*gate)(float* gates, const float* x, int64_t count);
   /// to += scale * x
   void (*add)(float* to, const float* x, float scale, int64_t count);
+  /// The first of the largest of `count` >= 1 values, as at::argmax, for which NaN is above all.
+  int64_t (*argmax)(const float* x, int64_t count);
 };
 
 struct TokenKernelSet {

@@ -164,6 +164,28 @@ inline void add_scaled(float* to, const float* x, float scale, int64_t count) {
   }
 }
 
+inline bool is_above(float a, float b) { return a > b || (a != a && b == b); }
+
+inline int64_t first_largest(const float* x, int64_t count) {
+  Floats most = all(x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Floats values = load(x + i);
+    most = (values > most) | (values != values) ? values : most;
+  }
+  float largest = most[0];
+  for (int64_t lane = 1; lane < kLanes; ++lane) {
+    if (is_above(most[lane], largest)) largest = most[lane];
+  }
+  for (; i < count; ++i) {
+    if (is_above(x[i], largest)) largest = x[i];
+  }
+  for (i = 0; i + 1 < count; ++i) {
+    if (x[i] == largest || (largest != largest && x[i] != x[i])) break;
+  }
+  return i;
+}
+
 /// Some of the keys that a token sees: rows of their key head.
 template <class T>
 struct Chunk {
@@ -336,7 +358,8 @@ constexpr TokenKernels token_kernels() {
           .rotate = rotate_head,
           .attend = attend<T>,
           .gate = gate_values,
-          .add = add_scaled};
+          .add = add_scaled,
+          .argmax = first_largest};
 }
 constexpr TokenKernelSet token_kernel_set() {
   return {.float32 = token_kernels<float>(), .bfloat16 = token_kernels<uint16_t>()};

@@ -107,6 +107,20 @@ TEST_P(TokenKernel, GatesAndAdds) {
   }
 }
 
+TEST_P(TokenKernel, FindsTheFirstLargest) {
+  for (const int64_t count : {1, 3, 16, 17, 67, 4096}) {
+    at::Tensor x = normal({count}, 7) - 5;
+    const auto found = [&] { return kernels().argmax(data(x), count); };
+    EXPECT_EQ(found(), x.argmax().item<int64_t>()) << count;
+    x[count / 2] = x[count - 1] = 100.0;
+    EXPECT_EQ(found(), count / 2);
+    x[count - 1] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(found(), count - 1);
+    x.fill_(-std::numeric_limits<float>::infinity());
+    EXPECT_EQ(found(), 0);
+  }
+}
+
 /// Consecutive keys, others in any order, none of one kind; more than are computed together.
 TEST_P(TokenKernel, Attends) {
   struct Case {
