@@ -13,7 +13,7 @@ namespace {
 
 EvalConfig load(const std::filesystem::path& file, const std::vector<std::string>& overrides = {}) {
   ConfigReader reader = ConfigReader::load(file, overrides);
-  const EvalConfig config = read_eval_config(reader);
+  EvalConfig config = read_eval_config(reader);
   reader.finish();
   return config;
 }
