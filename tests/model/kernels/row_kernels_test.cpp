@@ -50,9 +50,10 @@ const uint16_t* bits(const at::Tensor& tensor) {
 struct Matrix {
   Matrix(RowWeights kind_of, int64_t out_of, int64_t in_of, int64_t group_of = 32)
       : kind(kind_of), out(out_of), in(in_of), group(group_of) {
-    if (kind == RowWeights::kBfloat16) {
-      weight = normal({out, in}, 1).to(at::kBFloat16);
-      bias = normal({out}, 2).to(at::kBFloat16);
+    if (kind == RowWeights::kFloat32 || kind == RowWeights::kBfloat16) {
+      const at::ScalarType type = kind == RowWeights::kFloat32 ? at::kFloat : at::kBFloat16;
+      weight = normal({out, in}, 1).to(type);
+      bias = normal({out}, 2).to(type);
       exact = weight.to(at::kDouble);
     } else if (kind == RowWeights::kInt8) {
       weight = (normal({out, in}, 1) * 50).round().clamp(-127, 127).to(at::kChar);
@@ -74,10 +75,10 @@ struct Matrix {
   }
 
   at::Tensor multiply(const at::Tensor& x, const RowKernels& kernels, bool wide = true) const {
-    const at::Tensor y =
-        at::full({x.size(0), out}, std::nan(""), wide ? at::kFloat : at::kBFloat16);
+    at::Tensor y = at::full({x.size(0), out}, std::nan(""), wide ? at::kFloat : at::kBFloat16);
+    const at::Tensor own = kind == RowWeights::kFloat32 ? x.to(at::kFloat) : x;
     run_on_cpu(kind,
-               {.x = bits(x),
+               {.x = own.const_data_ptr(),
                 .weight = bytes.data() + 1,
                 .scales = bits(scales),
                 .bias = bits(bias),
@@ -104,7 +105,7 @@ struct Matrix {
 
 std::vector<Matrix> matrices() {
   std::vector<Matrix> found;
-  for (const auto kind : {RowWeights::kBfloat16, RowWeights::kInt8}) {
+  for (const auto kind : {RowWeights::kFloat32, RowWeights::kBfloat16, RowWeights::kInt8}) {
     for (const auto& [out, in] :
          {std::pair{1, 1}, {3, 15}, {7, 65}, {19, 512}, {33, 1100}, {5, 2600}}) {
       found.emplace_back(kind, out, in);
@@ -154,7 +155,7 @@ TEST(RowKernels, ARowDoesNotDependOnTheOthers) {
 
 TEST(RowKernels, IntegersGiveTheSameBitsOnEveryProcessor) {
   for (const Matrix& matrix : matrices()) {
-    if (matrix.kind == RowWeights::kBfloat16) continue;
+    if (matrix.kind == RowWeights::kFloat32 || matrix.kind == RowWeights::kBfloat16) continue;
     const at::Tensor x = random_rows(6, matrix.in);
     const at::Tensor plain = matrix.multiply(x, kPlainRowKernels);
     for (const Set& set : sets()) {
