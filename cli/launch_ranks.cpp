@@ -136,11 +136,19 @@ class Ranks {
 
  private:
   static pid_t start(char* const* arguments) {
+    // A stop that came between fork and exec would go to a handler of ours and be lost.
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
     const pid_t parent = getpid();
     const pid_t pid = fork();
+    if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0) throw Error("cannot start a rank: {}", std::strerror(errno));
     if (pid > 0) return pid;
     // Nothing but system calls between fork and exec: the store has threads.
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
     setpgid(0, 0);  // Ctrl-C reaches the ranks once, through the launcher
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
