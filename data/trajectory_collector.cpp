@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stop.h"
+#include "model/most_likely.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
@@ -86,9 +87,9 @@ class Collector {
     std::vector<EngineRequest> requests;
     for (Row* row : rows) requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
     const std::vector<EngineResult> results = engine_.run(requests);
-    std::vector<at::Tensor> most_likely;  // logits are large: nothing else is made of them
-    for (const EngineResult& result : results) most_likely.push_back(result.logits->argmax(-1));
-    const at::Tensor choices = at::cat(most_likely).to(at::kCPU);  // one transfer
+    std::vector<at::Tensor> best;  // logits are large: nothing else is made of them
+    for (const EngineResult& result : results) best.push_back(most_likely(*result.logits));
+    const at::Tensor choices = at::cat(best).to(at::kCPU);  // one transfer
     const TokenId* begin = choices.const_data_ptr<TokenId>();
     for (size_t i = 0; i < rows.size(); ++i) {
       const TokenId* end = begin + results[i].logits->size(0);

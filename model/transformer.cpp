@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "model/attention_masks.h"
+#include "model/cpu/cpu_pass.h"
 #include "model/kernels/row_product.h"
 
 namespace predgen {
@@ -84,7 +85,7 @@ PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, 
 
 Transformer::Transformer(const ModelConfig& config,
                          const std::function<at::Tensor(const std::string&)>& weight)
-    : config_(config) {
+    : config_(config), cpu_pass_(std::make_unique<CpuPass>()) {
   const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
   const auto take = [&](const std::string& name) {  // undefined if this model has none
     const auto spec = shapes.find(name);
@@ -104,6 +105,8 @@ Transformer::Transformer(const ModelConfig& config,
   head_.weight = config.tie_word_embeddings ? embedding_ : take("lm_head.weight");
   inverse_frequencies_ = config.rope.inverse_frequencies(config.head_dim).to(embedding_.device());
 }
+
+Transformer::~Transformer() = default;
 
 std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, uint64_t seed,
                                                      const at::TensorOptions& options) {
@@ -165,13 +168,13 @@ std::optional<at::Tensor> Transformer::forward_by_kernels(
   for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
   const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
   if (is_long && !width_invariant_) return {};
-  return cpu_pass_.run({.config = config_,
-                        .embedding = embedding_,
-                        .layers = layers_,
-                        .final_norm = final_norm_,
-                        .head = head_,
-                        .inverse_frequencies = inverse_frequencies_},
-                       steps);
+  return cpu_pass_->run({.config = config_,
+                         .embedding = embedding_,
+                         .layers = layers_,
+                         .final_norm = final_norm_,
+                         .head = head_,
+                         .inverse_frequencies = inverse_frequencies_},
+                        steps);
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,

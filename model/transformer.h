@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "model/cpu/cpu_pass.h"
 #include "model/decoder_layer.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
 #include "model/model_config.h"
 
 namespace predgen {
+
+class CpuPass;
 
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
@@ -29,6 +30,7 @@ class Transformer : public LanguageModel {
   /// shapes are checked. UserError names the tensor.
   Transformer(const ModelConfig& config,
               const std::function<at::Tensor(const std::string&)>& weight);
+  ~Transformer() override;
 
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const override { return config_.vocab_size; }
@@ -115,7 +117,7 @@ class Transformer : public LanguageModel {
   bool training_ = false;
   bool width_invariant_ = false;
   bool has_cpu_kernels_ = true;
-  mutable CpuPass cpu_pass_;
+  std::unique_ptr<CpuPass> cpu_pass_;
   int64_t num_recomputed_ = 0;
 };
 

@@ -28,6 +28,7 @@ bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
          (norm.is_cpu() && norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
 }
 
+/// Whoever runs a pass.
 class Running {
  public:
   explicit Running(std::atomic_flag& flag) : flag_(flag) {
@@ -84,10 +85,10 @@ class CpuPass::Work {
     pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
     meet();
   }
-  /// x [T,..], which others have written, for `linears`.
-  void pack(Linears linears) {
+  /// from [T,..], which others have written, for `linears`.
+  void pack(Linears linears, const float* from) {
     meet();
-    pass_.products_.pack(linears, x(), num_tokens_, own_tokens_.first, own_tokens_.second);
+    pass_.products_.pack(linears, from, num_tokens_, own_tokens_.first, own_tokens_.second);
     meet();
   }
   /// The residual stream for `linears`, normed where the norm comes before.
@@ -143,7 +144,7 @@ class CpuPass::Work {
     place_heads(weights, index);
     meet();
     attend_heads(weights, index);
-    pack(layer.o);
+    pack(layer.o, x());
     multiply(layer.o, {pass_.out_.data()});
     add_to_hidden(weights.attention_norm);
   }
@@ -220,11 +221,10 @@ class CpuPass::Work {
     pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
     const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
     for (int64_t token = 0; token < num_tokens_; ++token) {
-      float* gates = pass_.gate_.data() + token * I + begin;
-      kernels_.gate(gates, pass_.up_.data() + token * I + begin, end - begin);
-      std::copy_n(gates, end - begin, x() + token * I + begin);
+      const int64_t place = token * I + begin;
+      kernels_.gate(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
     }
-    pack(layer.down);
+    pack(layer.down, pass_.gate_.data());
     multiply(layer.down, {pass_.out_.data()});
     add_to_hidden(weights.mlp_norm);
   }
@@ -300,7 +300,7 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   }
   const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };
   rows(hidden_, E);
-  rows(x_, std::max({E, I, config.num_heads * D}));
+  rows(x_, std::max(E, config.num_heads * D));
   rows(q_, config.num_heads * D);
   rows(k_, config.num_kv_heads * D);
   rows(v_, config.num_kv_heads * D);

@@ -54,35 +54,27 @@ std::pair<int64_t, int64_t> share(int64_t total, int64_t unit, int thread, int n
           std::min(units * (thread + 1) / num_threads * unit, total)};
 }
 
-void CpuProducts::Packed::prepare(RowWeights weights, const RowProduct& product, int64_t rows) {
-  const int64_t scale_stride = round_up(rows, kRegisterRows);
-  room(values, rows * round_up(product.in, kRowStep));
-  if (weights != RowWeights::kInt8 && weights != RowWeights::kInt4) return;
-  const int64_t block = weights == RowWeights::kInt4 ? product.group : kRowBlock;
-  const int64_t num_scales = round_up(product.in, block) / block * scale_stride;
-  room(scales, num_scales);
-  room(sums, num_scales);
-}
-
-PackedRows CpuProducts::Packed::rows(const RowProduct& product, int64_t rows) {
-  return {.values = values.data(),
-          .scales = scales.data(),
-          .sums = sums.data(),
-          .stride = round_up(product.in, kRowStep),
-          .scale_stride = round_up(rows, kRegisterRows)};
+PackedRows CpuProducts::Packed::rows(RowWeights weights, RowProduct product, int64_t rows) {
+  product.rows = rows;
+  const PackedSizes sizes = packed_sizes(weights, product);
+  return {.values = room(values, sizes.num_values),
+          .scales = room(scales, sizes.num_scales),
+          .sums = room(sums, sizes.num_scales),
+          .stride = sizes.stride,
+          .scale_stride = sizes.scale_stride};
 }
 
 void CpuProducts::prepare(Linears linears, int64_t rows) {
   const CpuLinear& first = linears.front();
-  packed_.prepare(first.weights, first.product, rows);
+  packed_.rows(first.weights, first.product, rows);
   if (first.weights != RowWeights::kFloat32) room(narrow_, rows * first.product.in);
   if (std::ranges::none_of(linears, &CpuLinear::has_adapter)) return;
-  wide_.prepare(RowWeights::kFloat32, first.product, rows);
+  wide_.rows(RowWeights::kFloat32, first.product, rows);
   if (adapted_.size() < linears.size()) adapted_.resize(linears.size());
   for (size_t i = 0; i < linears.size(); ++i) {
     if (!linears[i].has_adapter()) continue;
     room(adapted_[i].narrowed, rows * linears[i].lora_A.out);
-    adapted_[i].packed.prepare(RowWeights::kFloat32, linears[i].lora_B, rows);
+    adapted_[i].packed.rows(RowWeights::kFloat32, linears[i].lora_B, rows);
     room(adapted_[i].widened, rows * linears[i].lora_B.out);
   }
 }
@@ -93,14 +85,15 @@ void CpuProducts::pack(Linears linears, const float* x, int64_t rows, int64_t be
   product.rows = rows;
   product.x = x;
   if (std::ranges::any_of(linears, &CpuLinear::has_adapter)) {
-    row_kernel(RowWeights::kFloat32).pack(product, wide_.rows(product, rows), begin, end);
+    row_kernel(RowWeights::kFloat32)
+        .pack(product, wide_.rows(RowWeights::kFloat32, product, rows), begin, end);
   }
   if (first.weights != RowWeights::kFloat32) {
     const int64_t place = begin * product.in;
     token_kernels().bfloat16.store(x + place, (end - begin) * product.in, narrow_.data() + place);
     product.x = narrow_.data();
   }
-  row_kernel(first.weights).pack(product, packed_.rows(product, rows), begin, end);
+  row_kernel(first.weights).pack(product, packed_.rows(first.weights, product, rows), begin, end);
 }
 
 std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& team, int thread) {
@@ -109,7 +102,8 @@ std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& 
 
 void CpuProducts::multiply(Linears linears, int64_t rows, std::span<float* const> y,
                            ThreadTeam& team, int thread) {
-  const PackedRows packed = packed_.rows(linears.front().product, rows);
+  const CpuLinear& first = linears.front();
+  const PackedRows packed = packed_.rows(first.weights, first.product, rows);
   for (size_t i = 0; i < linears.size(); ++i) {
     const CpuLinear& linear = linears[i];
     const auto own = outputs(linear.product.out, team, thread);
@@ -129,7 +123,8 @@ void CpuProducts::multiply_adapters(Linears linears, int64_t rows, std::span<flo
     }
   };
   for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float*) {
-    multiply_share(RowWeights::kFloat32, linear.lora_A, wide_.rows(linear.lora_A, rows), rows,
+    multiply_share(RowWeights::kFloat32, linear.lora_A,
+                   wide_.rows(RowWeights::kFloat32, linear.lora_A, rows), rows,
                    adapted.narrowed.data(), outputs(linear.lora_A.out, team, thread));
   });
   team.meet();
@@ -139,14 +134,16 @@ void CpuProducts::multiply_adapters(Linears linears, int64_t rows, std::span<flo
     product.rows = rows;
     product.x = adapted.narrowed.data();
     row_kernel(RowWeights::kFloat32)
-        .pack(product, adapted.packed.rows(product, rows), own_rows.first, own_rows.second);
+        .pack(product, adapted.packed.rows(RowWeights::kFloat32, product, rows), own_rows.first,
+              own_rows.second);
   });
   team.meet();
   for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float* to) {
     const int64_t out = linear.lora_B.out;
     const auto own = outputs(out, team, thread);
-    multiply_share(RowWeights::kFloat32, linear.lora_B, adapted.packed.rows(linear.lora_B, rows),
-                   rows, adapted.widened.data(), own);
+    multiply_share(RowWeights::kFloat32, linear.lora_B,
+                   adapted.packed.rows(RowWeights::kFloat32, linear.lora_B, rows), rows,
+                   adapted.widened.data(), own);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t place = row * out + own.first;
       token_kernels().float32.add(to + place, adapted.widened.data() + place, linear.lora_scaling,

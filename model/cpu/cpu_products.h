@@ -39,10 +39,9 @@ class CpuProducts {
                 int thread);
 
  private:
-  /// Memory for rows of x as a kernel reads them.
+  /// Rows of x as a kernel reads them, in memory that a larger number of them makes grow.
   struct Packed {
-    void prepare(RowWeights weights, const RowProduct& product, int64_t rows);
-    PackedRows rows(const RowProduct& product, int64_t rows);
+    PackedRows rows(RowWeights weights, RowProduct product, int64_t rows);
 
     std::vector<float> values, scales;
     std::vector<int32_t> sums;

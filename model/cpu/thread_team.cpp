@@ -5,10 +5,13 @@
 namespace predgen {
 namespace {
 
-/// Looks some microseconds long, then lets others have the processor between looks.
+constexpr int kLooks = 4000;  // about a tenth of a millisecond
+constexpr int kOver = -1;     // a round that is none
+
+/// Whether it holds within so many looks.
 template <class Condition>
-bool spin_until(const Condition& holds, int num_looks) {
-  for (int i = 0; i < num_looks; ++i) {
+bool spin_until(const Condition& holds) {
+  for (int i = 0; i < kLooks; ++i) {
     if (holds()) return true;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -16,9 +19,6 @@ bool spin_until(const Condition& holds, int num_looks) {
   }
   return holds();
 }
-
-constexpr int kLooks = 4000;  // about a tenth of a millisecond
-constexpr int kOver = -1;
 
 }  // namespace
 
@@ -53,13 +53,13 @@ void ThreadTeam::meet() {
     return;
   }
   const auto is_over = [&] { return meeting_.load(std::memory_order_acquire) != meeting; };
-  while (!spin_until(is_over, kLooks)) std::this_thread::yield();
+  while (!spin_until(is_over)) std::this_thread::yield();
 }
 
 void ThreadTeam::serve(int index) {
   for (int done = 0;;) {
     const auto has_next = [&] { return round_.load(std::memory_order_acquire) != done; };
-    while (!spin_until(has_next, kLooks)) round_.wait(done, std::memory_order_acquire);
+    while (!spin_until(has_next)) round_.wait(done, std::memory_order_acquire);
     done = round_.load(std::memory_order_acquire);
     if (done == kOver) return;
     (*work_)(index);

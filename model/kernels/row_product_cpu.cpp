@@ -48,6 +48,19 @@ const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels) {
   }
 }
 
+PackedSizes packed_sizes(RowWeights weights, const RowProduct& product) {
+  PackedSizes sizes{.num_values = 0,
+                    .num_scales = 0,
+                    .stride = round_up(product.in, kRowStep),
+                    .scale_stride = round_up(product.rows, kRegisterRows)};
+  sizes.num_values = product.rows * sizes.stride;
+  if (weights == RowWeights::kInt8 || weights == RowWeights::kInt4) {
+    const int64_t block = weights == RowWeights::kInt4 ? product.group : kRowBlock;
+    sizes.num_scales = round_up(product.in, block) / block * sizes.scale_stride;
+  }
+  return sizes;
+}
+
 bool has_vector_kernels_on_cpu() { return &row_kernels() != &kPlainRowKernels; }
 
 bool has_avx2_kernels_on_cpu() {
@@ -59,19 +72,18 @@ bool has_avx2_kernels_on_cpu() {
 }
 
 void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels& kernels) {
-  const int64_t block = weights == RowWeights::kInt4 ? product.group : kRowBlock;
   const int64_t unit = weights == RowWeights::kInt4 ? kInt4Panel : 1;
-  PackedRows x;
-  x.stride = round_up(product.in, kRowStep);
-  x.scale_stride = round_up(product.rows, kRegisterRows);
-  const int64_t num_values = product.rows * x.stride;
-  const int64_t num_scales = round_up(product.in, block) / block * x.scale_stride;
+  const PackedSizes sizes = packed_sizes(weights, product);
   static_assert(sizeof(float) == sizeof(int32_t));
   const at::DataPtr memory = c10::GetCPUAllocator()->allocate(
-      static_cast<size_t>(num_values + 2 * num_scales) * sizeof(float));
-  x.values = memory.get();
-  x.scales = static_cast<float*>(memory.get()) + num_values;
-  x.sums = static_cast<int32_t*>(memory.get()) + num_values + num_scales;
+      static_cast<size_t>(sizes.num_values + 2 * sizes.num_scales) * sizeof(float));
+  auto* values = static_cast<float*>(memory.get());
+  float* scales = values + sizes.num_values;
+  const PackedRows x{.values = values,
+                     .scales = scales,
+                     .sums = reinterpret_cast<int32_t*>(scales + sizes.num_scales),
+                     .stride = sizes.stride,
+                     .scale_stride = sizes.scale_stride};
   const RowKernel& kernel = row_kernel(weights, kernels);
   kernel.pack(product, x, 0, product.rows);
   at::parallel_for(0, product.out / unit, kGrain / unit,

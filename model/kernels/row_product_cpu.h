@@ -13,6 +13,13 @@ const RowKernels& row_kernels();
 bool has_vector_kernels_on_cpu();
 bool has_avx2_kernels_on_cpu();
 
+/// Of `product.rows` rows, packed for a kernel of `weights`.
+struct PackedSizes {
+  int64_t num_values, num_scales;  // values of 4 bytes; scales and sums each
+  int64_t stride, scale_stride;    // as in PackedRows
+};
+PackedSizes packed_sizes(RowWeights weights, const RowProduct& product);
+
 const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels = row_kernels());
 
 /// By LibTorch's threads.

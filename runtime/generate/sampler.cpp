@@ -6,22 +6,12 @@
 #include <set>
 
 #include "core/error.h"
-#include "model/kernels/token_kernels.h"
+#include "model/most_likely.h"
 
 namespace predgen {
 
 TokenIds argmax_rows(const at::Tensor& logits_NV) {
-  if (logits_NV.is_cpu() && logits_NV.scalar_type() == at::kFloat) {
-    // LibTorch's would wake threads, which then look for more work beside the next pass.
-    const at::Tensor rows = logits_NV.contiguous();
-    TokenIds best;
-    for (int64_t i = 0; i < rows.size(0); ++i) {
-      const float* row = rows.const_data_ptr<float>() + i * rows.size(1);
-      best.push_back(token_kernels().float32.argmax(row, rows.size(1)));
-    }
-    return best;
-  }
-  const at::Tensor best_N = logits_NV.argmax(-1).to(at::kCPU).contiguous();
+  const at::Tensor best_N = most_likely(logits_NV).to(at::kCPU).contiguous();
   const int64_t* best = best_N.data_ptr<int64_t>();
   return TokenIds(best, best + best_N.numel());
 }
