@@ -8,8 +8,7 @@ namespace {
 
 TEST(MemoryRequests, APageThatIsTouchedFirstIsAFault) {
   constexpr size_t kSize = size_t{1} << 20, kPage = 4096;
-  void* memory =
-      mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   madvise(memory, kSize, MADV_NOHUGEPAGE);
   const auto faults_of_a_round = [&] {
