@@ -1,5 +1,7 @@
 #include "model/quantized_weight.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,44 +14,43 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kInt4Rows = 16;  // of W that lie beside each other, see pack_int4()
-
-/// 4-bit values q in [0,15] with W ~ (q - 8) * scale + offset, by groups [rows,groups,group].
-struct Grouped {
-  at::Tensor q, scale, offset;
-  double error = 0.0;  // squared
-};
-
-/// Offsets around zero, or the middle of each group's range.
-enum class Centre { kRange, kZero };
-
-Grouped group_values(const at::Tensor& groups, Centre centre) {
-  const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
-  const bool at_zero = centre == Centre::kZero;
-  const at::Tensor scale = at_zero ? at::maximum(high, -low) / 7.5 : (high - low) / 15;
-  const at::Tensor offset = at_zero ? at::zeros_like(low) : low + 8 * scale;
-  // The kernels hold scale and offset in bfloat16: what is rounded to must be what is used.
-  Grouped result;
-  result.scale = scale.clamp_min(1e-8).to(at::kBFloat16).to(at::kFloat);
-  result.offset = offset.to(at::kBFloat16).to(at::kFloat);
-  result.q = ((groups - result.offset) / result.scale).round().add(8).clamp(0, 15);
-  const at::Tensor back = (result.q - 8) * result.scale + result.offset;
-  result.error = (back - groups).square().sum(at::kDouble).item<double>();
-  return result;
-}
-
-/// Calls `visit` for rows from `begin` on in float32 on `device`, about a million values at a time:
+/// Calls `visit` for rows from `begin` on in float32 on the host, about a million values at a time:
 /// beside the matrix little memory is needed. The kernels pack rows by 64.
-void for_each_rows(const at::Tensor& weight, at::Device device,
+void for_each_rows(const at::Tensor& weight,
                    const std::function<void(int64_t begin, const at::Tensor& wide)>& visit) {
   constexpr int64_t kValues = int64_t{1} << 20, kPacked = 64;
   const int64_t num_rows = weight.size(0);
   const int64_t step = std::max<int64_t>(1, kValues / weight.size(1) / kPacked) * kPacked;
   for (int64_t begin = 0; begin < num_rows; begin += step) {
     const int64_t count = std::min(step, num_rows - begin);
-    // To the device first: it widens faster, and less travels.
-    visit(begin, weight.detach().narrow(0, begin, count).to(device).to(at::kFloat));
+    visit(begin, weight.detach().narrow(0, begin, count).cpu().to(at::kFloat).contiguous());
   }
+}
+
+void add(RowError& sum, const RowError& error) {
+  sum.lost += error.lost;
+  sum.total += error.total;
+}
+
+/// The sum of what `quantize(row, its values)` returns for each row, by all threads.
+template <class Quantize>
+RowError for_each_row(const at::Tensor& wide, const Quantize& quantize) {
+  constexpr int64_t kGrain = int64_t{1} << 16;  // values of a thread
+  const int64_t num_rows = wide.size(0), in = wide.size(1);
+  std::vector<RowError> errors(static_cast<size_t>(num_rows));
+  const float* values = wide.const_data_ptr<float>();
+  at::parallel_for(0, num_rows, kGrain / in + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      errors[static_cast<size_t>(row)] = quantize(row, values + row * in);
+    }
+  });
+  RowError sum;  // in the order of the rows, whatever the threads
+  for (const RowError& error : errors) add(sum, error);
+  return sum;
+}
+
+uint16_t* mutable_bits(at::Tensor& tensor) {
+  return reinterpret_cast<uint16_t*>(tensor.mutable_data_ptr<at::BFloat16>());
 }
 
 /// Puts what was made of `num_rows` rows from `begin` on into `whole`, which is for `out` rows. Its
@@ -70,8 +71,9 @@ at::Tensor with_sizes_of(const at::Tensor& input, const at::Tensor& output) {
   return output.view(sizes);
 }
 
-double relative(double squared_error, double squared_norm) {
-  return std::sqrt(squared_error) / std::max(std::sqrt(squared_norm), 1e-30);
+double relative(const RowError& error, const std::string& name) {
+  if (!std::isfinite(error.lost)) throw UserError("{}: has values that are not finite", name);
+  return std::sqrt(error.lost) / std::max(std::sqrt(error.total), 1e-30);
 }
 
 }  // namespace
@@ -106,30 +108,30 @@ QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at
                                  const std::string& name)
     : kind_(kind) {
   PREDGEN_CHECK(weight.dim() == 2 && kind != Quantization::kNone, "{}: nothing to quantise", name);
-  if (kind == Quantization::kInt8) {
-    make_int8(weight, device);
-  } else {
-    make_int4(weight, device, name);
-  }
+  relative_error_ = relative(
+      kind == Quantization::kInt8 ? make_int8(weight, device) : make_int4(weight, device, name),
+      name);
 }
 
-void QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
-  const int64_t out = weight.size(0);
-  double error = 0.0, norm = 0.0;
-  for_each_rows(weight, device, [&](int64_t begin, const at::Tensor& wide) {
-    const at::Tensor scales = (wide.abs().amax(1) / 127).clamp_min(1e-8).to(at::kBFloat16);
-    const at::Tensor scale = scales.to(at::kFloat).unsqueeze(1);
-    const at::Tensor rounded = (wide / scale).round().clamp(-127, 127);
-    put(scales_, scales, begin, wide.size(0), out);
-    put(values_, rounded.to(at::kChar), begin, wide.size(0), out);
-    error += (rounded * scale - wide).square().sum(at::kDouble).item<double>();
-    norm += wide.square().sum(at::kDouble).item<double>();
+RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  RowError error;
+  for_each_rows(weight, [&](int64_t begin, const at::Tensor& wide) {
+    at::Tensor values = at::empty({wide.size(0), in}, at::kChar);
+    at::Tensor scales = at::empty({wide.size(0)}, at::kBFloat16);
+    auto* to = values.mutable_data_ptr<int8_t>();
+    uint16_t* scale = mutable_bits(scales);
+    add(error, for_each_row(wide, [&](int64_t row, const float* w) {
+          return quantize_int8_row(w, in, to + row * in, scale + row);
+        }));
+    put(scales_, scales.to(device), begin, wide.size(0), out);
+    put(values_, values.to(device), begin, wide.size(0), out);
   });
-  relative_error_ = relative(error, norm);
+  return error;
 }
 
-void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
-                                const std::string& name) {
+RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
+                                    const std::string& name) {
   const int64_t out = weight.size(0), in = weight.size(1);
   group_ = int4_group(out, in);
   if (group_ == 0) {
@@ -138,35 +140,42 @@ void QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
         "of 32, outputs of 16): use int8",
         name, out, in);
   }
-  const auto grouped = [&](const at::Tensor& wide, Centre centre) {
-    return group_values(wide.view({wide.size(0), in / group_, group_}), centre);
-  };
-  double range_error = 0.0, zero_error = 0.0, norm = 0.0;
-  for_each_rows(weight, device, [&](int64_t, const at::Tensor& wide) {
-    range_error += grouped(wide, Centre::kRange).error;
-    zero_error += grouped(wide, Centre::kZero).error;
-    norm += wide.square().sum(at::kDouble).item<double>();
+  RowError of_range, of_zero;
+  for_each_rows(weight, [&](int64_t, const at::Tensor& wide) {
+    const auto error = [&](Int4Centre centre) {
+      return for_each_row(wide, [&](int64_t, const float* w) {
+        return quantize_int4_row(w, in, group_, centre, nullptr, nullptr);
+      });
+    };
+    add(of_range, error(Int4Centre::kRange));
+    add(of_zero, error(Int4Centre::kZero));
   });
-  const Centre best = zero_error < range_error ? Centre::kZero : Centre::kRange;
-  relative_error_ = relative(std::min(zero_error, range_error), norm);
+  const bool at_zero = of_zero.lost < of_range.lost;
+  const Int4Centre centre = at_zero ? Int4Centre::kZero : Int4Centre::kRange;
   at::Tensor scales;  // on CUDA [out,in/group,2], see pack_int4() else
-  for_each_rows(weight, device, [&](int64_t begin, const at::Tensor& wide) {
-    const Grouped rows = grouped(wide, best);
-    at::Tensor pairs = at::cat({rows.scale, rows.offset}, -1).to(at::kBFloat16);
-    const at::Tensor q = rows.q.view({wide.size(0), in}).to(at::kByte);
+  for_each_rows(weight, [&](int64_t begin, const at::Tensor& wide) {
+    at::Tensor q = at::empty({wide.size(0), in}, at::kByte);
+    at::Tensor pairs = at::empty({wide.size(0), in / group_, 2}, at::kBFloat16);
+    auto* to = q.mutable_data_ptr<uint8_t>();
+    uint16_t* pair = mutable_bits(pairs);
+    for_each_row(wide, [&](int64_t row, const float* w) {
+      return quantize_int4_row(w, in, group_, centre, to + row * in,
+                               pair + row * (in / group_ * 2));
+    });
     at::Tensor packed;
-    if (wide.is_cuda()) {
+    if (device.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      packed = at::_convert_weight_to_int4pack((even * 16 + odd).contiguous(),
+      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(device),
                                                group_ / 16);  // inputs a tile: as many
     } else {
       packed = pack_int4(q);
-      pairs = pairs.view({-1, kInt4Rows, in / group_, 2}).transpose(1, 2);
+      pairs = pairs.view({-1, kInt4Panel, in / group_, 2}).transpose(1, 2);
     }
-    put(scales, pairs, begin, wide.size(0), out);
+    put(scales, pairs.to(device), begin, wide.size(0), out);
     put(values_, packed, begin, wide.size(0), out);
   });
   scales_ = scales.dim() == 4 ? scales : scales.transpose(0, 1).contiguous();
+  return at_zero ? of_zero : of_range;
 }
 
 at::Tensor QuantizedWeight::int4_product(const at::Tensor& rows) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "model/kernels/quantize_rows.h"
 #include "model/kernels/row_product_cpu.h"
 
 namespace predgen {
@@ -29,7 +30,7 @@ int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind);
 class QuantizedWeight {
  public:
   /// `weight`: any floating type and device; what is kept lies on `device`. UserError naming
-  /// `name` if its shape cannot be packed.
+  /// `name` if its shape cannot be packed or a value is not finite.
   QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                   const std::string& name);
 
@@ -50,8 +51,8 @@ class QuantizedWeight {
  private:
   at::Tensor int4_product(const at::Tensor& rows) const;
   at::Tensor widened_product(const at::Tensor& rows) const;
-  void make_int8(const at::Tensor& weight, at::Device device);
-  void make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
+  RowError make_int8(const at::Tensor& weight, at::Device device);
+  RowError make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 
   Quantization kind_;
   at::Tensor values_;  // int8 [out,in], or packed as the kernel wants it

@@ -1,10 +1,12 @@
 #include "model/kernels/row_product.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -119,18 +121,25 @@ at::Tensor pack_int4(const at::Tensor& q) {
   at::Tensor words =
       at::empty({q.size(0) / kInt4Panel, units, kInt4Panel}, q.options().dtype(at::kInt));
   auto* to = words.mutable_data_ptr<int32_t>();
-  for (int64_t out = 0; out < q.size(0); ++out) {
-    const uint8_t* from = q.const_data_ptr<uint8_t>() + out * q.size(1);
-    for (int64_t unit = 0; unit < units; ++unit, from += kInt4Unit) {
-      uint32_t word = 0;
-      for (int k = 0; k < 4; ++k) {
-        word |= static_cast<uint32_t>(from[2 * k]) << (4 * k) |
-                static_cast<uint32_t>(from[2 * k + 1]) << (16 + 4 * k);
+  const auto* values = q.const_data_ptr<uint8_t>();
+  const auto pack_panel = [&](int64_t panel) {
+    for (int64_t unit = 0; unit < units; ++unit) {
+      for (int64_t out = 0; out < kInt4Panel; ++out) {
+        uint64_t bytes = 0;
+        std::memcpy(&bytes, values + (panel * kInt4Panel + out) * q.size(1) + unit * kInt4Unit,
+                    sizeof(bytes));
+        uint32_t word = 0;
+        for (int k = 0; k < 4; ++k) {
+          word |= static_cast<uint32_t>(bytes >> 16 * k & 0xF) << 4 * k |
+                  static_cast<uint32_t>(bytes >> (16 * k + 8) & 0xF) << (16 + 4 * k);
+        }
+        to[(panel * units + unit) * kInt4Panel + out] = static_cast<int32_t>(word);
       }
-      to[(out / kInt4Panel * units + unit) * kInt4Panel + out % kInt4Panel] =
-          static_cast<int32_t>(word);
     }
-  }
+  };
+  at::parallel_for(0, words.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) pack_panel(panel);
+  });
   return words;
 }
 

@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "model/memory_estimate.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
@@ -138,6 +140,12 @@ TEST(QuantizedWeight, RefusesWhatCannotBePacked) {
         QuantizedWeight(at::ones({32, 40}), Quantization::kInt4, at::kCPU, "model.q_proj");
       },
       {"model.q_proj", "32 x 40", "int8"});
+  for (const Quantization kind : {Quantization::kInt8, Quantization::kInt4}) {
+    at::Tensor weight = at::ones({32, 64});
+    weight[31][63] = std::numeric_limits<float>::quiet_NaN();
+    expect_user_error([&] { QuantizedWeight(weight, kind, at::kCPU, "model.k_proj"); },
+                      {"model.k_proj", "not finite"});
+  }
   expect_user_error([] { parse_quantization("int3"); }, {"int3", "none, int8 or int4"});
 }
 
