@@ -1,32 +1,43 @@
 #include "runtime/engine/engine.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 
 namespace predgen {
 
+/// A call of run().
+struct Engine::Call {
+  size_t num_open = 0;  // requests
+  std::exception_ptr error{};
+
+  bool is_over() const { return num_open == 0 || error; }
+};
+
 /// A request on its way through the passes.
 struct Engine::Work {
-  Work(const EngineRequest& asked, EngineResult& answer)
-      : sequence(*asked.sequence), request(asked), result(answer) {}
+  Work(const EngineRequest& asked, EngineResult& answer, Call& one_of)
+      : sequence(*asked.sequence), request(asked), result(answer), call(one_of) {}
 
   int64_t num_pending() const { return static_cast<int64_t>(sequence.pending().size()); }
   int64_t num_drafted() const { return static_cast<int64_t>(request.draft.size()); }
+  int64_t num_tokens() const { return num_pending() + num_drafted(); }
 
   /// Tokens for a pass with room for `room` more. The last pending token and the draft are run
   /// together, however little room there is for the only ones of a pass.
   int64_t next_tokens(int64_t room, bool alone) const {
-    const int64_t last = 1 + num_drafted(), all = num_pending() + num_drafted();
+    const int64_t last = 1 + num_drafted(), all = num_tokens();
     if (all <= room || (alone && num_pending() == 1)) return all;
     return std::min(room, all - last);
   }
 
-  /// The part of the work that has `count` tokens.
+  /// The next `count` tokens.
   SequenceStep step(int64_t count, KvCache& cache) {
     const TokenSpan pending = sequence.pending();
-    const bool ends = count == num_pending() + num_drafted();
+    const bool ends = count == num_tokens();
     SequenceStep step{.cache = &cache, .num_logits = ends ? num_drafted() + 1 : 0};
     if (ends && num_drafted() > 0) {
       tokens.assign(pending.begin(), pending.end());
@@ -48,7 +59,14 @@ struct Engine::Work {
   Sequence& sequence;
   const EngineRequest& request;
   EngineResult& result;
+  Call& call;
   TokenIds tokens;  // of a pass with a draft
+};
+
+/// What of it a pass runs.
+struct Engine::Part {
+  Work* work = nullptr;
+  int64_t num_tokens = 0;
 };
 
 Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config)
@@ -66,57 +84,108 @@ EngineResult Engine::run(const EngineRequest& request) {
   return std::move(run(std::span(&request, 1)).front());
 }
 
-std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
+void Engine::check_thread() {
+  if (config_.baton) {
+    PREDGEN_CHECK(config_.baton->is_held_here(), "a shared engine is used with its baton");
+    return;
+  }
   if (!owner_) owner_ = std::this_thread::get_id();
   PREDGEN_CHECK(*owner_ == std::this_thread::get_id(), "an engine is used by one thread");
+}
+
+std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
+  check_thread();
   std::vector<EngineResult> results(requests.size());
+  Call call{.num_open = requests.size()};
   std::vector<Work> work;
   std::set<const Sequence*> sequences;
   for (size_t i = 0; i < requests.size(); ++i) {
     PREDGEN_CHECK(!requests[i].sequence->pending().empty(), "nothing to run");
     PREDGEN_CHECK(sequences.insert(requests[i].sequence).second, "a sequence is asked for twice");
-    work.emplace_back(requests[i], results[i]);
+    work.emplace_back(requests[i], results[i], call);
   }
-  std::vector<Work*> urgent_first;
-  for (Work& one : work) urgent_first.push_back(&one);
-  std::ranges::stable_sort(urgent_first, std::greater<>(),
-                           [](const Work* one) { return one->request.priority; });
-  while (!urgent_first.empty()) run_pass(urgent_first);
+  for (Work& one : work) open_.push_back(&one);
+  const auto is_over = [&] { return call.is_over(); };
+  if (config_.baton) {
+    config_.baton->wait(is_over, [this] { run_pass(); });
+  } else {
+    while (!is_over()) run_pass();
+  }
+  if (call.error) std::rethrow_exception(call.error);
   return results;
 }
 
-void Engine::run_pass(std::vector<Work*>& urgent_first) {
-  std::vector<SequenceStep> steps;
-  std::vector<Work*> running;
-  PassSize size;
-  for (Work* work : urgent_first) {
-    const int64_t count =
-        work->next_tokens(config_.pass_tokens - size.num_tokens, /*alone=*/steps.empty());
+std::vector<Engine::Part> Engine::next_parts() const {
+  std::vector<Work*> in_order = open_;
+  std::ranges::stable_sort(in_order, std::less<>(), [](const Work* work) {
+    return std::pair(-static_cast<int>(work->request.priority), work->num_tokens());
+  });
+  std::vector<Part> parts;
+  int64_t room = config_.pass_tokens;
+  for (Work* work : in_order) {
+    const int64_t count = work->next_tokens(room, /*alone=*/parts.empty());
     if (count <= 0) continue;
-    steps.push_back(work->step(count, *work->sequence.cache_));
-    running.push_back(work);
-    size.num_tokens += count;
+    parts.push_back({work, count});
+    room -= count;
+  }
+  return parts;
+}
+
+void Engine::forward(std::span<const Part> parts) {
+  std::vector<SequenceStep> steps;
+  PassSize size{.num_sequences = std::ssize(parts)};
+  for (const Part& part : parts) {
+    steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.cache_));
+    size.num_tokens += part.num_tokens;
     size.num_logits += steps.back().num_logits;
   }
-  size.num_sequences = static_cast<int64_t>(steps.size());
   const at::Tensor logits_NV = model_->forward(steps);
   ++num_forward_passes_;
   if (observer_) observer_(size);
 
   int64_t begin = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    Work& work = *running[i];
-    ++work.result.num_forward_passes;
+    EngineResult& result = parts[i].work->result;
+    ++result.num_forward_passes;
     if (const int64_t count = steps[i].num_logits; count > 0) {
-      work.result.logits = logits_NV.narrow(0, begin, count);
+      result.logits = logits_NV.narrow(0, begin, count);
       begin += count;
     }
   }
-  std::erase_if(urgent_first, [](const Work* work) {
-    const EngineRequest& request = work->request;
-    if (work->result.logits) return true;
-    return work->result.num_forward_passes > 0 && request.should_stop && request.should_stop();
+}
+
+void Engine::run_pass() {
+  const std::vector<Part> parts = next_parts();
+  const auto try_to_run = [&](std::span<const Part> some) {
+    try {
+      forward(some);
+      return true;
+    } catch (...) {
+      some.front().work->call.error = std::current_exception();
+      return false;
+    }
+  };
+  Call& first = parts.front().work->call;
+  const bool is_shared =
+      std::ranges::any_of(parts, [&](const Part& part) { return &part.work->call != &first; });
+  if (!try_to_run(parts) && is_shared) {
+    first.error = nullptr;  // whoever's it was
+    for (const Part& part : parts) {
+      if (!part.work->call.error) try_to_run(std::span(&part, 1));
+    }
+  }
+  std::erase_if(open_, [](Work* work) {
+    Call& call = work->call;
+    bool ended = work->result.logits.has_value();
+    try {
+      if (!ended && !call.error && work->request.should_stop) ended = work->request.should_stop();
+    } catch (...) {
+      call.error = std::current_exception();
+    }
+    if (ended) --call.num_open;
+    return ended;
   });
+  std::erase_if(open_, [](const Work* work) { return work->call.error != nullptr; });
 }
 
 }  // namespace predgen

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/language_model.h"
+#include "runtime/engine/baton.h"
 #include "runtime/engine/sequence.h"
 
 namespace predgen {
@@ -20,10 +21,13 @@ namespace predgen {
 
 struct EngineConfig {
   /// Tokens of one pass. A longer prompt runs in several, each of which counts; with requests of
-  /// several sequences the most urgent ones go first.
+  /// several sequences the most urgent ones go first, then the shortest.
   int64_t pass_tokens = 512;
   /// Positions of all sequences together; shared ones count once.
   int64_t pool_positions = std::numeric_limits<int64_t>::max();
+  /// Shared by the threads that use the engine and its sequences, and held by the one that does.
+  /// What they ask for runs in common passes. Borrowed. Nothing: the engine has one thread.
+  Baton* baton = nullptr;
 };
 
 /// What goes first when not everything fits into one pass.
@@ -36,7 +40,8 @@ struct EngineRequest {
   /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
   at::Tensor tree_GG{};
   Priority priority = Priority::kCommitted;
-  /// Asked between the passes of a long prompt; true ends the request with what is cached by then.
+  /// Asked after every pass that leaves the request unfinished; true ends it with what is cached by
+  /// then. With a baton it may be another thread that asks.
   std::function<bool()> should_stop{};
 };
 
@@ -54,7 +59,8 @@ struct PassSize {
 };
 
 /// A model's weights and the pool of its caches: whatever runs the network runs it here. Used by
-/// the thread that first calls run(). Sequences must not outlive the engine.
+/// the thread that first calls run(), or by those that hold the baton in turn. Sequences must not
+/// outlive the engine.
 class Engine {
  public:
   explicit Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config = {});
@@ -68,7 +74,9 @@ class Engine {
   /// The request's own passes, one if its tokens fit into it. If a pass throws, its sequences keep
   /// what earlier ones have cached.
   EngineResult run(const EngineRequest& request);
-  /// All requests, of different sequences, as many to a pass as fit; results in their order.
+  /// All requests, of different sequences, as many to a pass as fit; results in their order. With a
+  /// baton other threads have it meanwhile, and their requests run in the same passes; what fails
+  /// there is run without the others, so that it throws in its own thread only.
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
   /// Passes run so far.
@@ -79,14 +87,23 @@ class Engine {
   }
 
  private:
+  struct Call;
   struct Work;
-  void run_pass(std::vector<Work*>& urgent_first);
+  struct Part;
+  void check_thread();
+  /// A pass over open_, of which it removes what it has ended. Throws nothing: a call that fails
+  /// keeps its exception.
+  void run_pass();
+  /// What goes first into a pass, of as many of open_ as fit.
+  std::vector<Part> next_parts() const;
+  void forward(std::span<const Part> parts);
 
   const std::shared_ptr<const LanguageModel> model_;
   const EngineConfig config_;
   KvPool pool_;
   std::function<void(const PassSize&)> observer_;
-  std::optional<std::thread::id> owner_;
+  std::optional<std::thread::id> owner_;  // without a baton
+  std::vector<Work*> open_;               // what is asked for, the oldest first
   int64_t num_forward_passes_ = 0;
 };
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "runtime/engine/baton.h"
+
+namespace predgen {
+
+/// Runs each of `work` in a thread of its own that holds the baton; all of them have asked for it,
+/// in this order, before the first one gets it. Returns when all have ended.
+inline void run_queued(Baton& baton, const std::vector<std::function<void()>>& work) {
+  std::vector<std::jthread> threads;
+  const Baton::Hold hold(baton);
+  for (const std::function<void()>& one : work) {
+    const int64_t before = baton.num_waiting();
+    threads.emplace_back([&] {
+      const Baton::Hold own(baton);
+      one();
+    });
+    while (baton.num_waiting() == before) std::this_thread::yield();
+  }
+  const Baton::Rest rest(baton);
+  threads.clear();
+}
+
+}  // namespace predgen

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "tests/fakes/queued_threads.h"
+#include "tests/runtime/converse/stage.h"
+
+namespace predgen {
+namespace {
+
+constexpr uint64_t kNumSessions = 4, kNumTurns = 3;
+
+struct Answers {
+  std::vector<TokenIds> ids;
+  int64_t num_passes = 0;
+};
+
+/// Some turns of the session with this number: its own words, decoder and preset.
+Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer) {
+  VirtualClock clock(VirtualClock::Computation::kCostTable);
+  const TalkSetup setup{.decoder = number % 2 == 0 ? "ar" : "jacobi",
+                        .preset = number < 2 ? "plain" : "eager"};
+  Session session(Stage::session_config(setup), engine, tokenizer,
+                  std::make_unique<FakeSpeaker>(clock), clock);
+  Answers answers;
+  for (uint64_t turn = 0; turn < kNumTurns; ++turn) {
+    std::vector<Transcript> words = random_transcripts(10 * number + turn, 1e9, 0);
+    for (Transcript& heard : words) heard.time += clock.now();
+    ScheduledSource source(std::move(words));
+    const TurnResult result = session.run_turn(source).value();
+    EXPECT_EQ(result.error, std::nullopt);
+    answers.ids.push_back(result.answer);
+    answers.num_passes += result.metrics.total_nfe;
+  }
+  return answers;
+}
+
+TEST(SharedSessions, SayWhatEachOfThemSaysAlone) {
+  const FakeTokenizer tokenizer(kWords);
+  const FakeLanguageModel model({.vocab_size = tokenizer.vocab_size(), .next = hashed_word});
+  std::vector<Answers> alone(kNumSessions), together(kNumSessions);
+  for (uint64_t i = 0; i < kNumSessions; ++i) {
+    Engine engine = borrowing_engine(model);
+    alone[i] = talk(i, engine, tokenizer);
+  }
+
+  Baton baton;
+  Engine engine = borrowing_engine(model, {.pass_tokens = 40, .baton = &baton});
+  std::vector<std::function<void()>> work;
+  for (uint64_t i = 0; i < kNumSessions; ++i) {
+    work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer); });
+  }
+  run_queued(baton, work);
+
+  int64_t num_passes = 0;
+  for (uint64_t i = 0; i < kNumSessions; ++i) {
+    EXPECT_EQ(together[i].ids, alone[i].ids) << i;
+    num_passes += together[i].num_passes;
+  }
+  EXPECT_LT(engine.num_forward_passes(), num_passes / 2) << "passes are not shared";
+}
+
+}  // namespace
+}  // namespace predgen
