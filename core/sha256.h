@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// SHA-256 (FIPS 180-4) in lower-case hexadecimal digits: for keys, of which only this is stored.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace predgen
