@@ -17,29 +17,15 @@ void SamplingFlags::add_to(CLI::App& command, const char* top_k_name) {
 }
 
 std::optional<SamplingConfig> SamplingFlags::parse(const std::filesystem::path& folder) const {
-  const bool samples = temperature || top_k || top_p || min_p;
-  if (!samples || temperature == 0.0) {
-    if (repetition_penalty) {
-      throw UserError("--repetition-penalty: belongs to sampling; give --temperature too");
-    }
-    return std::nullopt;
-  }
   const GenerationDefaults defaults = read_generation_defaults(folder);
-  if (!defaults.not_honoured.empty()) {
+  const std::optional<SamplingConfig> config = choose_sampling(*this, defaults);
+  if (!config && repetition_penalty) {
+    throw UserError("--repetition-penalty: belongs to sampling; give --temperature too");
+  }
+  if (config && !defaults.not_honoured.empty()) {
     throw UserError("{}/generation_config.json: \"{}\" is not supported in sampling: remove it",
                     folder.string(), defaults.not_honoured);
   }
-  SamplingConfig config;
-  const auto choose = [](auto flag, auto in_file, auto& value) {
-    value = flag.value_or(in_file.value_or(value));
-  };
-  choose(repetition_penalty, defaults.repetition_penalty, config.repetition_penalty);
-  choose(temperature, defaults.temperature, config.temperature);
-  choose(top_k, defaults.top_k, config.top_k);
-  choose(top_p, defaults.top_p, config.top_p);
-  choose(min_p, defaults.min_p, config.min_p);
-  config.seed = seed;
-  config.validate();
   return config;
 }
 

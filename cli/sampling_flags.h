@@ -1,20 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 
 #include "runtime/generate/generation_defaults.h"
-#include "runtime/generate/sampler.h"
 
 namespace predgen {
 
-struct SamplingFlags {
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
-  std::optional<int64_t> top_k;
-  uint64_t seed = 0;
-
+struct SamplingFlags : AskedSampling {
   /// `top_k_name`: --top-k, where the command has no other flag of that name.
   void add_to(CLI::App& command, const char* top_k_name);
   /// Nothing: greedy, unless a flag asks for sampling; then `folder`'s generation_config.json fills

@@ -48,6 +48,24 @@ std::string find_not_honoured(const Json& json) {
 
 }  // namespace
 
+std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
+                                              const GenerationDefaults& defaults) {
+  const bool samples = asked.temperature || asked.top_k || asked.top_p || asked.min_p;
+  if (!samples || asked.temperature == 0.0) return std::nullopt;
+  SamplingConfig config;
+  const auto choose = [](auto flag, auto in_file, auto& value) {
+    value = flag.value_or(in_file.value_or(value));
+  };
+  choose(asked.repetition_penalty, defaults.repetition_penalty, config.repetition_penalty);
+  choose(asked.temperature, defaults.temperature, config.temperature);
+  choose(asked.top_k, defaults.top_k, config.top_k);
+  choose(asked.top_p, defaults.top_p, config.top_p);
+  choose(asked.min_p, defaults.min_p, config.min_p);
+  config.seed = asked.seed;
+  config.validate();
+  return config;
+}
+
 GenerationDefaults read_generation_defaults(const std::filesystem::path& folder) {
   constexpr const char* kStop = "eos_token_id";
   GenerationDefaults defaults;

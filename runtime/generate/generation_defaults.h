@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/generate/sampler.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -15,6 +16,18 @@ struct GenerationDefaults {
   std::optional<int64_t> top_k;
   std::string not_honoured;  // the first field that would change sampling in another way, or empty
 };
+
+/// What a user says about sampling.
+struct AskedSampling {
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int64_t> top_k;
+  uint64_t seed = 0;
+};
+
+/// Nothing: greedy, unless sampling is asked for; then the defaults fill in the rest. UserError for
+/// a value out of range.
+std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
+                                              const GenerationDefaults& defaults);
 
 /// Needs no tokenizer files. UserError for a field of the wrong type.
 GenerationDefaults read_generation_defaults(const std::filesystem::path& folder);
