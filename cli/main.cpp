@@ -11,9 +11,9 @@
 namespace predgen {
 namespace {
 
-const std::vector<AddCommand> kCommands{add_bench,  add_chat,   add_data,     add_doctor,
-                                        add_eval,   add_export, add_generate, add_plan,
-                                        add_report, add_score,  add_tokenize, add_train};
+const std::vector<AddCommand> kCommands{add_bench,  add_chat,     add_data, add_doctor, add_eval,
+                                        add_export, add_generate, add_plan, add_report, add_score,
+                                        add_serve,  add_tokenize, add_train};
 
 int run(int argc, char** argv) {
   CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};

@@ -116,11 +116,12 @@ TEST(SharedEngine, AFailureIsItsOwnThreads) {
 TEST(SharedEngine, WhoWaitsForRoomCanStop) {
   Shared shared(/*pass_tokens=*/4);
   Sequence draft = shared.sequence(6), other = shared.sequence(6), answer = shared.sequence(9);
-  shared.run({{.sequence = &draft, .priority = Priority::kSpeculative, .should_stop = [] { return true; }},
-              {.sequence = &other,
-               .priority = Priority::kSpeculative,
-               .should_stop = []() -> bool { throw Interrupted(); }},
-              {.sequence = &answer}});
+  shared.run(
+      {{.sequence = &draft, .priority = Priority::kSpeculative, .should_stop = [] { return true; }},
+       {.sequence = &other,
+        .priority = Priority::kSpeculative,
+        .should_stop = []() -> bool { throw Interrupted(); }},
+       {.sequence = &answer}});
   EXPECT_EQ(shared.ended, (std::vector<size_t>{0, 1, 2}));
   EXPECT_FALSE(shared.results[0].logits);
   EXPECT_EQ(shared.results[0].num_forward_passes, 0);

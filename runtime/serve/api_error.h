@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "core/json.h"
+
+namespace predgen {
+
+/// What a client is told instead of an answer, in the shape of OpenAI's API.
+class ApiError : public Error {
+ public:
+  struct Kind {
+    int status = 400;
+    std::string type = "invalid_request_error";
+    std::string param{}, code{};  // empty: null
+  };
+  ApiError(Kind kind, const std::string& message) : Error(message), kind_(std::move(kind)) {}
+
+  int status() const { return kind_.status; }
+  const std::string& code() const { return kind_.code; }
+  const std::string& param() const { return kind_.param; }
+  /// {"error": {"message", "type", "param", "code"}}
+  Json json() const;
+
+ private:
+  Kind kind_;
+};
+
+}  // namespace predgen

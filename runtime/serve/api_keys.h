@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace predgen {
+
+/// Who may ask. Only hashes of the keys are known, and how long a comparison takes does not depend
+/// on what is compared. Immutable.
+class ApiKeys {
+ public:
+  /// SHA-256 in hexadecimal digits; none: everybody may.
+  explicit ApiKeys(std::vector<std::string> sha256) : sha256_(std::move(sha256)) {}
+
+  /// `authorization`: the header's value, "Bearer KEY". ApiError 401 without a valid key.
+  void check(std::string_view authorization) const;
+
+ private:
+  std::vector<std::string> sha256_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,135 @@
+#include "runtime/serve/completer.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "core/stop.h"
+#include "runtime/converse/answer_reader.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/serve/api_error.h"
+#include "runtime/serve/stop_strings.h"
+
+namespace predgen {
+
+Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
+                     const GenerationDefaults& defaults, const ServeConfig& config,
+                     ServeMetrics& metrics, const Clock& clock)
+    : engine_(engine),
+      baton_(baton),
+      tokenizer_(tokenizer),
+      defaults_(defaults),
+      config_(config),
+      metrics_(metrics),
+      clock_(clock),
+      context_length_(std::min(config.max_context, engine.model().max_positions())),
+      kept_(engine, context_length_, config.kept_conversations) {
+  engine.observe_passes([&metrics](const PassSize& size) { metrics.count_pass(size); });
+}
+
+std::unique_ptr<Completer, Completer::Job::Leave> Completer::enter() {
+  ++num_sessions_;
+  std::unique_ptr<Completer, Job::Leave> session(this);
+  if (num_sessions_ <= config_.max_sessions) return session;
+  throw ApiError(
+      {.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+      fmt::format("{} answers are under way, which is the limit: try again", config_.max_sessions));
+}
+
+TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
+  const auto* text = std::get_if<std::string>(&request.prompt);
+  const auto* ids = std::get_if<TokenIds>(&request.prompt);
+  const std::string field = request.is_chat() ? "messages" : "prompt";
+  try {
+    TokenIds tokens = ids    ? *ids
+                      : text ? tokenizer_.encode(*text)
+                             : tokenizer_.render_chat(std::get<0>(request.prompt));
+    if (tokens.empty()) throw UserError("it has no tokens");
+    if (ids) tokenizer_.decode(tokens);  // knows them all
+    return tokens;
+  } catch (const UserError& error) {
+    throw ApiError({.param = field, .code = "invalid_value"},
+                   fmt::format("invalid value for '{}': {}", field, error.what()));
+  }
+}
+
+int64_t Completer::room(const CompletionRequest& request, int64_t length) const {
+  const int64_t left = context_length_ - length;
+  if (left >= request.max_tokens.value_or(1)) {
+    return request.max_tokens.value_or(std::min(left, config_.max_new_tokens));
+  }
+  throw ApiError(
+      {.param = request.is_chat() ? "messages" : "prompt", .code = "context_length_exceeded"},
+      fmt::format("the context holds {} tokens; the prompt has {}, and {} are asked for",
+                  context_length_, length, request.max_tokens.value_or(1)));
+}
+
+Completer::Job Completer::prepare(const CompletionRequest& request) {
+  Job job;
+  job.session_ = enter();
+  job.begin_ = clock_.now();
+  job.prompt_ = prompt_ids(request);
+  job.stop_ = request.stop;
+  const auto length = std::ssize(job.prompt_);
+  job.generation_ = {
+      .max_new_tokens = room(request, length),
+      .stop_tokens = request.is_chat() ? tokenizer_.stop_tokens() : defaults_.stop_tokens,
+      .answer_begin = length};
+  try {
+    if (const auto sampling = choose_sampling(request.sampling, defaults_)) {
+      if (!defaults_.not_honoured.empty()) {
+        throw UserError("the model's generation_config.json has \"{}\", which sampling does not do",
+                        defaults_.not_honoured);
+      }
+      job.generation_.sampler = std::make_shared<Sampler>(*sampling);
+    }
+  } catch (const UserError& error) {
+    throw ApiError({.param = "temperature", .code = "invalid_value"}, error.what());
+  }
+  return job;
+}
+
+CompletionResult Completer::complete(const Job& job, const Sink& sink,
+                                     const std::stop_token& stop) {
+  const c10::InferenceMode inference;
+  const Baton::Hold hold(baton_);
+  const auto length = std::ssize(job.prompt_);
+  Sequence sequence = kept_.take(job.prompt_);
+  CompletionResult result{
+      .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
+  metrics_.count_prompt(length, result.usage.cached_tokens);
+
+  AnswerReader reader(tokenizer_, SplitMode::kNatural);
+  StopStrings stop_strings(job.stop_);
+  bool has_token = false, has_sentence = false;
+  const auto take = [&](const AnswerReader::Progress& progress) {
+    const Seconds elapsed = clock_.now() - job.begin_;
+    if (!std::exchange(has_token, true)) metrics_.observe_first_token(elapsed);
+    if (!has_sentence && !progress.sentences.empty()) {
+      has_sentence = true;
+      metrics_.observe_first_sentence(elapsed);
+    }
+    const std::string text = stop_strings.push(progress.text);
+    if (!text.empty()) sink.on_text(text);
+  };
+  GenerationConfig generation = job.generation_;
+  generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
+  const GenerationResult generated =
+      make_generator({.name = config_.decoder}, engine_)
+          ->generate(sequence, {}, generation, [&](TokenSpan tokens) {
+            throw_if_stopped(stop);
+            take(reader.push(tokens));
+            return sink.is_wanted() && !stop_strings.is_found();
+          });
+  throw_if_stopped(stop);
+  take(reader.finish());
+  if (const std::string held = stop_strings.finish(); !held.empty()) sink.on_text(held);
+  result.is_cut = generated.stop_reason == StopReason::kMaxNewTokens ||
+                  generated.stop_reason == StopReason::kCacheFull;
+  result.usage.completion_tokens = generated.num_new_tokens;
+  metrics_.count_generated(generated.num_new_tokens);
+  kept_.keep(std::move(sequence));
+  return result;
+}
+
+}  // namespace predgen

@@ -1,0 +1,153 @@
+#include "runtime/serve/completion_request.h"
+
+#include <limits>
+#include <random>
+
+#include "runtime/serve/api_error.h"
+#include "runtime/serve/request_fields.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+constexpr int64_t kDefaultCompletionTokens = 16;
+constexpr size_t kMaxStops = 4;
+
+/// A text, or a list of parts of a text.
+std::string read_content(const Json& content, const std::string& where) {
+  if (content.is_string()) return content.get<std::string>();
+  if (!content.is_array()) RequestFields::fail_type(where, "a string or a list of parts", content);
+  std::string text;
+  for (const Json& part : content) {
+    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                         part.contains("text") && part["text"].is_string();
+    if (!is_text) {
+      RequestFields::fail_value(where, R"(its parts must be {"type": "text", "text": "..."})");
+    }
+    text += part["text"].get<std::string>();
+  }
+  return text;
+}
+
+Message read_message(const Json& message, const std::string& where) {
+  if (!message.is_object()) RequestFields::fail_type(where, "an object", message);
+  const Json role = message.value("role", Json());
+  if (role != "system" && role != "developer" && role != "user" && role != "assistant") {
+    RequestFields::fail_value(where + ".role", "must be system, developer, user or assistant");
+  }
+  if (!message.value("tool_calls", Json()).empty()) {
+    RequestFields::fail_value(where + ".tool_calls", "tools are not supported");
+  }
+  return {.role = role == "developer" ? "system" : role.get<std::string>(),
+          .content = read_content(message.value("content", Json()), where + ".content")};
+}
+
+std::vector<Message> read_messages(const Json& list) {
+  if (!list.is_array()) RequestFields::fail_type("messages", "a list", list);
+  if (list.empty()) RequestFields::fail_value("messages", "must not be empty");
+  std::vector<Message> messages;
+  for (const Json& message : list) {
+    messages.push_back(read_message(message, fmt::format("messages[{}]", messages.size())));
+  }
+  return messages;
+}
+
+void read_prompt(const Json& prompt, CompletionRequest& request) {
+  // One prompt may be in a list of its own.
+  const bool is_listed = prompt.is_array() && prompt.size() == 1 && !prompt[0].is_number();
+  const Json& one = is_listed ? prompt[0] : prompt;
+  const auto is_id = [](const Json& id) {
+    return id.is_number_unsigned() && id.get<uint64_t>() <= std::numeric_limits<TokenId>::max();
+  };
+  if (one.is_string()) {
+    request.prompt = one.get<std::string>();
+  } else if (one.is_array() && !one.empty() && std::all_of(one.begin(), one.end(), is_id)) {
+    request.prompt = one.get<TokenIds>();
+  } else {
+    RequestFields::fail_value("prompt", "must be one text, or one list of token ids");
+  }
+}
+
+std::vector<std::string> read_stop(const Json& stop) {
+  if (stop.is_null()) return {};
+  std::vector<std::string> strings;
+  for (const Json& one : stop.is_array() ? stop : Json::array({stop})) {
+    if (!one.is_string()) RequestFields::fail_type("stop", "a string or a list of strings", one);
+    strings.push_back(one.get<std::string>());
+    if (strings.back().empty()) RequestFields::fail_value("stop", "must not be an empty string");
+  }
+  if (strings.size() > kMaxStops) {
+    RequestFields::fail_value("stop", fmt::format("must be at most {} strings", kMaxStops));
+  }
+  return strings;
+}
+
+/// What both kinds of requests have.
+void read_common(RequestFields& fields, CompletionRequest& request) {
+  request.model = *fields.text("model", /*required=*/true);
+  request.max_tokens = fields.integer("max_tokens", 1, kAny);
+  request.stop = read_stop(fields.any("stop"));
+  request.sampling.temperature = fields.number("temperature", 0, 2);
+  request.sampling.top_p = fields.number("top_p", 0, 1);
+  request.sampling.top_k = fields.integer("top_k", 0, kAny);
+  request.sampling.min_p = fields.number("min_p", 0, 1);
+  request.sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
+  const std::optional<int64_t> seed =
+      fields.integer("seed", std::numeric_limits<int64_t>::min(), kAny);
+  request.sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device()();
+  request.stream = fields.flag("stream");
+  const Json& options = fields.any("stream_options");
+  if (!options.is_null() && !options.is_object()) {
+    RequestFields::fail_type("stream_options", "an object", options);
+  }
+  if (options.is_object() && options.contains("include_usage")) {
+    const Json& usage = options["include_usage"];
+    if (!usage.is_boolean()) {
+      RequestFields::fail_type("stream_options.include_usage", "a boolean", usage);
+    }
+    request.include_usage = usage.get<bool>();
+  }
+  fields.expect_neutral("n", {Json(1)});
+  fields.expect_neutral("presence_penalty", {Json(0)});
+  fields.expect_neutral("frequency_penalty", {Json(0)});
+  fields.expect_neutral("logit_bias", {Json::object()});
+  for (const char* name : {"user", "metadata", "store", "service_tier", "safety_identifier",
+                           "prompt_cache_key", "parallel_tool_calls"}) {
+    fields.ignore(name);
+  }
+}
+
+}  // namespace
+
+CompletionRequest parse_chat_request(std::string_view body) {
+  RequestFields fields(body);
+  CompletionRequest request;
+  read_common(fields, request);
+  request.prompt = read_messages(fields.any("messages", /*required=*/true));
+  const auto newer_name = fields.integer("max_completion_tokens", 1, kAny);
+  if (newer_name) request.max_tokens = newer_name;
+  fields.expect_neutral("logprobs", {Json(false)});
+  fields.expect_neutral("top_logprobs", {Json(0)});
+  fields.expect_neutral("response_format", {Json({{"type", "text"}})});
+  fields.expect_neutral("modalities", {Json::array({"text"})});
+  fields.expect_neutral("tools", {Json::array()});
+  fields.expect_neutral("tool_choice", {Json("none"), Json("auto")});
+  fields.finish();
+  return request;
+}
+
+CompletionRequest parse_completion_request(std::string_view body) {
+  RequestFields fields(body);
+  CompletionRequest request;
+  read_common(fields, request);
+  read_prompt(fields.any("prompt", /*required=*/true), request);
+  if (!request.max_tokens) request.max_tokens = kDefaultCompletionTokens;
+  fields.expect_neutral("best_of", {Json(1)});
+  fields.expect_neutral("echo", {Json(false)});
+  fields.expect_neutral("logprobs", {});
+  fields.expect_neutral("suffix", {Json("")});
+  fields.finish();
+  return request;
+}
+
+}  // namespace predgen

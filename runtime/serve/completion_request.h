@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/generate/generation_defaults.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// A body of POST /v1/chat/completions or /v1/completions.
+struct CompletionRequest {
+  std::string model;
+  /// What a chat said so far; text or ids to go on with.
+  std::variant<std::vector<Message>, std::string, TokenIds> prompt;
+  std::optional<int64_t> max_tokens;
+  std::vector<std::string> stop;
+  AskedSampling sampling;  // the seed is drawn where the request has none
+  bool stream = false;
+  bool include_usage = false;  // in a stream
+
+  bool is_chat() const { return prompt.index() == 0; }
+};
+
+/// ApiError, which names the field: for syntax, types and ranges, for fields that are not known,
+/// and for those that would change the answer in a way that is not supported.
+CompletionRequest parse_chat_request(std::string_view body);
+/// The same. Without max_tokens: 16, as OpenAI has it.
+CompletionRequest parse_completion_request(std::string_view body);
+
+}  // namespace predgen

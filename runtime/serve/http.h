@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace predgen {
+
+struct HttpRequest {
+  std::string method;                     // "GET", "POST", ..
+  std::string path;                       // without the query
+  std::string authorization{}, origin{};  // headers; empty: not there
+  std::string body{};
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string body{};
+  std::string type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+/// What goes back to the client: one answer, or a stream of events. Used by one thread, but for
+/// state().
+class HttpReply {
+ public:
+  virtual ~HttpReply() = default;
+
+  /// kBusy: the client has not read what was sent, so that more would wait for it.
+  enum class State { kReady, kBusy, kGone };
+  /// Does not wait. Any thread.
+  virtual State state() const = 0;
+  /// Where the client is gone, sending does nothing.
+  virtual void send(const HttpAnswer& answer) = 0;
+  /// The first one begins a stream of server-sent events.
+  virtual void send_event(std::string_view data) = 0;
+};
+
+/// Answers a request; `stop`: at once, however incomplete. Throws nothing but Interrupted. Called
+/// by several threads.
+using HttpHandler =
+    std::function<void(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop)>;
+
+}  // namespace predgen

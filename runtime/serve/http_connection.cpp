@@ -1,0 +1,191 @@
+#include "runtime/serve/http_connection.h"
+
+#include <poll.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+
+namespace predgen {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+namespace {
+
+/// How long, and for how much, a client that was refused may go on sending before it is cut off:
+/// while it sends it does not read.
+constexpr double kLingerSeconds = 2;
+constexpr size_t kLingerBytes = 64 << 20;
+
+std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+/// What is wrong with a request; nothing: the connection is over, there is nobody to tell.
+std::optional<ApiError> fault(const beast::error_code& error, const HttpLimits& limits) {
+  if (error == http::error::body_limit) {
+    return ApiError({.status = 413, .code = "body_too_large"},
+                    fmt::format("a request may have {} bytes", limits.body_bytes));
+  }
+  if (error == http::error::header_limit) {
+    return ApiError({.status = 431, .code = "header_too_large"},
+                    fmt::format("a request's header may have {} bytes", limits.header_bytes));
+  }
+  const bool is_http = error.category() == make_error_code(http::error::bad_method).category();
+  const bool is_end = error == http::error::end_of_stream || error == http::error::partial_message;
+  if (!is_http || is_end) return std::nullopt;
+  return ApiError({.code = "bad_http"}, "this is not HTTP: " + error.message());
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(const HttpLimits& limits, const HttpHandler& handler)
+    : limits_(limits), handler_(handler) {}
+
+template <class Start>
+beast::error_code HttpConnection::finish(double seconds, const Start& start) {
+  beast::error_code result;
+  stream_.expires_after(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+  start([&](const beast::error_code& error, size_t) { result = error; });
+  context_.restart();
+  context_.run();
+  return result;
+}
+
+void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& stop) {
+  beast::error_code ignored;
+  socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  drain_ = drain;
+  // What is posted runs in this thread, during finish().
+  const std::stop_callback on_drain(drain, [this] {
+    asio::post(context_, [this] {
+      if (is_idle_) stream_.cancel();
+    });
+  });
+  const std::stop_callback on_stop(stop,
+                                   [this] { asio::post(context_, [this] { stream_.close(); }); });
+  do {
+    const std::optional<HttpRequest> request = read();
+    if (!request) return;
+    handler_(*request, *this, stop);
+    end_reply();
+  } while (goes_on());
+}
+
+std::optional<HttpRequest> HttpConnection::read() {
+  http::request_parser<http::string_body> parser;
+  parser.header_limit(static_cast<uint32_t>(limits_.header_bytes));
+  parser.body_limit(static_cast<uint64_t>(limits_.body_bytes));
+  is_idle_ = true;
+  beast::error_code error = finish(limits_.idle_seconds, [&](const auto& handler) {
+    http::async_read_header(stream_, buffer_, parser, handler);
+  });
+  is_idle_ = false;
+  version_ = 11;
+  keeps_alive_ = has_events_ = false;
+  if (!error && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    http::response<http::empty_body> go_on(http::status::continue_, 11);
+    error = finish(limits_.send_seconds,
+                   [&](const auto& handler) { http::async_write(stream_, go_on, handler); });
+  }
+  if (!error) {
+    error = finish(limits_.body_seconds, [&](const auto& handler) {
+      http::async_read(stream_, buffer_, parser, handler);
+    });
+  }
+  if (error) {
+    if (const auto told = fault(error, limits_)) refuse_rest(*told);
+    return std::nullopt;
+  }
+  auto request = parser.release();
+  version_ = request.version();
+  keeps_alive_ = request.keep_alive() && request.method() != http::verb::head;
+  const std::string target = text_of(request.target());
+  return HttpRequest{.method = text_of(request.method_string()),
+                     .path = target.substr(0, target.find('?')),
+                     .authorization = text_of(request[http::field::authorization]),
+                     .origin = text_of(request[http::field::origin]),
+                     .body = std::move(request.body())};
+}
+
+void HttpConnection::refuse(const ApiError& error) {
+  send({.status = error.status(), .body = error.json().dump()});
+}
+
+void HttpConnection::refuse_rest(const ApiError& error) {
+  refuse(error);
+  beast::error_code ended;
+  socket().shutdown(asio::ip::tcp::socket::shutdown_send, ended);
+  std::array<char, 4096> scratch;
+  size_t left = kLingerBytes;
+  // One limit for all of it, so not by finish().
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLingerSeconds);
+  while (!ended && left > 0) {
+    const std::chrono::duration<double> rest = end - std::chrono::steady_clock::now();
+    if (rest.count() <= 0) return;
+    ended = finish(rest.count(), [&](const auto& handler) {
+      stream_.async_read_some(asio::buffer(scratch), handler);
+    });
+    left -= std::min(left, scratch.size());
+  }
+}
+
+HttpReply::State HttpConnection::state() const {
+  if (is_lost_) return State::kGone;
+  pollfd socket{.fd = const_cast<beast::tcp_stream&>(stream_).socket().native_handle(),
+                .events = POLLOUT | POLLRDHUP,
+                .revents = 0};
+  if (::poll(&socket, 1, /*timeout=*/0) <= 0) return State::kBusy;
+  if (socket.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) return State::kGone;
+  return State::kReady;
+}
+
+void HttpConnection::send(const HttpAnswer& answer) {
+  if (is_lost_) return;
+  http::response<http::string_body> response(http::int_to_status(answer.status), version_);
+  response.set(http::field::content_type, answer.type);
+  for (const auto& [name, value] : answer.headers) response.set(name, value);
+  response.body() = answer.body;
+  response.keep_alive(goes_on());
+  response.prepare_payload();
+  is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
+               http::async_write(stream_, response, handler);
+             }).failed();
+}
+
+void HttpConnection::begin_events() {
+  has_events_ = true;
+  if (version_ < 11) keeps_alive_ = false;  // its end is the connection's
+  http::response<http::empty_body> response(http::status::ok, version_);
+  response.set(http::field::content_type, "text/event-stream");
+  response.set(http::field::cache_control, "no-cache");
+  response.keep_alive(goes_on());
+  response.chunked(version_ >= 11);
+  http::response_serializer<http::empty_body> header(response);
+  is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
+               http::async_write_header(stream_, header, handler);
+             }).failed();
+}
+
+void HttpConnection::send_event(std::string_view data) {
+  if (is_lost_) return;
+  if (!has_events_) begin_events();
+  if (is_lost_) return;
+  const std::string event = fmt::format("data: {}\n\n", data);
+  is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
+               const auto buffer = asio::buffer(event);
+               if (version_ < 11) return asio::async_write(stream_, buffer, handler);
+               asio::async_write(stream_, http::make_chunk(buffer), handler);
+             }).failed();
+}
+
+void HttpConnection::end_reply() {
+  if (!has_events_ || is_lost_ || version_ < 11) return;
+  is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
+               asio::async_write(stream_, http::make_chunk_last(), handler);
+             }).failed();
+}
+
+}  // namespace predgen

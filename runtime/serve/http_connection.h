@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <optional>
+#include <stop_token>
+
+#include "runtime/serve/api_error.h"
+#include "runtime/serve/http.h"
+#include "runtime/serve/serve_config.h"
+
+namespace predgen {
+
+/// A client's connection, used by one thread. Every wait has a limit.
+class HttpConnection : public HttpReply {
+ public:
+  /// Borrows both.
+  HttpConnection(const HttpLimits& limits, const HttpHandler& handler);
+
+  /// For whoever accepts the connection.
+  boost::asio::ip::tcp::socket& socket() { return stream_.socket(); }
+
+  /// Answers requests, one after the other, until the client or an error ends it; after `drain`,
+  /// that is the end of the request under way; after `stop` at once.
+  void serve(const std::stop_token& drain, const std::stop_token& stop);
+  /// Answers nothing but this.
+  void refuse(const ApiError& error);
+
+  State state() const override;
+  void send(const HttpAnswer& answer) override;
+  void send_event(std::string_view data) override;
+
+ private:
+  /// Nothing: there will be no more.
+  std::optional<HttpRequest> read();
+  /// Sends what is wrong with a request that was not read to its end.
+  void refuse_rest(const ApiError& error);
+  void begin_events();
+  void end_reply();
+  /// Whether this client's next request will be answered.
+  bool goes_on() const { return keeps_alive_ && !is_lost_ && !drain_.stop_requested(); }
+  /// Runs an asynchronous operation to its end, or cancels it after `seconds`.
+  template <class Start>
+  boost::system::error_code finish(double seconds, const Start& start);
+
+  const HttpLimits& limits_;
+  const HttpHandler& handler_;
+  boost::asio::io_context context_{1};
+  boost::beast::tcp_stream stream_{context_};
+  boost::beast::flat_buffer buffer_;
+  std::stop_token drain_;
+  bool is_idle_ = false;  // waits for a request
+  // Of the request under way:
+  unsigned version_ = 11;
+  bool keeps_alive_ = false;
+  bool has_events_ = false;
+  bool is_lost_ = false;  // nothing more can be sent
+};
+
+}  // namespace predgen

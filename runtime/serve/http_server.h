@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "runtime/serve/http.h"
+#include "runtime/serve/serve_config.h"
+
+namespace predgen {
+
+/// HTTP/1.1 with a thread for each connection. Requests that break its rules or limits are answered
+/// here, with errors as ApiError has them.
+class HttpServer {
+ public:
+  /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
+  HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler);
+  ~HttpServer();
+
+  /// The one that it listens at, also where 0 was asked for.
+  int port() const;
+  /// Answers until `stop`. Then nobody new is let in, and answers under way may take up to
+  /// limits.grace_seconds before they are broken off.
+  void run(const std::stop_token& stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,43 @@
+#include "runtime/serve/kept_sequences.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+
+Sequence KeptSequences::take(TokenSpan prompt) {
+  auto best = kept_.end();
+  int64_t most = 0;
+  for (auto one = kept_.begin(); one != kept_.end(); ++one) {
+    const TokenSpan tokens = one->tokens();
+    const int64_t common = std::ranges::mismatch(tokens, prompt).in1 - tokens.begin();
+    if (common <= most) continue;
+    best = one;
+    most = common;
+  }
+  if (best == kept_.end()) {
+    Sequence fresh = engine_.make_sequence(capacity_);
+    fresh.append(prompt);
+    return fresh;
+  }
+  // One that the prompt does not go on from to its end may be another conversation's.
+  const bool goes_on = most == best->size();
+  Sequence taken = goes_on ? std::move(*best) : best->fork();
+  if (goes_on) {
+    kept_.erase(best);
+  } else {
+    kept_.splice(kept_.begin(), kept_, best);
+  }
+  taken.replace(prompt);
+  return taken;
+}
+
+void KeptSequences::keep(Sequence sequence) {
+  std::erase_if(kept_, [&](const Sequence& old) {
+    return std::ranges::mismatch(old.tokens(), sequence.tokens()).in1 == old.tokens().end();
+  });
+  kept_.push_front(std::move(sequence));
+  while (std::ssize(kept_) > max_kept_) kept_.pop_back();
+}
+
+}  // namespace predgen

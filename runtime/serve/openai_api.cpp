@@ -1,0 +1,167 @@
+#include "runtime/serve/openai_api.h"
+
+#include <ctime>
+#include <map>
+
+#include "core/log.h"
+#include "core/text.h"
+#include "runtime/serve/api_error.h"
+#include "runtime/serve/completion_json.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kChat = "/v1/chat/completions";
+constexpr const char* kCompletions = "/v1/completions";
+constexpr const char* kModels = "/v1/models";
+constexpr const char* kHealth = "/health";
+constexpr const char* kMetrics = "/metrics";
+/// The method of each path.
+const std::map<std::string, std::string> kPaths{
+    {kChat, "POST"}, {kCompletions, "POST"}, {kModels, "GET"}, {kHealth, "GET"}, {kMetrics, "GET"}};
+
+HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
+  HttpAnswer answer{.status = error.status(), .body = error.json().dump()};
+  if (error.status() == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.status() == 405) answer.headers.emplace_back("Allow", kPaths.at(endpoint));
+  if (error.status() == 429) answer.headers.emplace_back("Retry-After", "1");
+  return answer;
+}
+
+/// What a client may know of a failure. Its details are for the log.
+ApiError our_fault(const std::exception& error) {
+  spdlog::error("a request failed: {}", first_line(error.what()));
+  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+}
+
+}  // namespace
+
+OpenAiApi::OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
+                     std::string model_name, ApiKeys keys)
+    : completer_(completer),
+      engine_(engine),
+      baton_(baton),
+      metrics_(metrics),
+      model_name_(std::move(model_name)),
+      created_(std::time(nullptr)),
+      keys_(std::move(keys)) {}
+
+std::string OpenAiApi::endpoint(const std::string& path) const {
+  if (path == fmt::format("{}/{}", kModels, model_name_)) return kModels;
+  return kPaths.contains(path) ? path : "other";
+}
+
+void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  const std::string to = endpoint(request.path);
+  const auto refuse = [&](const ApiError& error) {
+    reply.send(to_answer(error, to));
+    return error.status();
+  };
+  int status = 0;
+  try {
+    status = answer(request, reply, stop);
+  } catch (const ApiError& error) {
+    status = refuse(error);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    status = refuse(our_fault(error));
+  }
+  metrics_.count_request(to, status);
+}
+
+int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  if (request.path != kHealth) keys_.check(request.authorization);
+  if (!request.origin.empty()) {
+    throw ApiError({.status = 403, .code = "origin_not_allowed"},
+                   "requests of web pages are not allowed");
+  }
+  const std::string to = endpoint(request.path);
+  const auto known = kPaths.find(to);
+  if (known == kPaths.end()) {
+    throw ApiError({.status = 404, .code = "unknown_url"}, "there is nothing at this path");
+  }
+  if (request.method != known->second) {
+    throw ApiError({.status = 405, .code = "method_not_allowed"},
+                   fmt::format("this path takes {} only", known->second));
+  }
+  if (to == kChat) {
+    complete(parse_chat_request(request.body), reply, stop);
+  } else if (to == kCompletions) {
+    complete(parse_completion_request(request.body), reply, stop);
+  } else if (to == kHealth) {
+    reply.send({.body = R"({"status":"ok"})"});
+  } else if (to == kMetrics) {
+    reply.send(metrics());
+  } else if (request.path == kModels) {
+    reply.send({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
+  } else {
+    reply.send({.body = model().dump()});
+  }
+  return 200;
+}
+
+Json OpenAiApi::model() const {
+  return {{"id", model_name_},
+          {"object", "model"},
+          {"created", created_},
+          {"owned_by", "predgen"},
+          {"context_length", completer_.context_length()}};
+}
+
+HttpAnswer OpenAiApi::metrics() const {
+  const Baton::Hold hold(baton_);
+  const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
+                                          .waiting = baton_.num_waiting(),
+                                          .kv_positions = engine_.pool().num_allocated()});
+  return {.body = text, .type = "text/plain; version=0.0.4"};
+}
+
+void OpenAiApi::complete(const CompletionRequest& request, HttpReply& reply,
+                         const std::stop_token& stop) {
+  if (request.model != model_name_) {
+    throw ApiError(
+        {.status = 404, .param = "model", .code = "model_not_found"},
+        fmt::format("the model '{}' is not here: ask for '{}'", request.model, model_name_));
+  }
+  const Completer::Job job = completer_.prepare(request);
+  if (request.stream) return stream(request, job, reply, stop);
+  std::string text;
+  const CompletionResult result =
+      completer_.complete(job,
+                          {.on_text = [&](const std::string& more) { text += more; },
+                           .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                          stop);
+  const CompletionJson json(request.is_chat(), model_name_);
+  reply.send({.body = json.whole(text, result).dump()});
+}
+
+void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& job,
+                       HttpReply& reply, const std::stop_token& stop) {
+  const CompletionJson json(request.is_chat(), model_name_);
+  if (request.is_chat()) reply.send_event(json.role_chunk().dump());
+  try {
+    const CompletionResult result =
+        completer_.complete(job,
+                            {.on_text =
+                                 [&](const std::string& more) {
+                                   // Sending takes no time, unless the client is slow: nobody waits
+                                   // for it.
+                                   std::optional<Baton::Rest> rest;
+                                   if (reply.state() == HttpReply::State::kBusy)
+                                     rest.emplace(baton_);
+                                   reply.send_event(json.text_chunk(more).dump());
+                                 },
+                             .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                            stop);
+    reply.send_event(json.last_chunk(result).dump());
+    if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());
+    reply.send_event("[DONE]");
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {  // the status is out already
+    reply.send_event(our_fault(error).json().dump());
+  }
+}
+
+}  // namespace predgen

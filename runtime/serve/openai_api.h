@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/serve/api_keys.h"
+#include "runtime/serve/completer.h"
+#include "runtime/serve/http.h"
+#include "runtime/serve/serve_metrics.h"
+
+namespace predgen {
+
+/// The endpoints: chat completions, completions and models as OpenAI has them, health and metrics.
+/// Thread-safe; borrows what the constructor names.
+class OpenAiApi {
+ public:
+  OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
+            std::string model_name, ApiKeys keys);
+
+  /// An HttpHandler.
+  void handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
+
+ private:
+  /// The path that a request belongs to, or "other".
+  std::string endpoint(const std::string& path) const;
+  /// Returns the answer's status.
+  int answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
+  void complete(const CompletionRequest& request, HttpReply& reply, const std::stop_token& stop);
+  void stream(const CompletionRequest& request, const Completer::Job& job, HttpReply& reply,
+              const std::stop_token& stop);
+  HttpAnswer metrics() const;
+  Json model() const;
+
+  Completer& completer_;
+  Engine& engine_;
+  Baton& baton_;
+  ServeMetrics& metrics_;
+  const std::string model_name_;
+  const int64_t created_;  // Unix time
+  const ApiKeys keys_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,103 @@
+#include "runtime/serve/request_fields.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/suggest.h"
+#include "runtime/serve/api_error.h"
+
+namespace predgen {
+
+RequestFields::RequestFields(std::string_view body) {
+  try {
+    fields_ = parse_json(body, "the request's body");
+  } catch (const UserError& error) {
+    throw ApiError({}, error.what());
+  }
+  if (!fields_.is_object()) throw ApiError({}, "the request's body must be a JSON object");
+}
+
+void RequestFields::fail_type(const std::string& name, const std::string& expected,
+                              const Json& value) {
+  throw ApiError({.param = name, .code = "invalid_type"},
+                 fmt::format("invalid type for '{}': expected {}, but got {}", name, expected,
+                             value.type_name()));
+}
+
+void RequestFields::fail_value(const std::string& name, const std::string& why) {
+  throw ApiError({.param = name, .code = "invalid_value"},
+                 fmt::format("invalid value for '{}': {}", name, why));
+}
+
+const Json& RequestFields::any(const std::string& name, bool required) {
+  static const Json kNothing;
+  known_.insert(name);
+  const auto found = fields_.find(name);
+  if (found != fields_.end() && !found->is_null()) return *found;
+  if (required) {
+    throw ApiError({.param = name, .code = "missing_required_parameter"},
+                   fmt::format("missing required parameter: '{}'", name));
+  }
+  return kNothing;
+}
+
+std::optional<std::string> RequestFields::text(const std::string& name, bool required) {
+  const Json& value = any(name, required);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_string()) fail_type(name, "a string", value);
+  return value.get<std::string>();
+}
+
+std::optional<double> RequestFields::number(const std::string& name, double lowest,
+                                            double highest) {
+  const Json& value = any(name);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_number()) fail_type(name, "a number", value);
+  const auto number = value.get<double>();
+  if (!(number >= lowest && number <= highest)) {
+    fail_value(name, fmt::format("must be from {} to {}", lowest, highest));
+  }
+  return number;
+}
+
+std::optional<int64_t> RequestFields::integer(const std::string& name, int64_t lowest,
+                                              int64_t highest) {
+  const Json& value = any(name);
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_number_integer()) fail_type(name, "an integer", value);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const bool is_beyond =
+      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(kMost);
+  if (is_beyond || value.get<int64_t>() < lowest || value.get<int64_t>() > highest) {
+    fail_value(name, highest == kMost ? fmt::format("must be at least {}", lowest)
+                                      : fmt::format("must be from {} to {}", lowest, highest));
+  }
+  return value.get<int64_t>();
+}
+
+bool RequestFields::flag(const std::string& name) {
+  const Json& value = any(name);
+  if (value.is_null()) return false;
+  if (!value.is_boolean()) fail_type(name, "a boolean", value);
+  return value.get<bool>();
+}
+
+void RequestFields::expect_neutral(const std::string& name, const std::vector<Json>& neutral) {
+  const Json& value = any(name);
+  if (value.is_null() || std::ranges::find(neutral, value) != neutral.end()) return;
+  const std::string only =
+      neutral.empty() ? "" : fmt::format(" but for the value {}", neutral.front().dump());
+  throw ApiError({.param = name, .code = "unsupported_value"},
+                 fmt::format("'{}' is not supported{}", name, only));
+}
+
+void RequestFields::finish() const {
+  for (const auto& [name, value] : fields_.items()) {
+    if (known_.contains(name)) continue;
+    throw ApiError({.param = name, .code = "unknown_parameter"},
+                   fmt::format("unknown parameter: '{}'; {}", name,
+                               suggest(name, {known_.begin(), known_.end()})));
+  }
+}
+
+}  // namespace predgen

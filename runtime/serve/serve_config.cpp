@@ -1,0 +1,67 @@
+#include "runtime/serve/serve_config.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "runtime/generate/make_generator.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+bool is_sha256(const std::string& hash) {
+  return hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+void read_limits(ConfigReader limits, HttpLimits& into) {
+  limits.optional<int64_t>("connections", into.connections, 1, 4096);
+  limits.optional<int64_t>("header_bytes", into.header_bytes, 256, 1 << 20);
+  limits.optional<int64_t>("body_bytes", into.body_bytes, 256, 1 << 30);
+  limits.optional<double>("idle_seconds", into.idle_seconds, 0.01, 86400);
+  limits.optional<double>("body_seconds", into.body_seconds, 0.01, 86400);
+  limits.optional<double>("send_seconds", into.send_seconds, 0.01, 86400);
+  limits.optional<double>("grace_seconds", into.grace_seconds, 0, 86400);
+}
+
+}  // namespace
+
+ServeConfig read_serve_config(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides) {
+  ServeConfig config;
+  ConfigReader reader = file.empty() ? ConfigReader::parse("{}", "command line", overrides)
+                                     : ConfigReader::load(file, overrides);
+  reader.optional("host", config.host);
+  reader.optional<int64_t>("port", config.port, 0, 65535);
+  reader.optional("model_name", config.model_name);
+  reader.optional("api_keys_sha256", config.api_keys_sha256);
+  if (!std::ranges::all_of(config.api_keys_sha256, is_sha256)) {
+    reader.problem("api_keys_sha256",
+                   "must be SHA-256 sums of keys, 64 digits of 0-9a-f, as sha256sum prints them");
+  }
+  reader.optional<int64_t>("max_sessions", config.max_sessions, 1, 1024);
+  reader.optional<int64_t>("kept_conversations", config.kept_conversations, 0, 4096);
+  reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
+  reader.optional<int64_t>("max_new_tokens", config.max_new_tokens, 1, kAny);
+  reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
+  std::vector<std::pair<std::string, std::string>> decoders;
+  for (const std::string& name : generator_names()) decoders.emplace_back(name, name);
+  reader.choice("decoder", config.decoder, decoders);
+  read_limits(reader.section("limits"), config.limits);
+  reader.finish();
+  return config;
+}
+
+void check_access(const ServeConfig& config, bool insecure_without_key) {
+  const bool is_local =
+      config.host == "localhost" || config.host == "::1" || config.host.starts_with("127.");
+  if (is_local || insecure_without_key || !config.api_keys_sha256.empty()) return;
+  throw UserError(
+      "host {}: other machines could ask without a key: give api_keys_sha256 (printf %s KEY | "
+      "sha256sum), or --insecure-without-key",
+      config.host);
+}
+
+}  // namespace predgen

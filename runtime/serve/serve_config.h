@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace predgen {
+
+/// What one client, or all of them, can make the server hold or wait for.
+struct HttpLimits {
+  int64_t connections = 64;
+  int64_t header_bytes = 16 << 10;
+  int64_t body_bytes = 1 << 20;
+  double idle_seconds = 60;   // until a request's header has come
+  double body_seconds = 20;   // until the rest of it has
+  double send_seconds = 20;   // until a client has taken what is sent to it
+  double grace_seconds = 20;  // of the answers under way at a stop
+};
+
+/// configs/runtime/serve.yaml has the same keys.
+struct ServeConfig {
+  std::string host = "127.0.0.1";  // an address, or localhost
+  int64_t port = 8080;             // 0: a free one
+  std::string model_name{};        // what clients ask for; empty: the model folder's name
+  std::vector<std::string> api_keys_sha256{};
+  int64_t max_sessions = 16;  // answers at a time
+  int64_t kept_conversations = 16;
+  int64_t max_context = 8192;    // tokens of prompt and answer; the model may have fewer positions
+  int64_t max_new_tokens = 512;  // of a chat answer whose request does not say
+  int64_t pass_tokens = 512;
+  std::string decoder = "ar";  // one of generator_names()
+  HttpLimits limits{};
+};
+
+/// UserError for unknown keys, wrong values, and hashes that are none. `file` empty: the defaults.
+ServeConfig read_serve_config(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides);
+
+/// UserError if other machines could ask without a key, unless that is wanted.
+void check_access(const ServeConfig& config, bool insecure_without_key);
+
+}  // namespace predgen

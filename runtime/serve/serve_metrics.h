@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/clock.h"
+#include "runtime/engine/engine.h"
+
+namespace predgen {
+
+/// What GET /metrics tells, in Prometheus' text format. Thread-safe.
+class ServeMetrics {
+ public:
+  void count_request(const std::string& path, int status);
+  void count_pass(const PassSize& size);
+  void count_prompt(int64_t num_tokens, int64_t num_cached);
+  void count_generated(int64_t num_tokens);
+  /// From when a request was there whole.
+  void observe_first_token(Seconds elapsed);
+  void observe_first_sentence(Seconds elapsed);
+
+  /// What is so at the moment.
+  struct State {
+    int64_t sessions = 0, waiting = 0, kv_positions = 0;
+  };
+  std::string text(const State& state) const;
+
+ private:
+  static constexpr std::array kBounds{0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                      0.5,   1.0,  2.5,   5.0,  10.0};  // seconds
+  struct Histogram {
+    std::array<int64_t, kBounds.size()> up_to{};
+    int64_t count = 0;
+    double sum = 0;
+    void observe(Seconds value);
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, int64_t> requests_;
+  int64_t passes_ = 0, pass_sequences_ = 0, pass_tokens_ = 0;
+  int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
+  Histogram first_token_, first_sentence_;
+};
+
+}  // namespace predgen

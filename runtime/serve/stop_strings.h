@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace predgen {
+
+/// Cuts a growing text before one of some strings: the one that is whole first, however the text
+/// comes. Holds back what may be the beginning of one.
+class StopStrings {
+ public:
+  /// None of them is empty.
+  explicit StopStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {}
+
+  /// What is certain to be before every stop string by now.
+  std::string push(std::string_view text);
+  /// The text is over: what was held back.
+  std::string finish();
+  /// No text comes after a stop string.
+  bool is_found() const { return is_found_; }
+
+ private:
+  std::vector<std::string> strings_;
+  std::string held_;
+  bool is_found_ = false;
+};
+
+}  // namespace predgen

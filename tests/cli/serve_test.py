@@ -1,0 +1,240 @@
+"""predgen serve, asked by the `openai` client as it comes, and by the lines of docs/serve.md."""
+
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import openai
+
+from tiny_model import PREDGEN, REPOSITORY, check, run
+
+DEMO = REPOSITORY / "checkpoints" / "demo"
+MODEL = ["--model", DEMO, "--dtype", "fp32", "--threads", "1"]
+KEY = "a-key"
+PROMPTS = ["Find me a cheap restaurant in San Jose.", "What is the weather like in the city?",
+           "Play some music.", "I want to book a table for two people tonight."]
+# The demo's own answers are short. Whoever likes to repeat himself goes on.
+LONG = {"temperature": 2, "seed": 1, "extra_body": {"repetition_penalty": 0.3}}
+LONG_PROMPTS = ["Play some music for me", "A table for two at seven", "Please book a flight", "The weather is"]
+
+
+@contextlib.contextmanager
+def server(*arguments, exit_code=130):
+    process = subprocess.Popen([PREDGEN, "serve", *map(str, MODEL), "--port", "0", *arguments],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        process.url = process.stdout.readline().strip()
+        check(process.url.startswith("http://127.0.0.1:"), f"prints its address: {process.url}")
+        yield process
+        process.send_signal(signal.SIGTERM)
+        _, process.log = process.communicate(timeout=60)
+        check(process.returncode == exit_code, f"ends by SIGTERM: {process.returncode} {process.log}")
+    finally:
+        process.kill()
+
+
+def client(process, key=KEY):
+    return openai.OpenAI(base_url=process.url + "/v1", api_key=key, max_retries=0)
+
+
+def user(text):
+    return [{"role": "user", "content": text}]
+
+
+def refused(kind, status, code, ask):
+    try:
+        ask()
+    except kind as error:
+        check(error.status_code == status and error.code == code, f"{status} {code}: {error}")
+        return
+    check(False, f"{status} {code}: taken")
+
+
+def generated(*arguments):
+    """What `predgen generate` says."""
+    result = run("generate", *MODEL, *arguments, "--json")
+    check(result.returncode == 0, f"generate {result.stderr[-300:]}")
+    return json.loads(result.stdout)["results"][0]["text"]
+
+
+def chat_text(scratch, prompt):
+    file = scratch / "messages.json"
+    file.write_text(json.dumps(user(prompt)))
+    return generated("--messages", file, "--max-new-tokens", "48")
+
+
+def long_text(prompt):
+    return generated("--prompt", prompt, "--max-new-tokens", "300", "--temperature", "2",
+                     "--repetition-penalty", "0.3", "--seed", "1")
+
+
+def metric(process, name):
+    request = urllib.request.Request(process.url + "/metrics", headers={"Authorization": f"Bearer {KEY}"})
+    text = urllib.request.urlopen(request).read().decode()
+    return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)[1])
+
+
+def wait_for(condition, what):
+    """For what another process does: there is nothing to wait on."""
+    end = time.monotonic() + 60
+    while not condition():
+        check(time.monotonic() < end, what)
+        time.sleep(0.01)
+
+
+def check_answers(process, texts):
+    api = client(process)
+    check([model.id for model in api.models.list()] == ["demo"] and
+          api.models.retrieve("demo").id == "demo", "the model is listed")
+    ask = {"model": "demo", "max_tokens": 48, "temperature": 0}
+    for prompt, text in texts.items():
+        whole = api.chat.completions.create(messages=user(prompt), **ask)
+        check(whole.choices[0].message.content == text, f"the text of generate: {text}")
+        check(whole.choices[0].finish_reason in ("stop", "length"), "says why it ended")
+        with api.chat.completions.create(messages=user(prompt), stream=True,
+                                         stream_options={"include_usage": True}, **ask) as stream:
+            chunks = list(stream)
+        check("".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == text,
+              "the same in a stream")
+        check(chunks[-1].usage.completion_tokens == whole.usage.completion_tokens, "with its usage")
+
+    first, prompt = next(iter(texts.values())), next(iter(texts))
+    messages = [*user(prompt), {"role": "assistant", "content": first}, *user("Thanks!")]
+    again = api.chat.completions.create(messages=messages, **ask)
+    cached = again.usage.prompt_tokens_details.cached_tokens
+    check(cached > len(first.split()), f"a conversation's prefix is cached: {cached} tokens")
+    stopped = api.chat.completions.create(messages=user(prompt), stop=[first[5:8]], **ask)
+    check(stopped.choices[0].message.content == first[:first.index(first[5:8])], "ends at a stop string")
+    sampled = [api.chat.completions.create(model="demo", messages=user(prompt), max_tokens=24, temperature=1.5,
+                                           seed=seed).choices[0].message.content for seed in (1, 1, 2)]
+    check(sampled[0] == sampled[1] != sampled[2], "a seed draws its text")
+
+    completion = api.completions.create(model="demo", prompt="The weather", temperature=0)
+    check(completion.choices[0].text == generated("--prompt", "The weather", "--max-new-tokens", "16"),
+          "completions go on with a text")
+    parts = api.completions.create(model="demo", prompt="The weather", temperature=0, stream=True)
+    check("".join(part.choices[0].text for part in parts) == completion.choices[0].text, "in a stream, too")
+
+
+def check_together(process, texts):
+    """As many requests as prompts at a time."""
+    before = metric(process, "predgen_forward_passes_total")
+    generated_before = metric(process, "predgen_generated_tokens_total")
+
+    def answer(prompt):
+        return client(process).completions.create(model="demo", prompt=prompt, max_tokens=300, **LONG)
+
+    with concurrent.futures.ThreadPoolExecutor(len(texts)) as pool:
+        answers = list(pool.map(answer, texts))
+    check([one.choices[0].text for one in answers] == list(texts.values()),
+          "clients at a time get what each gets alone")
+    passes = metric(process, "predgen_forward_passes_total") - before
+    tokens = metric(process, "predgen_generated_tokens_total") - generated_before
+    check(passes < 0.8 * tokens, f"they share passes: {passes} for {tokens} tokens")
+
+
+def check_errors(process):
+    api = client(process)
+    ask = {"model": "demo", "messages": user("Hi")}
+    bad = openai.BadRequestError
+    refused(openai.AuthenticationError, 401, "invalid_api_key", lambda: client(process, "wrong").models.list())
+    refused(openai.NotFoundError, 404, "model_not_found",
+            lambda: api.chat.completions.create(**{**ask, "model": "gpt"}))
+    refused(bad, 400, "unsupported_value", lambda: api.chat.completions.create(n=2, **ask))
+    refused(bad, 400, "invalid_type", lambda: api.chat.completions.create(temperature="hot", **ask))
+    refused(bad, 400, "unknown_parameter",
+            lambda: api.chat.completions.create(extra_body={"colour": "red"}, **ask))
+    refused(bad, 400, "context_length_exceeded",
+            lambda: api.chat.completions.create(model="demo", messages=user("word " * 2000)))
+    refused(openai.APIStatusError, 413, "body_too_large",
+            lambda: api.chat.completions.create(model="demo", messages=user("a" * 2_000_000)))
+    refused(openai.NotFoundError, 404, "unknown_url", lambda: api.embeddings.create(model="demo", input="a"))
+
+
+def check_disconnect(process):
+    before = metric(process, "predgen_generated_tokens_total")
+    stream = client(process).completions.create(model="demo", prompt=LONG_PROMPTS[0], max_tokens=1000,
+                                                stream=True, **LONG)
+    next(stream)
+    check(metric(process, "predgen_active_sessions") == 1, "an answer is under way")
+    stream.close()
+    wait_for(lambda: metric(process, "predgen_active_sessions") == 0, "it ends when its client leaves")
+    tokens = metric(process, "predgen_generated_tokens_total") - before
+    check(tokens < 500, f"before its end: {tokens} tokens")
+
+
+def check_stop(prompt, text):
+    with server() as process:
+        stream = client(process).completions.create(model="demo", prompt=prompt, max_tokens=300, stream=True, **LONG)
+        heard = next(stream).choices[0].text
+        process.send_signal(signal.SIGTERM)
+        heard += "".join(chunk.choices[0].text for chunk in stream)
+        check(heard == text, f"SIGTERM lets an answer end: {heard[-40:]}")
+        try:
+            client(process).models.list()
+            check(False, "nobody new is let in")
+        except openai.APIConnectionError:
+            pass
+    check(prompt not in process.log and text[:20] not in process.log, "no text of users in the log")
+
+
+def check_flags(scratch):
+    config = scratch / "serve.yaml"
+    config.write_text("porrt: 1\n")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for more, part in ((["--host", "0.0.0.0"], "--insecure-without-key"), (["--host", "nowhere"], "nowhere"),
+                           (["--config", config], "porrt"), (["max_sessions=none"], "max_sessions"),
+                           (["--port", "99999"], "--port"), (["--port", port], port),
+                           (["--model", scratch / "none"], "none")):
+            arguments = MODEL if "--model" not in more else []
+            result = run("serve", *arguments, *more)
+            check(result.returncode == 2 and part in result.stderr, f"{more}: {result.stderr.strip()}")
+
+
+def check_docs():
+    if not shutil.which("curl"):
+        print("skipped: the lines of docs/serve.md (no curl)")
+        return
+    lines = re.findall(r"^curl .*$", (REPOSITORY / "docs" / "serve.md").read_text(), re.MULTILINE)
+    check(len(lines) >= 6, f"{len(lines)} lines of curl")
+    with server() as process:
+        for line in lines:
+            line = line.replace("curl ", "curl -sS --fail ").replace("http://127.0.0.1:8080", process.url)
+            result = subprocess.run(line, shell=True, capture_output=True, text=True)
+            check(result.returncode == 0 and result.stdout, f"{line}: {result.stderr}")
+
+
+def main(scratch):
+    check_flags(scratch)
+    texts = {prompt: chat_text(scratch, prompt) for prompt in PROMPTS}
+    check(len(set(texts.values())) == len(texts) and all(texts.values()), "texts differ")
+    long_texts = {prompt: long_text(prompt) for prompt in LONG_PROMPTS}
+    with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]") as process:
+        check(urllib.request.urlopen(process.url + "/health").status == 200, "is well")
+        check_answers(process, texts)
+        check_together(process, long_texts)
+        check_errors(process)
+        check_disconnect(process)
+    check_stop(*next(iter(long_texts.items())))
+    check_docs()
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+with tempfile.TemporaryDirectory() as folder:
+    main(Path(folder))
+sys.exit(0)

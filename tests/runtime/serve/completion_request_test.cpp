@@ -1,0 +1,130 @@
+#include "runtime/serve/completion_request.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/serve/api_error.h"
+
+namespace predgen {
+namespace {
+
+/// What is said about a chat request that has these fields besides a model and a message.
+ApiError refused(const std::string& fields, bool is_chat = true) {
+  const std::string prompt =
+      is_chat ? R"("messages":[{"role":"user","content":"hi"}])" : R"("prompt":"hi")";
+  const std::string body =
+      fields.starts_with("{") ? fields : R"({"model":"m",)" + prompt + "," + fields + "}";
+  try {
+    is_chat ? parse_chat_request(body) : parse_completion_request(body);
+  } catch (const ApiError& error) {
+    return error;
+  }
+  ADD_FAILURE() << fields << " is taken";
+  return ApiError({}, "");
+}
+
+TEST(CompletionRequest, HasAllThatAChatSays) {
+  const CompletionRequest request = parse_chat_request(R"({
+    "model": "m", "stream": true, "stream_options": {"include_usage": true}, "seed": -3,
+    "messages": [{"role": "developer", "content": "Be brief."},
+                 {"role": "user", "content": [{"type": "text", "text": "Hel"},
+                                              {"type": "text", "text": "lo"}]},
+                 {"role": "assistant", "content": "Yes?", "refusal": null},
+                 {"role": "user", "content": "Go on."}],
+    "max_tokens": 9, "max_completion_tokens": 7, "stop": ["\n", "END"], "temperature": 0.5,
+    "top_p": 0.9, "n": 1, "logprobs": false, "presence_penalty": 0.0, "logit_bias": {},
+    "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto", "user": "somebody"})");
+  EXPECT_EQ(request.model, "m");
+  EXPECT_TRUE(request.is_chat() && request.stream && request.include_usage);
+  const auto& messages = std::get<0>(request.prompt);
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[0].role, "system");
+  EXPECT_EQ(messages[1].content, "Hello");
+  EXPECT_EQ(messages[2].role, "assistant");
+  EXPECT_EQ(request.max_tokens, 7);
+  EXPECT_EQ(request.stop, (std::vector<std::string>{"\n", "END"}));
+  EXPECT_EQ(request.sampling.temperature, 0.5);
+  EXPECT_EQ(request.sampling.top_p, 0.9);
+  EXPECT_EQ(request.sampling.seed, static_cast<uint64_t>(-3));
+}
+
+TEST(CompletionRequest, ANullIsAsGoodAsNothing) {
+  const CompletionRequest request = parse_chat_request(
+      R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":null,"stop":null,
+          "temperature":null,"stream":null,"n":null,"stream_options":null})");
+  EXPECT_FALSE(request.max_tokens || request.sampling.temperature || request.stream);
+  EXPECT_TRUE(request.stop.empty());
+}
+
+TEST(CompletionRequest, DrawsASeedWhereThereIsNone) {
+  const std::string body = R"({"model":"m","prompt":"hi","temperature":1})";
+  EXPECT_NE(parse_completion_request(body).sampling.seed,
+            parse_completion_request(body).sampling.seed);
+}
+
+TEST(CompletionRequest, TakesOnePromptAsTextOrIds) {
+  const auto prompt = [](const std::string& text) {
+    return parse_completion_request(R"({"model":"m","prompt":)" + text + "}");
+  };
+  EXPECT_EQ(std::get<std::string>(prompt(R"("hi")").prompt), "hi");
+  EXPECT_EQ(std::get<std::string>(prompt(R"(["hi"])").prompt), "hi");
+  EXPECT_EQ(std::get<TokenIds>(prompt("[1,2]").prompt), (TokenIds{1, 2}));
+  EXPECT_EQ(std::get<TokenIds>(prompt("[[7]]").prompt), (TokenIds{7}));
+  EXPECT_EQ(prompt("[3]").max_tokens, 16);
+  for (const char* bad : {R"(["a","b"])", "[]", "[[]]", "[-1]", "[1.5]", "7", R"([1,"a"])"}) {
+    EXPECT_EQ(refused(R"({"model":"m","prompt":)" + std::string(bad) + "}", false).param(),
+              "prompt")
+        << bad;
+  }
+}
+
+TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
+  const std::vector<std::array<std::string, 3>> cases{
+      {R"("temperature":"hot")", "temperature", "invalid_type"},
+      {R"("temperature":2.5)", "temperature", "invalid_value"},
+      {R"("max_tokens":0)", "max_tokens", "invalid_value"},
+      {R"("max_tokens":1.5)", "max_tokens", "invalid_type"},
+      {R"("max_tokens":18446744073709551615)", "max_tokens", "invalid_value"},
+      {R"("stream":"yes")", "stream", "invalid_type"},
+      {R"("stream_options":7)", "stream_options", "invalid_type"},
+      {R"("stream_options":{"include_usage":1})", "stream_options.include_usage", "invalid_type"},
+      {R"("stop":["a",1])", "stop", "invalid_type"},
+      {R"("stop":"")", "stop", "invalid_value"},
+      {R"("stop":["a","b","c","d","e"])", "stop", "invalid_value"},
+      {R"("n":2)", "n", "unsupported_value"},
+      {R"("logprobs":true)", "logprobs", "unsupported_value"},
+      {R"("tools":[{}])", "tools", "unsupported_value"},
+      {R"("temprature":1)", "temprature", ""},  // quoted below
+      {R"({"model":"m","messages":[]})", "messages", "invalid_value"},
+      {R"({"model":"m","messages":"hi"})", "messages", "invalid_type"},
+      {R"({"model":"m"})", "messages", "missing_required_parameter"},
+      {R"({"messages":[]})", "model", "missing_required_parameter"},
+      {R"({"model":"m","messages":[{"role":"tool","content":"x"}]})", "messages[0].role",
+       "invalid_value"},
+      {R"({"model":"m","messages":[{"role":"user"}]})", "messages[0].content", "invalid_type"},
+      {R"({"model":"m","messages":[{"role":"user","content":[{"type":"image_url"}]}]})",
+       "messages[0].content", "invalid_value"}};
+  for (const auto& [fields, param, code] : cases) {
+    const ApiError error = refused(fields);
+    EXPECT_EQ(error.status(), 400) << fields;
+    if (code.empty()) continue;
+    EXPECT_EQ(error.param(), param) << fields;
+    EXPECT_EQ(error.code(), code) << fields;
+  }
+  const std::string unknown = refused(R"("temprature":1)").what();
+  EXPECT_NE(unknown.find("did you mean \"temperature\""), std::string::npos) << unknown;
+  EXPECT_EQ(refused(R"("best_of":3)", /*is_chat=*/false).param(), "best_of");
+  EXPECT_EQ(refused(R"("logprobs":0)", /*is_chat=*/false).param(), "logprobs");
+}
+
+TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {
+  for (const char* body : {"", "{", "[]", "7", "{\"a\":\"\xff\"}"}) {
+    EXPECT_THROW(parse_chat_request(body), ApiError) << body;
+  }
+  EXPECT_THROW(parse_chat_request(std::string(100000, '[')), ApiError);
+  const Json json = refused("{").json();
+  EXPECT_EQ(json["error"]["type"], "invalid_request_error");
+  EXPECT_TRUE(json["error"]["param"].is_null() && json["error"]["code"].is_null());
+}
+
+}  // namespace
+}  // namespace predgen

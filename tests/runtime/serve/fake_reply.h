@@ -1,0 +1,28 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/serve/http.h"
+
+namespace predgen {
+
+/// Keeps what was sent.
+class FakeReply : public HttpReply {
+ public:
+  State state() const override { return is_gone ? State::kGone : State::kReady; }
+  void send(const HttpAnswer& answer) override { answers.push_back(answer); }
+  void send_event(std::string_view data) override {
+    events.emplace_back(data);
+    if (on_event) on_event();
+  }
+
+  std::vector<HttpAnswer> answers;
+  std::vector<std::string> events;
+  std::function<void()> on_event;
+  std::atomic<bool> is_gone = false;
+};
+
+}  // namespace predgen

@@ -1,0 +1,266 @@
+#include "runtime/serve/http_server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <semaphore>
+#include <thread>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+/// A client that sends bytes as they are.
+class Socket {
+ public:
+  explicit Socket(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Socket() { close(); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  void close() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+  }
+  /// False: the other side has closed.
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return true;
+  }
+  /// Everything until `end` has come, or the other side closes.
+  std::string read_until(const std::string& end) {
+    std::string text;
+    char byte = 0;
+    while (!text.ends_with(end) && ::recv(descriptor_, &byte, 1, 0) == 1) text += byte;
+    return text;
+  }
+  std::string read_all() {
+    std::string text;
+    std::array<char, 4096> some{};
+    for (ssize_t count = 0; (count = ::recv(descriptor_, some.data(), some.size(), 0)) > 0;) {
+      text.append(some.data(), static_cast<size_t>(count));
+    }
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// A server in a thread of its own. It answers with what it was asked.
+class Server {
+ public:
+  explicit Server(const HttpLimits& limits = {}, HttpHandler handler = echo())
+      : server_("127.0.0.1", 0, limits, std::move(handler)),
+        port_(server_.port()),
+        thread_([this] { server_.run(stop_.get_token()); }) {}
+  ~Server() { stop(); }
+
+  int port() const { return port_; }
+  void stop() {
+    stop_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  void request_stop() { stop_.request_stop(); }
+
+  static HttpHandler echo() {
+    return [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+      reply.send({.body = request.method + " " + request.path + " " + request.body,
+                  .headers = {{"X-Seen", request.authorization + "|" + request.origin}}});
+    };
+  }
+
+ private:
+  HttpServer server_;
+  const int port_;
+  std::stop_source stop_;
+  std::thread thread_;
+};
+
+const std::string kGet = "GET /path?query=1 HTTP/1.1\r\nHost: x\r\n";
+
+TEST(HttpServer, AnswersRequestsOfOneConnection) {
+  Server server;
+  Socket client(server.port());
+  client.send(kGet + "Authorization: Bearer k\r\nOrigin: http://o\r\n\r\n");
+  const std::string first = client.read_until("GET /path ");
+  EXPECT_TRUE(first.starts_with("HTTP/1.1 200 OK\r\n")) << first;
+  EXPECT_NE(first.find("X-Seen: Bearer k|http://o\r\n"), std::string::npos) << first;
+  client.send("POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody");
+  const std::string second = client.read_all();
+  EXPECT_TRUE(second.ends_with("POST /p body")) << second;
+}
+
+TEST(HttpServer, TakesABodyInChunksAndOneThatWaitsToBeAskedFor) {
+  Server server;
+  Socket client(server.port());
+  client.send(
+      "POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n");
+  EXPECT_TRUE(client.read_until("abcd").ends_with("POST /p abcd"));
+  client.send("POST /q HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send("hi");
+  EXPECT_TRUE(client.read_until("POST /q hi").ends_with("POST /q hi"));
+}
+
+TEST(HttpServer, RefusesWhatBreaksItsRules) {
+  HttpLimits limits;
+  limits.header_bytes = 512;
+  limits.body_bytes = 100;
+  Server server(limits);
+  const auto answer = [&](const std::string& bytes) {
+    Socket client(server.port());
+    client.send(bytes);
+    return client.read_all();
+  };
+  EXPECT_TRUE(answer("nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+  EXPECT_TRUE(answer("GET / HTTP/9.9\r\n\r\n").starts_with("HTTP/1.1 400"));
+  const std::string header = answer("GET / HTTP/1.1\r\nX: " + std::string(600, 'a') + "\r\n\r\n");
+  EXPECT_TRUE(header.starts_with("HTTP/1.1 431")) << header;
+  EXPECT_NE(header.find("header_too_large"), std::string::npos) << header;
+  const std::string body =
+      answer("POST / HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + std::string(200000, 'a'));
+  EXPECT_TRUE(body.starts_with("HTTP/1.1 413")) << body.substr(0, 200);
+  EXPECT_NE(body.find("body_too_large"), std::string::npos) << body;
+  const std::string chunks = answer("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" +
+                                    std::string(255, 'a') + "\r\n0\r\n\r\n");
+  EXPECT_TRUE(chunks.starts_with("HTTP/1.1 413")) << chunks;
+}
+
+TEST(HttpServer, WaitsForNobodyForever) {
+  HttpLimits limits;
+  limits.idle_seconds = limits.body_seconds = 0.05;
+  Server server(limits);
+  Socket silent(server.port()), slow(server.port());
+  slow.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(silent.read_all(), "");
+  EXPECT_EQ(slow.read_all(), "");
+}
+
+TEST(HttpServer, AReaderThatIsTooSlowIsGone) {
+  HttpLimits limits;
+  limits.send_seconds = 0.05;
+  std::binary_semaphore seen(0);
+  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    const std::string data(1 << 14, 'a');
+    bool was_busy = false;
+    while (reply.state() != HttpReply::State::kGone) {
+      was_busy |= reply.state() == HttpReply::State::kBusy;
+      reply.send_event(data);
+    }
+    EXPECT_TRUE(was_busy);
+    seen.release();
+  });
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  seen.acquire();
+}
+
+TEST(HttpServer, StreamsEventsAndSeesThatTheClientLeaves) {
+  std::binary_semaphore go_on(0), left(0);
+  Server server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    reply.send_event("one");
+    if (request.path == "/leave") {
+      go_on.acquire();
+      while (reply.state() != HttpReply::State::kGone) std::this_thread::yield();
+      left.release();
+    }
+    reply.send_event("two");
+  });
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  const std::string events = client.read_until("0\r\n\r\n");
+  EXPECT_NE(events.find("Content-Type: text/event-stream\r\n"), std::string::npos) << events;
+  EXPECT_TRUE(events.ends_with("b\r\ndata: one\n\n\r\nb\r\ndata: two\n\n\r\n0\r\n\r\n")) << events;
+  client.send("GET / HTTP/1.0\r\n\r\n");  // which knows no chunks
+  EXPECT_TRUE(client.read_all().ends_with("\r\n\r\ndata: one\n\ndata: two\n\n"));
+
+  Socket leaving(server.port());
+  leaving.send("GET /leave HTTP/1.1\r\n\r\n");
+  leaving.read_until("one");
+  leaving.close();
+  go_on.release();
+  left.acquire();
+}
+
+TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
+  HttpLimits limits;
+  limits.connections = 1;
+  Server server(limits);
+  Socket first(server.port());
+  first.send(kGet + "\r\n");
+  first.read_until("GET /path ");
+  EXPECT_TRUE(Socket(server.port()).read_all().starts_with("HTTP/1.1 503"));
+  first.send(kGet + "Connection: close\r\n\r\n");
+  first.read_all();
+  // Its thread may not have ended yet.
+  std::string answer;
+  do {
+    Socket second(server.port());
+    second.send(kGet + "\r\n");
+    answer = second.read_until("GET /path ");
+  } while (answer.starts_with("HTTP/1.1 503") || answer.empty());
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, AStopLetsAnswersEndAndNobodyIn) {
+  std::binary_semaphore begun(0), end(0);
+  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    begun.release();
+    end.acquire();
+    reply.send({.body = "done"});
+  });
+  Socket idle(server.port()), client(server.port());
+  client.send(kGet + "\r\n");
+  begun.acquire();
+  server.request_stop();
+  EXPECT_EQ(idle.read_all(), "");
+  end.release();
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.ends_with("done")) << answer;
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+  server.stop();
+}
+
+TEST(HttpServer, AfterTheGraceAnswersAreBrokenOff) {
+  HttpLimits limits;
+  limits.grace_seconds = 0.05;
+  std::binary_semaphore begun(0);
+  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token& stop) {
+    reply.send_event("one");
+    begun.release();
+    while (!stop.stop_requested()) std::this_thread::yield();
+    throw Interrupted();
+  });
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  begun.acquire();
+  server.stop();
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.ends_with("one\n\n\r\n")) << answer;  // the last chunk is missing
+}
+
+TEST(HttpServer, AnAddressThatIsNotToBeHadIsNamed) {
+  Server server;
+  expect_user_error([&] { HttpServer("127.0.0.1", server.port(), {}, Server::echo()); },
+                    {std::to_string(server.port())});
+  expect_user_error([&] { HttpServer("example.org", 0, {}, Server::echo()); }, {"example.org"});
+  expect_user_error([&] { HttpServer("192.0.2.1", 0, {}, Server::echo()); }, {"192.0.2.1"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,59 @@
+#include "runtime/serve/serve_config.h"
+
+#include <gtest/gtest.h>
+
+#include "core/sha256.h"
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
+  const ServeConfig file = read_serve_config("configs/runtime/serve.yaml", {}), none;
+  EXPECT_EQ(file.host, none.host);
+  EXPECT_EQ(file.port, none.port);
+  EXPECT_EQ(file.model_name, none.model_name);
+  EXPECT_EQ(file.api_keys_sha256, none.api_keys_sha256);
+  EXPECT_EQ(file.max_sessions, none.max_sessions);
+  EXPECT_EQ(file.kept_conversations, none.kept_conversations);
+  EXPECT_EQ(file.max_context, none.max_context);
+  EXPECT_EQ(file.max_new_tokens, none.max_new_tokens);
+  EXPECT_EQ(file.pass_tokens, none.pass_tokens);
+  EXPECT_EQ(file.decoder, none.decoder);
+  EXPECT_EQ(file.limits.connections, none.limits.connections);
+  EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
+  EXPECT_EQ(file.limits.body_bytes, none.limits.body_bytes);
+  EXPECT_EQ(file.limits.idle_seconds, none.limits.idle_seconds);
+  EXPECT_EQ(file.limits.body_seconds, none.limits.body_seconds);
+  EXPECT_EQ(file.limits.send_seconds, none.limits.send_seconds);
+  EXPECT_EQ(file.limits.grace_seconds, none.limits.grace_seconds);
+}
+
+TEST(ServeConfig, WrongValuesAreNamed) {
+  const auto refused = [](const std::string& override, const std::vector<std::string>& parts) {
+    expect_user_error([&] { read_serve_config("", {override}); }, parts);
+  };
+  refused("port=70000", {"port"});
+  refused("max_sessions=0", {"max_sessions"});
+  refused("decoder=magic", {"decoder", "jacobi"});
+  refused("limits.idle_second=1", {"idle_seconds"});
+  refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
+}
+
+TEST(ServeConfig, OtherMachinesNeedAKey) {
+  const auto check = [](const std::string& host, bool insecure, std::vector<std::string> keys) {
+    ServeConfig config;
+    config.host = host;
+    config.api_keys_sha256 = std::move(keys);
+    check_access(config, insecure);
+  };
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) check(host, false, {});
+  for (const char* host : {"0.0.0.0", "192.168.1.7", "::"}) {
+    check(host, false, {sha256_hex("key")});
+    check(host, true, {});
+    expect_user_error([&] { check(host, false, {}); }, {host, "--insecure-without-key"});
+  }
+}
+
+}  // namespace
+}  // namespace predgen
