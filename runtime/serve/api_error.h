@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/json.h"
 
 namespace predgen {
 
@@ -20,8 +19,9 @@ class ApiError : public Error {
   int status() const { return kind_.status; }
   const std::string& code() const { return kind_.code; }
   const std::string& param() const { return kind_.param; }
-  /// {"error": {"message", "type", "param", "code"}}
-  Json json() const;
+  /// {"error": {"message", "type", "param", "code"}}. What is ill-formed in a message, which may
+  /// quote the request, becomes U+FFFD.
+  std::string json() const;
 
  private:
   Kind kind_;

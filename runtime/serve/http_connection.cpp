@@ -111,7 +111,7 @@ std::optional<HttpRequest> HttpConnection::read() {
 }
 
 void HttpConnection::refuse(const ApiError& error) {
-  send({.status = error.status(), .body = error.json().dump()});
+  send({.status = error.status(), .body = error.json()});
 }
 
 void HttpConnection::refuse_rest(const ApiError& error) {

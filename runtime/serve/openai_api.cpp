@@ -21,7 +21,7 @@ const std::map<std::string, std::string> kPaths{
     {kChat, "POST"}, {kCompletions, "POST"}, {kModels, "GET"}, {kHealth, "GET"}, {kMetrics, "GET"}};
 
 HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
-  HttpAnswer answer{.status = error.status(), .body = error.json().dump()};
+  HttpAnswer answer{.status = error.status(), .body = error.json()};
   if (error.status() == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.status() == 405) answer.headers.emplace_back("Allow", kPaths.at(endpoint));
   if (error.status() == 429) answer.headers.emplace_back("Retry-After", "1");
@@ -160,7 +160,7 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // the status is out already
-    reply.send_event(our_fault(error).json().dump());
+    reply.send_event(our_fault(error).json());
   }
 }
 

@@ -104,7 +104,7 @@ TEST(SharedEngine, AFailureIsItsOwnThreads) {
   Shared shared;
   Sequence good = shared.sequence(3), bad = shared.sequence(3, kPoison), other = shared.sequence(5);
   shared.run({{.sequence = &good}, {.sequence = &bad}, {.sequence = &other}});
-  EXPECT_EQ(shared.errors, (std::map<size_t, std::string>{{1, "poisoned"}}));
+  ASSERT_EQ(shared.errors, (std::map<size_t, std::string>{{1, "poisoned"}}));
   EXPECT_TRUE(at::equal(*shared.results[0].logits, shared.alone(good)));
   EXPECT_TRUE(at::equal(*shared.results[2].logits, shared.alone(other)));
   EXPECT_EQ(bad.num_cached(), 0);

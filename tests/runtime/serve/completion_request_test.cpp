@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.h"
 #include "runtime/serve/api_error.h"
 
 namespace predgen {
@@ -121,7 +122,7 @@ TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {
     EXPECT_THROW(parse_chat_request(body), ApiError) << body;
   }
   EXPECT_THROW(parse_chat_request(std::string(100000, '[')), ApiError);
-  const Json json = refused("{").json();
+  const Json json = Json::parse(refused("{").json());
   EXPECT_EQ(json["error"]["type"], "invalid_request_error");
   EXPECT_TRUE(json["error"]["param"].is_null() && json["error"]["code"].is_null());
 }

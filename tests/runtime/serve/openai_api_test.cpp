@@ -195,6 +195,9 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/nothing"}, 404), "unknown_url");
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/completions"}, 405),
             "method_not_allowed");
+  HttpRequest broken = Api::chat_request("hello");
+  broken.body = "{\"model\": \xff";  // which the answer quotes
+  EXPECT_EQ(Json::parse(api.ask(broken).body)["error"]["type"], "invalid_request_error");
   HttpRequest from_page = Api::chat_request("hello");
   from_page.origin = "http://evil.example";
   EXPECT_EQ(api.error_code(from_page, 403), "origin_not_allowed");
