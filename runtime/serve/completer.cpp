@@ -3,6 +3,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/stop.h"
 #include "runtime/converse/answer_reader.h"

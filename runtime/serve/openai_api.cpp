@@ -2,6 +2,7 @@
 
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include "core/log.h"
 #include "core/text.h"

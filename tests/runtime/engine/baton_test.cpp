@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "tests/fakes/queued_threads.h"

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/error.h"
 #include "runtime/engine/engine.h"
 #include "tests/fakes/borrowing_engine.h"

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "core/json.h"
 #include "core/sha256.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 #include "tests/fakes/manual_clock.h"
-#include "tests/fakes/queued_threads.h"
 #include "tests/runtime/serve/fake_reply.h"
 
 namespace predgen {
