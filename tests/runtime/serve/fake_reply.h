@@ -12,7 +12,9 @@ namespace predgen {
 /// Keeps what was sent.
 class FakeReply : public HttpReply {
  public:
-  State state() const override { return is_gone ? State::kGone : State::kReady; }
+  State state() const override {
+    return is_gone ? State::kGone : is_busy ? State::kBusy : State::kReady;
+  }
   void send(const HttpAnswer& answer) override { answers.push_back(answer); }
   void send_event(std::string_view data) override {
     events.emplace_back(data);
@@ -22,7 +24,7 @@ class FakeReply : public HttpReply {
   std::vector<HttpAnswer> answers;
   std::vector<std::string> events;
   std::function<void()> on_event;
-  std::atomic<bool> is_gone = false;
+  std::atomic<bool> is_gone = false, is_busy = false;
 };
 
 }  // namespace predgen

@@ -279,6 +279,18 @@ TEST(OpenAiApi, NothingIsGeneratedForAClientThatLeft) {
   EXPECT_EQ(api.metric("predgen_active_sessions"), "0");
 }
 
+TEST(OpenAiApi, NobodyWaitsForASlowReader) {
+  Api api;
+  FakeReply reply;
+  std::string held;  // of each event, whether others had to wait
+  reply.on_event = [&] {
+    held += api.baton.is_held_here() ? 'y' : 'n';
+    reply.is_busy = held.size() >= 3;
+  };
+  api.handle(Api::chat_request("hello", R"(,"stream":true,"max_tokens":5)"), reply);
+  EXPECT_EQ(held, "nyynnnnn");  // the role, 5 words, the end and [DONE]
+}
+
 TEST(OpenAiApi, AStopEndsAnAnswer) {
   Api api;
   FakeReply reply;
