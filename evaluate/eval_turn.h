@@ -16,6 +16,8 @@ struct EvalTurn {
   // Not empty: replayed as recorded, the last one final. Empty: prompt_text is typed at a rate.
   std::vector<Transcript> recorded;
   std::string reference{};  // what the dataset answers; empty where it says nothing
+  // Its history is the turn before it in the set with the method's own answer, and that one's.
+  bool continues = false;
 };
 
 }  // namespace predgen

@@ -150,6 +150,10 @@ void find_flips(const EvalModels& models, const std::vector<Method>& methods,
   }
 }
 
+bool has_failed(const EvalRun& run, size_t turn_index) {
+  return !run.failed.empty() && run.failed.back().turn_index == turn_index;
+}
+
 }  // namespace
 
 std::string spoken_method(const EvalConfig& config) {
@@ -181,19 +185,33 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
     if (std::ranges::any_of(methods, drafts)) measure_prices(priced, models.base);
   }
   EvalRun run;
+  std::vector<std::vector<Message>> rounds(methods.size());  // of each method, so far
   for (size_t i = 0; i < turns.size(); ++i) {
     const size_t complete = run.rows.size();
-    for (const Method& method : methods) {
+    const auto fail = [&](const Method& method, const std::string& why) {
+      run.failed.push_back({i, method.name, why});
+      run.rows.resize(complete);
+    };
+    for (size_t m = 0; m < methods.size(); ++m) {
+      const Method& method = methods[m];
       throw_if_stopped(models.stop);
+      EvalTurn turn = turns[i];
+      if (turn.continues && has_failed(run, i - 1)) {
+        fail(method, "the turn before it has failed");
+        break;
+      }
+      if (turn.continues) turn.history = rounds[m];
       AudioSink* sink = i == 0 && method.name == spoken ? models.first_answer : nullptr;
-      EvalRow row = run_row(config, models, turns[i], method, priced, sink);
+      EvalRow row = run_row(config, models, turn, method, priced, sink);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {
-        run.failed.push_back({i, method.name, *result.error});
-        run.rows.resize(complete);
+        fail(method, *result.error);
         break;
       }
+      rounds[m] = std::move(turn.history);
+      rounds[m].push_back({"user", turn.prompt_text});
+      rounds[m].push_back({"assistant", result.text});
       if (result.first_sentence_tokens > 0) {
         row.first_sentence_logprob = sum_logprobs(
             models.base.model(), result.prompt,

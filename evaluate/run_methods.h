@@ -69,7 +69,8 @@ struct EvalModels {
 std::string spoken_method(const EvalConfig& config);
 
 /// Runs every method on every turn, turn by turn, each with a fresh conversation whose history is
-/// prefilled before the first word. `on_row` is called after each row; Interrupted if stopped.
+/// prefilled before the first word; a turn that continues another has failed where that one has.
+/// `on_row` is called after each row; Interrupted if stopped.
 EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
                     const std::vector<EvalTurn>& turns,
                     const std::function<void(const EvalRow&)>& on_row);

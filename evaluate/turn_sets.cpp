@@ -80,11 +80,11 @@ TurnSet read_mt_bench(const std::filesystem::path& file) {
   for_each_row(file, [&](const Json& row, const std::string& where) {
     const auto turns = json_get<std::vector<std::string>>(row, "turns", where);
     if (turns.empty()) throw UserError("{}: \"turns\" is empty", where);
-    set.turns.push_back({fmt::format("{}", json_get<int64_t>(row, "question_id", where)),
-                         {},
-                         trim(turns[0]),
-                         {},
-                         ""});
+    const auto id = json_get<int64_t>(row, "question_id", where);
+    for (size_t i = 0; i < turns.size(); ++i) {
+      set.turns.push_back(
+          {fmt::format("{}/{}", id, i), {}, trim(turns[i]), {}, "", /*continues=*/i > 0});
+    }
   });
   return set;
 }
@@ -118,6 +118,24 @@ TurnSet read_all(const TurnSetConfig& config) {
   throw Error("unknown kind of turn set {}", static_cast<int>(config.kind));
 }
 
+/// Each with the turns that continue it.
+using Conversations = std::vector<std::vector<EvalTurn>>;
+
+Conversations conversations_of(std::vector<EvalTurn> turns) {
+  Conversations conversations;
+  for (EvalTurn& turn : turns) {
+    if (!turn.continues) conversations.emplace_back();
+    conversations.back().push_back(std::move(turn));
+  }
+  return conversations;
+}
+
+std::vector<EvalTurn> turns_of(const Conversations& conversations) {
+  std::vector<EvalTurn> turns;
+  for (const auto& some : conversations) turns.insert(turns.end(), some.begin(), some.end());
+  return turns;
+}
+
 }  // namespace
 
 const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
@@ -132,9 +150,11 @@ const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
 
 TurnSet load_turns(const TurnSetConfig& config) {
   TurnSet set = read_all(config);
-  std::erase_if(set.turns, [&](const EvalTurn& turn) {
-    return count_characters(turn.prompt_text) < config.min_characters;
+  Conversations conversations = conversations_of(std::move(set.turns));
+  std::erase_if(conversations, [&](const std::vector<EvalTurn>& turns) {
+    return count_characters(turns.front().prompt_text) < config.min_characters;
   });
+  set.turns = turns_of(conversations);
   const int64_t found = static_cast<int64_t>(set.turns.size());
   if (found == 0 || config.count > found) {
     throw UserError(
@@ -144,7 +164,8 @@ TurnSet load_turns(const TurnSetConfig& config) {
   }
   if (config.count > 0) {
     Random random(static_cast<uint64_t>(config.seed), "eval turns");
-    random.shuffle(set.turns);
+    random.shuffle(conversations);
+    set.turns = turns_of(conversations);
     set.turns.resize(static_cast<size_t>(config.count));
   }
   return set;

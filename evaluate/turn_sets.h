@@ -12,7 +12,8 @@ namespace predgen {
 
 /// Where turns come from. kConversations: Lmsys-layout JSONL, earlier rounds are the history.
 /// kPrompts: rows {"prompt": text}. kRecordedAsr: {id: [[text so far, seconds], ..]}.
-/// kMtBench: FastChat's question.jsonl, first turns.
+/// kMtBench: FastChat's question.jsonl; a question's turns stand one after the other
+/// (EvalTurn::continues).
 enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench };
 
 /// The list of kinds, by the names that configurations use.
@@ -22,12 +23,13 @@ struct TurnSetConfig {
   TurnSetKind kind = TurnSetKind::kPrompts;
   std::filesystem::path file;
   int64_t count = 0;           // 0: every turn, in file order; else drawn with the seed
-  int64_t min_characters = 1;  // shorter prompts do not take part
+  int64_t min_characters = 1;  // shorter prompts, and what continues them, do not take part
   int64_t seed = 0;
 };
 
 struct TurnSet {
-  std::vector<EvalTurn> turns;       // in the order of the draw, so a smaller count is a prefix
+  // In the order of the draw, so a smaller count is a prefix; turns that continue stay together.
+  std::vector<EvalTurn> turns;
   std::vector<std::string> skipped;  // "id: why"
 };
 

@@ -174,6 +174,34 @@ TEST(RunMethods, AFailedTurnIsNamedAndLeftOutOfEveryMethod) {
   expect_user_error([&] { bench.run(); }, {"every turn", "too long", "baseline"});
 }
 
+TEST(RunMethods, ATurnThatContinuesSeesTheMethodsOwnAnswer) {
+  Bench bench;
+  bench.config.methods = {"baseline", "top3"};
+  bench.turns.turns = {{"a", {}, "book me a table", {}},
+                       {"b", {}, "and another one", {}, "", /*continues=*/true}};
+  const EvalRun run = bench.run();
+  ASSERT_EQ(run.rows.size(), 4u);
+  const auto contains = [](const TokenIds& tokens, const std::string& text) {
+    return std::string(tokens.begin(), tokens.end()).find(text) != std::string::npos;
+  };
+  EXPECT_NE(run.rows[0].result.text, run.rows[1].result.text);  // so whose answer it is shows
+  for (size_t m = 0; m < 2; ++m) {
+    const TokenIds& prompt = run.rows[2 + m].result.prompt;
+    EXPECT_TRUE(contains(prompt, "book me a table")) << m;
+    EXPECT_TRUE(contains(prompt, run.rows[m].result.text)) << m;
+  }
+}
+
+TEST(RunMethods, ATurnThatContinuesAFailedOneHasFailed) {
+  Bench bench;
+  bench.turns.turns.push_back({"a", {}, std::string(5000, 'x'), {}});
+  bench.turns.turns.push_back({"b", {}, "and another one", {}, "", /*continues=*/true});
+  const EvalRun run = bench.run();
+  ASSERT_EQ(run.failed.size(), 2u);
+  EXPECT_EQ(run.failed[1].turn_index, 4u);
+  EXPECT_THAT(run.failed[1].error, testing::HasSubstr("before it"));
+}
+
 TEST(RunMethods, RecordedTranscriptsAreReplayed) {
   Bench bench;
   bench.config.methods = {"greedy"};

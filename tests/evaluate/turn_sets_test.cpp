@@ -113,12 +113,33 @@ TEST_F(TurnSets, RecordingsEndWithTheFinalTranscript) {
   EXPECT_EQ(set.skipped[0], "silent: nothing was heard");
 }
 
-TEST_F(TurnSets, MtBenchGivesFirstTurns) {
-  const TurnSet set =
-      load_turns(file(TurnSetKind::kMtBench, R"({"question_id":81,"turns":["Write.","Again."]})"));
-  ASSERT_EQ(set.turns.size(), 1u);
-  EXPECT_EQ(set.turns[0].id, "81");
-  EXPECT_EQ(set.turns[0].prompt_text, "Write.");
+TEST_F(TurnSets, MtBenchTurnsOfAQuestionStayTogether) {
+  std::string questions;
+  for (int i = 0; i < 20; ++i) {
+    questions += fmt::format("{{\"question_id\":{},\"turns\":[\"Write.\",\"Again.\"]}}\n", i);
+  }
+  TurnSetConfig config = file(TurnSetKind::kMtBench, questions);
+  config.count = 39;
+  const TurnSet set = load_turns(config);
+  ASSERT_EQ(set.turns.size(), 39u);
+  for (size_t i = 0; i < set.turns.size(); ++i) {
+    const EvalTurn &turn = set.turns[i], &first = set.turns[i / 2 * 2];
+    EXPECT_EQ(turn.continues, i % 2 == 1);
+    EXPECT_EQ(turn.prompt_text, i % 2 == 0 ? "Write." : "Again.");
+    EXPECT_EQ(turn.id, first.id.substr(0, first.id.find('/')) + (i % 2 == 0 ? "/0" : "/1"));
+  }
+  EXPECT_NE(set.turns[0].id, "0/0");  // drawn
+}
+
+TEST_F(TurnSets, WhatContinuesAShortTurnIsLeftOutWithIt) {
+  TurnSetConfig config = file(TurnSetKind::kMtBench,
+                              "{\"question_id\":1,\"turns\":[\"Hi.\",\"A long one.\"]}\n"
+                              "{\"question_id\":2,\"turns\":[\"A long one.\",\"Hi.\"]}\n");
+  config.min_characters = 5;
+  const TurnSet set = load_turns(config);
+  ASSERT_EQ(set.turns.size(), 2u);
+  EXPECT_EQ(set.turns[0].id, "2/0");
+  EXPECT_EQ(set.turns[1].id, "2/1");
 }
 
 TEST_F(TurnSets, ErrorsNameTheRow) {
