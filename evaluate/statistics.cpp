@@ -79,4 +79,25 @@ std::optional<Ratio> ratio_of_means(const std::vector<std::optional<double>>& nu
                static_cast<int64_t>(pairs.size())};
 }
 
+Json to_json(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const std::optional<Ratio>& ratio) {
+  if (!ratio) return nullptr;
+  return {{"ratio", to_json(std::optional(ratio->value))},
+          {"low", to_json(std::optional(ratio->low))},
+          {"high", to_json(std::optional(ratio->high))},
+          {"n", ratio->n}};
+}
+
+Json to_json(const Summary& summary) {
+  return {{"mean", to_json(summary.mean)},
+          {"p50", to_json(summary.p50)},
+          {"p90", to_json(summary.p90)},
+          {"p99", to_json(summary.p99)},
+          {"n", summary.n},
+          {"nulls", summary.num_null}};
+}
+
 }  // namespace predgen

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/json.h"
+
 namespace predgen {
 
 struct Summary {
@@ -28,5 +30,10 @@ struct Ratio {
 std::optional<Ratio> ratio_of_means(const std::vector<std::optional<double>>& numerator,
                                     const std::vector<std::optional<double>>& denominator,
                                     uint64_t seed);
+
+/// As results.json has them: null for a missing or infinite value.
+Json to_json(const std::optional<double>& value);
+Json to_json(const Summary& summary);
+Json to_json(const std::optional<Ratio>& ratio);
 
 }  // namespace predgen

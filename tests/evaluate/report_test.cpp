@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "evaluate/method.h"
+#include "evaluate/turn_rows.h"
 
 namespace predgen {
 namespace {
@@ -44,7 +45,12 @@ struct Fixture {
       run.rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
     }
   }
-  Json report() const { return make_report({methods, turns, run, "model: m\n", Json::object()}); }
+  Json report() const {
+    const Json rows = to_json(run, turns);
+    const std::vector<ReportRun> runs{
+        {"m", to_json(RunPrice{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
+    return make_report({methods, turns, runs, "model: m\n", Json::object()});
+  }
 };
 
 TEST(Report, KeepsTheContract) {
