@@ -157,6 +157,9 @@ EvalConfig read_eval_config(ConfigReader& reader) {
       need(method.adapter, "adapter", config.adapter);
       need(method.judge, "judge_adapter", config.judge_adapter);
       need(method.draft_model, "draft_model", config.draft_model);
+      if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
+        reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));
+      }
     } catch (const UserError& error) {
       reader.problem("methods", error.what());
     }

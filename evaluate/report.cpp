@@ -113,8 +113,9 @@ Json compare_methods(const std::map<std::string, Rows>& rows_of,
   for (const std::string& name : names) {
     const Rows& rows = rows_of.at(name);
     Json entry;
-    if (const auto baseline = rows_of.find("baseline");
-        baseline != rows_of.end() && name != "baseline") {
+    const Method method = parse_method(name);
+    if (const auto baseline = rows_of.find(baseline_method(method));
+        baseline != rows_of.end() && name != baseline->first) {
       entry["nfe_saving"] = saving(baseline->second, rows, "nfe_to_first_sentence", 0);
       entry["nfe_saving_paper"] = saving(baseline->second, rows, "nfe_paper", 0);
       entry["nfe_saving_long"] =
@@ -123,10 +124,10 @@ Json compare_methods(const std::map<std::string, Rows>& rows_of,
       entry["ttfs_saving"] = saving(baseline->second, rows, "ttfs", 0);
       entry["audio_latency_saving"] = saving(baseline->second, rows, "audio_latency", 0);
     }
-    const std::string plain = plain_method(parse_method(name));
+    const std::string plain = plain_method(method);
     if (const auto reference = rows_of.find(plain); reference != rows_of.end() && name != plain) {
       entry["equal_text"] = compare_texts(reference->second, rows, plain);
-      if (parse_method(name).work == InputTimeWork::kCascade) {
+      if (method.work == InputTimeWork::kCascade) {
         entry["pass_saving"] = saving(reference->second, rows, "total_nfe", 0);
       }
     }
@@ -145,7 +146,8 @@ Json summarize_run(const std::vector<std::string>& methods, const ReportRun& run
   Json summary{{"model", run.model}, {"price", run.price}, {"methods", Json::object()}};
   for (const std::string& name : methods) {
     Json method = summarize_method(rows_of.at(name));
-    if (const auto baseline = rows_of.find("baseline"); baseline != rows_of.end()) {
+    const auto baseline = rows_of.find(baseline_method(parse_method(name)));
+    if (baseline != rows_of.end()) {
       const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
                                           values_of(rows_of.at(name), "audio_latency"), 0);
       method["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);

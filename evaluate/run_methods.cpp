@@ -43,9 +43,12 @@ std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& pric
                                                    : VirtualClock::Computation::kMeasured);
 }
 
-ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, Seconds start) {
+ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, const Method& method,
+                            Seconds start) {
   if (!turn.recorded.empty()) return ScheduledSource(shifted(turn.recorded, start));
-  return ScheduledSource(type_text(turn.prompt_text, config.characters_per_minute, start));
+  const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
+                                                       : config.characters_per_minute;
+  return ScheduledSource(type_text(turn.prompt_text, rate, start));
 }
 
 /// While this lives, passes are charged to the clock.
@@ -78,7 +81,8 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
   method.preset.apply_to(session);
   if (method.draft_model) session.generator.sources.push_back("model");
-  session.turn.split_mode = config.turn.split_mode;  // one for all: sentences are compared
+  // One for all unless a method is asked for with its own: sentences are compared.
+  session.turn.split_mode = method.split.value_or(config.turn.split_mode);
   SpeculationConfig& speculation = session.speculation;
   const auto replace = [](int64_t& value, int64_t given) {
     if (given > 0) value = given;
@@ -168,7 +172,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   Session session(session_config(config_, models_, turn, method, priced_), engine,
                   models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);
-  ScheduledSource source = make_source(config_, turn, clock->now());
+  ScheduledSource source = make_source(config_, turn, method, clock->now());
   const auto read_energy = [&] { return models_.energy ? models_.energy() : std::nullopt; };
   const std::optional<double> joules_before = read_energy();
   std::optional<TurnResult> result = session.run_turn(source, {}, models_.stop);

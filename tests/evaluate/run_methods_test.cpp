@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "evaluate/report.h"
-#include "evaluate/turn_rows.h"
+#include "tests/evaluate/run_turns.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
@@ -24,26 +23,6 @@ TokenId next_token(TokenSpan history) {
   if (phrase[place] != 0) return phrase[place];
   // One letter of the sentence follows from the user's last letters.
   return 'a' + (history[begin - 3] + history[begin - 4]) % 3;
-}
-
-/// All turns, by one worker.
-EvalRun run_methods(const EvalConfig& config, const RunPrice& price, const EvalModels& models,
-                    const std::vector<EvalTurn>& turns) {
-  const MethodRunner runner(config, price, models, turns.front());
-  const std::vector<size_t> bounds = conversation_bounds(turns);
-  EvalRun all;
-  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-    EvalRun run = runner.run(turns, bounds[i], bounds[i + 1]);
-    std::ranges::move(run.rows, std::back_inserter(all.rows));
-    std::ranges::move(run.failed, std::back_inserter(all.failed));
-  }
-  return all;
-}
-
-Json report_of(const std::vector<std::string>& methods, const TurnSet& turns, const EvalRun& run) {
-  const Json rows = to_json(run, turns);
-  const std::vector<ReportRun> runs{{"m", to_json(RunPrice{}), rows["rows"], rows["failed"]}};
-  return make_report({methods, turns, runs, "", Json::object()});
 }
 
 struct Bench {
@@ -96,6 +75,84 @@ TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
   EXPECT_NEAR(*baseline.audio_latency, *baseline.ttfs + 0.1, 1e-9);
   // 13 tokens of the sentence and the blank that confirms it, the first from the prompt's pass.
   EXPECT_EQ(*baseline.nfe_to_first_sentence, 14);
+}
+
+TEST(RunMethods, APassCostsItsTokensAndNoneOfTheHistory) {
+  Bench bench;
+  bench.config.methods = {"baseline"};
+  bench.price.pass = PassPrice{.per_pass = Seconds(0.02), .per_token = Seconds(0.001)};
+  const EvalTurn& turn = bench.turns.turns.front();
+  // Role, text and end of the user's message, and the assistant's role; the history is cached.
+  const auto prompt = static_cast<double>(turn.prompt_text.size()) + 3;
+  EXPECT_NEAR(*bench.run().rows[0].result.metrics.ttfs, 14 * 0.02 + (prompt + 13) * 0.001, 1e-9);
+}
+
+TEST(RunMethods, EveryMethodIsWarmedUpByTheWallClock) {
+  for (const char* method : {"baseline", "prefill", "greedy"}) {
+    Bench bench;
+    bench.config.methods = {method};
+    const int64_t num_turns = static_cast<int64_t>(bench.turns.turns.size());
+    for (size_t i = 1; i < bench.turns.turns.size(); ++i) {
+      bench.turns.turns[i] = bench.turns.turns.front();  // each takes as many passes
+    }
+    bench.run();
+    const int64_t priced = bench.base.num_passes;
+    bench.base.num_passes = 0;
+    bench.price.pass.reset();
+    Engine engine = borrowing_engine(bench.base);
+    const MethodRunner runner(bench.config, bench.price,
+                              {.tokenizer = bench.tokenizer, .base = engine},
+                              bench.turns.turns.front());
+    EXPECT_NEAR(static_cast<double>(bench.base.num_passes),
+                static_cast<double>(priced) / static_cast<double>(num_turns), 3)
+        << method;
+  }
+}
+
+TEST(RunMethods, DraftsAreAsWideAsTheirPriceAllows) {
+  Bench bench;
+  bench.config.methods = {"baseline+draft_model"};
+  const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
+  Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
+  const auto passes = [&](double seconds_per_token) {
+    bench.price.pass =
+        PassPrice{.per_pass = Seconds(0.02), .per_token = Seconds(seconds_per_token)};
+    const EvalRun run = run_methods(
+        bench.config, bench.price,
+        {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft}, bench.turns.turns);
+    return run.rows[0].result.metrics.nfe_to_first_sentence;
+  };
+  EXPECT_LT(passes(0), 4);
+  EXPECT_EQ(passes(0.2), 14);  // a token is dearer than the pass that checks it: none is drafted
+}
+
+TEST(RunMethods, TopKIsRelaxedInTheFirstSentenceOnly) {
+  // What follows the first sentence depends on the user's last letters, too.
+  const auto next = [](TokenSpan history) -> TokenId {
+    const TokenId token = next_token(history);
+    if (token != ' ' || history.back() != '.') return token;
+    size_t begin = history.size();
+    while (history[begin - 1] != FakeTokenizer::kAssistant) --begin;
+    return (history[begin - 3] + history[begin - 4]) % 2 == 0 ? ' ' : '\n';
+  };
+  Bench bench;
+  bench.config.methods = {"top1000", "top1000+jacobi"};  // every token is among so many
+  const FakeLanguageModel model({.vocab_size = 260, .next = next});
+  Engine engine = borrowing_engine(model);
+  const EvalRun run = run_methods(bench.config, bench.price,
+                                  {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
+  int64_t num_relaxed = 0;
+  for (const EvalRow& row : run.rows) {
+    TokenIds history = row.result.prompt;
+    for (size_t i = 0; i < row.result.answer.size(); ++i) {
+      const bool in_first = std::cmp_less(i, row.result.first_sentence_tokens);
+      const bool likeliest = row.result.answer[i] == next(history);
+      EXPECT_TRUE(in_first || likeliest) << row.method << ' ' << row.turn_index << ' ' << i;
+      num_relaxed += in_first && !likeliest ? 1 : 0;
+      history.push_back(row.result.answer[i]);
+    }
+  }
+  EXPECT_GT(num_relaxed, 0);
 }
 
 TEST(RunMethods, CostTableMakesRunsEqual) {
@@ -194,8 +251,8 @@ TEST(RunMethods, AFailedTurnIsNamedAndLeftOutOfEveryMethod) {
 
 TEST(RunMethods, ATurnThatContinuesSeesTheMethodsOwnAnswer) {
   Bench bench;
-  bench.config.methods = {"baseline", "top3"};
-  bench.turns.turns = {{"a", {}, "book me a table", {}},
+  bench.config.methods = {"baseline", "top1000"};  // which keeps what was drafted first
+  bench.turns.turns = {{"a", {}, "book me a tablet", {}},
                        {"b", {}, "and another one", {}, "", /*continues=*/true}};
   const EvalRun run = bench.run();
   ASSERT_EQ(run.rows.size(), 4u);
@@ -205,7 +262,7 @@ TEST(RunMethods, ATurnThatContinuesSeesTheMethodsOwnAnswer) {
   EXPECT_NE(run.rows[0].result.text, run.rows[1].result.text);  // so whose answer it is shows
   for (size_t m = 0; m < 2; ++m) {
     const TokenIds& prompt = run.rows[2 + m].result.prompt;
-    EXPECT_TRUE(contains(prompt, "book me a table")) << m;
+    EXPECT_TRUE(contains(prompt, "book me a tablet")) << m;
     EXPECT_TRUE(contains(prompt, run.rows[m].result.text)) << m;
   }
 }
