@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/eval_compare.h"
 #include "cli/eval_worker.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
@@ -33,6 +34,7 @@ Examples:
   predgen eval --config configs/eval/quickstart.yaml
   predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
   predgen eval --config configs/eval/sgd_dev.yaml clock.prices=[a5000,this_machine] workers=4
+  predgen eval --compare runs/eval/before runs/eval/after --max-slower 3%
 )";
 
 /// Everything that decides what a run finds, but not how many work on it or where it is written.
@@ -144,10 +146,20 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   auto config_options = std::make_shared<ConfigOptions>();
   auto json = std::make_shared<bool>(false);
   config_options->add_to(*command);
+  command->get_option("--config")->required(false);
+  auto compare = std::make_shared<EvalCompareOptions>();
+  compare->add_to(*command);
   auto restart = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print results.json on stdout instead of the table");
+  command->add_flag("--json", *json, "Print results.json, or the comparison, as JSON on stdout");
   command->add_flag("--restart", *restart, "Drop what an unfinished run has left in the output");
-  command->callback([config_options, json, restart, stop] {
+  command->callback([config_options, compare, json, restart, stop] {
+    if (config_options->file.empty() == compare->results.empty()) {
+      throw UserError("give either --config FILE or --compare A B");
+    }
+    if (!compare->results.empty()) {
+      compare_results(*compare, *json);
+      return;
+    }
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
     const EvalConfig config = read_eval_config(reader);
     reader.finish();

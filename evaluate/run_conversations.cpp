@@ -75,6 +75,7 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
     }
   }
   if (all["rows"].empty()) {
+    journal.remove();  // it is of no use to a run with another configuration
     const Json& first = all["failed"].at(0);
     throw UserError("every turn failed; turn {} with {}: {}", first["id"].get<std::string>(),
                     first["method"].get<std::string>(), first["error"].get<std::string>());

@@ -95,6 +95,7 @@ TEST_F(Conversations, WithoutAnAnswerThereIsNothingToReport) {
   expect_user_error(
       [&] { run_conversations(set, "r", 2, nothing, journal, [](size_t) {}); },
       {"every turn failed", "turn 0", "baseline", "too long"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "none"));
 }
 
 }  // namespace
