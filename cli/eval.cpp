@@ -1,6 +1,7 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -75,7 +76,7 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
   set_num_threads(static_cast<int>(config.threads));
   if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
-  EvalWeights weights = load_eval_weights(config, config.models.front());
+  std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   make_folder(config.output);
   Journal journal(config.output / "journal.jsonl", identity_of(config, reader.values()), restart);
@@ -90,15 +91,15 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
   Json environment;
   for (const std::filesystem::path& model : config.models) {
     if (!runs.empty()) {
-      weights = {};  // two models need not fit at once
+      weights.reset();  // two models need not fit at once
       weights = load_eval_weights(config, model);
     }
-    environment.push_back(describe_environment(weights, model));
+    environment.push_back(describe_environment(*weights, model));
     for (const std::string& price_name : config.prices) {
       const std::string name = model.string() + ' ' + price_name;
       std::optional<Json> priced = journal.find("price " + name);
       if (!priced) {  // a run that goes on has the prices that it began with
-        priced = to_json(price_of(price_name, config, weights));
+        priced = to_json(price_of(price_name, config, *weights));
         journal.append("price " + name, *priced);
       }
       const RunPrice price = run_price_from(*priced);
@@ -106,8 +107,10 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
         sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
       }
       AudioSink* const first_answer = sink.get();
+      std::atomic<int> num_workers = 0;
       const auto make_worker = [&]() -> RunConversation {
-        const auto worker = std::make_shared<const EvalWorker>(config, weights, price, turns.turns,
+        const auto own = num_workers++ == 0 ? weights : load_eval_weights(config, model);
+        const auto worker = std::make_shared<const EvalWorker>(config, own, price, turns.turns,
                                                                voice.get(), first_answer, stop);
         return [worker, &sink](size_t begin, size_t end) {
           EvalRun run = worker->run(begin, end);

@@ -14,8 +14,8 @@ struct EvalCompareOptions {
   void add_to(CLI::App& command);
 };
 
-/// Prints the comparison. UserError for what cannot be compared; ends with exit code 1 if a bound is
-/// crossed.
+/// Prints the comparison. UserError for what cannot be compared; ends with exit code 1 if a bound
+/// is crossed.
 void compare_results(const EvalCompareOptions& options, bool json);
 
 }  // namespace predgen

@@ -12,7 +12,8 @@
 
 namespace predgen {
 
-/// The weights of one model of `predgen eval`, for any number of workers.
+/// The weights of one model of `predgen eval`. A model's passes never overlap, so each worker has
+/// its own.
 struct EvalWeights {
   std::unique_ptr<Tokenizer> tokenizer{};
   std::shared_ptr<const Transformer> base{};
@@ -21,21 +22,24 @@ struct EvalWeights {
 };
 
 /// UserError for what the configuration's methods want and the folders do not hold.
-EvalWeights load_eval_weights(const EvalConfig& config, const std::filesystem::path& model);
+std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
+                                                     const std::filesystem::path& model);
 
 /// RunPrice of that name for these weights.
 RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights);
 
-/// Runs conversations on the thread that made it, and is destroyed there. Borrows everything.
+/// Runs conversations on the thread that made it, and is destroyed there. Borrows what it is given
+/// by reference, but not the weights.
 class EvalWorker {
  public:
-  EvalWorker(const EvalConfig& config, const EvalWeights& weights, const RunPrice& price,
-             const std::vector<EvalTurn>& turns, SpeechSynthesizer* voice, AudioSink* first_answer,
-             const std::stop_token& stop);
+  EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
+             const RunPrice& price, const std::vector<EvalTurn>& turns, SpeechSynthesizer* voice,
+             AudioSink* first_answer, const std::stop_token& stop);
   EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
 
  private:
   const c10::InferenceMode inference_;
+  const std::shared_ptr<const EvalWeights> weights_;
   const c10::StreamGuard stream_;
   const std::vector<EvalTurn>& turns_;
   Engine base_;

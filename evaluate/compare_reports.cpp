@@ -29,7 +29,8 @@ using RowsOfRun = std::map<std::string, std::map<int64_t, const Json*>>;
 RowsOfRun rows_of_run(const Json& report, const Json& run) {
   RowsOfRun rows;
   for (const Json& row : report.at("turns")) {
-    if (row.at("model") != run.at("model") || row.at("price") != run.at("price").at("name")) continue;
+    if (row.at("model") != run.at("model") || row.at("price") != run.at("price").at("name"))
+      continue;
     rows[row.at("method")][row.at("turn")] = &row;
   }
   return rows;
@@ -93,7 +94,8 @@ void add_changed(const PairedRows& pairs, Json& changed) {
 void keep_most_changed(Json& changed) {
   std::vector<Json> all(changed.begin(), changed.end());
   std::ranges::stable_sort(all, std::greater<>(), [](const Json& turn) {
-    return std::pair(turn["other_text"].get<bool>(), std::abs(turn["ttfs_difference"].get<double>()));
+    return std::pair(turn["other_text"].get<bool>(),
+                     std::abs(turn["ttfs_difference"].get<double>()));
   });
   if (all.size() > kChangedShown) all.resize(kChangedShown);
   changed = all;
@@ -107,15 +109,16 @@ void check_bounds(const std::string& name, const Json& method, const ComparisonB
     if (!bound || difference.is_null()) return;
     const double before = method[metric]["before"], more = difference["mean"];
     if (more <= *bound * before) return;
-    crossed.push_back(fmt::format("{}: the mean {} grew from {:.4g} to {:.4g}, by more than {:.4g} %",
-                                  name, what, before, before + more, 100 * *bound));
+    crossed.push_back(
+        fmt::format("{}: the mean {} grew from {:.4g} to {:.4g}, by more than {:.4g} %", name, what,
+                    before, before + more, 100 * *bound));
   };
   check("ttfs", "time to the first sentence", bounds.max_slower);
   check("nfe_to_first_sentence", "number of passes to the first sentence", bounds.max_more_passes);
   const double equal = method["equal_text"];
   if (bounds.min_equal_text && equal < *bounds.min_equal_text) {
-    crossed.push_back(fmt::format("{}: {:.4g} % of the texts are the same, fewer than {:.4g} %", name,
-                                  100 * equal, 100 * *bounds.min_equal_text));
+    crossed.push_back(fmt::format("{}: {:.4g} % of the texts are the same, fewer than {:.4g} %",
+                                  name, 100 * equal, 100 * *bounds.min_equal_text));
   }
 }
 
@@ -141,11 +144,10 @@ Json compare_reports(const Json& before, const Json& after, const ComparisonBoun
     Json run{{"before", run_name(runs_before[i])},
              {"after", run_name(runs_after[i])},
              {"methods", Json::object()}};
-    const RowsOfRun rows_after = rows_of_run(after, runs_after[i]);
-    for (const auto& [name, rows] : rows_of_run(before, runs_before[i])) {
-      const auto other = rows_after.find(name);
-      if (other == rows_after.end()) continue;
-      const PairedRows pairs = pair_rows(rows, other->second);
+    RowsOfRun rows_before = rows_of_run(before, runs_before[i]);
+    RowsOfRun rows_after = rows_of_run(after, runs_after[i]);
+    for (const auto& [name, summary] : runs_before[i].at("methods").items()) {
+      const PairedRows pairs = pair_rows(rows_before[name], rows_after[name]);
       if (pairs.before.empty()) continue;
       Json& method = run["methods"][name];
       method["n"] = pairs.before.size();

@@ -48,7 +48,7 @@ struct EvalConfig {
   std::string device = "auto", dtype = "auto", quantize = "none";
   bool width_invariant = false;  // see Transformer::set_width_invariant()
   int64_t threads = 0;
-  int64_t workers = 1;  // turns at a time, each with so many threads
+  int64_t workers = 1;  // turns at a time, each with so many threads and weights of its own
 };
 
 EvalConfig read_eval_config(ConfigReader& reader);

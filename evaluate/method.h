@@ -13,13 +13,13 @@ struct Method {
   std::string name;
   InputTimeWork work = InputTimeWork::kCascade;
   VerifierConfig verifier{};
-  std::string decoder = "ar";  // as make_generator names them
-  Preset preset{};             // what speculation may use
-  bool adapter = false;        // runs on base weights plus the CLLM adapter
-  bool judge = false;          // asks base weights plus the judge adapter
-  bool draft_model = false;    // has the draft model draft, too
-  std::optional<SplitMode> split{};    // nothing: the configuration's
-  double characters_per_minute = 0;    // of typed turns; 0: the configuration's
+  std::string decoder = "ar";        // as make_generator names them
+  Preset preset{};                   // what speculation may use
+  bool adapter = false;              // runs on base weights plus the CLLM adapter
+  bool judge = false;                // asks base weights plus the judge adapter
+  bool draft_model = false;          // has the draft model draft, too
+  std::optional<SplitMode> split{};  // nothing: the configuration's
+  double characters_per_minute = 0;  // of typed turns; 0: the configuration's
   std::string help{};
 };
 
@@ -30,8 +30,8 @@ struct Method {
 ///   generator  +jacobi;   weights  +adapter
 ///   all these  +<preset>, for a method that has none of sources and trees
 ///   input      +split=paper, +split=natural, +rate=<characters a minute>
-/// UserError for a name that is unknown, a part that the method has already (there is one verifier),
-/// and one that needs drafts of a method that makes none while the user speaks.
+/// UserError for a name that is unknown, a part that the method has already (there is one
+/// verifier), and one that needs drafts of a method that makes none while the user speaks.
 Method parse_method(const std::string& name);
 
 /// Every name that parse_method() knows, top3 standing for top<k>.

@@ -10,16 +10,22 @@ namespace {
 
 Json row(int64_t turn, const std::string& method, double ttfs, int64_t passes,
          const std::string& text) {
-  return {{"turn", turn},         {"id", std::to_string(turn)},
-          {"method", method},     {"prompt", "p"},
-          {"text", text},         {"ttfs", ttfs},
-          {"audio_latency", nullptr}, {"nfe_to_first_sentence", passes},
-          {"model", "m"},         {"price", "h100"}};
+  return {{"turn", turn},
+          {"id", std::to_string(turn)},
+          {"method", method},
+          {"prompt", "p"},
+          {"text", text},
+          {"ttfs", ttfs},
+          {"audio_latency", nullptr},
+          {"nfe_to_first_sentence", passes},
+          {"model", "m"},
+          {"price", "h100"}};
 }
 
 /// Two turns, two methods.
 Json report(double greedy_ttfs = 0.2, const std::string& greedy_text = "Yes.") {
-  return {{"runs", {{{"model", "m"}, {"price", {{"name", "h100"}}}}}},
+  const Json methods{{"greedy", nullptr}, {"baseline", nullptr}};
+  return {{"runs", {{{"model", "m"}, {"price", {{"name", "h100"}}}, {"methods", methods}}}},
           {"num_turns", 2},
           {"turns",
            {row(0, "baseline", 0.4, 10, "Yes."), row(0, "greedy", 0.2, 5, "Yes."),
@@ -27,8 +33,8 @@ Json report(double greedy_ttfs = 0.2, const std::string& greedy_text = "Yes.") {
 }
 
 TEST(CompareReports, OfTheSameRunShowsNoDifference) {
-  const Json comparison =
-      compare_reports(report(), report(), {.max_slower = 0, .max_more_passes = 0, .min_equal_text = 1});
+  const Json comparison = compare_reports(
+      report(), report(), {.max_slower = 0, .max_more_passes = 0, .min_equal_text = 1});
   EXPECT_TRUE(comparison["changed"].empty());
   EXPECT_TRUE(comparison["crossed"].empty());
   const Json& baseline = comparison["runs"][0]["methods"]["baseline"];

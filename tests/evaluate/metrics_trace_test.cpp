@@ -28,9 +28,8 @@ struct Trace : testing::Test {
   TokenId next(TokenSpan history) const {
     const auto assistant = std::ranges::find(history, FakeTokenizer::kAssistant);
     const std::string user = tokenizer.decode({history.begin(), assistant});
-    const TokenIds answer = tokenizer.encode(user.find('b') == std::string::npos
-                                                 ? "Yes I can. Go!"
-                                                 : "Yes I well. Go!");
+    const TokenIds answer = tokenizer.encode(
+        user.find('b') == std::string::npos ? "Yes I can. Go!" : "Yes I well. Go!");
     const auto place = static_cast<size_t>(history.end() - assistant) - 1;
     return place < answer.size() ? answer[place] : FakeTokenizer::kEnd;
   }

@@ -166,8 +166,8 @@ TEST(Method, NamesAndErrors) {
 }
 
 TEST(Method, EveryPartOfTheRuntimeCanBeNamed) {
-  const Method all = parse_method(
-      "cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
+  const Method all =
+      parse_method("cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
   EXPECT_EQ(all.name, "cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
   EXPECT_TRUE(all.adapter && all.draft_model);
   EXPECT_EQ(all.verifier.top_k, 5);

@@ -17,8 +17,11 @@ namespace {
 struct Conversations : testing::Test {
   Conversations() {
     for (int i = 0; i < 7; ++i) {
-      set.turns.push_back({.id = std::to_string(i), .history = {}, .prompt_text = "p",
-                           .recorded = {}, .continues = i == 2});
+      set.turns.push_back({.id = std::to_string(i),
+                           .history = {},
+                           .prompt_text = "p",
+                           .recorded = {},
+                           .continues = i == 2});
     }
   }
 
@@ -47,8 +50,9 @@ struct Conversations : testing::Test {
   Json run(const std::string& file, int64_t workers) {
     Journal journal(folder / file, "x", false);
     num_done = 0;
-    return run_conversations(set, "r", workers, [this] { return worker(); }, journal,
-                             [this](size_t turns) { num_done += turns; });
+    return run_conversations(
+        set, "r", workers, [this] { return worker(); }, journal,
+        [this](size_t turns) { num_done += turns; });
   }
 
   const TemporaryFolder folder;
@@ -92,9 +96,8 @@ TEST_F(Conversations, WithoutAnAnswerThereIsNothingToReport) {
     return [](size_t begin, size_t) { return EvalRun{{}, {{begin, "baseline", "too long"}}}; };
   };
   Journal journal(folder / "none", "x", false);
-  expect_user_error(
-      [&] { run_conversations(set, "r", 2, nothing, journal, [](size_t) {}); },
-      {"every turn failed", "turn 0", "baseline", "too long"});
+  expect_user_error([&] { run_conversations(set, "r", 2, nothing, journal, [](size_t) {}); },
+                    {"every turn failed", "turn 0", "baseline", "too long"});
   EXPECT_FALSE(std::filesystem::exists(folder / "none"));
 }
 

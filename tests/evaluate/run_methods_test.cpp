@@ -117,9 +117,9 @@ TEST(RunMethods, DraftsAreAsWideAsTheirPriceAllows) {
   const auto passes = [&](double seconds_per_token) {
     bench.price.pass =
         PassPrice{.per_pass = Seconds(0.02), .per_token = Seconds(seconds_per_token)};
-    const EvalRun run = run_methods(
-        bench.config, bench.price,
-        {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft}, bench.turns.turns);
+    const EvalRun run = run_methods(bench.config, bench.price,
+                                    {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
+                                    bench.turns.turns);
     return run.rows[0].result.metrics.nfe_to_first_sentence;
   };
   EXPECT_LT(passes(0), 4);
@@ -139,8 +139,8 @@ TEST(RunMethods, TopKIsRelaxedInTheFirstSentenceOnly) {
   bench.config.methods = {"top1000", "top1000+jacobi"};  // every token is among so many
   const FakeLanguageModel model({.vocab_size = 260, .next = next});
   Engine engine = borrowing_engine(model);
-  const EvalRun run = run_methods(bench.config, bench.price,
-                                  {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
+  const EvalRun run = run_methods(
+      bench.config, bench.price, {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
   int64_t num_relaxed = 0;
   for (const EvalRow& row : run.rows) {
     TokenIds history = row.result.prompt;

@@ -12,8 +12,8 @@
 namespace predgen {
 
 /// All turns, by one worker.
-inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price, const EvalModels& models,
-                    const std::vector<EvalTurn>& turns) {
+inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price,
+                           const EvalModels& models, const std::vector<EvalTurn>& turns) {
   const MethodRunner runner(config, price, models, turns.front());
   const std::vector<size_t> bounds = conversation_bounds(turns);
   EvalRun all;
@@ -25,7 +25,8 @@ inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price, cons
   return all;
 }
 
-inline Json report_of(const std::vector<std::string>& methods, const TurnSet& turns, const EvalRun& run) {
+inline Json report_of(const std::vector<std::string>& methods, const TurnSet& turns,
+                      const EvalRun& run) {
   const Json rows = to_json(run, turns);
   const std::vector<ReportRun> runs{{"m", to_json(RunPrice{}), rows["rows"], rows["failed"]}};
   return make_report({methods, turns, runs, "", Json::object()});
