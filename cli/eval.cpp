@@ -59,14 +59,17 @@ std::string identity_of(const EvalConfig& config, std::map<std::string, std::str
   return hasher.hex();
 }
 
-Json describe_environment(const EvalWeights& weights, const std::string& model) {
+Json describe_environment() {
   return {{"version", PREDGEN_VERSION},
-          {"model", model},
-          {"device", weights.base->device().str()},
-          {"dtype", c10::toString(weights.base->dtype())},
-          {"parameters", weights.base->config().num_parameters()},
           {"threads", at::get_num_threads()},
-          {"hardware_threads", std::thread::hardware_concurrency()}};
+          {"hardware_threads", std::thread::hardware_concurrency()},
+          {"models", Json::object()}};
+}
+
+Json describe_model(const Transformer& model) {
+  return {{"device", model.device().str()},
+          {"dtype", c10::toString(model.dtype())},
+          {"parameters", model.config().num_parameters()}};
 }
 
 /// Runs every model by every price.
@@ -88,13 +91,13 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
   Progress progress("eval", "turns", static_cast<int64_t>(turns.turns.size() * num_runs));
   int64_t num_done = 0;
   std::vector<ReportRun> runs;
-  Json environment;
+  Json environment = describe_environment();
   for (const std::filesystem::path& model : config.models) {
     if (!runs.empty()) {
       weights.reset();  // two models need not fit at once
       weights = load_eval_weights(config, model);
     }
-    environment.push_back(describe_environment(*weights, model));
+    environment["models"][model.string()] = describe_model(*weights->base);
     for (const std::string& price_name : config.prices) {
       const std::string name = model.string() + ' ' + price_name;
       std::optional<Json> priced = journal.find("price " + name);

@@ -116,7 +116,9 @@ struct Part {
   void (*add)(Method& method);
 };
 
-bool has_verifier(const Method& m) { return m.verifier.name != "greedy" || m.name == "greedy"; }
+bool has_verifier(const Method& m) {
+  return m.verifier.name != "greedy" || m.name.starts_with("greedy");
+}
 bool has_ngram(const Method& m) { return std::ranges::count(m.preset.sources, "ngram") > 0; }
 bool has_preset(const Method& m) {
   const SpeculationConfig& speculation = m.preset.speculation;

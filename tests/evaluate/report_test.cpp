@@ -189,6 +189,7 @@ TEST(Method, PartsThatMakeNoSenseAreNamed) {
   };
   expect_refused("top3+reflection", "a verifier already");
   expect_refused("greedy+top3", "a verifier already");
+  expect_refused("greedy+ngram+top3", "a verifier already");
   expect_refused("cllm+jacobi", "already");
   expect_refused("tree+economy", "a preset already");
   expect_refused("economy+tree", "a tree already");
