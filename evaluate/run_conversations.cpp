@@ -41,13 +41,13 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
   const std::vector<size_t> bounds = conversation_bounds(set.turns);
   const auto key = [&](size_t i) { return fmt::format("{} {}", name, bounds[i]); };
   std::vector<size_t> missing;
+  size_t num_missing_turns = 0;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-    if (journal.find(key(i))) {
-      on_done(bounds[i + 1] - bounds[i]);
-    } else {
-      missing.push_back(i);
-    }
+    if (journal.find(key(i))) continue;
+    missing.push_back(i);
+    num_missing_turns += bounds[i + 1] - bounds[i];
   }
+  on_done(set.turns.size() - num_missing_turns);
   std::mutex telling;
   std::atomic<size_t> next = 0;
   const auto work = [&] {

@@ -84,7 +84,10 @@ TEST(RunMethods, APassCostsItsTokensAndNoneOfTheHistory) {
   const EvalTurn& turn = bench.turns.turns.front();
   // Role, text and end of the user's message, and the assistant's role; the history is cached.
   const auto prompt = static_cast<double>(turn.prompt_text.size()) + 3;
-  EXPECT_NEAR(*bench.run().rows[0].result.metrics.ttfs, 14 * 0.02 + (prompt + 13) * 0.001, 1e-9);
+  const TurnResult result = bench.run().rows[0].result;
+  EXPECT_NEAR(*result.metrics.ttfs, 14 * 0.02 + (prompt + 13) * 0.001, 1e-9);
+  // It is there all the same: "hi there", "Hello.", and two tokens about each.
+  EXPECT_EQ(static_cast<double>(result.prompt.size()), prompt + 8 + 6 + 4);
 }
 
 TEST(RunMethods, EveryMethodIsWarmedUpByTheWallClock) {
