@@ -29,10 +29,11 @@ void read_prices(ConfigReader& clock, EvalConfig& config) {
   if (clock.has("cost") || !clock.has("prices")) {
     clock.choice("cost", config.prices, {{"measured", measured}, {"table", table}});
   }
-  if (clock.has("prices") && clock.has("cost") && config.prices == measured) {
-    clock.problem("cost", "leave it out: of the prices 'wall_clock' is the measured one");
-  }
+  const bool by_table = config.prices == table;
   clock.optional("prices", config.prices);
+  if (clock.has("prices") && clock.has("cost") && (!by_table || has(config.prices, "wall_clock"))) {
+    clock.problem("cost", "leave it out: the prices say it ('wall_clock' is the measured one)");
+  }
   if (config.prices.empty()) clock.problem("prices", "name at least one");
   for (const std::string& name : config.prices) {
     if (has(price_names(), name)) continue;

@@ -79,6 +79,7 @@ TEST(EvalConfig, PricesAreNamedOrOneByCost) {
   EXPECT_EQ(prices({"clock.cost=table"}), Names{"given"});
   EXPECT_EQ(prices({"clock.cost=table", "clock.prices=[a5000,given]"}), (Names{"a5000", "given"}));
   EXPECT_THROW(prices({"clock.cost=measured", "clock.prices=[a5000]"}), UserError);
+  EXPECT_THROW(prices({"clock.cost=table", "clock.prices=[wall_clock]"}), UserError);
   EXPECT_THROW(prices({"clock.kind=real", "clock.prices=[a5000]"}), UserError);
   EXPECT_EQ(load(folder / "eval.yaml").models.size(), 2u);
   EXPECT_THROW(prices({"adapter=x"}), UserError);  // of which model?
