@@ -15,7 +15,8 @@ DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
   const auto bytes_per_value = static_cast<int64_t>(at::elementSize(model.dtype()));
   DecodeBytes bytes;
   bytes.weights = weight_bytes(config, quantization, bytes_per_value);
-  if (!config.tie_word_embeddings) {
+  const bool has_own_head = !config.tie_word_embeddings || quantization != Quantization::kNone;
+  if (has_own_head) {  // then embeddings are only looked up
     bytes.weights -= config.vocab_size * config.hidden_size * bytes_per_value;
   }
   for (const Linear* linear : model.linears()) {

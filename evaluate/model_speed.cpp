@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stop.h"
+#include "evaluate/memory_requests.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
 #include "runtime/speculate/greedy_verifier.h"
@@ -56,12 +57,21 @@ class SpeedRuns {
   void decode(ModelSpeed& speed) {
     back_to_context();
     GenerationResult result;
+    const MemoryRequests before = memory_requests();
     const double seconds = seconds_of([&] {
       result = single_->generate(sequence_, {},
                                  {.max_new_tokens = config_.generate, .stop_tokens = {}}, go_on_);
     });
     PREDGEN_CHECK(result.num_new_tokens == config_.generate, "{} tokens", result.num_new_tokens);
-    speed.decode.push_back(seconds / static_cast<double>(config_.generate));
+    const MemoryRequests after = memory_requests();
+    const auto per_token = [&](auto amount) {
+      return static_cast<double>(amount) / static_cast<double>(config_.generate);
+    };
+    speed.decode.push_back(per_token(seconds));
+    speed.page_faults.push_back(per_token(after.page_faults - before.page_faults));
+    std::optional<double> bytes;
+    if (after.allocated_bytes) bytes = per_token(*after.allocated_bytes - *before.allocated_bytes);
+    speed.allocated_bytes.push_back(bytes);
   }
 
   void verify(ModelSpeed& speed) {

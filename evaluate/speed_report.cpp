@@ -56,7 +56,9 @@ Json decode_report(const SpeedReportInput& input) {
             {"adapter", input.bytes.adapter},
             {"keys_and_values", bytes - input.bytes.per_token(0)}}},
           {"bytes_per_second", rate(bytes, seconds)},
-          {"share_of_bandwidth", rate(bytes / input.bandwidth.bytes_per_second, seconds)}};
+          {"share_of_bandwidth", rate(bytes / input.bandwidth.bytes_per_second, seconds)},
+          {"page_faults_per_token", figure(input.speed.page_faults)},
+          {"allocated_bytes_per_token", figure(input.speed.allocated_bytes)}};
 }
 
 Json answer_report(const AnswerSpeed& answer) {
@@ -97,7 +99,9 @@ std::string decode_lines(const Json& decode, const Json& bandwidth) {
               fmt::format("GB/s: {:.4g} MB read per token", bytes * 1e-6)) +
          line("", decode["share_of_bandwidth"], 100,
               fmt::format("% of memory bandwidth{}",
-                          fits ? "; the processor's cache can hold what is read" : ""));
+                          fits ? "; the processor's cache can hold what is read" : "")) +
+         line("", decode["page_faults_per_token"], 1, "page faults a token") +
+         line("", decode["allocated_bytes_per_token"], 1e-3, "kB allocated a token");
 }
 
 std::string answer_lines(const Json& answer) {

@@ -259,7 +259,7 @@ void Transformer::set_width_invariant(bool on) {
 double Transformer::quantize(Quantization kind,
                              const std::function<void(const std::string&)>& packed) {
   std::vector<Linear*> quantizable = linears();
-  if (!config_.tie_word_embeddings) quantizable.push_back(&head_);
+  quantizable.push_back(&head_);  // its own copy where it is tied: each step reads all of it
   double error = 0.0;
   for (Linear* linear : quantizable) {
     const std::string name = linear->name + ".weight";

@@ -93,9 +93,9 @@ class Transformer : public LanguageModel {
   /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
-  /// Replaces the weight of every linear layer, and of a head that is not the embeddings, by a
-  /// quantised one on the model's device; for inference only. Calls `packed` with each weight's
-  /// name when it is done. Returns the mean relative error.
+  /// Replaces the weight of every linear layer and of the head by a quantised one on the model's
+  /// device; embeddings stay as they are, also where the head was tied to them. For inference only.
+  /// Calls `packed` with each weight's name when it is done. Returns the mean relative error.
   double quantize(
       Quantization kind,
       const std::function<void(const std::string&)>& packed = [](const std::string&) {});

@@ -318,6 +318,16 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   if (!wanted_.empty()) products_.prepare(head_, static_cast<int64_t>(wanted_.size()));
 }
 
+float* CpuPass::room_for_logits(int64_t V) {
+  const auto N = static_cast<int64_t>(wanted_.size());
+  const bool is_free = logits_NV_.defined() && logits_NV_.use_count() == 1 &&
+                       logits_NV_.storage().use_count() == 1;  // nor does anyone hold a view
+  if (!is_free || logits_NV_.size(0) != N || logits_NV_.size(1) != V) {
+    logits_NV_ = at::empty({N, V}, at::kFloat);
+  }
+  return logits_NV_.mutable_data_ptr<float>();
+}
+
 std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
   const Running running(is_running_);
@@ -330,11 +340,9 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   prepare(model, steps);
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
-  at::Tensor logits_NV =
-      at::empty({static_cast<int64_t>(wanted_.size()), model.config.vocab_size}, at::kFloat);
-  auto* to = logits_NV.mutable_data_ptr<float>();
+  float* to = room_for_logits(model.config.vocab_size);
   team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
-  return logits_NV;
+  return logits_NV_;
 }
 
 }  // namespace predgen

@@ -29,7 +29,8 @@ struct TransformerParts {
 /// a decoding step of a small model is mostly made. Between products everything is float32, in
 /// every precision; keys and values are rounded to the type of the embeddings. The bits of a
 /// token's logits do not depend on how many tokens and sequences share the pass, how they stand in
-/// it, or the number of threads. Keeps its memory for the next pass; used by one thread.
+/// it, or the number of threads. Keeps its memory for the next pass, that of
+/// logits that were let go, too; used by one thread.
 class CpuPass {
  public:
   /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
@@ -53,6 +54,8 @@ class CpuPass {
 
   bool read(const TransformerParts& model);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
+  /// The last pass's where nobody has kept them.
+  float* room_for_logits(int64_t V);
 
   std::atomic_flag is_running_;
   std::unique_ptr<ThreadTeam> team_;
@@ -64,6 +67,7 @@ class CpuPass {
   // Of every new token; `x` is the input of the next product.
   std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;
   std::vector<int64_t> wanted_;  // tokens whose logits are asked for
+  at::Tensor logits_NV_;
 };
 
 }  // namespace predgen

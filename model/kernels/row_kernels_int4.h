@@ -79,8 +79,19 @@ inline void add_int4_rows(const RowProduct& product, const PackedRows& x, const 
     case 3:
       return add_int4_group<3>(product, x, group, row, sums);
     default:
-      return add_int4_group<4>(product, x, group, row, sums);
+      return add_int4_group<kRegisterRows>(product, x, group, row, sums);
   }
+}
+
+/// What is unpacked is then used by so many rows; fewer sums than that wait for each other.
+inline int64_t add_most_int4_rows(const RowProduct& product, const PackedRows& x,
+                                  const Int4Group& group, int64_t row, int64_t last, float* sums) {
+  constexpr int kRows = Isa::kInt4RegisterRows;
+  for (; row + kRows <= last; row += kRows) {
+    add_int4_group<kRows>(product, x, group, row, sums);
+    sums += kRows * kInt4Panel;
+  }
+  return row;
 }
 
 inline void multiply_int4_panel(const RowProduct& product, const PackedRows& x, int64_t first,
@@ -98,7 +109,8 @@ inline void multiply_int4_panel(const RowProduct& product, const PackedRows& x, 
       Isa::load_pairs(product.scales + 2 * (place + part * Isa::kLanes), group.scales[part],
                       group.offsets[part]);
     }
-    for (int64_t row = first; row < last; row += kRegisterRows) {
+    int64_t row = add_most_int4_rows(product, x, group, first, last, sums);
+    for (; row < last; row += kRegisterRows) {
       add_int4_rows(product, x, group, row, last, sums + (row - first) * kInt4Panel);
     }
   }

@@ -128,6 +128,7 @@ at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64
 }
 
 void ModelWeights::forget(const std::string& name) const {
+  if (name == kHead && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
   if (!adapter_ || !adapter_->embeddings().contains(name)) stored_.forget(name);
 }
 

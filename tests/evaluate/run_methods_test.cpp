@@ -254,18 +254,25 @@ TEST(RunMethods, AFailedTurnIsNamedAndLeftOutOfEveryMethod) {
 
 TEST(RunMethods, ATurnThatContinuesSeesTheMethodsOwnAnswer) {
   Bench bench;
-  bench.config.methods = {"baseline", "top1000"};  // which keeps what was drafted first
-  bench.turns.turns = {{"a", {}, "book me a tablet", {}},
+  bench.config.methods = {"baseline", "cllm_ar"};
+  bench.turns.turns = {{"a", {}, "book me a table", {}},
                        {"b", {}, "and another one", {}, "", /*continues=*/true}};
-  const EvalRun run = bench.run();
+  const FakeLanguageModel adapted({.vocab_size = 260, .next = [](TokenSpan history) {
+                                     const TokenId token = next_token(history);
+                                     return token == 'k' ? 'h' : token;
+                                   }});
+  Engine engine = borrowing_engine(bench.base), other = borrowing_engine(adapted);
+  const EvalRun run = run_methods(bench.config, bench.price,
+                                  {.tokenizer = bench.tokenizer, .base = engine, .adapted = &other},
+                                  bench.turns.turns);
   ASSERT_EQ(run.rows.size(), 4u);
   const auto contains = [](const TokenIds& tokens, const std::string& text) {
     return std::string(tokens.begin(), tokens.end()).find(text) != std::string::npos;
   };
-  EXPECT_NE(run.rows[0].result.text, run.rows[1].result.text);  // so whose answer it is shows
+  EXPECT_NE(run.rows[0].result.text, run.rows[1].result.text);
   for (size_t m = 0; m < 2; ++m) {
     const TokenIds& prompt = run.rows[2 + m].result.prompt;
-    EXPECT_TRUE(contains(prompt, "book me a tablet")) << m;
+    EXPECT_TRUE(contains(prompt, "book me a table")) << m;
     EXPECT_TRUE(contains(prompt, run.rows[m].result.text)) << m;
   }
 }

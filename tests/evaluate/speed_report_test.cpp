@@ -13,6 +13,8 @@ struct Input {
   ModelSpeed speed{
       .prefill = {0.5, 0.2, 0.1, 0.4},
       .decode = {0.04, 0.01, 0.02, 0.05},
+      .page_faults = {0.0, 0.5, 0.0, 0.0},
+      .allocated_bytes = {2000.0, 2000.0, 2000.0, 2000.0},
       .step = {0.01, 0.01, 0.01, 0.01},
       .verify = {{.draft = 4, .seconds = {0.02, 0.03, 0.04, 0.05}, .in_steps = {2, 3, 4, 5}}},
       .answers = {{.block = 1}, {.block = 4}}};
@@ -79,6 +81,8 @@ TEST(SpeedReport, PrintsWhatItHolds) {
               HasSubstr("prefill of 100                    375        200       1000  tokens/s"));
   EXPECT_THAT(text, HasSubstr("GB/s: 0.009 MB read per token"));
   EXPECT_THAT(text, HasSubstr("         18         90  % of memory bandwidth\n"));
+  EXPECT_THAT(text, HasSubstr("          0          0        0.5  page faults a token\n"));
+  EXPECT_THAT(text, HasSubstr("          2          2          2  kB allocated a token\n"));
   EXPECT_THAT(text, HasSubstr("3.5          2          5  steps' time"));
   EXPECT_THAT(text, HasSubstr("Jacobi, blocks of 4"));
   EXPECT_THAT(text, HasSubstr("peak memory 3 GiB of the process\n"));

@@ -52,7 +52,9 @@ TEST_P(QuantizedWeights, TheEstimateIsWhatIsKept) {
   }
   model->quantize(GetParam());
   for (const Linear* linear : model->linears()) kept += linear->quantized->num_bytes();
-  EXPECT_EQ(weight_bytes(config, GetParam()), full - linears + kept);
+  const int64_t head = quantized_bytes(config.vocab_size, config.hidden_size, Quantization::kInt8);
+  EXPECT_TRUE(config.tie_word_embeddings);
+  EXPECT_EQ(weight_bytes(config, GetParam()), full - linears + kept + head);
   EXPECT_LT(kept, linears * (GetParam() == Quantization::kInt8 ? 0.6 : 0.4));
 }
 
@@ -67,15 +69,21 @@ TEST_P(QuantizedWeights, LargeMatricesArePackedInPieces) {
   EXPECT_TRUE(at::equal(whole, at::cat(parts, -1)));
 }
 
-TEST_P(QuantizedWeights, AHeadOfItsOwnIsPackedIntoEightBits) {
+class QuantizedHeads : public testing::TestWithParam<std::tuple<Quantization, bool>> {};
+INSTANTIATE_TEST_SUITE_P(KindAndTied, QuantizedHeads,
+                         testing::Combine(testing::Values(Quantization::kInt8, Quantization::kInt4),
+                                          testing::Bool()));
+
+TEST_P(QuantizedHeads, ArePackedIntoEightBits) {
+  const auto [kind, is_tied] = GetParam();
   ModelConfig config = small_config();  // of 61 tokens, which could not be packed into 4
-  config.tie_word_embeddings = false;
+  config.tie_word_embeddings = is_tied;
   config.hidden_size = 64;
   config.intermediate_size = 128;
   const auto full = Transformer::initialize(config, 1, at::kBFloat16);
   const auto quantized = Transformer::initialize(config, 1, at::kBFloat16);
   std::vector<std::string> packed;
-  quantized->quantize(GetParam(), [&](const std::string& name) { packed.push_back(name); });
+  quantized->quantize(kind, [&](const std::string& name) { packed.push_back(name); });
   EXPECT_EQ(packed.size(), quantized->linears().size() + 1);
   EXPECT_EQ(packed.back(), "lm_head.weight");
   const at::NoGradGuard no_grad;
@@ -83,9 +91,13 @@ TEST_P(QuantizedWeights, AHeadOfItsOwnIsPackedIntoEightBits) {
   const double error = relative(quantized->logits(hidden), full->logits(hidden));
   EXPECT_GT(error, 1e-4);
   EXPECT_LT(error, 0.015);
-  ModelConfig tied = config;
-  tied.tie_word_embeddings = true;
-  EXPECT_EQ(weight_bytes(config, GetParam()) - weight_bytes(tied, GetParam()), 61 * 64 + 2 * 61);
+  const auto embedded = [](const Transformer& model) {
+    return model.embed(model.read_rows(at::arange(61).unsqueeze(0), {}, {}));
+  };
+  EXPECT_TRUE(embedded(*quantized).equal(embedded(*full)));
+  ModelConfig other = config;
+  other.tie_word_embeddings = !is_tied;
+  EXPECT_EQ(weight_bytes(config, kind), weight_bytes(other, kind));
 }
 
 TEST_P(QuantizedWeights, AModelStaysClose) {

@@ -153,6 +153,21 @@ TEST(CpuPass, SeesWeightsChange) {
   EXPECT_LT(relative(run(*model, true), run(*model, false)), 1e-5);
 }
 
+TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
+  const auto model = Transformer::initialize(config_of(false), 1, at::kFloat);
+  KvPool pool(model->kv_layout());
+  const auto cache = pool.make_cache(8);
+  const auto pass = [&](TokenId token) {
+    return model->forward({.cache = cache.get(), .tokens = TokenSpan(&token, 1), .num_logits = 1});
+  };
+  const at::Tensor kept = pass(1), kept_bits = kept.clone();
+  const at::Tensor view = pass(2).select(0, 0), view_bits = view.clone();
+  const void* memory = pass(3).const_data_ptr();
+  EXPECT_EQ(pass(4).const_data_ptr(), memory);
+  EXPECT_TRUE(kept.equal(kept_bits));
+  EXPECT_TRUE(view.equal(view_bits));
+}
+
 TEST(CpuPass, ATokenThatIsNone) {
   const auto model = small_model();
   KvPool pool(model->kv_layout());

@@ -53,6 +53,20 @@ TEST_F(CheckpointTest, RoundTripKeepsEveryBit) {
   }
 }
 
+TEST_F(CheckpointTest, PacksAHeadWhetherItIsTiedOrNot) {
+  for (const bool tied : {true, false}) {
+    ModelConfig config = small_config();
+    config.tie_word_embeddings = tied;
+    const auto model = Transformer::initialize(config, 3, at::kFloat);
+    save_model(*model, folder_.path(), {}, "fp32");
+    model->quantize(Quantization::kInt8);
+    const auto loaded =
+        load_model(folder_.path(), {},
+                   {.device = "cpu", .dtype = "fp32", .quantization = Quantization::kInt8});
+    EXPECT_TRUE(at::equal(probe(*model), probe(*loaded))) << tied;
+  }
+}
+
 TEST_F(CheckpointTest, WeightsLieAsInMemoryOfTheirOwn) {
   // In the file they lie one after the other at any multiple of four bytes.
   save_model(*small_model(), folder_.path(), {}, "fp32");

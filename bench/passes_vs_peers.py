@@ -1,0 +1,213 @@
+"""Passes of the same model folder by predgen, llama.cpp and transformers, one after the other in every round.
+
+python scripts/random_model.py m05 0.5b checkpoints/demo
+python bench/passes_vs_peers.py --predgen build/predgen --model m05 --work /tmp/peers
+Prefill of 512 tokens; after 256 tokens of context decoding, and passes over 8, 16, 32 and 64 tokens.
+Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32) and 4 bits (128; Q4_0,
+of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen is
+faster), and the load of the machine. llama.cpp is what the source distribution of llama-cpp-python
+carries, built for this machine in --work, where the converted weights are kept, too; its passes over
+8 to 64 tokens compute the logits of the last one only, predgen's of all.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+import fetch_jinja  # noqa: E402
+
+PREFILL, CONTEXT, GENERATE = 512, 256, 64
+WIDTHS = (8, 16, 32, 64)
+KINDS = {"bf16": "BF16", "int8": "Q8_0", "int4": "Q4_0"}  # ours, llama.cpp's
+
+
+def build_llama(work):
+    source = work / fetch_jinja.FILE.removesuffix(".tar.gz") / "vendor" / "llama.cpp"
+    if not source.is_dir():
+        archive = work / fetch_jinja.FILE
+        fetch_jinja.download(fetch_jinja.file_url(fetch_jinja.index_url()), archive)
+        with tarfile.open(archive) as tar:
+            tar.extractall(work, filter="data")
+    build = work / "build"
+    subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                    "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF",
+                    "-DLLAMA_BUILD_EXAMPLES=OFF"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", build, "llama-bench", "llama-quantize"], check=True)
+    return source, build / "bin"
+
+
+def write_gguf(source, model, path):
+    """llama.cpp's converter asks for a tokenizer that it knows; passes need none."""
+    sys.path.insert(0, str(source / "gguf-py"))
+    import gguf
+    import torch
+    from safetensors import safe_open
+
+    config = json.loads((model / "config.json").read_text())
+    if config["model_type"] != "qwen2":
+        raise SystemExit(f"{model}: a {config['model_type']} model; only qwen2 is converted")
+    layers = config["num_hidden_layers"]
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_rope_freq_base(config["rope_theta"])
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_BF16)
+    writer.add_tokenizer_model("no_vocab")
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, layers)
+    for shard in sorted(model.glob("*.safetensors")):
+        with safe_open(shard, "pt") as tensors:
+            for name in tensors.keys():
+                values = tensors.get_tensor(name).to(torch.float32).numpy()
+                kind = gguf.GGMLQuantizationType.BF16 if values.ndim > 1 else gguf.GGMLQuantizationType.F32
+                writer.add_tensor(names.get_name(name, (".weight", ".bias")), gguf.quants.quantize(values, kind),
+                                  raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def converted(source, binaries, model, work):
+    files = {kind: work / f"{model.name}-{theirs}.gguf" for kind, theirs in KINDS.items()}
+    if not files["bf16"].is_file():
+        write_gguf(source, model, files["bf16"])
+    for kind, theirs in KINDS.items():
+        if not files[kind].is_file():
+            subprocess.run([binaries / "llama-quantize", "--pure", files["bf16"], files[kind], theirs],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return files
+
+
+def measured(command):
+    """What a command prints, and the peak of its resident memory in bytes."""
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"failed: {command}")
+    return json.loads(output), usage.ru_maxrss * 1024
+
+
+def run_predgen(args, kind):
+    """Seconds of a pass by what it does; and bytes."""
+    flags = ["--dtype", "bf16"] + ([] if kind == "bf16" else ["--quantize", kind])
+    call = [args.predgen, "bench", "--json", "--model", args.model, "--device", "cpu", "--runs", "3",
+            "--threads", args.threads, *flags]
+    after, _ = measured([*call, "--prompt", CONTEXT, "--generate", GENERATE, "--draft",
+                         ",".join(map(str, (width - 1 for width in WIDTHS)))])
+    prompt, peak = measured([*call, "--prompt", PREFILL, "--generate", "2", "--draft", "2"])
+    seconds = {"decode": 1 / after["decode"]["tokens_per_second"]["median"],
+               "prefill": PREFILL / prompt["prefill"]["tokens_per_second"]["median"], "peak": peak}
+    for width, verify in zip(WIDTHS, after["verify"]):  # a draft runs with the token before it
+        seconds[width] = verify["seconds"]["median"]
+    return seconds
+
+
+def run_llama(args, binaries, file):
+    call = [binaries / "llama-bench", "-m", file, "-t", args.threads, "-r", "3", "-o", "json", "-ngl", "0"]
+    after, _ = measured([*call, "-d", CONTEXT, "-n", GENERATE, "-p", ",".join(map(str, WIDTHS))])
+    prompt, peak = measured([*call, "-p", PREFILL, "-n", "0"])
+    seconds = {"prefill": PREFILL / statistics.median(prompt[0]["samples_ts"]), "peak": peak}
+    for test in after:
+        speed = statistics.median(test["samples_ts"])
+        if test["n_gen"]:
+            seconds["decode"] = 1 / speed
+        else:
+            seconds[test["n_prompt"]] = test["n_prompt"] / speed
+    return seconds
+
+
+def run_transformers(args):
+    """In a process of its own, bfloat16; prints seconds."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(args.threads)
+    model = transformers.AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.bfloat16)
+    ids = torch.randint(0, 4000, (1, PREFILL))
+
+    def timed(tokens, cache):
+        start = time.perf_counter()
+        with torch.inference_mode():
+            cache = model(tokens, past_key_values=cache, use_cache=True, logits_to_keep=1).past_key_values
+        return time.perf_counter() - start, cache
+
+    seconds = {}
+    runs = {what: [] for what in ("prefill", "decode", *WIDTHS)}
+    for _ in range(3):
+        runs["prefill"].append(timed(ids, None)[0])
+        _, cache = timed(ids[:, :CONTEXT], None)
+        for width in WIDTHS:
+            runs[width].append(timed(ids[:, :width], cache)[0])
+            cache.crop(CONTEXT)
+        runs["decode"].append(sum(timed(ids[:, :1], cache)[0] for _ in range(GENERATE)) / GENERATE)
+    seconds = {what: statistics.median(values) for what, values in runs.items()}
+    print(json.dumps({str(what): value for what, value in seconds.items()}))
+
+
+def peer_transformers(args):
+    found, peak = measured([sys.executable, __file__, "--transformers", "--model", args.model,
+                            "--threads", args.threads])
+    return {int(what) if what.isdigit() else what: value for what, value in found.items()} | {"peak": peak}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--predgen", default="build/predgen")
+    parser.add_argument("--model", required=True, type=Path)
+    parser.add_argument("--work", type=Path, help="for llama.cpp: its source, build and weights; 1 GB and twice the model")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--json", type=Path, help="keeps every round's figures")
+    parser.add_argument("--transformers", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.transformers:
+        run_transformers(args)
+        return
+    if not args.work:
+        parser.error("--work is missing")
+    kinds = args.kinds.split(",")
+    args.work.mkdir(parents=True, exist_ok=True)
+    source, binaries = build_llama(args.work)
+    files = converted(source, binaries, args.model, args.work)
+    rounds = []
+    for _ in range(args.rounds):
+        figures = {"load": os.getloadavg()[0]}
+        for kind in kinds:
+            figures[f"predgen {kind}"] = run_predgen(args, kind)
+            figures[f"llama.cpp {KINDS[kind]}"] = run_llama(args, binaries, files[kind])
+        if "bf16" in kinds:
+            figures["transformers bf16"] = peer_transformers(args)
+        rounds.append(figures)
+    if args.json:
+        args.json.write_text(json.dumps(rounds))
+    print("load of the machine", ", ".join(f"{figures['load']:.2f}" for figures in rounds))
+    for kind in kinds:
+        peers = [f"llama.cpp {KINDS[kind]}"] + (["transformers bf16"] if kind == "bf16" else [])
+        for what in ("prefill", "decode", *WIDTHS, "peak"):
+            unit, scale = ("GB", 1e-9) if what == "peak" else ("ms", 1e3)
+            ours = [figures[f"predgen {kind}"][what] * scale for figures in rounds]
+            line = f"{kind:5} {what!s:8} predgen {statistics.median(ours):8.2f} {unit} ({min(ours):.2f} - {max(ours):.2f})"
+            for peer in peers:
+                theirs = [figures[peer][what] * scale for figures in rounds]
+                ratios = [b / a for a, b in zip(ours, theirs)]
+                line += (f"   {peer} {statistics.median(theirs):8.2f} {unit}, "
+                         f"{statistics.median(ratios):.2f}x ({min(ratios):.2f} - {max(ratios):.2f})")
+            print(line)
+
+
+if __name__ == "__main__":
+    main()
