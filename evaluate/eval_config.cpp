@@ -54,6 +54,7 @@ void read_prices(ConfigReader& clock, EvalConfig& config) {
   }
   clock.optional("priced_parameters", config.priced_parameters, 0.0, 1e13);
   clock.optional("seconds_to_first_audio", config.seconds_to_first_audio, 0.0, 1e3);
+  clock.optional("seconds_per_character", config.seconds_per_character, 0.0, 1e3);
 }
 
 void read_models(ConfigReader& reader, EvalConfig& config) {

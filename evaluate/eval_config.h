@@ -33,7 +33,8 @@ struct EvalConfig {
   double seconds_per_token = 0;                   // .. and more for each token of it
   double seconds_per_draft_pass = 0;              // .. one of the draft model; 0: by its bytes
   double priced_parameters = 0;  // rooflines: of so large a model in bf16; 0: the one that runs
-  double seconds_to_first_audio = 0.1;  // but by the wall clock: from a sentence to first samples
+  double seconds_to_first_audio = 0.1;  // but by the wall clock: from a sentence to first samples,
+  double seconds_per_character = 0;     // and from there to its end
   VoiceOptions voice;                   // with a voice, answer.wav is the first turn's answer
   bool same_device = false;             // voice and model take turns on one device
 

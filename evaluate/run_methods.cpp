@@ -167,8 +167,10 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
                         .sink = sink,
                         .ahead = config_.voice.ahead_buffer(),
                         .same_device = config_.same_device};
-  if (price_.pass)
-    speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio)};
+  if (price_.pass) {
+    speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
+                             .per_character = Seconds(config_.seconds_per_character)};
+  }
   Session session(session_config(config_, models_, turn, method, priced_), engine,
                   models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);

@@ -100,6 +100,7 @@ Json to_json(const RunPrice& price) {
   if (!price.pass) return json;
   json["seconds_per_pass"] = price.pass->per_pass.count();
   json["seconds_per_token"] = price.pass->per_token.count();
+  if (price.draft_pass.of(1) == Seconds(0)) return json;
   json["seconds_per_draft_pass"] = price.draft_pass.per_pass.count();
   json["seconds_per_draft_token"] = price.draft_pass.per_token.count();
   return json;
@@ -110,7 +111,9 @@ RunPrice run_price_from(const Json& json) {
   if (!json.contains("seconds_per_pass")) return price;
   const auto seconds = [&](const char* key) { return Seconds(json.at(key).get<double>()); };
   price.pass = {seconds("seconds_per_pass"), seconds("seconds_per_token")};
-  price.draft_pass = {seconds("seconds_per_draft_pass"), seconds("seconds_per_draft_token")};
+  if (json.contains("seconds_per_draft_pass")) {
+    price.draft_pass = {seconds("seconds_per_draft_pass"), seconds("seconds_per_draft_token")};
+  }
   return price;
 }
 

@@ -98,17 +98,18 @@ TEST_F(Trace, OfThreeTurnsGivesThePublishedMetrics) {
   EXPECT_NEAR(greedy["speedup"].get<double>(), 3 * 0.189 / (0.028 + 0.149 + 0.162), 1e-9);
 }
 
-// Voice and model take turns: the prepared sound holds the model up, so does what is said.
+// Voice and model take turns: the prepared sound holds the model up.
 TEST_F(Trace, OnOneDeviceTheModelWaitsForTheVoice) {
   config.same_device = true;
+  config.seconds_per_character = 0.01;
   turns.turns = {turn("kept", "h", 1, "h y", 1.1), turn("kept", "h", 1, "h y", 2)};
   const FakeLanguageModel model(
       {.vocab_size = tokenizer.vocab_size(), .next = [&](TokenSpan h) { return next(h); }});
   Engine engine = borrowing_engine(model);
   const EvalRun run =
       run_methods(config, price, {.tokenizer = tokenizer, .base = engine}, turns.turns);
-  // The sound of the draft is made from 1.087 to 1.187 s; then 28 ms for the verification.
-  expect_times(run.rows[1].result.metrics, 0.087 + 0.028, 0.028, 0.087 + 0.028);
+  // The sound of the draft, ten characters, is made from 1.087 to 1.287 s; then the verification.
+  expect_times(run.rows[1].result.metrics, 0.187 + 0.028, 0.028, 0.187 + 0.028);
   expect_times(run.rows[3].result.metrics, 0.028, 0.028, 0.028);
 }
 

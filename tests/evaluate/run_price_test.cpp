@@ -56,7 +56,9 @@ TEST_F(Prices, ADraftModelCostsItsShareOfTheBytes) {
   const double share = static_cast<double>(draft->config().num_parameters()) /
                        static_cast<double>(model->config().num_parameters());
   for (const char* name : {"a5000", "h100"}) {
+    EXPECT_FALSE(to_json(make(name)).contains("seconds_per_draft_pass"));
     const RunPrice price = make(name, true);
+    EXPECT_EQ(to_json(run_price_from(to_json(price))), to_json(price));
     EXPECT_NEAR(price.draft_pass.per_pass / price.pass->per_pass, share, 1e-9) << name;
   }
   config.seconds_per_draft_pass = 0.125;
