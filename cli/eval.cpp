@@ -136,7 +136,7 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
   }
   progress.finish();
 
-  const Json report =
+  Json report =
       make_report({config.methods, turns, runs, reader.resolved(), std::move(environment)});
   if (voice && std::filesystem::exists(unfinished_wav)) publish_file(unfinished_wav, wav);
   write_report(report, config.output);
