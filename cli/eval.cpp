@@ -1,25 +1,25 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
-#include <c10/core/StreamGuard.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/eval_compare.h"
+#include "cli/eval_worker.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "data/conversation.h"
-#include "evaluate/decode_bytes.h"
-#include "evaluate/gpu_energy.h"
 #include "evaluate/report.h"
-#include "evaluate/run_methods.h"
-#include "model/stream_priority.h"
-#include "model/weights/checkpoint.h"
+#include "evaluate/run_conversations.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen {
@@ -28,94 +28,119 @@ namespace {
 constexpr const char* kExamples = R"(
 Writes results.json, turns.csv and report.html into the configuration's `output` folder, and
 answer.wav when it has a voice. Files of an earlier run are replaced once the new ones are complete;
-other files in the folder stay.
+other files in the folder stay. Finished turns are kept in journal.jsonl until then: the same command
+goes on after a run that was killed.
 
 Examples:
   predgen eval --config configs/eval/quickstart.yaml
   predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
+  predgen eval --config configs/eval/sgd_dev.yaml clock.prices=[a5000,this_machine] workers=4
+  predgen eval --compare runs/eval/before runs/eval/after --max-slower 3%
 )";
 
-Json describe_environment(const Transformer& model, double seconds_per_draft_pass) {
+/// Everything that decides what a run finds, but not how many work on it or where it is written.
+std::string identity_of(const EvalConfig& config, std::map<std::string, std::string> values) {
+  Hasher hasher;
+  hasher.add(PREDGEN_VERSION);
+  for (const char* key : {"output", "workers"}) values.erase(key);
+  for (const auto& [key, value] : values) hasher.add(key).add(value);
+  hasher.add_file(config.turns.file);
+  std::vector<std::filesystem::path> folders = config.models;
+  folders.insert(folders.end(), {config.adapter, config.judge_adapter, config.draft_model});
+  for (const std::filesystem::path& folder : folders) {
+    if (!std::filesystem::is_directory(folder)) continue;
+    std::set<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.is_regular_file()) files.insert(entry.path());
+    }
+    for (const std::filesystem::path& file : files) hasher.add_file(file);
+  }
+  if (!config.chat_template.empty()) hasher.add_file(config.chat_template);
+  return hasher.hex();
+}
+
+Json describe_environment() {
   return {{"version", PREDGEN_VERSION},
-          {"device", model.device().str()},
-          {"dtype", c10::toString(model.dtype())},
-          {"parameters", model.config().num_parameters()},
-          {"seconds_per_draft_pass",
-           seconds_per_draft_pass > 0 ? Json(seconds_per_draft_pass) : Json(nullptr)},
           {"threads", at::get_num_threads()},
-          {"hardware_threads", std::thread::hardware_concurrency()}};
+          {"hardware_threads", std::thread::hardware_concurrency()},
+          {"models", Json::object()}};
 }
 
-bool wants(const EvalConfig& config, bool Method::*adapter) {
-  return std::ranges::any_of(config.methods,
-                             [&](const std::string& name) { return parse_method(name).*adapter; });
+Json describe_model(const Transformer& model) {
+  return {{"device", model.device().str()},
+          {"dtype", c10::toString(model.dtype())},
+          {"parameters", model.config().num_parameters()}};
 }
 
-Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_token& stop) {
+/// Runs every model by every price.
+Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart,
+              const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
   if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
-  const bool drafts = wants(config, &Method::draft_model);
-  if (drafts) check_draft_model(*tokenizer, config.model, config.draft_model);
-  const LoadOptions load{.device = config.device,
-                         .dtype = config.dtype,
-                         .quantization = parse_quantization(config.quantize),
-                         .width_invariant = config.width_invariant};
-  const std::shared_ptr<const Transformer> base = load_model(config.model, {}, load);
-  const EngineConfig engine_config{.pass_tokens = config.pass_tokens};
-  Engine engine(base, engine_config);
-  std::optional<Engine> adapted, judge, draft;
-  if (wants(config, &Method::adapter)) {
-    adapted.emplace(load_model(config.model, config.adapter, load), engine_config);
-  }
-  if (wants(config, &Method::judge)) {
-    judge.emplace(load_model(config.model, config.judge_adapter, load), engine_config);
-  }
-
-  if (drafts) {
-    LoadOptions load_draft = load;
-    load_draft.width_invariant = false;  // what is drafted is checked in any case
-    const std::shared_ptr<const Transformer> model = load_model(config.draft_model, {}, load_draft);
-    draft.emplace(model, engine_config);
-    if (config.cost == EvalCost::kTable && config.seconds_per_draft_pass == 0) {
-      config.seconds_per_draft_pass = config.seconds_per_pass *
-                                      decode_bytes(*model, load.quantization).per_token(0) /
-                                      decode_bytes(*base, load.quantization).per_token(0);
-    }
-  }
-
+  std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
+  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   make_folder(config.output);
+  Journal journal(config.output / "journal.jsonl", identity_of(config, reader.values()), restart);
   const std::filesystem::path wav = config.output / "answer.wav";
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   std::unique_ptr<WavSink> sink;
-  if (voice) sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
-  const c10::StreamGuard stream(make_stream(base->device(), StreamPriority::kHigh));
 
-  const auto num_rows = static_cast<int64_t>(turns.turns.size() * config.methods.size());
-  Progress progress("eval", "answers", num_rows);
+  const size_t num_runs = config.models.size() * config.prices.size();
+  Progress progress("eval", "turns", static_cast<int64_t>(turns.turns.size() * num_runs));
   int64_t num_done = 0;
-  const EvalRun run = run_methods(
-      config,
-      {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get(), stop,
-       judge ? &*judge : nullptr, draft ? &*draft : nullptr, make_energy_counter(base->device())},
-      turns.turns, [&](const EvalRow& row) { progress.update(++num_done, row.method); });
+  std::vector<ReportRun> runs;
+  Json environment = describe_environment();
+  for (const std::filesystem::path& model : config.models) {
+    if (!runs.empty()) {
+      weights.reset();  // two models need not fit at once
+      weights = load_eval_weights(config, model);
+    }
+    environment["models"][model.string()] = describe_model(*weights->base);
+    for (const std::string& price_name : config.prices) {
+      const std::string name = model.string() + ' ' + price_name;
+      std::optional<Json> priced = journal.find("price " + name);
+      if (!priced) {  // a run that goes on has the prices that it began with
+        priced = to_json(price_of(price_name, config, *weights));
+        journal.append("price " + name, *priced);
+      }
+      const RunPrice price = run_price_from(*priced);
+      if (voice && runs.empty() && !journal.find(name + " 0")) {
+        sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
+      }
+      AudioSink* const first_answer = sink.get();
+      std::atomic<int> num_workers = 0;
+      const auto make_worker = [&]() -> RunConversation {
+        const auto own = num_workers++ == 0 ? weights : load_eval_weights(config, model);
+        const auto worker = std::make_shared<const EvalWorker>(config, own, price, turns.turns,
+                                                               voice.get(), first_answer, stop);
+        return [worker, &sink](size_t begin, size_t end) {
+          EvalRun run = worker->run(begin, end);
+          if (begin == 0) sink.reset();  // it holds the first answer before the journal says so
+          return run;
+        };
+      };
+      Json done = run_conversations(turns, name, config.workers, make_worker, journal,
+                                    [&](size_t num_turns) {
+                                      num_done += static_cast<int64_t>(num_turns);
+                                      progress.update(num_done, price_name);
+                                    });
+      for (const Json& failed : done["failed"]) {
+        spdlog::warn("left out of every method: turn {} failed with {}: {}",
+                     failed["id"].get<std::string>(), failed["method"].get<std::string>(),
+                     failed["error"].get<std::string>());
+      }
+      runs.push_back({model, *priced, std::move(done["rows"]), std::move(done["failed"])});
+    }
+  }
   progress.finish();
 
-  for (const FailedTurn& failed : run.failed) {
-    spdlog::warn("left out of every method: turn {} failed with {}: {}",
-                 turns.turns[failed.turn_index].id, failed.method, failed.error);
-  }
-  const Json report =
-      make_report({config.methods, turns, run, resolved,
-                   describe_environment(*base, draft ? config.seconds_per_draft_pass : 0)});
-  if (sink) {
-    sink.reset();
-    publish_file(unfinished_wav, wav);
-  }
+  Json report =
+      make_report({config.methods, turns, runs, reader.resolved(), std::move(environment)});
+  if (voice && std::filesystem::exists(unfinished_wav)) publish_file(unfinished_wav, wav);
   write_report(report, config.output);
+  journal.remove();
   return report;
 }
 
@@ -127,12 +152,24 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   auto config_options = std::make_shared<ConfigOptions>();
   auto json = std::make_shared<bool>(false);
   config_options->add_to(*command);
-  command->add_flag("--json", *json, "Print results.json on stdout instead of the table");
-  command->callback([config_options, json, stop] {
+  command->get_option("--config")->required(false);
+  auto compare = std::make_shared<EvalCompareOptions>();
+  compare->add_to(*command);
+  auto restart = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print results.json, or the comparison, as JSON on stdout");
+  command->add_flag("--restart", *restart, "Drop what an unfinished run has left in the output");
+  command->callback([config_options, compare, json, restart, stop] {
+    if (config_options->file.empty() == compare->results.empty()) {
+      throw UserError("give either --config FILE or --compare A B");
+    }
+    if (!compare->results.empty()) {
+      compare_results(*compare, *json);
+      return;
+    }
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
     const EvalConfig config = read_eval_config(reader);
     reader.finish();
-    const Json report = evaluate(config, reader.resolved(), stop);
+    const Json report = evaluate(config, reader, *restart, stop);
     if (*json) {
       std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       return;
@@ -142,7 +179,7 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
         "Times are means after the last word; NFE counts forward passes to the first sentence, "
         "max(1, n);\nahead: those before the last word; wasted: drafted tokens that did not "
         "stay.\n");
-    if (wants(config, &Method::draft_model)) {
+    if (any_method(config, &Method::draft_model)) {
       std::printf(
           "+: passes of the draft model, which count by their price in \"x fewer\" and "
           "\"tokens/pass\".\n");

@@ -12,15 +12,15 @@
 namespace predgen {
 
 enum class EvalClock { kReal, kVirtual };
-enum class EvalCost { kMeasured, kTable };
 
 /// Everything that configs/eval/*.yaml may say.
 struct EvalConfig {
-  std::filesystem::path model, adapter;  // adapter: only for the methods that use it
-  std::filesystem::path judge_adapter;   // likewise
-  std::filesystem::path draft_model;     // likewise; of the same tokenizer
-  std::filesystem::path chat_template;   // instead of the model's
-  std::filesystem::path output;          // only the files that eval writes are replaced
+  std::vector<std::filesystem::path> models;  // one at least; each is run by each price
+  std::filesystem::path adapter;              // only for the methods that use it
+  std::filesystem::path judge_adapter;        // likewise
+  std::filesystem::path draft_model;          // likewise; of the same tokenizer
+  std::filesystem::path chat_template;        // instead of the model's
+  std::filesystem::path output;               // only the files that eval writes are replaced
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
   TurnSetConfig turns;
@@ -28,11 +28,15 @@ struct EvalConfig {
   double characters_per_minute = 600;  // of typed turns
 
   EvalClock clock = EvalClock::kVirtual;
-  EvalCost cost = EvalCost::kMeasured;
-  double seconds_per_pass = 0.027;      // cost table: one forward pass
-  double seconds_per_draft_pass = 0;    // cost table: one of the draft model; 0: by its bytes
-  double seconds_to_first_audio = 0.1;  // cost table: from a sentence to its first samples
+  std::vector<std::string> prices{"wall_clock"};  // of price_names(); each is a run of its own
+  double seconds_per_pass = 0.027;                // price given: one forward pass, ..
+  double seconds_per_token = 0;                   // .. and more for each token of it
+  double seconds_per_draft_pass = 0;              // .. one of the draft model; 0: by its bytes
+  double priced_parameters = 0;  // rooflines: of so large a model in bf16; 0: the one that runs
+  double seconds_to_first_audio = 0.1;  // but by the wall clock: from a sentence to first samples,
+  double seconds_per_character = 0;     // and from there to its end
   VoiceOptions voice;                   // with a voice, answer.wav is the first turn's answer
+  bool same_device = false;             // voice and model take turns on one device
 
   TurnConfig turn;               // `work` is the method's
   int64_t judged_sentences = 1;  // of the method reflection
@@ -45,8 +49,12 @@ struct EvalConfig {
   std::string device = "auto", dtype = "auto", quantize = "none";
   bool width_invariant = false;  // see Transformer::set_width_invariant()
   int64_t threads = 0;
+  int64_t workers = 1;  // turns at a time, each with so many threads and weights of its own
 };
 
 EvalConfig read_eval_config(ConfigReader& reader);
+
+/// Whether one of the methods has it: &Method::adapter, ..
+bool any_method(const EvalConfig& config, bool Method::*part);
 
 }  // namespace predgen

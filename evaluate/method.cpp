@@ -87,22 +87,126 @@ std::vector<Method> known_methods() {
 
 namespace {
 
+/// "top7": 7.
+std::optional<int64_t> top_k_of(const std::string& name) {
+  int64_t k = 0;
+  const char* end = name.data() + name.size();
+  if (!name.starts_with("top")) return std::nullopt;
+  const auto [stop, error] = std::from_chars(name.data() + 3, end, k);
+  if (error != std::errc() || stop != end || k < 1 || k > 1000) return std::nullopt;
+  return k;
+}
+
 Method parse_first(const std::string& name) {
   std::string names;
   for (const Method& method : known_methods()) {
     if (method.name == name) return method;
     names += (names.empty() ? "" : ", ") + method.name;
   }
-  if (name.starts_with("top")) {
-    int64_t k = 0;
-    const char* end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + 3, end, k);
-    if (error == std::errc() && stop == end && k >= 1 && k <= 1000) return top_k_method(k);
+  if (const std::optional<int64_t> k = top_k_of(name)) return top_k_method(*k);
+  throw UserError("there is no method '{}'; use one of {} (top<k> with any k), alone or with parts",
+                  name, names);
+}
+
+/// One way to change a method; `place` is what there can be one of.
+struct Part {
+  std::string name, place;
+  bool needs_drafts;
+  bool (*is_there)(const Method& method);
+  void (*add)(Method& method);
+};
+
+bool has_verifier(const Method& m) {
+  return m.verifier.name != "greedy" || m.name.starts_with("greedy");
+}
+bool has_ngram(const Method& m) { return std::ranges::count(m.preset.sources, "ngram") > 0; }
+bool has_preset(const Method& m) {
+  const SpeculationConfig& speculation = m.preset.speculation;
+  return !m.preset.name.empty() || !m.preset.sources.empty() || speculation.num_candidates > 1;
+}
+
+void add_tree(Method& m) {
+  int64_t& candidates = m.preset.speculation.num_candidates;
+  candidates = std::max<int64_t>(candidates, 8);
+}
+void add_branches(Method& m) {
+  const int64_t next_words = m.preset.speculation.next_words;
+  m.preset.speculation = find_preset("eager").speculation;
+  m.preset.speculation.next_words = next_words;
+}
+void add_next_words(Method& m) {
+  add_tree(m);
+  m.preset.speculation.next_words = 8;
+}
+
+const std::vector<Part>& parts() {
+  using M = Method&;
+  using C = const Method&;
+  static const std::vector<Part> list{
+      {"reflection", "verifier", true, has_verifier, [](M m) { m.verifier.name = "reflection"; }},
+      {"reflection_judge", "verifier", true, has_verifier,
+       [](M m) {
+         m.verifier.name = "reflection";
+         m.judge = true;
+       }},
+      {"ngram", "n-gram source", false, has_ngram,
+       [](M m) { m.preset.sources.insert(m.preset.sources.begin(), "ngram"); }},
+      {"draft_model", "draft model", false, [](C m) { return m.draft_model; },
+       [](M m) { m.draft_model = true; }},
+      {"tree", "tree", true, [](C m) { return m.preset.speculation.num_candidates > 1; }, add_tree},
+      {"branches", "branches", true, [](C m) { return m.preset.speculation.num_branches > 0; },
+       add_branches},
+      {"next_words", "next words", true, [](C m) { return m.preset.speculation.next_words > 0; },
+       add_next_words},
+      {"jacobi", "Jacobi decoding", false, [](C m) { return m.decoder == "jacobi"; },
+       [](M m) { m.decoder = "jacobi"; }},
+      {"adapter", "adapter", false, [](C m) { return m.adapter; }, [](M m) { m.adapter = true; }},
+      {"split=paper", "split", false, [](C m) { return m.split.has_value(); },
+       [](M m) { m.split = SplitMode::kPaper; }},
+      {"split=natural", "split", false, [](C m) { return m.split.has_value(); },
+       [](M m) { m.split = SplitMode::kNatural; }},
+  };
+  return list;
+}
+
+/// Throws unless the method has room for a part in that place.
+void check_room(const Method& method, const std::string& part, const std::string& place, bool taken,
+                bool needs_drafts) {
+  if (taken) throw UserError("method '{}+{}': there is a {} already", method.name, part, place);
+  if (needs_drafts && method.work != InputTimeWork::kSpeculate) {
+    throw UserError("method '{}+{}': {} drafts nothing while the user speaks", method.name, part,
+                    method.name);
   }
-  throw UserError(
-      "there is no method '{}'; use one of {} (top<k> with any k), alone or "
-      "with +jacobi, +adapter, +draft_model, +economy, +eager or +paper",
-      name, names);
+}
+
+void add_part(Method& method, const std::string& name) {
+  const auto part = std::ranges::find(parts(), name, &Part::name);
+  if (part != parts().end()) {
+    check_room(method, name, part->place, part->is_there(method), part->needs_drafts);
+    part->add(method);
+  } else if (const std::optional<int64_t> k = top_k_of(name)) {
+    check_room(method, name, "verifier", has_verifier(method), true);
+    method.verifier = {.name = "topk", .top_k = *k};
+  } else if (name.starts_with("rate=")) {
+    check_room(method, name, "rate", method.characters_per_minute > 0, false);
+    const char* end = name.data() + name.size();
+    double& rate = method.characters_per_minute;
+    const auto [stop, error] = std::from_chars(name.data() + 5, end, rate);
+    if (error != std::errc() || stop != end || !(rate >= 1 && rate <= 1e6)) {
+      throw UserError("method '{}+{}': give a rate of 1 to 1000000 characters a minute",
+                      method.name, name);
+    }
+  } else if (std::ranges::count(presets(), name, &Preset::name) > 0) {
+    check_room(method, name, "preset", has_preset(method), true);
+    method.preset = find_preset(name);
+  } else {
+    std::string names;
+    for (const Part& known : parts()) names += '+' + known.name + ", ";
+    for (const Preset& preset : presets()) names += '+' + preset.name + ", ";
+    throw UserError("method '{}+{}': there is no '+{}'; use {}+top<k> or +rate=<number>",
+                    method.name, name, name, names);
+  }
+  method.name += '+' + name;
 }
 
 }  // namespace
@@ -113,21 +217,16 @@ Method parse_method(const std::string& name) {
   while (end != std::string::npos) {
     const size_t begin = end + 1;
     end = name.find('+', begin);
-    const std::string part = name.substr(begin, end - begin);
-    if (part == "jacobi") {
-      method.decoder = "jacobi";
-    } else if (part == "adapter") {
-      method.adapter = true;
-    } else if (part == "draft_model") {
-      method.draft_model = true;
-    } else {
-      method.preset = find_preset(part);
-    }
+    add_part(method, name.substr(begin, end - begin));
   }
-  method.name = name;
   return method;
 }
 
 std::string plain_method(const Method& method) { return method.adapter ? "cllm_ar" : "baseline"; }
+
+std::string baseline_method(const Method& method) {
+  if (!method.split) return "baseline";
+  return method.split == SplitMode::kPaper ? "baseline+split=paper" : "baseline+split=natural";
+}
 
 }  // namespace predgen

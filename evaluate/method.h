@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,18 +13,25 @@ struct Method {
   std::string name;
   InputTimeWork work = InputTimeWork::kCascade;
   VerifierConfig verifier{};
-  std::string decoder = "ar";  // as make_generator names them
-  Preset preset{};             // what speculation may use
-  bool adapter = false;        // runs on base weights plus the CLLM adapter
-  bool judge = false;          // asks base weights plus the judge adapter
-  bool draft_model = false;    // has the draft model draft, too
+  std::string decoder = "ar";        // as make_generator names them
+  Preset preset{};                   // what speculation may use
+  bool adapter = false;              // runs on base weights plus the CLLM adapter
+  bool judge = false;                // asks base weights plus the judge adapter
+  bool draft_model = false;          // has the draft model draft, too
+  std::optional<SplitMode> split{};  // nothing: the configuration's
+  double characters_per_minute = 0;  // of typed turns; 0: the configuration's
   std::string help{};
 };
 
-/// baseline, prefill; speculation: greedy and with more to verify tree, ngram, branches,
-/// next_words, economy, best, draft_model; top<k>, reflection, reflection_judge; cllm, cllm_best;
-/// the decoders alone: cllm_ar, cllm_jacobi, base_jacobi. Any of them may be followed by +jacobi,
-/// +adapter, +draft_model and +<preset>, which change that much of it. UserError for another name.
+/// A name of known_methods(), alone or with parts that change that much of it:
+///   verifier   +top<k>, +reflection, +reflection_judge
+///   sources    +ngram, +draft_model; of drafts, in speculation and in the answer
+///   trees      +tree, +branches, +next_words; more that a verification may keep
+///   generator  +jacobi;   weights  +adapter
+///   all these  +<preset>, for a method that has none of sources and trees
+///   input      +split=paper, +split=natural, +rate=<characters a minute>
+/// UserError for a name that is unknown, a part that the method has already (there is one
+/// verifier), and one that needs drafts of a method that makes none while the user speaks.
 Method parse_method(const std::string& name);
 
 /// Every name that parse_method() knows, top3 standing for top<k>.
@@ -31,5 +39,8 @@ std::vector<Method> known_methods();
 
 /// The method with the same weights and plain decoding, whose text a lossless method repeats.
 std::string plain_method(const Method& method);
+
+/// What a method's times and passes are compared with: the baseline with the same sentences.
+std::string baseline_method(const Method& method);
 
 }  // namespace predgen

@@ -1,16 +1,12 @@
 #include "evaluate/report.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "evaluate/statistics.h"
+#include "evaluate/turn_rows.h"
 
 namespace predgen {
 namespace {
@@ -19,129 +15,21 @@ constexpr int64_t kLongSentence = 8;  // tokens; comparisons are repeated on suc
 constexpr uint64_t kBootstrapSeed = 0;
 
 using Values = std::vector<std::optional<double>>;
-using RowOf = std::vector<const EvalRow*>;  // by turn
-
-std::optional<double> at_least_one(const std::optional<int64_t>& count) {
-  if (!count) return std::nullopt;
-  return static_cast<double>(std::max<int64_t>(1, *count));
-}
-
-std::optional<double> as_double(const std::optional<int64_t>& count) {
-  if (!count) return std::nullopt;
-  return static_cast<double>(*count);
-}
-
-// Share of an answer's word 4-grams that occurred earlier in it; 0 for short answers.
-double repetition(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
-  if (words.size() < 4) return 0;
-  std::set<std::string> seen;
-  for (size_t i = 0; i + 4 <= words.size(); ++i) {
-    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
-  }
-  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
-}
-
-struct Metric {
-  const char* name;
-  std::function<std::optional<double>(const EvalRow&)> value;
-};
-
-// The list of metrics: every one becomes a summary by method and a field of each row.
-const std::vector<Metric>& metrics() {
-  using Row = const EvalRow&;
-  static const std::vector<Metric> list{
-      {"ttfs", [](Row row) { return row.result.metrics.ttfs; }},
-      {"ttfs_paper", [](Row row) { return row.result.metrics.ttfs_paper; }},
-      {"audio_latency", [](Row row) { return row.result.metrics.audio_latency; }},
-      {"lead_time", [](Row row) { return row.result.metrics.lead_time; }},
-      {"nfe_to_first_sentence",
-       [](Row row) { return as_double(row.result.metrics.nfe_to_first_sentence); }},
-      {"nfe_paper", [](Row row) { return at_least_one(row.result.metrics.nfe_to_first_sentence); }},
-      {"first_sentence_kept",
-       [](Row row) -> std::optional<double> {
-         if (!row.result.metrics.nfe_to_first_sentence) return std::nullopt;
-         return row.result.metrics.first_sentence_kept ? 1.0 : 0.0;
-       }},
-      {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
-      {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},
-      {"draft_model_nfe_to_first_sentence",
-       [](Row row) { return as_double(row.result.metrics.draft_model_nfe_to_first_sentence); }},
-      {"draft_model_speculative_nfe",
-       [](Row row) { return as_double(row.result.metrics.draft_model_speculative_nfe); }},
-      {"draft_model_total_nfe",
-       [](Row row) { return as_double(row.result.metrics.draft_model_total_nfe); }},
-      {"spec_tokens_drafted",
-       [](Row row) { return as_double(row.result.metrics.spec_tokens_drafted); }},
-      {"spec_tokens_accepted",
-       [](Row row) { return as_double(row.result.metrics.spec_tokens_accepted); }},
-      {"spec_tokens_wasted",
-       [](Row row) { return as_double(row.result.metrics.spec_tokens_wasted); }},
-      {"first_sentence_tokens",
-       [](Row row) { return as_double(row.result.first_sentence_tokens); }},
-      {"answer_tokens",
-       [](Row row) { return std::optional(static_cast<double>(row.result.answer.size())); }},
-      {"dropped_rounds", [](Row row) { return as_double(row.result.dropped_rounds); }},
-      {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
-      {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
-      {"joules", [](Row row) { return row.joules; }},
-      {"draft_price",
-       [](Row row) { return row.draft_price > 0 ? std::optional(row.draft_price) : std::nullopt; }},
-      {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
-      {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
-  };
-  return list;
-}
-
-const Metric& metric(const std::string& name) {
-  for (const Metric& candidate : metrics()) {
-    if (name == candidate.name) return candidate;
-  }
-  throw Error("no metric {}", name);
-}
-
-Json to_json(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-Json to_json(const std::optional<Ratio>& ratio) {
-  if (!ratio) return nullptr;
-  return {{"ratio", to_json(std::optional(ratio->value))},
-          {"low", to_json(std::optional(ratio->low))},
-          {"high", to_json(std::optional(ratio->high))},
-          {"n", ratio->n}};
-}
-
-Json to_json(const Summary& summary) {
-  return {{"mean", to_json(summary.mean)},
-          {"p50", to_json(summary.p50)},
-          {"p90", to_json(summary.p90)},
-          {"p99", to_json(summary.p99)},
-          {"n", summary.n},
-          {"nulls", summary.num_null}};
-}
-
-Values values_of(const RowOf& rows, const std::string& name) {
-  Values values;
-  for (const EvalRow* row : rows) values.push_back(metric(name).value(*row));
-  return values;
-}
 
 /// What is compared: passes of a draft model count by their price among those of the model.
-Values costs_of(const RowOf& rows, const std::string& name) {
+Values costs_of(const Rows& rows, const std::string& name) {
   Values costs = values_of(rows, name);
   for (size_t i = 0; i < rows.size(); ++i) {
-    const TurnMetrics& metrics = rows[i]->result.metrics;
-    int64_t passes = 0;
-    if (name == "total_nfe") passes = metrics.draft_model_total_nfe;
-    if (name.starts_with("nfe_")) passes = metrics.draft_model_nfe_to_first_sentence;
-    if (costs[i]) *costs[i] += rows[i]->draft_price * static_cast<double>(passes);
+    const auto value = [&](const char* metric) { return value_of(*rows[i], metric).value_or(0); };
+    double passes = 0;
+    if (name == "total_nfe") passes = value("draft_model_total_nfe");
+    if (name.starts_with("nfe_")) passes = value("draft_model_nfe_to_first_sentence");
+    if (costs[i]) *costs[i] += value("draft_price") * passes;
   }
   return costs;
 }
 
-double sum(const RowOf& rows, const std::string& name) {
+double sum(const Rows& rows, const std::string& name) {
   double total = 0;
   for (const std::optional<double>& cost : costs_of(rows, name)) total += cost.value_or(0);
   return total;
@@ -153,27 +41,27 @@ std::optional<double> divided(double numerator, double denominator) {
 }
 
 // baseline / method: how many times less the method needs.
-Json saving(const RowOf& baseline, const RowOf& method, const std::string& name, int64_t at_least) {
+Json saving(const Rows& baseline, const Rows& method, const std::string& name, int64_t at_least) {
   Values above = costs_of(baseline, name), below = costs_of(method, name);
   for (size_t i = 0; i < baseline.size(); ++i) {
-    if (baseline[i]->result.first_sentence_tokens < at_least) above[i].reset();
+    if (value_of(*baseline[i], "first_sentence_tokens") < at_least) above[i].reset();
   }
   return to_json(ratio_of_means(above, below, kBootstrapSeed));
 }
 
-Json compare_texts(const RowOf& reference, const RowOf& method, const std::string& reference_name) {
+Json compare_texts(const Rows& reference, const Rows& method, const std::string& reference_name) {
   int64_t equal = 0;
   Json different = Json::array(), flips = Json::array();
   for (size_t i = 0; i < method.size(); ++i) {
-    if (reference[i]->result.text == method[i]->result.text) {
+    const Json& row = *method[i];
+    if (reference[i]->at("text") == row.at("text")) {
       ++equal;
     } else {
-      different.push_back(method[i]->turn_index);
-      if (const std::optional<Flip>& flip = method[i]->flip) {
-        flips.push_back({{"turn", method[i]->turn_index},
-                         {"token", flip->token},
-                         {"margin", to_json(std::optional(flip->margin))}});
-      }
+      different.push_back(row.at("turn"));
+      if (row.at("flip_token").is_null()) continue;
+      flips.push_back({{"turn", row.at("turn")},
+                       {"token", row.at("flip_token")},
+                       {"margin", row.at("flip_margin")}});
     }
   }
   return {{"against", reference_name},
@@ -184,14 +72,15 @@ Json compare_texts(const RowOf& reference, const RowOf& method, const std::strin
 }
 
 // Nats per token of first sentences, over the turns where both have one.
-Json compare_logprobs(const RowOf& greedy, const RowOf& method) {
+Json compare_logprobs(const Rows& greedy, const Rows& method) {
   double sums[2] = {0, 0}, tokens[2] = {0, 0};
   for (size_t i = 0; i < method.size(); ++i) {
-    if (!greedy[i]->first_sentence_logprob || !method[i]->first_sentence_logprob) continue;
+    const auto logprob = [&](const Json& row) { return value_of(row, "first_sentence_logprob"); };
+    if (!logprob(*greedy[i]) || !logprob(*method[i])) continue;
     for (const int side : {0, 1}) {
-      const EvalRow& row = side == 0 ? *greedy[i] : *method[i];
-      sums[side] += *row.first_sentence_logprob;
-      tokens[side] += static_cast<double>(row.result.first_sentence_tokens);
+      const Json& row = side == 0 ? *greedy[i] : *method[i];
+      sums[side] += *logprob(row);
+      tokens[side] += value_of(row, "first_sentence_tokens").value_or(0);
     }
   }
   if (tokens[0] == 0 || tokens[1] == 0) return nullptr;
@@ -200,13 +89,13 @@ Json compare_logprobs(const RowOf& greedy, const RowOf& method) {
           {"loss", sums[0] / tokens[0] - sums[1] / tokens[1]}};
 }
 
-Json summarize_method(const RowOf& rows) {
+Json summarize_method(const Rows& rows) {
   Json summary;
-  for (const Metric& candidate : metrics()) {
-    summary[candidate.name] = to_json(summarize(values_of(rows, candidate.name)));
+  for (const std::string& name : metric_names()) {
+    summary[name] = to_json(summarize(values_of(rows, name)));
   }
   std::set<std::string> sentences;
-  for (const EvalRow* row : rows) sentences.insert(row->result.first_sentence);
+  for (const Json* row : rows) sentences.insert(row->at("first_sentence"));
   sentences.erase("");
   summary["kept_whole"] = to_json(summarize(values_of(rows, "first_sentence_kept")).mean);
   summary["distinct_first_sentences"] = sentences.size();
@@ -218,14 +107,15 @@ Json summarize_method(const RowOf& rows) {
   return summary;
 }
 
-Json compare_methods(const std::map<std::string, RowOf>& rows_of,
+Json compare_methods(const std::map<std::string, Rows>& rows_of,
                      const std::vector<std::string>& names) {
   Json comparisons = Json::object();
   for (const std::string& name : names) {
-    const RowOf& rows = rows_of.at(name);
+    const Rows& rows = rows_of.at(name);
     Json entry;
-    if (const auto baseline = rows_of.find("baseline");
-        baseline != rows_of.end() && name != "baseline") {
+    const Method method = parse_method(name);
+    if (const auto baseline = rows_of.find(baseline_method(method));
+        baseline != rows_of.end() && name != baseline->first) {
       entry["nfe_saving"] = saving(baseline->second, rows, "nfe_to_first_sentence", 0);
       entry["nfe_saving_paper"] = saving(baseline->second, rows, "nfe_paper", 0);
       entry["nfe_saving_long"] =
@@ -234,10 +124,10 @@ Json compare_methods(const std::map<std::string, RowOf>& rows_of,
       entry["ttfs_saving"] = saving(baseline->second, rows, "ttfs", 0);
       entry["audio_latency_saving"] = saving(baseline->second, rows, "audio_latency", 0);
     }
-    const std::string plain = plain_method(parse_method(name));
+    const std::string plain = plain_method(method);
     if (const auto reference = rows_of.find(plain); reference != rows_of.end() && name != plain) {
       entry["equal_text"] = compare_texts(reference->second, rows, plain);
-      if (parse_method(name).work == InputTimeWork::kCascade) {
+      if (method.work == InputTimeWork::kCascade) {
         entry["pass_saving"] = saving(reference->second, rows, "total_nfe", 0);
       }
     }
@@ -249,47 +139,49 @@ Json compare_methods(const std::map<std::string, RowOf>& rows_of,
   return comparisons;
 }
 
-Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
-  Json json{{"turn", row.turn_index},        {"id", turn.id},
-            {"method", row.method},          {"prompt", turn.prompt_text},
-            {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
-            {"token_ids", row.result.answer}};
-  for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
-  json["first_sentence_kept"] = row.result.metrics.first_sentence_kept;
-  return json;
+/// Means by method and what methods save, of one run.
+Json summarize_run(const std::vector<std::string>& methods, const ReportRun& run) {
+  std::map<std::string, Rows> rows_of;
+  for (const Json& row : run.rows) rows_of[row.at("method")].push_back(&row);
+  Json summary{{"model", run.model}, {"price", run.price}, {"methods", Json::object()}};
+  for (const std::string& name : methods) {
+    Json method = summarize_method(rows_of.at(name));
+    const auto baseline = rows_of.find(baseline_method(parse_method(name)));
+    if (baseline != rows_of.end()) {
+      const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
+                                          values_of(rows_of.at(name), "audio_latency"), 0);
+      method["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
+    }
+    summary["methods"][name] = method;
+  }
+  summary["comparisons"] = compare_methods(rows_of, methods);
+  return summary;
 }
 
 }  // namespace
 
 Json make_report(const ReportInput& input) {
-  std::map<std::string, RowOf> rows_of;
-  for (const EvalRow& row : input.run.rows) rows_of[row.method].push_back(&row);
-  Json report{{"methods", Json::object()}};
-  for (const std::string& name : input.methods) {
-    Json summary = summarize_method(rows_of.at(name));
-    if (const auto baseline = rows_of.find("baseline"); baseline != rows_of.end()) {
-      const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
-                                          values_of(rows_of.at(name), "audio_latency"), 0);
-      summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
+  Json report{{"methods", nullptr}, {"comparisons", nullptr}, {"runs", Json::array()}};
+  Json rows = Json::array(), failed = Json::array();
+  const auto take = [](Json& all, const Json& some, const ReportRun& run) {
+    for (const Json& one : some) {
+      Json& row = all.emplace_back(one);
+      row["model"] = run.model;
+      row["price"] = run.price.at("name");
     }
-    report["methods"][name] = summary;
+  };
+  for (const ReportRun& run : input.runs) {
+    report["runs"].push_back(summarize_run(input.methods, run));
+    take(rows, run.rows, run);
+    take(failed, run.failed, run);
   }
-  report["comparisons"] = compare_methods(rows_of, input.methods);
+  for (const char* key : {"methods", "comparisons"}) report[key] = report["runs"].at(0).at(key);
   report["num_turns"] = input.turns.turns.size();
   report["skipped"] = input.turns.skipped;
-  report["failed"] = Json::array();
-  for (const FailedTurn& failed : input.run.failed) {
-    report["failed"].push_back({{"turn", failed.turn_index},
-                                {"id", input.turns.turns.at(failed.turn_index).id},
-                                {"method", failed.method},
-                                {"error", failed.error}});
-  }
+  report["failed"] = std::move(failed);
   report["config"] = input.resolved_config;
   report["environment"] = input.environment;
-  report["turns"] = Json::array();
-  for (const EvalRow& row : input.run.rows) {
-    report["turns"].push_back(row_to_json(row, input.turns.turns.at(row.turn_index)));
-  }
+  report["turns"] = std::move(rows);
   return report;
 }
 

@@ -9,16 +9,24 @@
 
 namespace predgen {
 
+/// What one model did with the set by one price.
+struct ReportRun {
+  std::string model;
+  Json price;         // to_json(RunPrice)
+  Json rows, failed;  // of to_json(EvalRun)
+};
+
 struct ReportInput {
   const std::vector<std::string>& methods;
   const TurnSet& turns;
-  const EvalRun& run;
-  std::string resolved_config;  // YAML
-  Json environment;             // device, threads, model, ...
+  const std::vector<ReportRun>& runs;  // one at least
+  std::string resolved_config;         // YAML
+  Json environment;                    // device, threads, ...
 };
 
-/// results.json: "methods" (summary of every metric by method), "comparisons", "turns" (one row
-/// per turn and method), "failed" (turns that are in no method), "skipped", "config",
+/// results.json: "runs" (for each model and price a summary of every metric by method and
+/// "comparisons"), "methods" and "comparisons" (those of the first run), "turns" (one row per run,
+/// turn and method), "failed" (turns that are in no method of their run), "skipped", "config",
 /// "environment". Missing values are null.
 Json make_report(const ReportInput& input);
 

@@ -30,8 +30,9 @@ struct Column {
   std::string (*cell)(const Json& method, const Json& comparison);
 };
 
-// Columns of the terminal table and of the page: those that say something of any method.
-std::vector<Column> columns(const Json& report) {
+// Columns of a run's table, on the terminal and on the page: those that say something of any
+// method.
+std::vector<Column> columns(const Json& run) {
   using J = const Json&;
   std::vector<Column> list{
       {"ttfs ms", [](J m, J) { return number(m["ttfs"]["mean"], 1e3, 1); }},
@@ -58,9 +59,9 @@ std::vector<Column> columns(const Json& report) {
        }},
   };
   std::erase_if(list, [&](const Column& column) {
-    const auto& methods = report["methods"].items();
+    const auto& methods = run["methods"].items();
     return std::all_of(methods.begin(), methods.end(), [&](const auto& method) {
-      return column.cell(method.value(), find(report["comparisons"], method.key())) == "-";
+      return column.cell(method.value(), find(run["comparisons"], method.key())) == "-";
     });
   });
   return list;
@@ -78,16 +79,16 @@ std::string quote_csv(const Json& value) {
   return quoted;
 }
 
-std::string bars(const Json& report, const char* metric, const char* title, double scale) {
+std::string bars(const Json& run, const char* metric, const char* title, double scale) {
   double longest = 0;
-  for (const auto& [name, method] : report["methods"].items()) {
+  for (const auto& [name, method] : run["methods"].items()) {
     if (method[metric]["mean"].is_number()) {
       longest = std::max(longest, method[metric]["mean"].get<double>());
     }
   }
   if (longest == 0) return "";
-  std::string html = fmt::format("<h2>{}</h2>\n", title);
-  for (const auto& [name, method] : report["methods"].items()) {
+  std::string html = fmt::format("<h3>{}</h3>\n", title);
+  for (const auto& [name, method] : run["methods"].items()) {
     const Json& mean = method[metric]["mean"];
     const double width = mean.is_number() ? 100 * mean.get<double>() / longest : 0;
     html += fmt::format(
@@ -113,24 +114,61 @@ std::string flips_line(const std::string& name, const Json& equal) {
   return line + '\n';
 }
 
-}  // namespace
+/// Whose figures these are, and by which price.
+std::string run_title(const Json& run) {
+  const Json& price = run["price"];
+  std::string title = fmt::format("{}, price {}", run["model"].get<std::string>(),
+                                  price["name"].get<std::string>());
+  if (price.contains("seconds_per_pass")) {
+    title += fmt::format(": {:.4g} ms a pass and {:.4g} ms a token",
+                         1e3 * price["seconds_per_pass"].get<double>(),
+                         1e3 * price["seconds_per_token"].get<double>());
+  }
+  return title + " (" + price["basis"].get<std::string>() + ")";
+}
 
-std::string format_table(const Json& report) {
-  const std::vector<Column> shown = columns(report);
-  std::string table = fmt::format("{:<16}", "method");
+std::string run_table(const Json& run) {
+  const std::vector<Column> shown = columns(run);
+  std::string table = run_title(run) + '\n' + fmt::format("{:<16}", "method");
   for (const Column& column : shown) table += fmt::format(" {:>11}", column.title);
   table += '\n';
-  for (const auto& [name, method] : report["methods"].items()) {
+  for (const auto& [name, method] : run["methods"].items()) {
     table += fmt::format("{:<16}", name);
     for (const Column& column : shown) {
-      table += fmt::format(" {:>11}", column.cell(method, find(report["comparisons"], name)));
+      table += fmt::format(" {:>11}", column.cell(method, find(run["comparisons"], name)));
     }
     table += '\n';
   }
-  for (const auto& [name, method] : report["methods"].items()) {
-    table += flips_line(name, find(find(report["comparisons"], name), "equal_text"));
+  for (const auto& [name, method] : run["methods"].items()) {
+    table += flips_line(name, find(find(run["comparisons"], name), "equal_text"));
   }
   return table;
+}
+
+std::string run_html(const Json& run) {
+  std::string html = "<h2>" + escape_html(run_title(run)) + "</h2>\n<table><tr><th>method";
+  const std::vector<Column> shown = columns(run);
+  for (const Column& column : shown) html += "<th>" + column.title;
+  html += "</tr>\n";
+  for (const auto& [name, method] : run["methods"].items()) {
+    html += "<tr><td>" + escape_html(name);
+    for (const Column& column : shown) {
+      html += "<td>" + escape_html(column.cell(method, find(run["comparisons"], name)));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table>\n" + bars(run, "ttfs", "Time to first sentence, mean ms", 1e3) +
+         bars(run, "nfe_paper", "Forward passes to first sentence, mean of max(1, n)", 1);
+}
+
+}  // namespace
+
+std::string format_table(const Json& report) {
+  std::string tables;
+  for (const Json& run : report["runs"]) {
+    tables += (tables.empty() ? "" : "\n") + run_table(run);
+  }
+  return tables;
 }
 
 std::string format_csv(const Json& report) {
@@ -159,19 +197,8 @@ std::string format_html(const Json& report) {
       "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
       ".row{display:flex;gap:.6em;margin:.2em 0}.row span{width:8em}.bar{background:#48a}"
       "pre{background:#f4f4f4;padding:1em}</style>\n<h1>predgen eval</h1>\n";
-  html += fmt::format("<p>{} turns.</p>\n<table><tr><th>method", report["num_turns"].dump());
-  const std::vector<Column> shown = columns(report);
-  for (const Column& column : shown) html += "<th>" + column.title;
-  html += "</tr>\n";
-  for (const auto& [name, method] : report["methods"].items()) {
-    html += "<tr><td>" + escape_html(name);
-    for (const Column& column : shown) {
-      html += "<td>" + escape_html(column.cell(method, find(report["comparisons"], name)));
-    }
-    html += "</tr>\n";
-  }
-  html += "</table>\n" + bars(report, "ttfs", "Time to first sentence, mean ms", 1e3) +
-          bars(report, "nfe_paper", "Forward passes to first sentence, mean of max(1, n)", 1);
+  html += fmt::format("<p>{} turns.</p>\n", report["num_turns"].dump());
+  for (const Json& run : report["runs"]) html += run_html(run);
   html += "<h2>First turns</h2>\n<table><tr><th>prompt<th>method<th>answer</tr>\n";
   constexpr int64_t kTurnsShown = 20;
   for (const Json& row : report["turns"]) {

@@ -36,16 +36,19 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
-std::unique_ptr<Clock> make_clock(const EvalConfig& config, const std::stop_token& stop) {
+std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& price,
+                                  const std::stop_token& stop) {
   if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
-  return std::make_unique<VirtualClock>(config.cost == EvalCost::kTable
-                                            ? VirtualClock::Computation::kCostTable
-                                            : VirtualClock::Computation::kMeasured);
+  return std::make_unique<VirtualClock>(price.pass ? VirtualClock::Computation::kCostTable
+                                                   : VirtualClock::Computation::kMeasured);
 }
 
-ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, Seconds start) {
+ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, const Method& method,
+                            Seconds start) {
   if (!turn.recorded.empty()) return ScheduledSource(shifted(turn.recorded, start));
-  return ScheduledSource(type_text(turn.prompt_text, config.characters_per_minute, start));
+  const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
+                                                       : config.characters_per_minute;
+  return ScheduledSource(type_text(turn.prompt_text, rate, start));
 }
 
 /// While this lives, passes are charged to the clock.
@@ -78,7 +81,8 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
   method.preset.apply_to(session);
   if (method.draft_model) session.generator.sources.push_back("model");
-  session.turn.split_mode = config.turn.split_mode;  // one for all: sentences are compared
+  // One for all unless a method is asked for with its own: sentences are compared.
+  session.turn.split_mode = method.split.value_or(config.turn.split_mode);
   SpeculationConfig& speculation = session.speculation;
   const auto replace = [](int64_t& value, int64_t given) {
     if (given > 0) value = given;
@@ -90,47 +94,6 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   if (speculation.num_branches > 0) replace(speculation.num_branches, config.branches);
   if (speculation.next_words > 0) replace(speculation.next_words, config.next_words);
   return session;
-}
-
-EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
-                const Method& method, const GeneratorConfig& priced, AudioSink* sink) {
-  Engine& engine = method.adapter ? *models.adapted : models.base;
-  const std::unique_ptr<Clock> clock = make_clock(config, models.stop);
-  std::optional<ChargedPasses> charged, charged_judge, charged_draft;
-  if (auto* virtual_clock = dynamic_cast<VirtualClock*>(clock.get())) {
-    const PassPrice price{.per_pass = Seconds(config.seconds_per_pass)};
-    charged.emplace(engine, *virtual_clock, price);
-    if (method.judge) charged_judge.emplace(*models.judge, *virtual_clock, price);
-    if (method.draft_model) {
-      charged_draft.emplace(*models.draft, *virtual_clock,
-                            PassPrice{.per_pass = Seconds(config.seconds_per_draft_pass)});
-    }
-  }
-  std::unique_ptr<AudioSink> silence;
-  if (!charged && models.voice && !sink) {
-    silence = make_audio_sink("none", models.voice->sample_rate(), 0, models.stop);
-    sink = silence.get();
-  }
-  SpeakerOptions speech{.voice = models.voice, .sink = sink, .ahead = config.voice.ahead_buffer()};
-  if (config.cost == EvalCost::kTable) {
-    speech.cost = SpeechCost{.to_first_audio = Seconds(config.seconds_to_first_audio)};
-  }
-  Session session(session_config(config, models, turn, method, priced), engine, models.tokenizer,
-                  make_speaker(*clock, speech, models.stop), *clock);
-  session.set_history(turn.history);
-  ScheduledSource source = make_source(config, turn, clock->now());
-  const auto read_energy = [&] { return models.energy ? models.energy() : std::nullopt; };
-  const std::optional<double> joules_before = read_energy();
-  std::optional<TurnResult> result = session.run_turn(source, {}, models.stop);
-  PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
-  const RepeatedValues repeated =
-      count_repeated_values(turn.prompt_text, turn.reference, result->text);
-  EvalRow row{0, method.name, std::move(*result), std::nullopt, repeated};
-  if (const std::optional<double> joules = read_energy(); joules && joules_before) {
-    row.joules = *joules - *joules_before;
-  }
-  if (method.draft_model) row.draft_price = priced.draft_price;
-  return row;
 }
 
 /// EvalRow::flip of the rows of one turn, one for each method.
@@ -150,10 +113,6 @@ void find_flips(const EvalModels& models, const std::vector<Method>& methods,
   }
 }
 
-bool has_failed(const EvalRun& run, size_t turn_index) {
-  return !run.failed.empty() && run.failed.back().turn_index == turn_index;
-}
-
 }  // namespace
 
 std::string spoken_method(const EvalConfig& config) {
@@ -162,47 +121,95 @@ std::string spoken_method(const EvalConfig& config) {
                                                                               : methods.front();
 }
 
-EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
-                    const std::vector<EvalTurn>& turns,
-                    const std::function<void(const EvalRow&)>& on_row) {
-  std::vector<Method> methods;
-  for (const std::string& name : config.methods) methods.push_back(parse_method(name));
-  const std::string spoken = spoken_method(config);
-  // pass_seconds unknown: all widths cost the same, as by the table.
-  GeneratorConfig priced{.draft_width = config.draft_width, .draft_model = models.draft};
-  if (config.clock == EvalClock::kVirtual && config.cost == EvalCost::kTable) {
-    if (config.seconds_per_pass > 0) {
-      priced.draft_price = config.seconds_per_draft_pass / config.seconds_per_pass;
-    }
-  } else {
-    // The first passes of a process are slow; no method shall pay for that.
-    for (const Method& method : methods) {
-      run_row(config, models, turns.front(), method, priced, nullptr);
-    }
-    const auto drafts = [](const Method& method) {
-      return method.draft_model || !method.preset.sources.empty();
-    };
-    if (std::ranges::any_of(methods, drafts)) measure_prices(priced, models.base);
-  }
-  EvalRun run;
-  std::vector<std::vector<Message>> rounds(methods.size());  // of each method, so far
+std::vector<size_t> conversation_bounds(const std::vector<EvalTurn>& turns) {
+  std::vector<size_t> bounds;
   for (size_t i = 0; i < turns.size(); ++i) {
+    if (!turns[i].continues) bounds.push_back(i);
+  }
+  bounds.push_back(turns.size());
+  return bounds;
+}
+
+MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
+                           const EvalModels& models, const EvalTurn& warm_up)
+    : config_(config),
+      price_(price),
+      models_(models),
+      priced_{.draft_width = config.draft_width, .draft_model = models.draft} {
+  for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
+  if (price.pass) {
+    set_prices(priced_, *price.pass, price.draft_pass);
+    return;
+  }
+  for (const Method& method : methods_) run_row(warm_up, method, nullptr);
+  const auto drafts = [](const Method& method) {
+    return method.draft_model || !method.preset.sources.empty();
+  };
+  if (std::ranges::any_of(methods_, drafts)) measure_prices(priced_, models.base);
+}
+
+EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const {
+  Engine& engine = method.adapter ? *models_.adapted : models_.base;
+  const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
+  std::optional<ChargedPasses> charged, charged_judge, charged_draft;
+  if (price_.pass) {
+    auto& virtual_clock = dynamic_cast<VirtualClock&>(*clock);
+    charged.emplace(engine, virtual_clock, *price_.pass);
+    if (method.judge) charged_judge.emplace(*models_.judge, virtual_clock, *price_.pass);
+    if (method.draft_model) charged_draft.emplace(*models_.draft, virtual_clock, price_.draft_pass);
+  }
+  std::unique_ptr<AudioSink> silence;
+  if (config_.clock == EvalClock::kReal && models_.voice && !sink) {
+    silence = make_audio_sink("none", models_.voice->sample_rate(), 0, models_.stop);
+    sink = silence.get();
+  }
+  SpeakerOptions speech{.voice = models_.voice,
+                        .sink = sink,
+                        .ahead = config_.voice.ahead_buffer(),
+                        .same_device = config_.same_device};
+  if (price_.pass) {
+    speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
+                             .per_character = Seconds(config_.seconds_per_character)};
+  }
+  Session session(session_config(config_, models_, turn, method, priced_), engine,
+                  models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
+  session.set_history(turn.history);
+  ScheduledSource source = make_source(config_, turn, method, clock->now());
+  const auto read_energy = [&] { return models_.energy ? models_.energy() : std::nullopt; };
+  const std::optional<double> joules_before = read_energy();
+  std::optional<TurnResult> result = session.run_turn(source, {}, models_.stop);
+  PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
+  const RepeatedValues repeated =
+      count_repeated_values(turn.prompt_text, turn.reference, result->text);
+  EvalRow row{0, method.name, std::move(*result), std::nullopt, repeated};
+  if (const std::optional<double> joules = read_energy(); joules && joules_before) {
+    row.joules = *joules - *joules_before;
+  }
+  if (method.draft_model) row.draft_price = priced_.draft_price;
+  return row;
+}
+
+EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const {
+  EvalRun run;
+  const std::string spoken = spoken_method(config_);
+  std::vector<std::vector<Message>> rounds(methods_.size());  // of each method, so far
+  for (size_t i = begin; i < end; ++i) {
     const size_t complete = run.rows.size();
     const auto fail = [&](const Method& method, const std::string& why) {
       run.failed.push_back({i, method.name, why});
       run.rows.resize(complete);
     };
-    for (size_t m = 0; m < methods.size(); ++m) {
-      const Method& method = methods[m];
-      throw_if_stopped(models.stop);
+    for (size_t m = 0; m < methods_.size(); ++m) {
+      const Method& method = methods_[m];
+      throw_if_stopped(models_.stop);
       EvalTurn turn = turns[i];
-      if (turn.continues && has_failed(run, i - 1)) {
+      if (i > begin && !run.failed.empty()) {
         fail(method, "the turn before it has failed");
         break;
       }
-      if (turn.continues) turn.history = rounds[m];
-      AudioSink* sink = i == 0 && method.name == spoken ? models.first_answer : nullptr;
-      EvalRow row = run_row(config, models, turn, method, priced, sink);
+      if (i > begin) turn.history = rounds[m];
+      AudioSink* sink = i == 0 && method.name == spoken ? models_.first_answer : nullptr;
+      EvalRow row = run_row(turn, method, sink);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {
@@ -214,18 +221,12 @@ EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
       rounds[m].push_back({"assistant", result.text});
       if (result.first_sentence_tokens > 0) {
         row.first_sentence_logprob = sum_logprobs(
-            models.base.model(), result.prompt,
+            models_.base.model(), result.prompt,
             TokenSpan(result.answer).first(static_cast<size_t>(result.first_sentence_tokens)));
       }
       run.rows.push_back(std::move(row));
-      on_row(run.rows.back());
     }
-    find_flips(models, methods, std::span(run.rows).subspan(complete));
-  }
-  if (run.rows.empty()) {
-    const FailedTurn& first = run.failed.at(0);
-    throw UserError("every turn failed; turn {} with {}: {}", turns[first.turn_index].id,
-                    first.method, first.error);
+    find_flips(models_, methods_, std::span(run.rows).subspan(complete));
   }
   return run;
 }

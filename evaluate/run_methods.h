@@ -11,8 +11,10 @@
 #include "evaluate/eval_turn.h"
 #include "evaluate/gpu_energy.h"
 #include "evaluate/repeated_values.h"
+#include "evaluate/run_price.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
+#include "runtime/generate/make_generator.h"
 #include "runtime/speech/audio_sink.h"
 #include "text/tokenizer.h"
 #include "voice/speech_synthesizer.h"
@@ -68,11 +70,31 @@ struct EvalModels {
 /// Whose answer to the first turn is kept: greedy's, else the first method's.
 std::string spoken_method(const EvalConfig& config);
 
-/// Runs every method on every turn, turn by turn, each with a fresh conversation whose history is
-/// prefilled before the first word; a turn that continues another has failed where that one has.
-/// `on_row` is called after each row; Interrupted if stopped.
-EvalRun run_methods(const EvalConfig& config, const EvalModels& models,
-                    const std::vector<EvalTurn>& turns,
-                    const std::function<void(const EvalRow&)>& on_row);
+/// Where the conversations of a set begin, a turn with those that continue it, and behind them the
+/// number of turns.
+std::vector<size_t> conversation_bounds(const std::vector<EvalTurn>& turns);
+
+/// Every method, on one conversation after the other; used by one thread. Borrows everything.
+class MethodRunner {
+ public:
+  /// By the wall clock each method answers `warm_up` once: the first passes of a process are slow,
+  /// and no method shall pay for that.
+  MethodRunner(const EvalConfig& config, const RunPrice& price, const EvalModels& models,
+               const EvalTurn& warm_up);
+
+  /// The conversation of turns [begin, end), turn by turn, each with a fresh session whose history
+  /// is prefilled before the first word; a turn that continues another has failed where that one
+  /// has. Interrupted if stopped.
+  EvalRun run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const;
+
+ private:
+  EvalRow run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const;
+
+  const EvalConfig& config_;
+  const RunPrice& price_;
+  const EvalModels& models_;
+  std::vector<Method> methods_;
+  GeneratorConfig priced_;  // with what passes cost
+};
 
 }  // namespace predgen

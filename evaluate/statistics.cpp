@@ -48,35 +48,76 @@ Summary summarize(const std::vector<std::optional<double>>& values) {
   return summary;
 }
 
-std::optional<Ratio> ratio_of_means(const std::vector<std::optional<double>>& numerator,
-                                    const std::vector<std::optional<double>>& denominator,
-                                    uint64_t seed) {
-  PREDGEN_CHECK(numerator.size() == denominator.size(), "{} and {} turns are not paired",
-                numerator.size(), denominator.size());
+namespace {
+
+/// `figure` of the sums of both over the turns that have both, and of their number.
+std::optional<Estimate> bootstrap(const std::vector<std::optional<double>>& first,
+                                  const std::vector<std::optional<double>>& second, uint64_t seed,
+                                  double (*figure)(double first, double second, double n)) {
+  PREDGEN_CHECK(first.size() == second.size(), "{} and {} turns are not paired", first.size(),
+                second.size());
   std::vector<std::pair<double, double>> pairs;
-  for (size_t i = 0; i < numerator.size(); ++i) {
-    if (numerator[i] && denominator[i]) pairs.emplace_back(*numerator[i], *denominator[i]);
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i] && second[i]) pairs.emplace_back(*first[i], *second[i]);
   }
   if (pairs.empty()) return std::nullopt;
-  double above = 0, below = 0;
-  for (const auto& [a, b] : pairs) {
-    above += a;
-    below += b;
-  }
+  const auto n = static_cast<double>(pairs.size());
+  const auto figure_of = [&](const auto& pair_at) {
+    double sums[2] = {0, 0};
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const auto& [a, b] = pair_at(i);
+      sums[0] += a;
+      sums[1] += b;
+    }
+    return figure(sums[0], sums[1], n);
+  };
   std::vector<double> resampled;
   for (int64_t resample = 0; resample < kNumResamples; ++resample) {
     Random random(seed, "bootstrap", static_cast<uint64_t>(resample));
-    double sum_above = 0, sum_below = 0;
-    for (size_t i = 0; i < pairs.size(); ++i) {
-      const auto& [a, b] = pairs[random.below(pairs.size())];
-      sum_above += a;
-      sum_below += b;
-    }
-    resampled.push_back(divide(sum_above, sum_below));
+    resampled.push_back(
+        figure_of([&](size_t) -> const auto& { return pairs[random.below(pairs.size())]; }));
   }
   std::sort(resampled.begin(), resampled.end());
-  return Ratio{divide(above, below), quantile(resampled, 0.025), quantile(resampled, 0.975),
-               static_cast<int64_t>(pairs.size())};
+  return Estimate{figure_of([&](size_t i) -> const auto& { return pairs[i]; }),
+                  quantile(resampled, 0.025), quantile(resampled, 0.975),
+                  static_cast<int64_t>(pairs.size())};
+}
+
+}  // namespace
+
+std::optional<Estimate> ratio_of_means(const std::vector<std::optional<double>>& numerator,
+                                       const std::vector<std::optional<double>>& denominator,
+                                       uint64_t seed) {
+  return bootstrap(numerator, denominator, seed,
+                   [](double above, double below, double) { return divide(above, below); });
+}
+
+std::optional<Estimate> mean_difference(const std::vector<std::optional<double>>& before,
+                                        const std::vector<std::optional<double>>& after,
+                                        uint64_t seed) {
+  return bootstrap(before, after, seed,
+                   [](double earlier, double later, double n) { return (later - earlier) / n; });
+}
+
+Json to_json(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const std::optional<Estimate>& estimate, const char* name) {
+  if (!estimate) return nullptr;
+  return {{name, to_json(std::optional(estimate->value))},
+          {"low", to_json(std::optional(estimate->low))},
+          {"high", to_json(std::optional(estimate->high))},
+          {"n", estimate->n}};
+}
+
+Json to_json(const Summary& summary) {
+  return {{"mean", to_json(summary.mean)},
+          {"p50", to_json(summary.p50)},
+          {"p90", to_json(summary.p90)},
+          {"p99", to_json(summary.p99)},
+          {"n", summary.n},
+          {"nulls", summary.num_null}};
 }
 
 }  // namespace predgen

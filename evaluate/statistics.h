@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/json.h"
+
 namespace predgen {
 
 struct Summary {
@@ -17,16 +19,25 @@ Summary summarize(const std::vector<std::optional<double>>& values);
 /// `sorted` is not empty.
 double quantile(const std::vector<double>& sorted, double q);
 
-/// mean(numerator) / mean(denominator) over the turns where both have a value, and the 95 %
-/// percentile interval of 2,000 bootstrap resamples of turns. Values may be infinite when a
-/// denominator is 0.
-struct Ratio {
+/// A figure of paired turns with the 95 % percentile interval of 2,000 bootstrap resamples of them.
+struct Estimate {
   double value = 0, low = 0, high = 0;
-  int64_t n = 0;
+  int64_t n = 0;  // turns where both have a value
 };
-/// Entry i of both belongs to turn i. Nothing: no turn has both.
-std::optional<Ratio> ratio_of_means(const std::vector<std::optional<double>>& numerator,
-                                    const std::vector<std::optional<double>>& denominator,
-                                    uint64_t seed);
+/// mean(numerator) / mean(denominator), infinite where a denominator is 0. Entry i of both belongs
+/// to turn i. Nothing: no turn has both.
+std::optional<Estimate> ratio_of_means(const std::vector<std::optional<double>>& numerator,
+                                       const std::vector<std::optional<double>>& denominator,
+                                       uint64_t seed);
+/// mean(after - before), likewise.
+std::optional<Estimate> mean_difference(const std::vector<std::optional<double>>& before,
+                                        const std::vector<std::optional<double>>& after,
+                                        uint64_t seed);
+
+/// As results.json has them: null for a missing or infinite value.
+Json to_json(const std::optional<double>& value);
+Json to_json(const Summary& summary);
+/// The value is called `name`.
+Json to_json(const std::optional<Estimate>& estimate, const char* name = "ratio");
 
 }  // namespace predgen

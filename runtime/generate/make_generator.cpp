@@ -60,6 +60,17 @@ void measure_prices(GeneratorConfig& config, Engine& engine) {
       measure_pass_seconds(*config.draft_model, 0).front() / config.pass_seconds.front();
 }
 
+void set_prices(GeneratorConfig& config, const PassPrice& pass, const PassPrice& draft_pass) {
+  config.pass_seconds.clear();
+  // Where a token more costs nothing, the widest draft is the best, however seldom it is right.
+  if (pass.per_token > Seconds(0)) {
+    for (int64_t width = 0; width <= config.draft_width; ++width) {
+      config.pass_seconds.push_back(pass.of(1 + width).count());
+    }
+  }
+  if (pass.of(1) > Seconds(0)) config.draft_price = draft_pass.of(1) / pass.of(1);
+}
+
 std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine) {
   std::vector<std::unique_ptr<DraftSource>> sources;
   for (const std::string& name : config.sources) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/pass_price.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
@@ -26,6 +27,8 @@ const std::vector<std::string>& draft_source_names();
 
 /// Measures pass_seconds and, with a draft model, draft_price.
 void measure_prices(GeneratorConfig& config, Engine& engine);
+/// The same by a cost table: what a pass of the model and one of the draft model cost.
+void set_prices(GeneratorConfig& config, const PassPrice& pass, const PassPrice& draft_pass);
 
 /// The list of generators. Borrows the engines. UserError for an unknown name lists the known ones.
 std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine);

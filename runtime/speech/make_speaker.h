@@ -18,6 +18,7 @@ struct SpeakerOptions {
   AudioSink* sink = nullptr;           // a voice in real time needs one
   AheadBuffer ahead{};
   std::optional<SpeechCost> cost{};  // on a virtual clock: a price instead of the time it takes
+  bool same_device = false;          // on a virtual clock: voice and model take turns
 };
 
 /// The speaker that goes with the clock: threads in real time, a timeline on a virtual clock, and

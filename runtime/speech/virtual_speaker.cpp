@@ -32,6 +32,7 @@ void VirtualSpeaker::prepare(const std::string& sentence) {
 
 void VirtualSpeaker::say(const std::string& sentence) {
   ++report_.sentences;
+  const Seconds said = clock_.now();
   const bool kept = prepared_ && prepared_->text == sentence;
   if (!kept) cancel_prepared();
   Utterance utterance = kept ? std::move(*prepared_) : synthesise(sentence, /*ahead=*/false);
@@ -44,7 +45,7 @@ void VirtualSpeaker::say(const std::string& sentence) {
   if (!utterance.first_audio) return;
   const Seconds ready = *utterance.first_audio;
   if (kept && !report_.ready_ahead) report_.ready_ahead = ready;
-  if (!report_.first_audio) report_.first_audio = std::max(clock_.now(), ready);
+  if (!report_.first_audio) report_.first_audio = std::max(said, ready);
   if (options_.sink == nullptr) return;
   if (options_.cost && options_.synthesizer != nullptr) run_voice(utterance, /*ahead=*/false);
   const Seconds before = options_.stopwatch();
@@ -87,10 +88,15 @@ VirtualSpeaker::Utterance VirtualSpeaker::synthesise(const std::string& sentence
         *utterance.first_audio +
         options_.cost->per_character * static_cast<double>(count_characters(utterance.spoken));
     free_ = utterance.end;
+    if (options_.same_device) clock_.sleep_until(free_);
   } else {
     run_voice(utterance, ahead);
   }
   return utterance;
+}
+
+void VirtualSpeaker::exclude(Seconds elapsed) {
+  if (!options_.same_device) clock_.exclude(elapsed);
 }
 
 void VirtualSpeaker::run_voice(Utterance& utterance, bool ahead) {
@@ -110,7 +116,7 @@ void VirtualSpeaker::run_voice(Utterance& utterance, bool ahead) {
     utterance.steps.push_back(utterance.end);
     if (!utterance.first_audio && !utterance.samples.empty()) utterance.first_audio = utterance.end;
   }
-  clock_.exclude(elapsed());
+  exclude(elapsed());
   if (!options_.cost) free_ = utterance.end;
 }
 

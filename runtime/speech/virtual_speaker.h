@@ -25,7 +25,9 @@ struct SpeechCost {
 /// audio is there `time to first audio` later. With a cost table these times are priced and a
 /// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
 /// is taken out of the clock, a sentence not yet said is synthesised only as far as `ahead`, and a
-/// cancelled one still finishes the step under way. A voice that fails throws: measurements must
+/// cancelled one still finishes the step under way. On the same device as the model there is one
+/// timeline for both: what is asked for first is done first, so the clock moves to the end of each
+/// synthesis before the model goes on. A voice that fails throws: measurements must
 /// not go on without it. A stop ends synthesis at its next step: say() and prepare() throw
 /// Interrupted.
 class VirtualSpeaker : public Speaker {
@@ -35,6 +37,7 @@ class VirtualSpeaker : public Speaker {
     SpeechSynthesizer* synthesizer = nullptr;  // borrowed; may be null if priced
     AudioSink* sink = nullptr;  // borrowed; gets the audio of what was said, if there is a voice
     AheadBuffer ahead{};
+    bool same_device = false;
     std::function<Seconds()> stopwatch{};  // wall time; empty: the steady clock
   };
   /// UserError if there is neither a cost table nor a voice.
@@ -58,6 +61,8 @@ class VirtualSpeaker : public Speaker {
   Utterance synthesise(const std::string& sentence, bool ahead);
   /// Goes on with the synthesis from utterance.end: to the sentence's end, or only `ahead`.
   void run_voice(Utterance& utterance, bool ahead);
+  /// Takes wall time out of the clock that the model did not wait for.
+  void exclude(Seconds elapsed);
   void cancel_prepared();
 
   VirtualClock& clock_;

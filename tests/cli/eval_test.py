@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,103 @@ generation: {{max_new_tokens: 24, max_draft_tokens: 12, jacobi_block_size: 8}}
 dtype: fp32
 threads: 1
 """
+
+
+def results_of(output):
+    """results.json without what a machine or a folder decides."""
+    results = json.loads((output / "results.json").read_text())
+    for key in ("environment", "config"):
+        results.pop(key)
+    return results
+
+
+def several_prices_and_models(scratch, config, model):
+    output = scratch / "several"
+    done = run("eval", "--config", config, f"output={output}", "methods=[baseline,greedy]",
+               "clock.prices=[a5000,h100,this_machine]")
+    check(done.returncode == 0, f"several prices run {done.stderr[-500:]}")
+    results = json.loads((output / "results.json").read_text())
+    prices = [entry["price"] for entry in results["runs"]]
+    check([price["name"] for price in prices] == ["a5000", "h100", "this_machine"], "a run for each price")
+    check(prices[0]["seconds_per_pass"] == 0.027 and prices[0]["seconds_per_token"] == 0, "the paper's price is flat")
+    check("roofline" in prices[1]["basis"] and prices[1]["seconds_per_token"] > 0, "a roofline says so")
+    check(results["methods"] == results["runs"][0]["methods"], "the first run stands beside them")
+    check(len(results["turns"]) == 3 * 2 * len(WORDS), "every run has its rows")
+    ttfs = [entry["methods"]["baseline"]["ttfs"]["mean"] for entry in results["runs"]]
+    check(ttfs[1] < ttfs[0], "a small model on an H100 is sooner than 27 ms a pass")
+
+    twin = scratch / "twin"
+    shutil.copytree(model, twin)
+    done = run("eval", "--config", write_config(scratch, models=f"[{model}, {twin}]", output=output))
+    check(done.returncode == 0, f"several models run {done.stderr[-500:]}")
+    runs = json.loads((output / "results.json").read_text())["runs"]
+    check([entry["model"] for entry in runs] == [str(model), str(twin)], "a run for each model")
+    check(runs[0]["methods"] == runs[1]["methods"], "the same weights give the same figures")
+
+
+def write_config(scratch, models, output):
+    file = scratch / "models.yaml"
+    file.write_text(f"models: {models}\noutput: {output}\nmethods: [baseline, greedy]\n"
+                    f"turns: {{kind: prompts, file: {scratch / 'prompts.jsonl'}}}\nclock: {{cost: table}}\n"
+                    "generation: {max_new_tokens: 24}\ndtype: fp32\nthreads: 1\n")
+    return file
+
+
+def kills_and_workers(scratch, config):
+    """Killed at every turn, and by several workers: the same results to the byte."""
+    prompts = scratch / "many.jsonl"
+    prompts.write_text("".join(json.dumps({"prompt": f"{words} {i}"}) + "\n" for i in range(8) for words in WORDS))
+    common = ["eval", "--config", config, f"turns.file={prompts}", "generation.max_new_tokens=100"]
+    check(run(*common, f"output={scratch / 'whole'}").returncode == 0, "an undisturbed run")
+    whole = results_of(scratch / "whole")
+
+    killed, kills = scratch / "killed", 0
+    journal = killed / "journal.jsonl"
+    while not (killed / "results.json").exists():
+        lines = journal.read_bytes().count(b"\n") if journal.exists() else 0
+        process = subprocess.Popen([PREDGEN, *map(str, common), f"output={killed}"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        while process.poll() is None and kills < 5:
+            if journal.exists() and journal.read_bytes().count(b"\n") > max(lines, 2):
+                process.kill()
+                kills += 1
+                break
+            time.sleep(0.001)
+        process.communicate(timeout=120)
+        check(process.returncode in (0, -signal.SIGKILL), f"it goes on: {process.returncode}")
+        if kills == 2 and journal.exists():  # as if a line had been torn
+            journal.write_bytes(journal.read_bytes()[:-7])
+    check(kills >= 2, f"it was killed {kills} times")
+    check(results_of(killed) == whole, f"after {kills} kills the results are the same")
+
+    check(run(*common, f"output={scratch / 'shared'}", "workers=3").returncode == 0, "three workers")
+    check(results_of(scratch / "shared") == whole, "three workers find what one finds")
+
+    unfinished = scratch / "unfinished"
+    unfinished.mkdir()
+    (unfinished / "journal.jsonl").write_text('{"key":"identity","value":"other"}\n')
+    refused = run(*common, f"output={unfinished}")
+    check(refused.returncode == 2 and "--restart" in refused.stderr and len(refused.stderr.strip().splitlines()) == 1,
+          f"the journal of another run is refused: {refused.stderr}")
+    check(run(*common, f"output={unfinished}", "--restart").returncode == 0, "unless it is dropped")
+
+
+def comparisons_of_outputs(scratch, config, output):
+    same = run("eval", "--compare", output, output, "--max-slower", "0%", "--min-equal-text", "100%")
+    check(same.returncode == 0 and "100.0 %" in same.stdout, f"equal outputs: {same.stdout} {same.stderr}")
+    slower = scratch / "slower"
+    check(run("eval", "--config", config, f"output={slower}", "clock.seconds_per_pass=0.03").returncode == 0,
+          "a slower run")
+    crossed = run("eval", "--compare", output, slower / "results.json", "--max-slower", "5%", "--json")
+    comparison = json.loads(crossed.stdout)
+    check(crossed.returncode == 1 and len(comparison["crossed"]) > 0, "a bound is crossed")
+    check(comparison["runs"][0]["methods"]["baseline"]["ttfs"]["difference"]["low"] > 0, "with its interval")
+    for arguments, part in ((["--compare", output, scratch / "whole"], "sets differ"),
+                            (["--compare", output, scratch / "missing"], "missing"),
+                            (["--compare", output, output, "--max-slower", "3"], "3%"),
+                            (["--compare", output, output, "--config", config], "either"), ([], "either")):
+        bad = run("eval", *arguments)
+        check(bad.returncode == 2 and part in bad.stderr, f"{arguments} is refused: {bad.stderr.strip()}")
 
 
 def main(scratch):
@@ -65,12 +163,15 @@ def main(scratch):
         check(row["first_sentence_logprob"] < 0, "first sentences are scored")
         check((row["draft_model_total_nfe"] > 0) == (row["method"] == "draft_model"),
               f"passes of the draft model are counted: {row}")
-    check(0 < results["environment"]["seconds_per_draft_pass"] < 0.027, "a smaller model is cheaper")
+    price = results["runs"][0]["price"]
+    check(price["name"] == "given" and 0 < price["seconds_per_draft_pass"] < 0.027,
+          f"the price is stated, a smaller model is cheaper: {price}")
     with open(output / "turns.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     check([row["text"] for row in rows] == [row["text"] for row in results["turns"]], "turns.csv")
     check("<table>" in (output / "report.html").read_text(), "report.html")
 
+    check(not (output / "journal.jsonl").exists(), "a finished run leaves no journal")
     (output / "mine.txt").write_text("kept")
     again = run("eval", "--config", config, "--json")
     check(json.loads(again.stdout) == results, "a cost table gives the same figures again; --json")
@@ -80,11 +181,17 @@ def main(scratch):
                             (["adapter="], "adapter"), (["draft_model="], "draft_model"),
                             (["draft_model=checkpoints/demo"], "checkpoints/demo has another tokenizer"), (["turns.count=9"], "3 turns"),
                             ([f"turns.file={scratch}/none.jsonl"], "PREDGEN_DATA"),
-                            (["clock.kind=real"], "virtual")):
+                            (["clock.kind=real"], "virtual"), (["clock.prices=[a5001]"], "a5000"),
+                            (["clock.cost=measured", "workers=2"], "wall clock"),
+                            (["methods=[top3+reflection]"], "a verifier already")):
         bad = run("eval", "--config", config, f"output={scratch}/bad", *overrides)
         check(bad.returncode == 2 and part in bad.stderr and bad.stdout == "",
               f"{overrides} is refused: {bad.stderr.strip()}")
     check(not (scratch / "bad" / "results.json").exists(), "a refused run leaves no results")
+
+    several_prices_and_models(scratch, config, model)
+    kills_and_workers(scratch, config)
+    comparisons_of_outputs(scratch, config, output)
 
     # Real time at 10 characters a minute never ends: it is under way once its folder is there.
     slow = scratch / "slow"

@@ -60,6 +60,29 @@ TEST(EvalConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problem("methods=[reflection_judge]"), testing::HasSubstr("'judge_adapter'"));
   EXPECT_THAT(problem("methods=[best+draft_model]"), testing::HasSubstr("'draft_model'"));
   EXPECT_THAT(problem("clock.seconds_per_draft_pass=0"), testing::HasSubstr("draft_pass"));
+  EXPECT_THAT(problem("clock.prices=[a6000]"), testing::HasSubstr("there is no price 'a6000'"));
+  EXPECT_THAT(problem("clock.prices=[h100,h100]"), testing::HasSubstr("named twice"));
+  EXPECT_THAT(problem("clock.prices=[]"), testing::HasSubstr("at least one"));
+  EXPECT_THAT(problem("workers=2"), testing::HasSubstr("wall clock"));
+  EXPECT_THAT(problem("speech.same_device=true"), testing::HasSubstr("without a voice"));
+  EXPECT_THAT(problem("models=[a]"), testing::HasSubstr("leave it out"));
+}
+
+TEST(EvalConfig, PricesAreNamedOrOneByCost) {
+  const TemporaryFolder folder;
+  write_file(folder / "eval.yaml", "output: o\nturns: {kind: prompts, file: p}\nmodels: [a, b]\n");
+  const auto prices = [&](const std::vector<std::string>& overrides) {
+    return load(folder / "eval.yaml", overrides).prices;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(prices({}), Names{"wall_clock"});
+  EXPECT_EQ(prices({"clock.cost=table"}), Names{"given"});
+  EXPECT_EQ(prices({"clock.cost=table", "clock.prices=[a5000,given]"}), (Names{"a5000", "given"}));
+  EXPECT_THROW(prices({"clock.cost=measured", "clock.prices=[a5000]"}), UserError);
+  EXPECT_THROW(prices({"clock.cost=table", "clock.prices=[wall_clock]"}), UserError);
+  EXPECT_THROW(prices({"clock.kind=real", "clock.prices=[a5000]"}), UserError);
+  EXPECT_EQ(load(folder / "eval.yaml").models.size(), 2u);
+  EXPECT_THROW(prices({"adapter=x"}), UserError);  // of which model?
 }
 
 }  // namespace

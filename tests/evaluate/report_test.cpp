@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 #include "evaluate/method.h"
+#include "evaluate/turn_rows.h"
+#include "tests/fakes/expect_user_error.h"
 
 namespace predgen {
 namespace {
@@ -44,7 +46,12 @@ struct Fixture {
       run.rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
     }
   }
-  Json report() const { return make_report({methods, turns, run, "model: m\n", Json::object()}); }
+  Json report() const {
+    const Json rows = to_json(run, turns);
+    const std::vector<ReportRun> runs{
+        {"m", to_json(RunPrice{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
+    return make_report({methods, turns, runs, "model: m\n", Json::object()});
+  }
 };
 
 TEST(Report, KeepsTheContract) {
@@ -156,6 +163,42 @@ TEST(Method, NamesAndErrors) {
        {"greedy+", "greedy+lavish", "+jacobi", "top", "top0", "top3x", "fastest", ""}) {
     EXPECT_THROW(parse_method(bad), UserError) << bad;
   }
+}
+
+TEST(Method, EveryPartOfTheRuntimeCanBeNamed) {
+  const Method all =
+      parse_method("cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
+  EXPECT_EQ(all.name, "cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
+  EXPECT_TRUE(all.adapter && all.draft_model);
+  EXPECT_EQ(all.verifier.top_k, 5);
+  EXPECT_EQ(all.preset.sources, std::vector<std::string>{"ngram"});
+  EXPECT_EQ(all.preset.speculation.num_branches, 8);
+  EXPECT_EQ(all.preset.speculation.next_words, 8);
+  EXPECT_EQ(all.split, SplitMode::kPaper);
+  EXPECT_EQ(all.characters_per_minute, 1200);
+  EXPECT_EQ(baseline_method(all), "baseline+split=paper");
+  EXPECT_TRUE(parse_method("cllm+reflection_judge").judge);
+  EXPECT_EQ(parse_method("greedy+tree").preset.speculation.num_candidates,
+            parse_method("tree").preset.speculation.num_candidates);
+  EXPECT_EQ(parse_method("baseline+ngram").preset.sources, std::vector<std::string>{"ngram"});
+}
+
+TEST(Method, PartsThatMakeNoSenseAreNamed) {
+  const auto expect_refused = [](const std::string& name, const std::string& why) {
+    expect_user_error([&] { parse_method(name); }, {name, why});
+  };
+  expect_refused("top3+reflection", "a verifier already");
+  expect_refused("greedy+top3", "a verifier already");
+  expect_refused("greedy+ngram+top3", "a verifier already");
+  expect_refused("cllm+jacobi", "already");
+  expect_refused("tree+economy", "a preset already");
+  expect_refused("economy+tree", "a tree already");
+  expect_refused("greedy+split=paper+split=natural", "a split already");
+  expect_refused("baseline+top3", "drafts nothing");
+  expect_refused("prefill+eager", "drafts nothing");
+  expect_refused("greedy+rate=0", "1 to 1000000");
+  expect_refused("greedy+rate=fast", "1 to 1000000");
+  expect_refused("greedy+split=both", "+split=paper");
 }
 
 TEST(Report, NamesTheTextsThatRoundingChanged) {

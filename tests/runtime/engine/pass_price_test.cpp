@@ -13,17 +13,17 @@ TEST(PassPrice, ChargesEveryPassToTheClock) {
   Engine engine = borrowing_engine(model, {.pass_tokens = 8});
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   engine.observe_passes(
-      charge_passes(clock, {.per_pass = Seconds(0.5), .per_prefill_token = Seconds(0.01)}));
+      charge_passes(clock, {.per_pass = Seconds(0.5), .per_token = Seconds(0.01)}));
   Sequence sequence = sequence_of(engine, TokenIds(10, 1), 64);
-  engine.run({.sequence = &sequence});  // 8 tokens without logits, then 2 with those of the last
-  EXPECT_DOUBLE_EQ(clock.now().count(), 2 * 0.5 + 9 * 0.01);
+  engine.run({.sequence = &sequence});  // 8 tokens, then 2
+  EXPECT_DOUBLE_EQ(clock.now().count(), 2 * 0.5 + 10 * 0.01);
   sequence.append(TokenIds{2});
-  engine.run({.sequence = &sequence, .draft = TokenIds{1, 2, 3}});  // one more was not run before
-  EXPECT_DOUBLE_EQ(clock.now().count(), 3 * 0.5 + 9 * 0.01);
+  engine.run({.sequence = &sequence, .draft = TokenIds{1, 2, 3}});  // drafted ones cost the same
+  EXPECT_DOUBLE_EQ(clock.now().count(), 3 * 0.5 + 14 * 0.01);
   engine.observe_passes({});
   sequence.append(TokenIds{2});
   engine.run({.sequence = &sequence});
-  EXPECT_DOUBLE_EQ(clock.now().count(), 3 * 0.5 + 9 * 0.01);
+  EXPECT_DOUBLE_EQ(clock.now().count(), 3 * 0.5 + 14 * 0.01);
 }
 
 TEST(PassPrice, LeavesAMeasuringClockAlone) {

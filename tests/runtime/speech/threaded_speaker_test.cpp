@@ -123,6 +123,17 @@ TEST_F(ThreadedSpeakerTest, SayingAnotherSentenceDropsThePreparedOne) {
   EXPECT_EQ(report.first_audio, Seconds(3));
 }
 
+TEST_F(ThreadedSpeakerTest, ASentenceThatOnlyBeginsAsThePreparedOneIsSpokenAnew) {
+  ThreadedSpeaker speaker(voice, sink, clock, {}, {});
+  speaker.prepare("Yes, we can.");
+  voice.release(2);
+  voice.finished(1);
+  speaker.say("Yes, we did.");
+  voice.release(2);
+  EXPECT_FALSE(speaker.finish_turn().ready_ahead);
+  EXPECT_THAT(voice.started(2), ElementsAre("Yes, we can.", "Yes, we did."));
+}
+
 struct LongSentence : ThreadedSpeakerTest {
   LongSentence() : ThreadedSpeakerTest(6) {}
 };

@@ -104,6 +104,41 @@ TEST_F(PricedSpeaker, CharactersAreCountedNotBytes) {
   EXPECT_NEAR(clock.now().count(), 0.5, 1e-9);
 }
 
+TEST_F(PricedSpeaker, ASentenceThatOnlyBeginsAsThePreparedOneIsSpokenAnew) {
+  at(1);
+  speaker.prepare("Yes, we can.");
+  at(4);
+  speaker.say("Yes, we did.");
+  const SpeechReport report = speaker.finish_turn();
+  expect_time(report.first_audio, 4.2);
+  EXPECT_FALSE(report.ready_ahead);
+}
+
+TEST(VirtualSpeaker, OnTheModelsDeviceTheModelWaitsForTheVoice) {
+  VirtualClock clock{VirtualClock::Computation::kCostTable};
+  VirtualSpeaker speaker(clock,
+                         {.cost = SpeechCost{Seconds(0.2), Seconds(0.1)}, .same_device = true}, {});
+  clock.sleep_until(Seconds(1));
+  speaker.prepare("Hello.");
+  EXPECT_NEAR(clock.now().count(), 1.8, 1e-9);  // 0.2 + 6 characters, before anything else runs
+  clock.sleep_until(Seconds(4));
+  speaker.say("Hello.");
+  EXPECT_NEAR(clock.now().count(), 4, 1e-9);
+  speaker.say("Bye.");
+  EXPECT_NEAR(clock.now().count(), 4.6, 1e-9);
+  const SpeechReport report = speaker.finish_turn();
+  expect_time(report.first_audio, 4);
+  expect_time(report.ready_ahead, 1.2);
+}
+
+TEST(VirtualSpeaker, OnTheModelsDeviceSoundIsHeardBeforeItsSentenceEnds) {
+  VirtualClock clock{VirtualClock::Computation::kCostTable};
+  VirtualSpeaker speaker(clock,
+                         {.cost = SpeechCost{Seconds(0.2), Seconds(0.1)}, .same_device = true}, {});
+  speaker.say("Hello.");
+  expect_time(speaker.finish_turn().first_audio, 0.2);
+}
+
 /// The voice takes 0.3 s of a hand-moved wall clock for every chunk; two chunks a sentence.
 struct MeasuredSpeaker : testing::Test {
   MeasuredSpeaker() {
@@ -201,6 +236,19 @@ TEST(VirtualSpeaker, VoiceTimeDoesNotCountForTheLanguageModel) {
   clock.sleep_until(Seconds(1000));
   speaker.prepare("A one.");
   EXPECT_LT(clock.now().count(), 950);  // 100 s were taken out, though none had really passed
+}
+
+TEST(VirtualSpeaker, VoiceTimeCountsForAModelOnTheSameDevice) {
+  VirtualClock clock(VirtualClock::Computation::kMeasured);
+  FakeSynthesizer voice;
+  voice.release_all();
+  Seconds wall{0};
+  voice.before_chunk = [&](const std::string&, int) { wall += Seconds(50); };
+  VirtualSpeaker speaker(
+      clock, {.synthesizer = &voice, .same_device = true, .stopwatch = [&] { return wall; }}, {});
+  clock.sleep_until(Seconds(1000));
+  speaker.prepare("A one.");
+  EXPECT_GE(clock.now().count(), 1000);  // nothing was taken out
 }
 
 TEST(VirtualSpeaker, PricedRunStillWritesTheAudio) {

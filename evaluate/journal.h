@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+
+namespace predgen {
+
+/// What an unfinished run has done so far, a line of JSON for each part, so that one that was
+/// killed goes on where it was. Thread-safe.
+class Journal {
+ public:
+  /// Goes on with the file if it is there, without a last line that is torn. `identity`: a hash of
+  /// all that decides the parts. UserError if the file has another one, unless `restart`.
+  Journal(std::filesystem::path file, const std::string& identity, bool restart);
+
+  /// Nothing: not done yet.
+  std::optional<Json> find(const std::string& key) const;
+  /// Is in the file when this returns. Error if it cannot be written.
+  void append(const std::string& key, const Json& value);
+  /// The run is through.
+  void remove();
+
+ private:
+  void read();
+
+  const std::filesystem::path file_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Json> parts_;
+  std::ofstream stream_;
+};
+
+}  // namespace predgen

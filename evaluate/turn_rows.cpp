@@ -1,0 +1,135 @@
+#include "evaluate/turn_rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "evaluate/statistics.h"
+
+namespace predgen {
+namespace {
+
+std::optional<double> at_least_one(const std::optional<int64_t>& count) {
+  if (!count) return std::nullopt;
+  return static_cast<double>(std::max<int64_t>(1, *count));
+}
+
+std::optional<double> as_double(const std::optional<int64_t>& count) {
+  if (!count) return std::nullopt;
+  return static_cast<double>(*count);
+}
+
+// Share of an answer's word 4-grams that occurred earlier in it; 0 for short answers.
+double repetition(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.size() < 4) return 0;
+  std::set<std::string> seen;
+  for (size_t i = 0; i + 4 <= words.size(); ++i) {
+    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
+  }
+  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
+}
+
+struct Metric {
+  const char* name;
+  std::function<std::optional<double>(const EvalRow&)> value;
+};
+
+// The list of metrics: every one becomes a summary by method and a field of each row.
+const std::vector<Metric>& metrics() {
+  using Row = const EvalRow&;
+  static const std::vector<Metric> list{
+      {"ttfs", [](Row row) { return row.result.metrics.ttfs; }},
+      {"ttfs_paper", [](Row row) { return row.result.metrics.ttfs_paper; }},
+      {"audio_latency", [](Row row) { return row.result.metrics.audio_latency; }},
+      {"lead_time", [](Row row) { return row.result.metrics.lead_time; }},
+      {"nfe_to_first_sentence",
+       [](Row row) { return as_double(row.result.metrics.nfe_to_first_sentence); }},
+      {"nfe_paper", [](Row row) { return at_least_one(row.result.metrics.nfe_to_first_sentence); }},
+      {"first_sentence_kept",
+       [](Row row) -> std::optional<double> {
+         if (!row.result.metrics.nfe_to_first_sentence) return std::nullopt;
+         return row.result.metrics.first_sentence_kept ? 1.0 : 0.0;
+       }},
+      {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
+      {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},
+      {"draft_model_nfe_to_first_sentence",
+       [](Row row) { return as_double(row.result.metrics.draft_model_nfe_to_first_sentence); }},
+      {"draft_model_speculative_nfe",
+       [](Row row) { return as_double(row.result.metrics.draft_model_speculative_nfe); }},
+      {"draft_model_total_nfe",
+       [](Row row) { return as_double(row.result.metrics.draft_model_total_nfe); }},
+      {"spec_tokens_drafted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_drafted); }},
+      {"spec_tokens_accepted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_accepted); }},
+      {"spec_tokens_wasted",
+       [](Row row) { return as_double(row.result.metrics.spec_tokens_wasted); }},
+      {"first_sentence_tokens",
+       [](Row row) { return as_double(row.result.first_sentence_tokens); }},
+      {"answer_tokens",
+       [](Row row) { return std::optional(static_cast<double>(row.result.answer.size())); }},
+      {"dropped_rounds", [](Row row) { return as_double(row.result.dropped_rounds); }},
+      {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
+      {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
+      {"joules", [](Row row) { return row.joules; }},
+      {"draft_price",
+       [](Row row) { return row.draft_price > 0 ? std::optional(row.draft_price) : std::nullopt; }},
+      {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
+      {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
+  };
+  return list;
+}
+
+Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
+  Json json{{"turn", row.turn_index},        {"id", turn.id},
+            {"method", row.method},          {"prompt", turn.prompt_text},
+            {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
+            {"token_ids", row.result.answer}};
+  for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
+  if (Json& kept = json["first_sentence_kept"]; !kept.is_null()) {
+    kept = row.result.metrics.first_sentence_kept;
+  }
+  json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);
+  json["flip_margin"] = row.flip ? to_json(row.flip->margin) : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics()) names.push_back(metric.name);
+  return names;
+}
+
+Json to_json(const EvalRun& run, const TurnSet& set) {
+  Json json{{"rows", Json::array()}, {"failed", Json::array()}};
+  for (const EvalRow& row : run.rows) {
+    json["rows"].push_back(row_to_json(row, set.turns.at(row.turn_index)));
+  }
+  for (const FailedTurn& failed : run.failed) {
+    json["failed"].push_back({{"turn", failed.turn_index},
+                              {"id", set.turns.at(failed.turn_index).id},
+                              {"method", failed.method},
+                              {"error", failed.error}});
+  }
+  return json;
+}
+
+std::optional<double> value_of(const Json& row, const std::string& metric) {
+  const Json& value = row.at(metric);
+  if (value.is_boolean()) return value.get<bool>() ? 1.0 : 0.0;
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+std::vector<std::optional<double>> values_of(const Rows& rows, const std::string& metric) {
+  std::vector<std::optional<double>> values;
+  for (const Json* row : rows) values.push_back(value_of(*row, metric));
+  return values;
+}
+
+}  // namespace predgen
