@@ -13,7 +13,6 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "data/conversation.h"
 #include "evaluate/decode_bytes.h"
 #include "evaluate/gpu_energy.h"
 #include "evaluate/report.h"
@@ -54,8 +53,9 @@ bool wants(const EvalConfig& config, bool Method::*adapter) {
 Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
-  if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
+  const std::vector<PromptSet::Overlap> overlap =
+      find_training_overlap(turns, config.training_data);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
   const bool drafts = wants(config, &Method::draft_model);
   if (drafts) check_draft_model(*tokenizer, config.model, config.draft_model);
@@ -108,9 +108,9 @@ Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_to
     spdlog::warn("left out of every method: turn {} failed with {}: {}",
                  turns.turns[failed.turn_index].id, failed.method, failed.error);
   }
-  const Json report =
-      make_report({config.methods, turns, run, resolved,
-                   describe_environment(*base, draft ? config.seconds_per_draft_pass : 0)});
+  const Json report = make_report(
+      {config.methods, turns, run, resolved,
+       describe_environment(*base, draft ? config.seconds_per_draft_pass : 0), overlap});
   if (sink) {
     sink.reset();
     publish_file(unfinished_wav, wav);

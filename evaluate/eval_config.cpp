@@ -17,12 +17,9 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   reader.optional("methods", config.methods);
   reader.optional("system_prompt", config.system_prompt);
 
-  ConfigReader turns = reader.section("turns");
-  turns.choice("kind", config.turns.kind, turn_set_kinds());
-  turns.required("file", config.turns.file);
-  turns.optional("count", config.turns.count, int64_t{0}, int64_t{1'000'000});
-  turns.optional("min_characters", config.turns.min_characters, int64_t{1}, int64_t{1'000'000});
-  turns.optional("seed", config.turns.seed);
+  config.turns = read_turn_set_config(reader.section("turns"));
+
+  reader.optional("training_data", config.training_data);
 
   ConfigReader input = reader.section("input");
   input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);

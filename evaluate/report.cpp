@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evaluate/accuracy.h"
+#include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
 
 namespace predgen {
@@ -29,18 +29,6 @@ std::optional<double> at_least_one(const std::optional<int64_t>& count) {
 std::optional<double> as_double(const std::optional<int64_t>& count) {
   if (!count) return std::nullopt;
   return static_cast<double>(*count);
-}
-
-// Share of an answer's word 4-grams that occurred earlier in it; 0 for short answers.
-double repetition(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
-  if (words.size() < 4) return 0;
-  std::set<std::string> seen;
-  for (size_t i = 0; i + 4 <= words.size(); ++i) {
-    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
-  }
-  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
 }
 
 struct Metric {
@@ -256,25 +244,45 @@ Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
             {"token_ids", row.result.answer}};
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
   json["first_sentence_kept"] = row.result.metrics.first_sentence_kept;
+  if (row.grade) add_grade(*row.grade, turn, json);
   return json;
 }
+
+/// Null if no turn is left.
+Json summarize_turns(const ReportInput& input, const std::function<bool(size_t)>& takes_part) {
+  std::map<std::string, RowOf> rows_of;
+  for (const EvalRow& row : input.run.rows) {
+    if (takes_part(row.turn_index)) rows_of[row.method].push_back(&row);
+  }
+  if (rows_of.empty()) return nullptr;
+  Json summaries;
+  for (const std::string& name : input.methods) {
+    const RowOf& rows = rows_of.at(name);
+    Json summary = summarize_method(rows);
+    if (const auto baseline = rows_of.find("baseline"); baseline != rows_of.end()) {
+      const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
+                                          values_of(rows, "audio_latency"), 0);
+      summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
+    }
+    summary["accuracy"] = describe_accuracy(rows, input.turns);
+    summaries["methods"][name] = summary;
+  }
+  summaries["comparisons"] = compare_methods(rows_of, input.methods);
+  return summaries;
+}
+
+bool is_seen(PromptSet::Overlap overlap) { return overlap != PromptSet::Overlap::kNone; }
 
 }  // namespace
 
 Json make_report(const ReportInput& input) {
-  std::map<std::string, RowOf> rows_of;
-  for (const EvalRow& row : input.run.rows) rows_of[row.method].push_back(&row);
-  Json report{{"methods", Json::object()}};
-  for (const std::string& name : input.methods) {
-    Json summary = summarize_method(rows_of.at(name));
-    if (const auto baseline = rows_of.find("baseline"); baseline != rows_of.end()) {
-      const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
-                                          values_of(rows_of.at(name), "audio_latency"), 0);
-      summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
-    }
-    report["methods"][name] = summary;
+  const auto& overlap = input.training_overlap;
+  Json report = summarize_turns(input, [](size_t) { return true; });
+  report["training_overlap"] = count_training_overlap(overlap);
+  report["unseen"] = nullptr;
+  if (std::ranges::any_of(overlap, is_seen)) {
+    report["unseen"] = summarize_turns(input, [&](size_t i) { return !is_seen(overlap.at(i)); });
   }
-  report["comparisons"] = compare_methods(rows_of, input.methods);
   report["num_turns"] = input.turns.turns.size();
   report["skipped"] = input.turns.skipped;
   report["failed"] = Json::array();
@@ -288,7 +296,9 @@ Json make_report(const ReportInput& input) {
   report["environment"] = input.environment;
   report["turns"] = Json::array();
   for (const EvalRow& row : input.run.rows) {
-    report["turns"].push_back(row_to_json(row, input.turns.turns.at(row.turn_index)));
+    Json& json =
+        report["turns"].emplace_back(row_to_json(row, input.turns.turns.at(row.turn_index)));
+    if (!overlap.empty()) json["in_training_data"] = overlap_name(overlap.at(row.turn_index));
   }
   return report;
 }

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "evaluate/run_methods.h"
+#include "evaluate/training_overlap.h"
 
 namespace predgen {
 
@@ -13,13 +14,15 @@ struct ReportInput {
   const std::vector<std::string>& methods;
   const TurnSet& turns;
   const EvalRun& run;
-  std::string resolved_config;  // YAML
-  Json environment;             // device, threads, model, ...
+  std::string resolved_config;                         // YAML
+  Json environment;                                    // device, threads, model, ...
+  std::vector<PromptSet::Overlap> training_overlap{};  // by turn; empty: no training data given
 };
 
 /// results.json: "methods" (summary of every metric by method), "comparisons", "turns" (one row
 /// per turn and method), "failed" (turns that are in no method), "skipped", "config",
-/// "environment". Missing values are null.
+/// "environment"; with training data "training_overlap" (numbers of turns) and, where some turns
+/// stand in it, "unseen" ("methods" and "comparisons" over the others). Missing values are null.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.

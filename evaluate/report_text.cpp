@@ -25,6 +25,13 @@ std::string passes(const Json& method, const char* metric, const char* of_draft_
   return more.is_number() && more > 0.0 ? own + "+" + number(more, 1, digits) : own;
 }
 
+/// "83.0 74-90": a share and its 95 % interval, in percent.
+std::string share_cell(const Json& share) {
+  if (share.is_null()) return "-";
+  return number(share["share"], 100, 1) + ' ' + number(share["low"], 100, 0) + '-' +
+         number(share["high"], 100, 0);
+}
+
 struct Column {
   std::string title;
   std::string (*cell)(const Json& method, const Json& comparison);
@@ -48,6 +55,8 @@ std::vector<Column> columns(const Json& report) {
       {"speed-up", [](J m, J) { return number(find(m, "speedup"), 1, 2); }},
       {"kept %", [](J m, J) { return number(m["kept_whole"], 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(m["tokens_per_pass"], 1, 2); }},
+      {"accuracy %", [](J m, J) { return share_cell(find(m, "accuracy")); }},
+      {"strict %", [](J m, J) { return share_cell(find(find(m, "accuracy"), "strict")); }},
       {"repeats %", [](J m, J) { return number(m["share_of_values_repeated"], 100, 0); }},
       {"equal text",
        [](J, J c) {
@@ -113,9 +122,7 @@ std::string flips_line(const std::string& name, const Json& equal) {
   return line + '\n';
 }
 
-}  // namespace
-
-std::string format_table(const Json& report) {
+std::string methods_table(const Json& report) {
   const std::vector<Column> shown = columns(report);
   std::string table = fmt::format("{:<16}", "method");
   for (const Column& column : shown) table += fmt::format(" {:>11}", column.title);
@@ -127,10 +134,47 @@ std::string format_table(const Json& report) {
     }
     table += '\n';
   }
+  return table;
+}
+
+/// Empty for a set without categories.
+std::string category_table(const Json& methods) {
+  const Json& first = find(find(methods.front(), "accuracy"), "by_category");
+  if (first.is_null()) return "";
+  std::string table = fmt::format("\n{:<20} {:>5}", "accuracy % in", "turns");
+  for (const auto& [name, method] : methods.items()) table += fmt::format(" {:>11}", name);
+  table += '\n';
+  for (const auto& [category, share] : first.items()) {
+    table += fmt::format("{:<20} {:>5}", category, share["n"].dump());
+    for (const Json& method : methods) {
+      table += fmt::format(" {:>11}", share_cell(method["accuracy"]["by_category"][category]));
+    }
+    table += '\n';
+  }
+  return table;
+}
+
+/// Empty without training data.
+std::string unseen_table(const Json& report) {
+  const Json& seen = find(report, "training_overlap");
+  if (seen.is_null()) return "";
+  std::string table = fmt::format(
+      "\n{} of {} turns stand in the training data word for word, {} but for case and "
+      "punctuation.\n",
+      seen["exact"].dump(), report["num_turns"].dump(), seen["normalised"].dump());
+  const Json& unseen = find(report, "unseen");
+  if (!unseen.is_null()) table += "The others alone:\n" + methods_table(unseen);
+  return table;
+}
+
+}  // namespace
+
+std::string format_table(const Json& report) {
+  std::string table = methods_table(report) + category_table(report["methods"]);
   for (const auto& [name, method] : report["methods"].items()) {
     table += flips_line(name, find(find(report["comparisons"], name), "equal_text"));
   }
-  return table;
+  return table + unseen_table(report);
 }
 
 std::string format_csv(const Json& report) {

@@ -36,6 +36,12 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
+std::string system_message(const EvalConfig& config, const EvalTurn& turn) {
+  const std::string text = system_prompt_text(config.system_prompt);
+  const char* between = text.empty() || turn.instruction.empty() ? "" : "\n\n";
+  return text + between + turn.instruction;
+}
+
 std::unique_ptr<Clock> make_clock(const EvalConfig& config, const std::stop_token& stop) {
   if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
   return std::make_unique<VirtualClock>(config.cost == EvalCost::kTable
@@ -69,7 +75,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   SessionConfig session{.turn = config.turn,
                         .verifier = method.verifier,
                         .generator = priced,
-                        .system_prompt = system_prompt_text(config.system_prompt)};
+                        .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
   session.generator.name = method.decoder;
   session.generator.block_size = config.jacobi_block_size;
@@ -129,6 +135,7 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   if (const std::optional<double> joules = read_energy(); joules && joules_before) {
     row.joules = *joules - *joules_before;
   }
+  if (turn.right_answer) row.grade = grade(*turn.right_answer, row.result.text);
   if (method.draft_model) row.draft_price = priced.draft_price;
   return row;
 }

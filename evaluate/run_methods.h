@@ -10,6 +10,7 @@
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
 #include "evaluate/gpu_energy.h"
+#include "evaluate/grading.h"
 #include "evaluate/repeated_values.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
@@ -38,7 +39,8 @@ struct EvalRow {
   // Of a method that verifies exactly and still has another text than its plain_method(): rounding
   // depends on how many tokens share a pass. Needs that method's row of the same turn.
   std::optional<Flip> flip{};
-  double draft_price = 0;  // of a pass of the draft model, in passes of the model
+  std::optional<Grade> grade{};  // where the turn has a right answer
+  double draft_price = 0;        // of a pass of the draft model, in passes of the model
 };
 
 /// A turn that one method could not answer.

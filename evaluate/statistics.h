@@ -29,4 +29,11 @@ std::optional<Ratio> ratio_of_means(const std::vector<std::optional<double>>& nu
                                     const std::vector<std::optional<double>>& denominator,
                                     uint64_t seed);
 
+/// A share of turns, with the 95 % interval of Wilson's score.
+struct Share {
+  double value = 0, low = 0, high = 0;
+};
+/// `count` of `n` turns; n >= 1.
+Share share_of(int64_t count, int64_t n);
+
 }  // namespace predgen

@@ -110,6 +110,65 @@ TEST(Report, ShareOfValuesThatAreRepeated) {
   EXPECT_NE(format_table(report).find("repeats %"), std::string::npos);
 }
 
+TEST(Report, AccuracyIsThatOfTurnsWithARightAnswer) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.report()["methods"]["greedy"]["accuracy"].is_null());
+  EXPECT_EQ(format_table(fixture.report()).find("accuracy"), std::string::npos);
+  for (EvalTurn& turn : fixture.turns.turns) {
+    turn.right_answer = RightAnswer{AnswerKind::kLetter, "B"};
+    turn.category = turn.id == "a" ? "law" : "maths";
+  }
+  for (EvalRow& row : fixture.run.rows) {
+    const bool right = row.method != "top3" || row.turn_index == 1;
+    row.grade = Grade{right ? "B" : "C", right, row.turn_index == 1};
+  }
+  const Json report = fixture.report();
+  const Json& accuracy = report["methods"]["top3"]["accuracy"];
+  EXPECT_EQ(accuracy["share"], 0.5);
+  EXPECT_EQ(accuracy["count"], 1);
+  EXPECT_EQ(accuracy["n"], 2);
+  EXPECT_LT(accuracy["low"].get<double>(), 0.1);
+  EXPECT_EQ(report["methods"]["greedy"]["accuracy"]["share"], 1.0);
+  EXPECT_EQ(report["methods"]["greedy"]["accuracy"]["strict"]["share"], 0.5);
+  EXPECT_EQ(accuracy["by_category"]["law"]["share"], 0.0);
+  EXPECT_EQ(accuracy["by_category"]["maths"]["strict"]["share"], 1.0);
+  const Json& row = report["turns"][2];
+  EXPECT_EQ(row["category"], "law");
+  EXPECT_EQ(row["right_answer"], "B");
+  EXPECT_EQ(row["extracted"], "C");
+  EXPECT_EQ(row["correct"], false);
+  const std::string table = format_table(report);
+  EXPECT_NE(table.find(" 50.0 9-91 "), std::string::npos) << table;
+  EXPECT_NE(table.find("law                      1"), std::string::npos) << table;
+  EXPECT_NE(format_csv(report).find("correct_strict"), std::string::npos);
+}
+
+TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
+  Fixture fixture;
+  using enum PromptSet::Overlap;
+  const auto report = [&](const std::vector<PromptSet::Overlap>& overlap) {
+    return make_report({fixture.methods, fixture.turns, fixture.run, "", Json::object(), overlap});
+  };
+  EXPECT_TRUE(report({})["training_overlap"].is_null());
+  EXPECT_FALSE(report({})["turns"][0].contains("in_training_data"));
+  const Json clean = report({kNone, kNone});
+  EXPECT_EQ(clean["training_overlap"]["none"], 2);
+  EXPECT_TRUE(clean["unseen"].is_null());
+  const Json some = report({kNormalised, kNone});
+  EXPECT_EQ(some["turns"][0]["in_training_data"], "normalised");
+  EXPECT_EQ(some["turns"][9]["in_training_data"], "none");
+  EXPECT_EQ(some["methods"], clean["methods"]);
+  const Json& greedy = some["unseen"]["methods"]["greedy"];
+  EXPECT_EQ(greedy["ttfs"]["n"], 1);
+  EXPECT_DOUBLE_EQ(greedy["ttfs"]["mean"].get<double>(), 0.5);
+  EXPECT_EQ(some["unseen"]["comparisons"]["top3"]["equal_text"]["n"], 1);
+  EXPECT_NE(format_table(some).find("0 of 2 turns stand in the training data word for word, 1 but"),
+            std::string::npos);
+  const Json all = report({kExact, kNormalised});
+  EXPECT_TRUE(all["unseen"].is_null());
+  EXPECT_EQ(format_table(all).find("The others"), std::string::npos);
+}
+
 TEST(Report, EmptyAnswersAreNullAndCounted) {
   Fixture fixture;
   EvalRow& row = fixture.run.rows[1];
