@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/eval_judge.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -50,12 +51,15 @@ bool wants(const EvalConfig& config, bool Method::*adapter) {
                              [&](const std::string& name) { return parse_method(name).*adapter; });
 }
 
-Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_token& stop) {
+Json evaluate(EvalConfig config, const std::string& resolved, bool judge_agreed,
+              const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
   const TurnSet turns = load_turns(config.turns);
   const std::vector<PromptSet::Overlap> overlap =
       find_training_overlap(turns, config.training_data);
+  const std::unique_ptr<EvalJudge> answer_judge =
+      EvalJudge::make(config, turns.turns, judge_agreed, stop);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
   const bool drafts = wants(config, &Method::draft_model);
   if (drafts) check_draft_model(*tokenizer, config.model, config.draft_model);
@@ -97,7 +101,7 @@ Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_to
   const auto num_rows = static_cast<int64_t>(turns.turns.size() * config.methods.size());
   Progress progress("eval", "answers", num_rows);
   int64_t num_done = 0;
-  const EvalRun run = run_methods(
+  EvalRun run = run_methods(
       config,
       {*tokenizer, engine, adapted ? &*adapted : nullptr, voice.get(), sink.get(), stop,
        judge ? &*judge : nullptr, draft ? &*draft : nullptr, make_energy_counter(base->device())},
@@ -108,9 +112,10 @@ Json evaluate(EvalConfig config, const std::string& resolved, const std::stop_to
     spdlog::warn("left out of every method: turn {} failed with {}: {}",
                  turns.turns[failed.turn_index].id, failed.method, failed.error);
   }
-  const Json report = make_report(
-      {config.methods, turns, run, resolved,
-       describe_environment(*base, draft ? config.seconds_per_draft_pass : 0), overlap});
+  Json environment = describe_environment(*base, draft ? config.seconds_per_draft_pass : 0);
+  if (answer_judge) environment["judge"] = answer_judge->judge(run);
+  const Json report =
+      make_report({config.methods, turns, run, resolved, std::move(environment), overlap});
   if (sink) {
     sink.reset();
     publish_file(unfinished_wav, wav);
@@ -126,13 +131,16 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   command->footer(kExamples);
   auto config_options = std::make_shared<ConfigOptions>();
   auto json = std::make_shared<bool>(false);
+  auto judge_agreed = std::make_shared<bool>(false);
   config_options->add_to(*command);
   command->add_flag("--json", *json, "Print results.json on stdout instead of the table");
-  command->callback([config_options, json, stop] {
+  command->add_flag("--judge-yes", *judge_agreed,
+                    "Call the judge however often the estimate says (section `judge`)");
+  command->callback([config_options, json, judge_agreed, stop] {
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
     const EvalConfig config = read_eval_config(reader);
     reader.finish();
-    const Json report = evaluate(config, reader.resolved(), stop);
+    const Json report = evaluate(config, reader.resolved(), *judge_agreed, stop);
     if (*json) {
       std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       return;

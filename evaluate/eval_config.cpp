@@ -71,6 +71,17 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
 
+  if (reader.has("judge")) {
+    config.judge = read_judge_config(reader.section("judge"));
+    if (config.judge.pairs &&
+        std::ranges::find(config.methods, "baseline") == config.methods.end()) {
+      reader.problem("judge",
+                     "\"pairs\" compares with the method 'baseline', which is not among "
+                     "\"methods\"");
+    }
+    if (config.judge.cache.empty()) config.judge.cache = config.output / "judge_cache";
+  }
+
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);
   reader.optional("quantize", config.quantize);

@@ -9,9 +9,11 @@
 namespace predgen {
 namespace {
 
-/// A question and, of a shot, its worked answer.
 struct Task {
-  std::string id, question, answer, category;
+  std::string id, words;  // the bare question
+  std::string question;   // as it is put, with its options
+  std::string answer;     // worked, of a shot
+  std::string category;
   RightAnswer right;
 };
 
@@ -25,17 +27,24 @@ Task read_gsm8k_row(const Json& row, const std::string& where) {
   const std::string answer = text_of(row, "answer", where);
   const size_t mark = answer.rfind("#### ");
   if (mark == std::string::npos) throw UserError("{}: \"answer\" has no \"#### \"", where);
-  return {where.substr(where.rfind(':') + 1), text_of(row, "question", where), answer, "",
+  const std::string question = text_of(row, "question", where);
+  return {where.substr(where.rfind(':') + 1),
+          question,
+          question,
+          answer,
+          "",
           {AnswerKind::kNumber, std::string(trimmed(answer.substr(mark + 5)))}};
 }
 
 /// Whose answer, the reasoning, may be empty.
 Task read_mmlu_pro_row(const Json& row, const std::string& where) {
   Task task{fmt::format("{}", json_get<int64_t>(row, "question_id", where)),
-            "Question:\n" + text_of(row, "question", where) + "\nOptions:",
+            text_of(row, "question", where),
+            "",
             json_get<std::string>(row, "cot_content", where),
             text_of(row, "category", where),
             {AnswerKind::kLetter, text_of(row, "answer", where)}};
+  task.question = "Question:\n" + task.words + "\nOptions:";
   char letter = 'A';
   for (const auto& option : json_get<std::vector<std::string>>(row, "options", where)) {
     if (option != "N/A") task.question += fmt::format("\n{}. {}", letter++, option);
@@ -87,7 +96,7 @@ const std::vector<Task>& shots_of(const std::map<std::string, std::vector<Task>>
 
 EvalTurn turn_of(const Task& task) {
   EvalTurn turn{task.id, {}, task.question, {}};
-  turn.question = task.question;
+  turn.question = task.words;
   turn.category = task.category;
   turn.right_answer = task.right;
   return turn;

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "evaluate/accuracy.h"
+#include "evaluate/quality.h"
 #include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
 
@@ -220,6 +220,7 @@ Json compare_methods(const std::map<std::string, RowOf>& rows_of,
           saving(baseline->second, rows, "nfe_to_first_sentence", kLongSentence);
       entry["nfe_saving_paper_long"] = saving(baseline->second, rows, "nfe_paper", kLongSentence);
       entry["ttfs_saving"] = saving(baseline->second, rows, "ttfs", 0);
+      entry["changed_text"] = describe_changed_texts(baseline->second, rows);
       entry["audio_latency_saving"] = saving(baseline->second, rows, "audio_latency", 0);
     }
     const std::string plain = plain_method(parse_method(name));
@@ -244,7 +245,7 @@ Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
             {"token_ids", row.result.answer}};
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
   json["first_sentence_kept"] = row.result.metrics.first_sentence_kept;
-  if (row.grade) add_grade(*row.grade, turn, json);
+  add_quality(row, turn, json);
   return json;
 }
 
@@ -265,6 +266,8 @@ Json summarize_turns(const ReportInput& input, const std::function<bool(size_t)>
       summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
     }
     summary["accuracy"] = describe_accuracy(rows, input.turns);
+    summary["task"] = describe_task_answers(rows);
+    summary["judge"] = describe_judged(rows);
     summaries["methods"][name] = summary;
   }
   summaries["comparisons"] = compare_methods(rows_of, input.methods);

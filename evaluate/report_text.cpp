@@ -32,6 +32,24 @@ std::string share_cell(const Json& share) {
          number(share["high"], 100, 0);
 }
 
+/// " 2 out": so many are in no mean.
+std::string missing_cell(const Json& judged) {
+  return judged["missing"] == 0 ? "" : " " + judged["missing"].dump() + " out";
+}
+
+std::string grade_cell(const Json& judged) {
+  if (judged.is_null()) return "no judge";
+  const Json& grade = judged["grade"];
+  return grade.is_null() ? "-" : number(grade["mean"], 1, 2) + missing_cell(grade);
+}
+
+std::string pairs_cell(const Json& pairs) {
+  if (pairs.is_null()) return "-";
+  return fmt::format("{}/{}/{}", pairs["wins"].dump(), pairs["ties"].dump(),
+                     pairs["losses"].dump()) +
+         missing_cell(pairs);
+}
+
 struct Column {
   std::string title;
   std::string (*cell)(const Json& method, const Json& comparison);
@@ -58,6 +76,11 @@ std::vector<Column> columns(const Json& report) {
       {"accuracy %", [](J m, J) { return share_cell(find(m, "accuracy")); }},
       {"strict %", [](J m, J) { return share_cell(find(find(m, "accuracy"), "strict")); }},
       {"repeats %", [](J m, J) { return number(m["share_of_values_repeated"], 100, 0); }},
+      {"known %", [](J m, J) { return number(find(find(m, "task"), "known_values"), 100, 0); }},
+      {"same act %", [](J m, J) { return share_cell(find(find(m, "task"), "same_act")); }},
+      {"judge", [](J m, J) { return grade_cell(find(m, "judge")); }},
+      {"win/tie/loss", [](J m, J) { return pairs_cell(find(find(m, "judge"), "pairs")); }},
+      {"changed %", [](J, J c) { return share_cell(find(c, "changed_text")); }},
       {"equal text",
        [](J, J c) {
          const Json& equal = find(c, "equal_text");
@@ -154,6 +177,23 @@ std::string category_table(const Json& methods) {
   return table;
 }
 
+/// Answers that the judge could not judge; each is in results.json.
+std::string judge_problems(const Json& report) {
+  constexpr int64_t kShown = 5;
+  std::string lines;
+  int64_t count = 0;
+  for (const Json& row : report["turns"]) {
+    for (const char* key : {"judge_grade_problem", "judge_against_baseline_problem"}) {
+      const Json& problem = find(row, key);
+      if (problem.is_null() || problem == "" || ++count > kShown) continue;
+      lines += fmt::format("  turn {}, {}: {}\n", row["id"].get<std::string>(),
+                           row["method"].get<std::string>(), problem.get<std::string>());
+    }
+  }
+  if (count > kShown) lines += fmt::format("  and {} more, in results.json\n", count - kShown);
+  return count == 0 ? "" : fmt::format("\nNot judged, and in no mean: {}\n", count) + lines;
+}
+
 /// Empty without training data.
 std::string unseen_table(const Json& report) {
   const Json& seen = find(report, "training_overlap");
@@ -174,7 +214,7 @@ std::string format_table(const Json& report) {
   for (const auto& [name, method] : report["methods"].items()) {
     table += flips_line(name, find(find(report["comparisons"], name), "equal_text"));
   }
-  return table + unseen_table(report);
+  return table + judge_problems(report) + unseen_table(report);
 }
 
 std::string format_csv(const Json& report) {

@@ -36,9 +36,9 @@ struct TurnSetConfig {
 
   // Of conversations.
   bool first_round_only = false;
-  FilterConfig filters;             // languages, redacted and flagged ones
-  double held_out_fraction = 0;     // more than 0: those alone that `predgen data build` keeps out
-  int64_t held_out_seed = 0;        // of its training data with this fraction and seed
+  FilterConfig filters;          // languages, redacted and flagged ones
+  double held_out_fraction = 0;  // more than 0: those alone that `predgen data build` keeps out
+  int64_t held_out_seed = 0;     // of its training data with this fraction and seed
 
   // Of sets with right answers.
   Streams streams = Streams::kQuestion;

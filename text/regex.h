@@ -8,8 +8,8 @@
 namespace predgen {
 
 /// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, a
-/// pattern of Python's re, or one of those that must match the whole of an ASCII name. In Python's
-/// \s is U+001C to U+001F, too, which a pattern has to name here. Thread-safe.
+/// pattern of Python's re (whose \s has U+001C to U+001F besides: name them), or one of those that
+/// must match the whole of an ASCII name. Thread-safe.
 class Regex {
  public:
   enum class Syntax { kPattern, kLiteral, kPython, kWholeName };

@@ -15,13 +15,12 @@ namespace {
 constexpr const char* kAdd =
     R"({"question":"What is 1 + 2?","answer":"1 + 2 = <<1+2=3>>3\n#### 3"})"
     "\n";
-constexpr const char* kShots =
-    R"({"question":"One?","answer":"#### 1"})"
-    "\n"
-    R"({"question":"Two?","answer":"#### 2"})"
-    "\n"
-    R"({"question":"Three?","answer":"#### 3"})"
-    "\n";
+constexpr const char* kShots = R"({"question":"One?","answer":"#### 1"})"
+                               "\n"
+                               R"({"question":"Two?","answer":"#### 2"})"
+                               "\n"
+                               R"({"question":"Three?","answer":"#### 3"})"
+                               "\n";
 
 std::string mmlu_row(int id, const char* category, const char* reasoning, const char* answer) {
   return fmt::format(

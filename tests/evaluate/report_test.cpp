@@ -143,6 +143,52 @@ TEST(Report, AccuracyIsThatOfTurnsWithARightAnswer) {
   EXPECT_NE(format_csv(report).find("correct_strict"), std::string::npos);
 }
 
+TEST(Report, TaskAnswersAndChangedTexts) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.report()["methods"]["top3"]["task"].is_null());
+  EXPECT_EQ(format_table(fixture.report()).find("same act"), std::string::npos);
+  for (EvalRow& row : fixture.run.rows) {
+    if (row.method == "top3")
+      row.task = TaskAnswer{3, row.turn_index == 0 ? 2 : 3, row.turn_index == 0};
+  }
+  const Json report = fixture.report();
+  EXPECT_NEAR(report["methods"]["top3"]["task"]["known_values"].get<double>(), 5.0 / 6, 1e-9);
+  EXPECT_EQ(report["methods"]["top3"]["task"]["same_act"]["share"], 0.5);
+  EXPECT_EQ(report["turns"][2]["values_known"], 2);
+  EXPECT_TRUE(report["turns"][0]["values_known"].is_null());
+  EXPECT_EQ(report["comparisons"]["top3"]["changed_text"]["share"], 0.5);
+  EXPECT_EQ(report["comparisons"]["greedy"]["changed_text"]["share"], 0.0);
+  EXPECT_EQ(report["comparisons"]["cllm_jacobi"]["changed_text"]["share"], 1.0);
+  const std::string table = format_table(report);
+  for (const char* title : {"known %", "same act %", "changed %"}) {
+    EXPECT_NE(table.find(title), std::string::npos) << title;
+  }
+}
+
+TEST(Report, JudgedAnswersAndThoseThatCouldNotBe) {
+  Fixture fixture;
+  EXPECT_NE(format_table(fixture.report()).find(" no judge "), std::string::npos);
+  for (EvalRow& row : fixture.run.rows) row.judged = JudgedAnswer{.grade = 6};
+  JudgedAnswer& won = *fixture.run.rows[2].judged;
+  won = {.grade = 9, .outcome = PairOutcome::kWin};
+  JudgedAnswer& lost = *fixture.run.rows[7].judged;
+  lost = {.grade_problem = "HTTP 500", .outcome_problem = "HTTP 503"};
+  const Json report = fixture.report();
+  const Json& judge = report["methods"]["top3"]["judge"];
+  EXPECT_EQ(judge["grade"], Json::parse(R"({"mean":9.0,"n":1,"missing":1})"));
+  EXPECT_EQ(judge["pairs"], Json::parse(R"({"wins":1,"ties":0,"losses":0,"missing":1})"));
+  EXPECT_TRUE(report["methods"]["baseline"]["judge"]["pairs"].is_null());
+  EXPECT_EQ(report["turns"][2]["judge_grade"], 9.0);
+  EXPECT_EQ(report["turns"][2]["judge_against_baseline"], "win");
+  EXPECT_EQ(report["turns"][7]["judge_grade_problem"], "HTTP 500");
+  const std::string table = format_table(report);
+  for (const char* part : {" 6.00 ", " 9.00 1 out ", " 1/0/0 1 out ",
+                           "Not judged, and in no mean: 2\n", "turn b, top3: HTTP 503\n"}) {
+    EXPECT_NE(table.find(part), std::string::npos) << part << table;
+  }
+  EXPECT_EQ(table.find("no judge"), std::string::npos);
+}
+
 TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
   Fixture fixture;
   using enum PromptSet::Overlap;

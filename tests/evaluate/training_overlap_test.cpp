@@ -25,8 +25,7 @@ TEST(TrainingOverlap, LooksForTheUsersWords) {
   const auto overlap = find_training_overlap(set, {(folder / "train-*.jsonl").string()});
   using enum PromptSet::Overlap;
   EXPECT_EQ(overlap, (std::vector{kExact, kNormalised, kNone, kExact}));
-  EXPECT_EQ(count_training_overlap(overlap),
-            Json::parse(R"({"exact":2,"normalised":1,"none":1})"));
+  EXPECT_EQ(count_training_overlap(overlap), Json::parse(R"({"exact":2,"normalised":1,"none":1})"));
 }
 
 TEST(TrainingOverlap, IsUnknownWithoutTrainingData) {

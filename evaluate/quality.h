@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "core/json.h"
+#include "evaluate/run_methods.h"
+#include "evaluate/turn_sets.h"
+
+namespace predgen {
+
+// What answers are worth, for results.json. A share of turns is {"share", "low",
+// "high" (95 %), "count", "n"}. Null where no turn has what it takes.
+
+/// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
+/// strict one, and under "by_category" by category where the set has categories.
+Json describe_accuracy(const std::vector<const EvalRow*>& rows, const TurnSet& turns);
+
+/// Of turns with a reference: "same_act", a share, and "known_values", of all names and numbers in
+/// the answers the part that is not invented (TaskAnswer).
+Json describe_task_answers(const std::vector<const EvalRow*>& rows);
+
+/// Share of the texts that differ from those of `baseline`; entry i of both is of the same turn.
+Json describe_changed_texts(const std::vector<const EvalRow*>& baseline,
+                            const std::vector<const EvalRow*>& rows);
+
+/// Of judged answers: "grade", {"mean", "n", "missing"}, and "pairs", {"wins", "ties", "losses",
+/// "missing"} against the baseline.
+Json describe_judged(const std::vector<const EvalRow*>& rows);
+
+/// Adds what these count to a row's fields of results.json.
+void add_quality(const EvalRow& row, const EvalTurn& turn, Json& json);
+
+}  // namespace predgen
