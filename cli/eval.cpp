@@ -58,8 +58,6 @@ Json evaluate(EvalConfig config, const std::string& resolved, bool judge_agreed,
   const TurnSet turns = load_turns(config.turns);
   const std::vector<PromptSet::Overlap> overlap =
       find_training_overlap(turns, config.training_data);
-  const std::unique_ptr<EvalJudge> answer_judge =
-      EvalJudge::make(config, turns.turns, judge_agreed, stop);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(config.model, config.chat_template);
   const bool drafts = wants(config, &Method::draft_model);
   if (drafts) check_draft_model(*tokenizer, config.model, config.draft_model);
@@ -67,6 +65,8 @@ Json evaluate(EvalConfig config, const std::string& resolved, bool judge_agreed,
                          .dtype = config.dtype,
                          .quantization = parse_quantization(config.quantize),
                          .width_invariant = config.width_invariant};
+  const std::unique_ptr<EvalJudge> answer_judge =
+      EvalJudge::make(config, turns.turns, load, judge_agreed, stop);
   const std::shared_ptr<const Transformer> base = load_model(config.model, {}, load);
   const EngineConfig engine_config{.pass_tokens = config.pass_tokens};
   Engine engine(base, engine_config);

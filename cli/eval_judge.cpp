@@ -6,6 +6,8 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "evaluate/judge/local_chat.h"
+#include "model/weights/weights_hash.h"
 
 namespace predgen {
 namespace {
@@ -33,34 +35,42 @@ void check_cost(const JudgeConfig& config, const AnswerJudge::Estimate& estimate
 }  // namespace
 
 std::unique_ptr<EvalJudge> EvalJudge::make(const EvalConfig& config,
-                                           const std::vector<EvalTurn>& turns, bool agreed,
+                                           const std::vector<EvalTurn>& turns,
+                                           const LoadOptions& load, bool agreed,
                                            const std::stop_token& stop) {
-  if (config.judge.endpoint.empty()) return nullptr;
-  AnswerJudge judge(config.judge, turns);
-  check_cost(config.judge, judge.estimate(config.methods.size(), config.turn.max_new_tokens),
-             agreed);
-  const std::string key = key_of(config.judge);
-  return std::unique_ptr<EvalJudge>(new EvalJudge(config.judge, std::move(judge), key, stop));
+  JudgeConfig asked = config.judge;
+  if (!asked.exists()) return nullptr;
+  AnswerJudge judge(asked, turns);
+  std::string key;
+  HttpPost post;
+  if (asked.is_local()) {
+    post = load_local_chat(asked.folder, load, stop);
+    asked.model = hash_weights({asked.folder});  // what replies are kept by
+  } else {
+    check_cost(asked, judge.estimate(config.methods.size(), config.turn.max_new_tokens), agreed);
+    key = key_of(asked);
+    post = connect_http(asked.endpoint + "/chat/completions", key, asked.timeout_seconds, stop);
+  }
+  make_folder(asked.cache);
+  return std::unique_ptr<EvalJudge>(
+      new EvalJudge(asked, std::move(judge), key, std::move(post), stop));
 }
 
 EvalJudge::EvalJudge(const JudgeConfig& config, AnswerJudge judge, const std::string& key,
-                     const std::stop_token& stop)
+                     HttpPost post, const std::stop_token& stop)
     : config_(config),
       clock_(stop),
       judge_(std::move(judge)),
-      client_(
-          config, key,
-          connect_http(config.endpoint + "/chat/completions", key, config.timeout_seconds, stop),
-          clock_) {
-  make_folder(config.cache);
-}
+      client_(config, key, std::move(post), clock_) {}
 
 Json EvalJudge::judge(EvalRun& run) {
   Progress progress("judge", "answers", std::ssize(run.rows));
   int64_t num_done = 0;
   judge_.judge(run, client_, [&] { progress.update(++num_done); });
   progress.finish();
-  return {{"model", config_.model}, {"endpoint", config_.endpoint}, {"usage", client_.usage()}};
+  return {{"model", config_.is_local() ? config_.folder.string() : config_.model},
+          {"endpoint", config_.endpoint},
+          {"usage", client_.usage()}};
 }
 
 }  // namespace predgen

@@ -19,6 +19,8 @@ bool may_pass(long status) {
   return status == 0 || status == 200 || status == 408 || status == 429 || status >= 500;
 }
 
+bool is_bad_request(long status) { return status == 400 || status == 413 || status == 422; }
+
 /// One line, short and valid.
 std::string shown(const std::string& text) {
   std::string line = first_line(std::string(trimmed(text))).substr(0, kShownBytes);
@@ -57,7 +59,6 @@ JudgeReply JudgeClient::ask(const JudgeRequest& request,
     return {std::nullopt, "not asked: the judge failed three times in a row"};
   }
   const JudgeReply reply = call(json);
-  num_failed_in_a_row_ = reply.text ? 0 : num_failed_in_a_row_ + 1;
   if (!reply.text) return reply;
   if (!is_usable(*reply.text)) {
     return {std::nullopt, "the judge's reply has no verdict: " + shown(*reply.text)};
@@ -83,7 +84,11 @@ JudgeReply JudgeClient::call(const std::string& json) {
     ++num_calls_;
     const HttpReply reply = post_(json);
     JudgeReply read = read_reply(reply);
-    if (read.text || !may_pass(reply.status) || attempt == config_.retries) return read;
+    if (read.text || !may_pass(reply.status) || attempt == config_.retries) {
+      const bool works = read.text || is_bad_request(reply.status);
+      num_failed_in_a_row_ = works ? 0 : num_failed_in_a_row_ + 1;
+      return read;
+    }
     next_call_ = std::max(next_call_, clock_.now() + pause_after(reply, attempt));
   }
 }

@@ -22,7 +22,7 @@ struct JudgeReply {
 /// Asks the judge, or a folder that keeps its replies by the hash of what was asked. A call that
 /// the endpoint refuses for the moment (429, 5xx, no reply, a reply that is none) is repeated
 /// after 1, 2, 4, .. seconds, or when the endpoint says. After three requests in a row that came
-/// to nothing no more is sent.
+/// to nothing, not by a fault of their own (400, 413, 422), no more is sent.
 class JudgeClient {
  public:
   /// `config.cache` is a folder that is there; `key` is kept out of errors. Borrows the clock.

@@ -9,11 +9,15 @@
 
 namespace predgen {
 
-/// A model behind an OpenAI-compatible API that says how good answers are.
+/// A model that says how good answers are, behind an OpenAI-compatible API or in a folder.
 struct JudgeConfig {
-  std::string endpoint;      // https://api.openai.com/v1, say; empty: there is no judge
-  std::string model;         // as the endpoint names it
-  std::string key_variable;  // the environment variable that holds the key; empty: none is sent
+  bool exists() const { return !prompts.empty(); }
+  bool is_local() const { return !folder.empty(); }
+
+  std::string endpoint;          // https://api.openai.com/v1, say
+  std::string model;             // as the endpoint names it
+  std::filesystem::path folder;  // instead of both: a model's, run here
+  std::string key_variable;      // the environment variable that holds the key; empty: none is sent
   std::filesystem::path prompts;     // rows as FastChat's judge_prompts.jsonl (JudgePrompts)
   std::filesystem::path references;  // rows as FastChat's reference_answer/*.jsonl; empty: none
   std::filesystem::path cache;       // a folder; empty: judge_cache in the output

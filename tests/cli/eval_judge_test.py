@@ -152,6 +152,21 @@ def main(scratch):
               ("win" if ours > theirs else "loss" if ours < theirs else "tie"), "both orders agree")
     server.shutdown()
 
+    local = scratch / "local.yaml"
+    local.write_text(plain.read_text() + f"judge: {{folder: checkpoints/demo, prompts: {templates}, max_reply_tokens: 16}}\n")
+    run = evaluate(local, key=None)
+    check(run.returncode == 0 and "- 4 out" in run.stdout, f"a model that cannot judge {run.stderr[-500:]}")
+    row = read_results(output)[1][QUESTIONS[0], "top3"]
+    chat = scratch / "chat.json"
+    chat.write_text(json.dumps([{"role": "system", "content": "Be fair."},
+                                {"role": "user", "content": f"{QUESTIONS[0]}|{row['text']}"}]))
+    reply = subprocess.run([PREDGEN, "generate", "--model", "checkpoints/demo", "--messages", chat, "--max-new-tokens",
+                            "16", "--json"], capture_output=True, text=True, check=True)
+    text = json.loads(reply.stdout)["results"][0]["text"].strip()
+    check(text and text in row["judge_grade_problem"], f"a local judge is asked: {text}, {row['judge_grade_problem']}")
+    check(refused(evaluate(local, "judge.model=fair", key=None), "folder of a model"), "a folder and a name")
+    check(refused(evaluate(local, f"judge.folder={scratch}/absent", key=None), "absent"), "no such folder")
+
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:

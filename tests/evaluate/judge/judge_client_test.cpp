@@ -85,11 +85,12 @@ TEST(JudgeClient, GivesUpWithTheReason) {
 TEST(JudgeClient, StopsAskingAfterThreeFailuresInARow) {
   JudgeConfig config;
   config.retries = 0;
-  Bench bench({reply(400, ""), completion("ok"), reply(400, ""), reply(400, ""), reply(400, "")},
+  Bench bench({reply(401, ""), completion("ok"), reply(401, ""), reply(401, ""), reply(413, ""),
+               reply(401, ""), reply(503, ""), reply(401, "")},
               config);
-  for (const char* question : {"a", "b", "c", "d", "e"}) bench.ask(question);
-  EXPECT_THAT(bench.ask("f").error, testing::StartsWith("not asked"));
-  EXPECT_EQ(bench.bodies.size(), 5u);
+  for (const char* question : {"a", "b", "c", "d", "e", "f", "g", "h"}) bench.ask(question);
+  EXPECT_THAT(bench.ask("i").error, testing::StartsWith("not asked"));
+  EXPECT_EQ(bench.bodies.size(), 8u);
   EXPECT_EQ(bench.ask("b").text, "ok");  // kept
 }
 
