@@ -2,7 +2,9 @@
 
 #include <map>
 
+#include "evaluate/grading.h"
 #include "evaluate/statistics.h"
+#include "evaluate/task_answer.h"
 
 namespace predgen {
 namespace {
@@ -39,10 +41,12 @@ Json describe_accuracy(const std::vector<const EvalRow*>& rows, const TurnSet& t
   Count all;
   std::map<std::string, Count> by_category;
   for (const EvalRow* row : rows) {
-    if (!row->grade) continue;
-    for (Count* count : {&all, &by_category[turns.turns.at(row->turn_index).category]}) {
-      count->right += row->grade->is_right;
-      count->strictly_right += row->grade->is_strictly_right;
+    const EvalTurn& turn = turns.turns.at(row->turn_index);
+    if (!turn.right_answer) continue;
+    const Grade graded = grade(*turn.right_answer, row->result.text);
+    for (Count* count : {&all, &by_category[turn.category]}) {
+      count->right += graded.is_right;
+      count->strictly_right += graded.is_strictly_right;
       ++count->n;
     }
   }
@@ -53,14 +57,16 @@ Json describe_accuracy(const std::vector<const EvalRow*>& rows, const TurnSet& t
   return json;
 }
 
-Json describe_task_answers(const std::vector<const EvalRow*>& rows) {
+Json describe_task_answers(const std::vector<const EvalRow*>& rows, const TurnSet& turns) {
   int64_t n = 0, same_act = 0, values = 0, known = 0;
   for (const EvalRow* row : rows) {
-    if (!row->task) continue;
+    const EvalTurn& turn = turns.turns.at(row->turn_index);
+    if (turn.reference.empty()) continue;
+    const TaskAnswer answer = compare_task_answer(turn, row->result.text);
     ++n;
-    same_act += row->task->same_act;
-    values += row->task->num_values;
-    known += row->task->num_known_values;
+    same_act += answer.same_act;
+    values += answer.num_values;
+    known += answer.num_known_values;
   }
   if (n == 0) return nullptr;
   return {{"same_act", describe(same_act, n)},
@@ -110,17 +116,20 @@ Json describe_judged(const std::vector<const EvalRow*>& rows) {
 }
 
 void add_quality(const EvalRow& row, const EvalTurn& turn, Json& json) {
-  if (row.grade) {
+  if (turn.right_answer) {
+    const Grade graded = grade(*turn.right_answer, row.result.text);
     json["category"] = turn.category;
-    json["right_answer"] = turn.right_answer.value().text;
-    json["extracted"] = row.grade->extracted ? Json(*row.grade->extracted) : Json();
-    json["correct"] = row.grade->is_right;
-    json["correct_strict"] = row.grade->is_strictly_right;
-  }
-  if (!turn.right_answer) {  // else all rows of the set have none
-    json["same_act"] = row.task ? Json(row.task->same_act) : Json();
-    json["values_said"] = row.task ? Json(row.task->num_values) : Json();
-    json["values_known"] = row.task ? Json(row.task->num_known_values) : Json();
+    json["right_answer"] = turn.right_answer->text;
+    json["extracted"] = graded.extracted ? Json(*graded.extracted) : Json();
+    json["correct"] = graded.is_right;
+    json["correct_strict"] = graded.is_strictly_right;
+  } else {
+    const bool has_reference = !turn.reference.empty();
+    const TaskAnswer answer =
+        has_reference ? compare_task_answer(turn, row.result.text) : TaskAnswer{};
+    json["same_act"] = has_reference ? Json(answer.same_act) : Json();
+    json["values_said"] = has_reference ? Json(answer.num_values) : Json();
+    json["values_known"] = has_reference ? Json(answer.num_known_values) : Json();
   }
   if (row.judged) add_judged(*row.judged, json);
 }

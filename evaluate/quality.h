@@ -9,7 +9,8 @@
 namespace predgen {
 
 // What answers are worth, for results.json. A share of turns is {"share", "low",
-// "high" (95 %), "count", "n"}. Null where no turn has what it takes.
+// "high" (95 %), "count", "n"}. Null where no turn has what it takes. All but the judge's is
+// computed from the texts.
 
 /// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
 /// strict one, and under "by_category" by category where the set has categories.
@@ -17,7 +18,7 @@ Json describe_accuracy(const std::vector<const EvalRow*>& rows, const TurnSet& t
 
 /// Of turns with a reference: "same_act", a share, and "known_values", of all names and numbers in
 /// the answers the part that is not invented (TaskAnswer).
-Json describe_task_answers(const std::vector<const EvalRow*>& rows);
+Json describe_task_answers(const std::vector<const EvalRow*>& rows, const TurnSet& turns);
 
 /// Share of the texts that differ from those of `baseline`; entry i of both is of the same turn.
 Json describe_changed_texts(const std::vector<const EvalRow*>& baseline,

@@ -266,7 +266,7 @@ Json summarize_turns(const ReportInput& input, const std::function<bool(size_t)>
       summary["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
     }
     summary["accuracy"] = describe_accuracy(rows, input.turns);
-    summary["task"] = describe_task_answers(rows);
+    summary["task"] = describe_task_answers(rows, input.turns);
     summary["judge"] = describe_judged(rows);
     summaries["methods"][name] = summary;
   }

@@ -135,8 +135,6 @@ EvalRow run_row(const EvalConfig& config, const EvalModels& models, const EvalTu
   if (const std::optional<double> joules = read_energy(); joules && joules_before) {
     row.joules = *joules - *joules_before;
   }
-  if (!turn.reference.empty()) row.task = compare_task_answer(turn, row.result.text);
-  if (turn.right_answer) row.grade = grade(*turn.right_answer, row.result.text);
   if (method.draft_model) row.draft_price = priced.draft_price;
   return row;
 }

@@ -10,10 +10,8 @@
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
 #include "evaluate/gpu_energy.h"
-#include "evaluate/grading.h"
 #include "evaluate/judge/judged_answer.h"
 #include "evaluate/repeated_values.h"
-#include "evaluate/task_answer.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/speech/audio_sink.h"
@@ -41,8 +39,6 @@ struct EvalRow {
   // Of a method that verifies exactly and still has another text than its plain_method(): rounding
   // depends on how many tokens share a pass. Needs that method's row of the same turn.
   std::optional<Flip> flip{};
-  std::optional<Grade> grade{};          // where the turn has a right answer
-  std::optional<TaskAnswer> task{};      // where it has a reference
   std::optional<JudgedAnswer> judged{};  // where there is a judge (AnswerJudge)
   double draft_price = 0;                // of a pass of the draft model, in passes of the model
 };

@@ -120,7 +120,8 @@ TEST(Report, AccuracyIsThatOfTurnsWithARightAnswer) {
   }
   for (EvalRow& row : fixture.run.rows) {
     const bool right = row.method != "top3" || row.turn_index == 1;
-    row.grade = Grade{right ? "B" : "C", right, row.turn_index == 1};
+    const char* stated = row.turn_index == 1 ? "The answer is " : "Answer: ";
+    row.result.text = std::string(stated) + (right ? "B" : "C");
   }
   const Json report = fixture.report();
   const Json& accuracy = report["methods"]["top3"]["accuracy"];
@@ -147,16 +148,18 @@ TEST(Report, TaskAnswersAndChangedTexts) {
   Fixture fixture;
   EXPECT_TRUE(fixture.report()["methods"]["top3"]["task"].is_null());
   EXPECT_EQ(format_table(fixture.report()).find("same act"), std::string::npos);
-  for (EvalRow& row : fixture.run.rows) {
-    if (row.method == "top3")
-      row.task = TaskAnswer{3, row.turn_index == 0 ? 2 : 3, row.turn_index == 0};
-  }
+  for (EvalTurn& turn : fixture.turns.turns) turn.reference = "A table at Sino for 12.";
+  fixture.run.rows[2].result.text = "Is Sino in Fresno fine?";  // of top3
+  fixture.run.rows[7].result.text = "Which time?";
   const Json report = fixture.report();
-  EXPECT_NEAR(report["methods"]["top3"]["task"]["known_values"].get<double>(), 5.0 / 6, 1e-9);
+  EXPECT_EQ(report["methods"]["top3"]["task"]["known_values"], 0.5);
   EXPECT_EQ(report["methods"]["top3"]["task"]["same_act"]["share"], 0.5);
-  EXPECT_EQ(report["turns"][2]["values_known"], 2);
-  EXPECT_TRUE(report["turns"][0]["values_known"].is_null());
-  EXPECT_EQ(report["comparisons"]["top3"]["changed_text"]["share"], 0.5);
+  EXPECT_TRUE(report["methods"]["baseline"]["task"]["known_values"].is_null());
+  EXPECT_EQ(report["methods"]["baseline"]["task"]["same_act"]["share"], 0.0);
+  EXPECT_EQ(report["turns"][2]["values_said"], 2);
+  EXPECT_EQ(report["turns"][2]["values_known"], 1);
+  EXPECT_EQ(report["turns"][7]["same_act"], false);
+  EXPECT_EQ(report["comparisons"]["top3"]["changed_text"]["share"], 1.0);
   EXPECT_EQ(report["comparisons"]["greedy"]["changed_text"]["share"], 0.0);
   EXPECT_EQ(report["comparisons"]["cllm_jacobi"]["changed_text"]["share"], 1.0);
   const std::string table = format_table(report);
