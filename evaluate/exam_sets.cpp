@@ -18,7 +18,7 @@ struct Task {
 };
 
 std::string text_of(const Json& row, const char* key, const std::string& where) {
-  const auto text = json_get<std::string>(row, key, where);
+  auto text = json_get<std::string>(row, key, where);
   if (is_blank(text)) throw UserError("{}: \"{}\" is blank", where, key);
   return text;
 }

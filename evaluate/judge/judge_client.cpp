@@ -58,7 +58,7 @@ JudgeReply JudgeClient::ask(const JudgeRequest& request,
   if (num_failed_in_a_row_ == kMaxFailuresInARow) {
     return {std::nullopt, "not asked: the judge failed three times in a row"};
   }
-  const JudgeReply reply = call(json);
+  JudgeReply reply = call(json);
   if (!reply.text) return reply;
   if (!is_usable(*reply.text)) {
     return {std::nullopt, "the judge's reply has no verdict: " + shown(*reply.text)};
