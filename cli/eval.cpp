@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/eval_compare.h"
+#include "cli/eval_judge.h"
 #include "cli/eval_worker.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
@@ -17,9 +18,10 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "data/conversation.h"
 #include "evaluate/report.h"
 #include "evaluate/run_conversations.h"
+#include "evaluate/training_overlap.h"
+#include "evaluate/turn_sets.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen {
@@ -39,12 +41,24 @@ Examples:
 )";
 
 /// Everything that decides what a run finds, but not how many work on it or where it is written.
-std::string identity_of(const EvalConfig& config, std::map<std::string, std::string> values) {
+std::string identity_of(const EvalConfig& config, const TurnSet& turns,
+                        std::map<std::string, std::string> values) {
   Hasher hasher;
   hasher.add(PREDGEN_VERSION);
-  for (const char* key : {"output", "workers"}) values.erase(key);
+  std::erase_if(values, [](const auto& entry) {
+    const std::string& key = entry.first;
+    return key == "output" || key == "workers" || key.starts_with("training_data") ||
+           key.starts_with("judge.");
+  });
   for (const auto& [key, value] : values) hasher.add(key).add(value);
-  hasher.add_file(config.turns.file);
+  for (const EvalTurn& turn : turns.turns) {
+    hasher.add(turn.id).add(turn.instruction).add(turn.prompt_text).add(turn.reference);
+    hasher.add(turn.right_answer ? turn.right_answer->text : "");
+    for (const Message& message : turn.history) hasher.add(message.role).add(message.content);
+    for (const Transcript& heard : turn.recorded) {
+      hasher.add(heard.text).add(fmt::format("{}", heard.time.count()));
+    }
+  }
   std::vector<std::filesystem::path> folders = config.models;
   folders.insert(folders.end(), {config.adapter, config.judge_adapter, config.draft_model});
   for (const std::filesystem::path& folder : folders) {
@@ -72,17 +86,29 @@ Json describe_model(const Transformer& model) {
           {"parameters", model.config().num_parameters()}};
 }
 
+struct EvalFlags {
+  bool json = false, restart = false, judge_agreed = false;
+};
+
 /// Runs every model by every price.
-Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart,
+Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFlags& flags,
               const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
-  if (!std::filesystem::exists(config.turns.file)) throw missing_data(config.turns.file);
   const TurnSet turns = load_turns(config.turns);
+  const std::vector<PromptSet::Overlap> overlap =
+      find_training_overlap(turns, config.training_data);
+  const LoadOptions load{.device = config.device,
+                         .dtype = config.dtype,
+                         .quantization = parse_quantization(config.quantize),
+                         .width_invariant = config.width_invariant};
+  const std::unique_ptr<EvalJudge> judge =
+      EvalJudge::make(config, turns.turns, load, flags.judge_agreed, stop);
   std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   make_folder(config.output);
-  Journal journal(config.output / "journal.jsonl", identity_of(config, reader.values()), restart);
+  Journal journal(config.output / "journal.jsonl", identity_of(config, turns, reader.values()),
+                  flags.restart);
   const std::filesystem::path wav = config.output / "answer.wav";
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
   std::unique_ptr<WavSink> sink;
@@ -131,13 +157,14 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, bool restart
                      failed["id"].get<std::string>(), failed["method"].get<std::string>(),
                      failed["error"].get<std::string>());
       }
+      if (judge) environment["judge"] = judge->judge(done["rows"]);
       runs.push_back({model, *priced, std::move(done["rows"]), std::move(done["failed"])});
     }
   }
   progress.finish();
 
-  Json report =
-      make_report({config.methods, turns, runs, reader.resolved(), std::move(environment)});
+  Json report = make_report(
+      {config.methods, turns, runs, reader.resolved(), std::move(environment), overlap});
   if (voice && std::filesystem::exists(unfinished_wav)) publish_file(unfinished_wav, wav);
   write_report(report, config.output);
   journal.remove();
@@ -150,27 +177,30 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("eval", "Compare methods side by side on the same turns");
   command->footer(kExamples);
   auto config_options = std::make_shared<ConfigOptions>();
-  auto json = std::make_shared<bool>(false);
   config_options->add_to(*command);
   command->get_option("--config")->required(false);
   auto compare = std::make_shared<EvalCompareOptions>();
   compare->add_to(*command);
-  auto restart = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print results.json, or the comparison, as JSON on stdout");
-  command->add_flag("--restart", *restart, "Drop what an unfinished run has left in the output");
-  command->callback([config_options, compare, json, restart, stop] {
+  auto flags = std::make_shared<EvalFlags>();
+  command->add_flag("--json", flags->json,
+                    "Print results.json, or the comparison, as JSON on stdout");
+  command->add_flag("--restart", flags->restart,
+                    "Drop what an unfinished run has left in the output");
+  command->add_flag("--judge-yes", flags->judge_agreed,
+                    "Call the judge however often the estimate says (section `judge`)");
+  command->callback([config_options, compare, flags, stop] {
     if (config_options->file.empty() == compare->results.empty()) {
       throw UserError("give either --config FILE or --compare A B");
     }
     if (!compare->results.empty()) {
-      compare_results(*compare, *json);
+      compare_results(*compare, flags->json);
       return;
     }
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
     const EvalConfig config = read_eval_config(reader);
     reader.finish();
-    const Json report = evaluate(config, reader, *restart, stop);
-    if (*json) {
+    const Json report = evaluate(config, reader, *flags, stop);
+    if (flags->json) {
       std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       return;
     }

@@ -223,11 +223,11 @@ class DatasetBuild {
       if (message.role != "user") continue;
       if (round++ > last_round) break;
       switch (held_out_prompts_.overlap(message.content)) {
-        case HeldOutPrompts::Overlap::kExact:
+        case PromptSet::Overlap::kExact:
           return "held_out_exact";
-        case HeldOutPrompts::Overlap::kNormalised:
+        case PromptSet::Overlap::kNormalised:
           return "held_out_normalised";
-        case HeldOutPrompts::Overlap::kNone:
+        case PromptSet::Overlap::kNone:
           break;
       }
     }
@@ -276,7 +276,7 @@ class DatasetBuild {
   const BuildConfig& config_;
   const std::stop_token stop_;
   ExampleBuilder examples_;
-  HeldOutPrompts held_out_prompts_;
+  PromptSet held_out_prompts_;
   std::vector<fs::path> files_, held_out_files_;
   Json recipe_, held_out_recipe_;
   std::map<std::string, int64_t> drops_;

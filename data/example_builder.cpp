@@ -51,6 +51,11 @@ std::optional<Drop> check_conversation(const CorpusConversation& conversation,
     if (is_blank(message.content)) return Drop::kEmptyMessage;
   }
   if (num_rounds(conversation) < std::max<int64_t>(1, filters.min_turns)) return Drop::kMinTurns;
+  return check_filters(conversation, filters);
+}
+
+std::optional<Drop> check_filters(const CorpusConversation& conversation,
+                                  const FilterConfig& filters) {
   const auto& languages = filters.languages;
   if (!languages.empty() &&
       std::find(languages.begin(), languages.end(), conversation.language) == languages.end()) {

@@ -29,6 +29,10 @@ std::string drop_name(Drop drop);
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters);
 
+/// The part of it that is about the row's fields: language, redacted and flagged.
+std::optional<Drop> check_filters(const CorpusConversation& conversation,
+                                  const FilterConfig& filters);
+
 /// Complete rounds of a conversation that check_conversation() passed; a leading system message
 /// counts as none.
 int64_t num_rounds(const CorpusConversation& conversation);

@@ -71,7 +71,7 @@ std::string normalise_prompt(std::string_view text) {
   return result;
 }
 
-void HeldOutPrompts::add(const std::string& prompt_text) {
+void PromptSet::add(const std::string& prompt_text) {
   const std::string normalised = normalise_prompt(prompt_text);
   if (normalised.empty()) return;
   if (std::count(normalised.begin(), normalised.end(), ' ') + 1 < min_words_) return;
@@ -79,13 +79,13 @@ void HeldOutPrompts::add(const std::string& prompt_text) {
   normalised_.insert(normalised);
 }
 
-void HeldOutPrompts::add(const CorpusConversation& conversation) {
+void PromptSet::add(const CorpusConversation& conversation) {
   for (const Message& message : conversation.messages) {
     if (message.role == "user") add(message.content);
   }
 }
 
-void HeldOutPrompts::add_file(const std::filesystem::path& file) {
+void PromptSet::add_file(const std::filesystem::path& file) {
   if (file.extension() == ".json") {
     const Json json = read_json(file);
     if (!json.is_object()) {
@@ -105,7 +105,8 @@ void HeldOutPrompts::add_file(const std::filesystem::path& file) {
       if (json.is_object() && json.contains("conversation")) {
         add(parse_conversation(json));
       } else {
-        add(json_get<std::string>(json, "prompt", where));
+        const bool asks = json.is_object() && json.contains("question");
+        add(json_get<std::string>(json, asks ? "question" : "prompt", where));
       }
     }
     return;
@@ -115,7 +116,7 @@ void HeldOutPrompts::add_file(const std::filesystem::path& file) {
   while (reader->next(conversation)) add(conversation);
 }
 
-HeldOutPrompts::Overlap HeldOutPrompts::overlap(const std::string& prompt_text) const {
+PromptSet::Overlap PromptSet::overlap(const std::string& prompt_text) const {
   if (exact_.empty()) return Overlap::kNone;
   if (exact_.contains(prompt_text)) return Overlap::kExact;
   return normalised_.contains(normalise_prompt(prompt_text)) ? Overlap::kNormalised

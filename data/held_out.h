@@ -12,19 +12,19 @@ namespace predgen {
 /// Case folded, punctuation and symbols gone, white space single.
 std::string normalise_prompt(std::string_view text);
 
-/// Prompts that must not be trained on.
-class HeldOutPrompts {
+/// Prompts, such as those that must not be trained on, to tell whether a text repeats one.
+class PromptSet {
  public:
   enum class Overlap { kNone, kExact, kNormalised };
 
   /// Prompts of fewer words are not kept.
-  explicit HeldOutPrompts(int64_t min_words) : min_words_(min_words) {}
+  explicit PromptSet(int64_t min_words) : min_words_(min_words) {}
 
   void add(const std::string& prompt_text);
   /// Every user message.
   void add(const CorpusConversation& conversation);
-  /// .jsonl rows with "prompt" or "conversation"; .parquet conversations; .json, an object whose
-  /// keys are prompts (recorded transcripts). UserError for anything else.
+  /// .jsonl rows with "prompt", "question" or "conversation"; .parquet conversations; .json, an
+  /// object whose keys are prompts (recorded transcripts). UserError for anything else.
   void add_file(const std::filesystem::path& file);
 
   Overlap overlap(const std::string& prompt_text) const;

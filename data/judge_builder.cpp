@@ -113,7 +113,7 @@ class JudgeBuild {
     }
     for (size_t i = first; i <= last; ++i) {
       const bool from_user = messages[i].role == "user";
-      if (from_user && held_out_.overlap(messages[i].content) != HeldOutPrompts::Overlap::kNone) {
+      if (from_user && held_out_.overlap(messages[i].content) != PromptSet::Overlap::kNone) {
         return std::nullopt;
       }
       if (i < last) round.history.push_back(messages[i]);
@@ -212,7 +212,7 @@ class JudgeBuild {
   Engine& engine_;
   const std::stop_token stop_;
   const std::string system_text_;
-  HeldOutPrompts held_out_;
+  PromptSet held_out_;
   std::vector<Round> rounds_;
   Json counters_ = Json::object();
 };

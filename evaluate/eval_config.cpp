@@ -84,12 +84,9 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   reader.optional("methods", config.methods);
   reader.optional("system_prompt", config.system_prompt);
 
-  ConfigReader turns = reader.section("turns");
-  turns.choice("kind", config.turns.kind, turn_set_kinds());
-  turns.required("file", config.turns.file);
-  turns.optional("count", config.turns.count, int64_t{0}, int64_t{1'000'000});
-  turns.optional("min_characters", config.turns.min_characters, int64_t{1}, int64_t{1'000'000});
-  turns.optional("seed", config.turns.seed);
+  config.turns = read_turn_set_config(reader.section("turns"));
+
+  reader.optional("training_data", config.training_data);
 
   ConfigReader input = reader.section("input");
   input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);
@@ -136,6 +133,17 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   generation.optional("draft_width", config.draft_width, int64_t{1}, int64_t{1024});
   generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
+
+  if (reader.has("judge")) {
+    config.judge = read_judge_config(reader.section("judge"));
+    if (config.judge.pairs &&
+        std::ranges::find(config.methods, "baseline") == config.methods.end()) {
+      reader.problem("judge",
+                     "\"pairs\" compares with the method 'baseline', which is not among "
+                     "\"methods\"");
+    }
+    if (config.judge.cache.empty()) config.judge.cache = config.output / "judge_cache";
+  }
 
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "core/config.h"
+#include "evaluate/judge/judge_config.h"
 #include "evaluate/method.h"
-#include "evaluate/turn_sets.h"
+#include "evaluate/turn_set_config.h"
 #include "voice/make_synthesizer.h"
 
 namespace predgen {
@@ -24,6 +25,8 @@ struct EvalConfig {
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
   TurnSetConfig turns;
+  std::vector<std::string> training_data;  // files; turns that stand in them are shown apart
+  JudgeConfig judge;                       // of the answers
 
   double characters_per_minute = 600;  // of typed turns
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "evaluate/grading.h"
 #include "runtime/input/transcript_source.h"
 #include "text/tokenizer.h"
 
@@ -18,6 +20,10 @@ struct EvalTurn {
   std::string reference{};  // what the dataset answers; empty where it says nothing
   // Its history is the turn before it in the set with the method's own answer, and that one's.
   bool continues = false;
+  std::string instruction{};  // ends the system message; there before the user's first word
+  std::string question{};     // of the set, where prompt_text says more than that
+  std::string category{};     // of the set; empty: it has none
+  std::optional<RightAnswer> right_answer{};
 };
 
 }  // namespace predgen

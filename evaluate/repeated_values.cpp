@@ -42,6 +42,17 @@ bool holds(const Words& words, const Words& run) {
 
 }  // namespace
 
+Words lower_words(std::string_view text) { return split_words(text).words; }
+
+Words find_values(std::string_view text) {
+  const SplitText split = split_words(text);
+  Words values;
+  for (size_t i = 0; i < split.words.size(); ++i) {
+    if (split.is_value[i]) values.push_back(split.words[i]);
+  }
+  return values;
+}
+
 std::vector<Words> find_repeated_values(std::string_view prompt, std::string_view reference) {
   const SplitText said = split_words(prompt);
   const Words again = split_words(reference).words;

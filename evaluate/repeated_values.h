@@ -14,6 +14,12 @@ struct RepeatedValues {
   int64_t num_repeated = 0, num_values = 0;
 };
 
+/// The words of a text, in lower case and without punctuation at their ends.
+std::vector<std::string> lower_words(std::string_view text);
+
+/// Those that are a part of a name or a number, as below.
+std::vector<std::string> find_values(std::string_view text);
+
 /// Names and numbers of `prompt` that `reference` repeats, as lower-case words: the longest runs of
 /// words that both hold and that begin and end with a name's (an ASCII capital letter, but not the
 /// first of a sentence, nor "I") or a number's (a digit and more: answers hold "1" by chance). The

@@ -1,10 +1,13 @@
 #include "evaluate/report.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evaluate/quality.h"
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rows.h"
 
@@ -122,6 +125,7 @@ Json compare_methods(const std::map<std::string, Rows>& rows_of,
           saving(baseline->second, rows, "nfe_to_first_sentence", kLongSentence);
       entry["nfe_saving_paper_long"] = saving(baseline->second, rows, "nfe_paper", kLongSentence);
       entry["ttfs_saving"] = saving(baseline->second, rows, "ttfs", 0);
+      entry["changed_text"] = describe_changed_texts(baseline->second, rows);
       entry["audio_latency_saving"] = saving(baseline->second, rows, "audio_latency", 0);
     }
     const std::string plain = plain_method(method);
@@ -139,29 +143,54 @@ Json compare_methods(const std::map<std::string, Rows>& rows_of,
   return comparisons;
 }
 
-/// Means by method and what methods save, of one run.
-Json summarize_run(const std::vector<std::string>& methods, const ReportRun& run) {
+/// Means by method and what methods save, over the run's turns that take part; null if none is
+/// left.
+Json summarize_turns(const ReportInput& input, const ReportRun& run,
+                     const std::function<bool(size_t turn)>& takes_part) {
   std::map<std::string, Rows> rows_of;
-  for (const Json& row : run.rows) rows_of[row.at("method")].push_back(&row);
-  Json summary{{"model", run.model}, {"price", run.price}, {"methods", Json::object()}};
-  for (const std::string& name : methods) {
-    Json method = summarize_method(rows_of.at(name));
+  for (const Json& row : run.rows) {
+    if (takes_part(row.at("turn"))) rows_of[row.at("method")].push_back(&row);
+  }
+  if (rows_of.empty()) return nullptr;
+  Json summary{{"methods", Json::object()}};
+  for (const std::string& name : input.methods) {
+    const Rows& rows = rows_of.at(name);
+    Json method = summarize_method(rows);
     const auto baseline = rows_of.find(baseline_method(parse_method(name)));
     if (baseline != rows_of.end()) {
       const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
-                                          values_of(rows_of.at(name), "audio_latency"), 0);
+                                          values_of(rows, "audio_latency"), 0);
       method["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
     }
+    method["accuracy"] = describe_accuracy(rows, input.turns);
+    method["task"] = describe_task_answers(rows, input.turns);
+    method["judge"] = describe_judged(rows);
     summary["methods"][name] = method;
   }
-  summary["comparisons"] = compare_methods(rows_of, methods);
+  summary["comparisons"] = compare_methods(rows_of, input.methods);
+  return summary;
+}
+
+bool is_seen(PromptSet::Overlap overlap) { return overlap != PromptSet::Overlap::kNone; }
+
+Json summarize_run(const ReportInput& input, const ReportRun& run) {
+  const auto& overlap = input.training_overlap;
+  Json summary = summarize_turns(input, run, [](size_t) { return true; });
+  summary["model"] = run.model;
+  summary["price"] = run.price;
+  summary["unseen"] = nullptr;
+  if (std::ranges::any_of(overlap, is_seen)) {
+    summary["unseen"] =
+        summarize_turns(input, run, [&](size_t turn) { return !is_seen(overlap.at(turn)); });
+  }
   return summary;
 }
 
 }  // namespace
 
 Json make_report(const ReportInput& input) {
-  Json report{{"methods", nullptr}, {"comparisons", nullptr}, {"runs", Json::array()}};
+  const auto& overlap = input.training_overlap;
+  Json report{{"runs", Json::array()}};
   Json rows = Json::array(), failed = Json::array();
   const auto take = [](Json& all, const Json& some, const ReportRun& run) {
     for (const Json& one : some) {
@@ -171,11 +200,17 @@ Json make_report(const ReportInput& input) {
     }
   };
   for (const ReportRun& run : input.runs) {
-    report["runs"].push_back(summarize_run(input.methods, run));
+    report["runs"].push_back(summarize_run(input, run));
     take(rows, run.rows, run);
     take(failed, run.failed, run);
   }
-  for (const char* key : {"methods", "comparisons"}) report[key] = report["runs"].at(0).at(key);
+  for (Json& row : rows) {
+    if (!overlap.empty()) row["in_training_data"] = overlap_name(overlap.at(row.at("turn")));
+  }
+  for (const char* key : {"methods", "comparisons", "unseen"}) {
+    report[key] = report["runs"].at(0).at(key);
+  }
+  report["training_overlap"] = count_training_overlap(overlap);
   report["num_turns"] = input.turns.turns.size();
   report["skipped"] = input.turns.skipped;
   report["failed"] = std::move(failed);

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "evaluate/run_methods.h"
+#include "evaluate/training_overlap.h"
 
 namespace predgen {
 
@@ -19,15 +20,17 @@ struct ReportRun {
 struct ReportInput {
   const std::vector<std::string>& methods;
   const TurnSet& turns;
-  const std::vector<ReportRun>& runs;  // one at least
-  std::string resolved_config;         // YAML
-  Json environment;                    // device, threads, ...
+  const std::vector<ReportRun>& runs;                  // one at least
+  std::string resolved_config;                         // YAML
+  Json environment;                                    // device, threads, ...
+  std::vector<PromptSet::Overlap> training_overlap{};  // by turn; empty: no training data given
 };
 
-/// results.json: "runs" (for each model and price a summary of every metric by method and
-/// "comparisons"), "methods" and "comparisons" (those of the first run), "turns" (one row per run,
-/// turn and method), "failed" (turns that are in no method of their run), "skipped", "config",
-/// "environment". Missing values are null.
+/// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
+/// "comparisons", and "unseen", the same over the turns that do not stand in the training data,
+/// where some do), these three of the first run once more, "turns" (one row per run, turn and
+/// method), "failed" (turns that are in no method of their run), "training_overlap" (numbers of
+/// turns), "skipped", "config", "environment". Missing values are null.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.

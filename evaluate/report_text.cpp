@@ -25,6 +25,31 @@ std::string passes(const Json& method, const char* metric, const char* of_draft_
   return more.is_number() && more > 0.0 ? own + "+" + number(more, 1, digits) : own;
 }
 
+/// "83.0 74-90": a share and its 95 % interval, in percent.
+std::string share_cell(const Json& share) {
+  if (share.is_null()) return "-";
+  return number(share["share"], 100, 1) + ' ' + number(share["low"], 100, 0) + '-' +
+         number(share["high"], 100, 0);
+}
+
+/// " 2 out": so many are in no mean.
+std::string missing_cell(const Json& judged) {
+  return judged["missing"] == 0 ? "" : " " + judged["missing"].dump() + " out";
+}
+
+std::string grade_cell(const Json& judged) {
+  if (judged.is_null()) return "no judge";
+  const Json& grade = judged["grade"];
+  return grade.is_null() ? "-" : number(grade["mean"], 1, 2) + missing_cell(grade);
+}
+
+std::string pairs_cell(const Json& pairs) {
+  if (pairs.is_null()) return "-";
+  return fmt::format("{}/{}/{}", pairs["wins"].dump(), pairs["ties"].dump(),
+                     pairs["losses"].dump()) +
+         missing_cell(pairs);
+}
+
 struct Column {
   std::string title;
   std::string (*cell)(const Json& method, const Json& comparison);
@@ -49,7 +74,14 @@ std::vector<Column> columns(const Json& run) {
       {"speed-up", [](J m, J) { return number(find(m, "speedup"), 1, 2); }},
       {"kept %", [](J m, J) { return number(m["kept_whole"], 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(m["tokens_per_pass"], 1, 2); }},
+      {"accuracy %", [](J m, J) { return share_cell(find(m, "accuracy")); }},
+      {"strict %", [](J m, J) { return share_cell(find(find(m, "accuracy"), "strict")); }},
       {"repeats %", [](J m, J) { return number(m["share_of_values_repeated"], 100, 0); }},
+      {"known %", [](J m, J) { return number(find(find(m, "task"), "known_values"), 100, 0); }},
+      {"same act %", [](J m, J) { return share_cell(find(find(m, "task"), "same_act")); }},
+      {"judge", [](J m, J) { return grade_cell(find(m, "judge")); }},
+      {"win/tie/loss", [](J m, J) { return pairs_cell(find(find(m, "judge"), "pairs")); }},
+      {"changed %", [](J, J c) { return share_cell(find(c, "changed_text")); }},
       {"equal text",
        [](J, J c) {
          const Json& equal = find(c, "equal_text");
@@ -127,9 +159,10 @@ std::string run_title(const Json& run) {
   return title + " (" + price["basis"].get<std::string>() + ")";
 }
 
-std::string run_table(const Json& run) {
+/// Of a run, or of its unseen turns.
+std::string methods_table(const Json& run) {
   const std::vector<Column> shown = columns(run);
-  std::string table = run_title(run) + '\n' + fmt::format("{:<16}", "method");
+  std::string table = fmt::format("{:<16}", "method");
   for (const Column& column : shown) table += fmt::format(" {:>11}", column.title);
   table += '\n';
   for (const auto& [name, method] : run["methods"].items()) {
@@ -139,9 +172,60 @@ std::string run_table(const Json& run) {
     }
     table += '\n';
   }
+  return table;
+}
+
+/// Empty for a set without categories.
+std::string category_table(const Json& methods) {
+  const Json& first = find(find(methods.front(), "accuracy"), "by_category");
+  if (first.is_null()) return "";
+  std::string table = fmt::format("\n{:<20} {:>5}", "accuracy % in", "turns");
+  for (const auto& [name, method] : methods.items()) table += fmt::format(" {:>11}", name);
+  table += '\n';
+  for (const auto& [category, share] : first.items()) {
+    table += fmt::format("{:<20} {:>5}", category, share["n"].dump());
+    for (const Json& method : methods) {
+      table += fmt::format(" {:>11}", share_cell(method["accuracy"]["by_category"][category]));
+    }
+    table += '\n';
+  }
+  return table;
+}
+
+/// Answers that the judge could not judge; each is in results.json.
+std::string judge_problems(const Json& report) {
+  constexpr int64_t kShown = 5;
+  std::string lines;
+  int64_t count = 0;
+  for (const Json& row : report["turns"]) {
+    for (const char* key : {"judge_grade_problem", "judge_against_baseline_problem"}) {
+      const Json& problem = find(row, key);
+      if (problem.is_null() || problem == "" || ++count > kShown) continue;
+      lines += fmt::format("  turn {}, {}: {}\n", row["id"].get<std::string>(),
+                           row["method"].get<std::string>(), problem.get<std::string>());
+    }
+  }
+  if (count > kShown) lines += fmt::format("  and {} more, in results.json\n", count - kShown);
+  return count == 0 ? "" : fmt::format("\nNot judged, and in no mean: {}\n", count) + lines;
+}
+
+/// Empty without training data.
+std::string overlap_line(const Json& report) {
+  const Json& seen = find(report, "training_overlap");
+  if (seen.is_null()) return "";
+  return fmt::format(
+      "\n{} of {} turns stand in the training data word for word, {} but for case and "
+      "punctuation.\n",
+      seen["exact"].dump(), report["num_turns"].dump(), seen["normalised"].dump());
+}
+
+std::string run_table(const Json& run) {
+  std::string table = run_title(run) + '\n' + methods_table(run) + category_table(run["methods"]);
   for (const auto& [name, method] : run["methods"].items()) {
     table += flips_line(name, find(find(run["comparisons"], name), "equal_text"));
   }
+  const Json& unseen = find(run, "unseen");
+  if (!unseen.is_null()) table += "\nTurns that the training data lacks:\n" + methods_table(unseen);
   return table;
 }
 
@@ -168,7 +252,7 @@ std::string format_table(const Json& report) {
   for (const Json& run : report["runs"]) {
     tables += (tables.empty() ? "" : "\n") + run_table(run);
   }
-  return tables;
+  return tables + overlap_line(report) + judge_problems(report);
 }
 
 std::string format_csv(const Json& report) {

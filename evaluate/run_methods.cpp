@@ -36,6 +36,12 @@ int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const
   return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
+std::string system_message(const EvalConfig& config, const EvalTurn& turn) {
+  const std::string text = system_prompt_text(config.system_prompt);
+  const char* between = text.empty() || turn.instruction.empty() ? "" : "\n\n";
+  return text + between + turn.instruction;
+}
+
 std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& price,
                                   const std::stop_token& stop) {
   if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
@@ -72,7 +78,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   SessionConfig session{.turn = config.turn,
                         .verifier = method.verifier,
                         .generator = priced,
-                        .system_prompt = system_prompt_text(config.system_prompt)};
+                        .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
   session.generator.name = method.decoder;
   session.generator.block_size = config.jacobi_block_size;

@@ -120,4 +120,14 @@ Json to_json(const Summary& summary) {
           {"nulls", summary.num_null}};
 }
 
+Share share_of(int64_t count, int64_t n) {
+  PREDGEN_CHECK(n >= 1 && count >= 0 && count <= n, "{} of {} turns", count, n);
+  constexpr double kZ = 1.959963984540054;  // of 97.5 % of the normal distribution
+  const auto size = static_cast<double>(n);
+  const double share = static_cast<double>(count) / size, spread = kZ * kZ / size;
+  const double middle = (share + spread / 2) / (1 + spread);
+  const double half = kZ * std::sqrt(share * (1 - share) / size + spread / size / 4) / (1 + spread);
+  return {share, std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
 }  // namespace predgen

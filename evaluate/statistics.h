@@ -40,4 +40,11 @@ Json to_json(const Summary& summary);
 /// The value is called `name`.
 Json to_json(const std::optional<Estimate>& estimate, const char* name = "ratio");
 
+/// A share of turns, with the 95 % interval of Wilson's score.
+struct Share {
+  double value = 0, low = 0, high = 0;
+};
+/// `count` of `n` turns; n >= 1.
+Share share_of(int64_t count, int64_t n);
+
 }  // namespace predgen

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
-#include <set>
-#include <sstream>
 
+#include "evaluate/quality.h"
+#include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
 
 namespace predgen {
@@ -19,18 +18,6 @@ std::optional<double> at_least_one(const std::optional<int64_t>& count) {
 std::optional<double> as_double(const std::optional<int64_t>& count) {
   if (!count) return std::nullopt;
   return static_cast<double>(*count);
-}
-
-// Share of an answer's word 4-grams that occurred earlier in it; 0 for short answers.
-double repetition(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
-  if (words.size() < 4) return 0;
-  std::set<std::string> seen;
-  for (size_t i = 0; i + 4 <= words.size(); ++i) {
-    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
-  }
-  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
 }
 
 struct Metric {
@@ -95,6 +82,7 @@ Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);
   json["flip_margin"] = row.flip ? to_json(row.flip->margin) : Json(nullptr);
+  add_quality(turn, json);
   return json;
 }
 

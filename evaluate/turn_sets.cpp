@@ -1,13 +1,14 @@
 #include "evaluate/turn_sets.h"
 
-#include <fstream>
-#include <functional>
-
 #include "core/error.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "core/text.h"
 #include "data/conversation.h"
+#include "data/example_builder.h"
+#include "data/held_out.h"
+#include "evaluate/exam_sets.h"
+#include "evaluate/json_rows.h"
 #include "runtime/input/recorded_source.h"
 
 namespace predgen {
@@ -21,18 +22,6 @@ int64_t count_characters(const std::string& text) {
 
 std::string trim(const std::string& text) { return std::string(trimmed(text, " \t\r\n")); }
 
-void for_each_row(const std::filesystem::path& file,
-                  const std::function<void(const Json& row, const std::string& where)>& use) {
-  std::ifstream stream(file);
-  if (!stream) throw UserError("cannot read {}: check turns.file", file.string());
-  std::string line;
-  for (int64_t number = 1; std::getline(stream, line); ++number) {
-    if (trim(line).empty()) continue;
-    const std::string where = fmt::format("{}:{}", file.string(), number);
-    use(parse_json(line, where), where);
-  }
-}
-
 bool takes_turns(const std::vector<Message>& messages) {
   for (size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role != (i % 2 == 0 ? "user" : "assistant")) return false;
@@ -40,25 +29,42 @@ bool takes_turns(const std::vector<Message>& messages) {
   return true;
 }
 
-TurnSet read_conversations(const std::filesystem::path& file) {
+void add_rounds(const CorpusConversation& conversation, bool first_round_only, TurnSet& set) {
+  const std::vector<Message>& messages = conversation.messages;
+  for (size_t i = 0; i < messages.size() && !(first_round_only && i > 0); i += 2) {
+    const std::string prompt = trim(messages[i].content);
+    if (prompt.empty()) continue;
+    set.turns.push_back({fmt::format("{}/{}", conversation.id, i / 2),
+                         {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(i)},
+                         prompt,
+                         {},
+                         i + 1 < messages.size() ? messages[i + 1].content : ""});
+  }
+}
+
+TurnSet read_conversations(const TurnSetConfig& config) {
   TurnSet set;
-  const auto reader = open_conversations(file, BadRows::kFail);
-  CorpusConversation conversation;
-  while (reader->next(conversation)) {
-    const std::vector<Message>& messages = conversation.messages;
-    if (!takes_turns(messages)) {
-      set.skipped.push_back(conversation.id + ": user and assistant do not take turns");
-      continue;
+  const auto held_out_seed = static_cast<uint64_t>(config.held_out_seed);
+  int64_t num_filtered = 0;
+  for (const std::filesystem::path& file : expand_globs({config.file.string()})) {
+    const auto reader = open_conversations(file, BadRows::kFail);
+    CorpusConversation conversation;
+    while (reader->next(conversation)) {
+      if (config.held_out_fraction > 0 &&
+          !is_held_out(conversation.id, held_out_seed, config.held_out_fraction)) {
+        continue;
+      }
+      if (check_filters(conversation, config.filters)) {
+        ++num_filtered;
+      } else if (!takes_turns(conversation.messages)) {
+        set.skipped.push_back(conversation.id + ": user and assistant do not take turns");
+      } else {
+        add_rounds(conversation, config.first_round_only, set);
+      }
     }
-    for (size_t i = 0; i < messages.size(); i += 2) {
-      const std::string prompt = trim(messages[i].content);
-      if (prompt.empty()) continue;
-      set.turns.push_back({fmt::format("{}/{}", conversation.id, i / 2),
-                           {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(i)},
-                           prompt,
-                           {},
-                           i + 1 < messages.size() ? messages[i + 1].content : ""});
-    }
+  }
+  if (num_filtered > 0) {
+    set.skipped.push_back(fmt::format("{} conversations: turns.filters", num_filtered));
   }
   return set;
 }
@@ -107,13 +113,17 @@ TurnSet read_recorded_asr(const std::filesystem::path& file) {
 TurnSet read_all(const TurnSetConfig& config) {
   switch (config.kind) {
     case TurnSetKind::kConversations:
-      return read_conversations(config.file);
+      return read_conversations(config);
     case TurnSetKind::kPrompts:
       return read_prompts(config.file);
     case TurnSetKind::kRecordedAsr:
       return read_recorded_asr(config.file);
     case TurnSetKind::kMtBench:
       return read_mt_bench(config.file);
+    case TurnSetKind::kGsm8k:
+      return read_gsm8k(config);
+    case TurnSetKind::kMmluPro:
+      return read_mmlu_pro(config);
   }
   throw Error("unknown kind of turn set {}", static_cast<int>(config.kind));
 }
@@ -137,16 +147,6 @@ std::vector<EvalTurn> turns_of(const Conversations& conversations) {
 }
 
 }  // namespace
-
-const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
-  static const std::vector<std::pair<std::string, TurnSetKind>> kinds{
-      {"conversations", TurnSetKind::kConversations},
-      {"prompts", TurnSetKind::kPrompts},
-      {"recorded_asr", TurnSetKind::kRecordedAsr},
-      {"mt_bench", TurnSetKind::kMtBench},
-  };
-  return kinds;
-}
 
 TurnSet load_turns(const TurnSetConfig& config) {
   TurnSet set = read_all(config);

@@ -38,7 +38,8 @@ struct Regex::Code {
 Regex::Regex(const std::string& pattern, Syntax syntax, const std::string& where)
     : code_(std::make_unique<Code>()) {
   const std::string source = syntax == Syntax::kPattern ? pcre2_syntax(pattern, where) : pattern;
-  const uint32_t options = syntax == Syntax::kPattern   ? PCRE2_UTF | PCRE2_UCP
+  const bool searches = syntax == Syntax::kPattern || syntax == Syntax::kPython;
+  const uint32_t options = searches                     ? PCRE2_UTF | PCRE2_UCP
                            : syntax == Syntax::kLiteral ? PCRE2_UTF | PCRE2_LITERAL
                                                         : PCRE2_ANCHORED | PCRE2_ENDANCHORED;
   int error = 0;

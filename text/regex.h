@@ -7,11 +7,12 @@
 
 namespace predgen {
 
-/// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, or
-/// a pattern of Python's re that must match the whole of an ASCII name. Thread-safe.
+/// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, a
+/// pattern of Python's re (whose \s has U+001C to U+001F besides: name them), or one of those that
+/// must match the whole of an ASCII name. Thread-safe.
 class Regex {
  public:
-  enum class Syntax { kPattern, kLiteral, kWholeName };
+  enum class Syntax { kPattern, kLiteral, kPython, kWholeName };
   struct Match {
     size_t begin, end;  // bytes
   };

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Rows of a weight matrix in 8 and 4 bits, without LibTorch. Scales and offsets are bfloat16's bits:
-// what they are rounded to is what the rest is computed with.
+// Rows of a weight matrix in 8 and 4 bits, without LibTorch. Scales and offsets are bfloat16's
+// bits: what they are rounded to is what the rest is computed with.
 
 namespace predgen {
 

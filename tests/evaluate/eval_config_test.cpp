@@ -56,6 +56,8 @@ TEST(EvalConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problem("generation.first_round_tokens=-1"),
               testing::HasSubstr("first_round_tokens"));
   EXPECT_THAT(problem("generation.later_round_token=1"), testing::HasSubstr("later_round_tokens"));
+  EXPECT_THAT(problem("turns.shots=4"), testing::HasSubstr("shots"));  // prompts have none
+  EXPECT_THAT(problem("turns.filters={languages: [English]}"), testing::HasSubstr("filters"));
   EXPECT_THAT(problem("methods=[cllm]"), testing::HasSubstr("adapter"));
   EXPECT_THAT(problem("methods=[reflection_judge]"), testing::HasSubstr("'judge_adapter'"));
   EXPECT_THAT(problem("methods=[best+draft_model]"), testing::HasSubstr("'draft_model'"));
@@ -83,6 +85,19 @@ TEST(EvalConfig, PricesAreNamedOrOneByCost) {
   EXPECT_THROW(prices({"clock.kind=real", "clock.prices=[a5000]"}), UserError);
   EXPECT_EQ(load(folder / "eval.yaml").models.size(), 2u);
   EXPECT_THROW(prices({"adapter=x"}), UserError);  // of which model?
+}
+
+TEST(EvalConfig, ExamplesOfASetNeedAFile) {
+  const TemporaryFolder folder;
+  write_file(folder / "eval.yaml",
+             "model: m\noutput: o\nturns: {kind: gsm8k, file: p, streams: prompt, shots: 4, "
+             "shots_file: s}\n");
+  const EvalConfig config = load(folder / "eval.yaml");
+  EXPECT_EQ(config.turns.streams, Streams::kPrompt);
+  EXPECT_EQ(config.turns.shots, 4);
+  EXPECT_THROW(load(folder / "eval.yaml", {"turns.shots=0"}), UserError);
+  EXPECT_THROW(load(folder / "eval.yaml", {"turns.shots_file="}), UserError);
+  EXPECT_NO_THROW(load(folder / "eval.yaml", {"turns.shots=0", "turns.shots_file="}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 #include "evaluate/method.h"
@@ -46,11 +47,15 @@ struct Fixture {
       run.rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
     }
   }
-  Json report() const {
-    const Json rows = to_json(run, turns);
+  /// `change_rows`: a judge's part.
+  Json report(
+      const std::vector<PromptSet::Overlap>& overlap = {},
+      const std::function<void(Json& rows)>& change_rows = [](Json&) {}) const {
+    Json rows = to_json(run, turns);
+    change_rows(rows["rows"]);
     const std::vector<ReportRun> runs{
         {"m", to_json(RunPrice{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
-    return make_report({methods, turns, runs, "model: m\n", Json::object()});
+    return make_report({methods, turns, runs, "model: m\n", Json::object(), overlap});
   }
 };
 
@@ -115,6 +120,119 @@ TEST(Report, ShareOfValuesThatAreRepeated) {
   EXPECT_EQ(report["methods"]["baseline"]["share_of_values_repeated"], 0.0);
   EXPECT_EQ(report["turns"][6]["values_to_repeat"], 3.0);
   EXPECT_NE(format_table(report).find("repeats %"), std::string::npos);
+}
+
+TEST(Report, AccuracyIsThatOfTurnsWithARightAnswer) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.report()["methods"]["greedy"]["accuracy"].is_null());
+  EXPECT_EQ(format_table(fixture.report()).find("accuracy"), std::string::npos);
+  for (EvalTurn& turn : fixture.turns.turns) {
+    turn.right_answer = RightAnswer{AnswerKind::kLetter, "B"};
+    turn.category = turn.id == "a" ? "law" : "maths";
+  }
+  for (EvalRow& row : fixture.run.rows) {
+    const bool right = row.method != "top3" || row.turn_index == 1;
+    const char* stated = row.turn_index == 1 ? "The answer is " : "Answer: ";
+    row.result.text = std::string(stated) + (right ? "B" : "C");
+  }
+  const Json report = fixture.report();
+  const Json& accuracy = report["methods"]["top3"]["accuracy"];
+  EXPECT_EQ(accuracy["share"], 0.5);
+  EXPECT_EQ(accuracy["count"], 1);
+  EXPECT_EQ(accuracy["n"], 2);
+  EXPECT_LT(accuracy["low"].get<double>(), 0.1);
+  EXPECT_EQ(report["methods"]["greedy"]["accuracy"]["share"], 1.0);
+  EXPECT_EQ(report["methods"]["greedy"]["accuracy"]["strict"]["share"], 0.5);
+  EXPECT_EQ(accuracy["by_category"]["law"]["share"], 0.0);
+  EXPECT_EQ(accuracy["by_category"]["maths"]["strict"]["share"], 1.0);
+  const Json& row = report["turns"][2];
+  EXPECT_EQ(row["category"], "law");
+  EXPECT_EQ(row["right_answer"], "B");
+  EXPECT_EQ(row["extracted"], "C");
+  EXPECT_EQ(row["correct"], false);
+  const std::string table = format_table(report);
+  EXPECT_NE(table.find(" 50.0 9-91 "), std::string::npos) << table;
+  EXPECT_NE(table.find("law                      1"), std::string::npos) << table;
+  EXPECT_NE(format_csv(report).find("correct_strict"), std::string::npos);
+}
+
+TEST(Report, TaskAnswersAndChangedTexts) {
+  Fixture fixture;
+  EXPECT_TRUE(fixture.report()["methods"]["top3"]["task"].is_null());
+  EXPECT_EQ(format_table(fixture.report()).find("same act"), std::string::npos);
+  for (EvalTurn& turn : fixture.turns.turns) turn.reference = "A table at Sino for 12.";
+  fixture.run.rows[2].result.text = "Is Sino in Fresno fine?";  // of top3
+  fixture.run.rows[7].result.text = "Which time?";
+  const Json report = fixture.report();
+  EXPECT_EQ(report["methods"]["top3"]["task"]["known_values"], 0.5);
+  EXPECT_EQ(report["methods"]["top3"]["task"]["same_act"]["share"], 0.5);
+  EXPECT_TRUE(report["methods"]["baseline"]["task"]["known_values"].is_null());
+  EXPECT_EQ(report["methods"]["baseline"]["task"]["same_act"]["share"], 0.0);
+  EXPECT_EQ(report["turns"][2]["values_said"], 2);
+  EXPECT_EQ(report["turns"][2]["values_known"], 1);
+  EXPECT_EQ(report["turns"][7]["same_act"], false);
+  EXPECT_EQ(report["comparisons"]["top3"]["changed_text"]["share"], 1.0);
+  EXPECT_EQ(report["comparisons"]["greedy"]["changed_text"]["share"], 0.0);
+  EXPECT_EQ(report["comparisons"]["cllm_jacobi"]["changed_text"]["share"], 1.0);
+  const std::string table = format_table(report);
+  for (const char* title : {"known %", "same act %", "changed %"}) {
+    EXPECT_NE(table.find(title), std::string::npos) << title;
+  }
+}
+
+TEST(Report, JudgedAnswersAndThoseThatCouldNotBe) {
+  Fixture fixture;
+  EXPECT_NE(format_table(fixture.report()).find(" no judge "), std::string::npos);
+  const auto judge_rows = [](Json& rows) {
+    const auto say = [](Json& row, const Json& grade, const Json& outcome,
+                        const std::string& grade_problem, const std::string& outcome_problem) {
+      row["judge_grade"] = grade;
+      row["judge_against_baseline"] = outcome;
+      row["judge_grade_problem"] = grade_problem;
+      row["judge_against_baseline_problem"] = outcome_problem;
+    };
+    for (Json& row : rows) say(row, 6, nullptr, "", "");
+    say(rows[2], 9, "win", "", "");
+    say(rows[7], nullptr, nullptr, "HTTP 500", "HTTP 503");
+  };
+  const Json report = fixture.report({}, judge_rows);
+  const Json& judge = report["methods"]["top3"]["judge"];
+  EXPECT_EQ(judge["grade"], Json::parse(R"({"mean":9.0,"n":1,"missing":1})"));
+  EXPECT_EQ(judge["pairs"], Json::parse(R"({"wins":1,"ties":0,"losses":0,"missing":1})"));
+  EXPECT_TRUE(report["methods"]["baseline"]["judge"]["pairs"].is_null());
+  const std::string table = format_table(report);
+  for (const char* part : {" 6.00 ", " 9.00 1 out ", " 1/0/0 1 out ",
+                           "Not judged, and in no mean: 2\n", "turn b, top3: HTTP 503\n"}) {
+    EXPECT_NE(table.find(part), std::string::npos) << part << table;
+  }
+  EXPECT_EQ(table.find("no judge"), std::string::npos);
+}
+
+TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
+  Fixture fixture;
+  using enum PromptSet::Overlap;
+  const auto report = [&](std::vector<PromptSet::Overlap> overlap) {
+    return fixture.report(overlap);
+  };
+  EXPECT_TRUE(report({})["training_overlap"].is_null());
+  EXPECT_FALSE(report({})["turns"][0].contains("in_training_data"));
+  const Json clean = report({kNone, kNone});
+  EXPECT_EQ(clean["training_overlap"]["none"], 2);
+  EXPECT_TRUE(clean["unseen"].is_null());
+  const Json some = report({kNormalised, kNone});
+  EXPECT_EQ(some["turns"][0]["in_training_data"], "normalised");
+  EXPECT_EQ(some["turns"][9]["in_training_data"], "none");
+  EXPECT_EQ(some["methods"], clean["methods"]);
+  const Json& greedy = some["unseen"]["methods"]["greedy"];
+  EXPECT_EQ(greedy["ttfs"]["n"], 1);
+  EXPECT_DOUBLE_EQ(greedy["ttfs"]["mean"].get<double>(), 0.5);
+  EXPECT_EQ(some["unseen"]["comparisons"]["top3"]["equal_text"]["n"], 1);
+  EXPECT_NE(format_table(some).find("training data lacks"), std::string::npos);
+  EXPECT_NE(format_table(some).find("0 of 2 turns stand in the training data word for word, 1 but"),
+            std::string::npos);
+  const Json all = report({kExact, kNormalised});
+  EXPECT_TRUE(all["unseen"].is_null());
+  EXPECT_EQ(format_table(all).find("training data lacks"), std::string::npos);
 }
 
 TEST(Report, EmptyAnswersAreNullAndCounted) {

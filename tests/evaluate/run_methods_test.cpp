@@ -287,6 +287,20 @@ TEST(RunMethods, ATurnThatContinuesAFailedOneHasFailed) {
   EXPECT_THAT(run.failed[1].error, testing::HasSubstr("before it"));
 }
 
+TEST(RunMethods, ATurnsInstructionEndsTheSystemMessage) {
+  Bench bench;
+  bench.config.methods = {"baseline"};
+  bench.config.system_prompt = "be brief";
+  bench.turns.turns[1].instruction = "name a letter";
+  const std::vector<EvalRow> rows = bench.run().rows;
+  const auto prompt = [&](size_t i) {
+    return std::string(rows[i].result.prompt.begin(), rows[i].result.prompt.end());
+  };
+  EXPECT_THAT(prompt(0), testing::HasSubstr("be brief"));
+  EXPECT_THAT(prompt(0), testing::Not(testing::HasSubstr("be brief\n")));
+  EXPECT_THAT(prompt(1), testing::HasSubstr("be brief\n\nname a letter"));
+}
+
 TEST(RunMethods, RecordedTranscriptsAreReplayed) {
   Bench bench;
   bench.config.methods = {"greedy"};

@@ -74,5 +74,19 @@ TEST(RatioOfMeans, ZeroDenominator) {
   EXPECT_FALSE(ratio_of_means({std::nullopt}, {1.0}, 0).has_value());
 }
 
+TEST(Statistics, ASharesIntervalIsWilsons) {
+  const Share share = share_of(83, 100);
+  EXPECT_DOUBLE_EQ(share.value, 0.83);
+  // Its ends are where the share is z standard errors away; z^2 is chi-squared's 95 % quantile.
+  for (const double end : {share.low, share.high}) {
+    EXPECT_NEAR((0.83 - end) * (0.83 - end), 3.841458821 * end * (1 - end) / 100, 1e-9);
+  }
+  EXPECT_LT(share.low, 0.83);
+  EXPECT_GT(share.high, 0.83);
+  EXPECT_EQ(share_of(0, 5).low, 0);
+  EXPECT_NEAR(share_of(0, 5).high, 3.841458821 / (5 + 3.841458821), 1e-9);
+  EXPECT_EQ(share_of(5, 5).high, 1);
+}
+
 }  // namespace
 }  // namespace predgen

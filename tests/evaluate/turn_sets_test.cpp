@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/held_out.h"
 
 namespace predgen {
 namespace {
@@ -67,6 +68,61 @@ TEST_F(TurnSets, ConversationTurnsCarryTheRoundsBefore) {
   EXPECT_EQ(set.skipped[0].substr(0, 2), "b:");
 }
 
+std::vector<std::string> ids_of(const TurnSet& set) {
+  std::vector<std::string> ids;
+  for (const EvalTurn& turn : set.turns) ids.push_back(turn.id);
+  return ids;
+}
+
+std::string conversation(const std::string& id, const std::string& fields = "") {
+  return R"({"conversation_id":")" + id + R"(","conversation":[{"role":"user","content":"one"},)" +
+         R"({"role":"assistant","content":"yes"},{"role":"user","content":"two"}])" + fields +
+         "}\n";
+}
+
+TEST_F(TurnSets, ConversationsAreFilteredAndCounted) {
+  TurnSetConfig config = file(
+      TurnSetKind::kConversations,
+      conversation("a", R"(,"language":"English")") + conversation("b", R"(,"language":"German")") +
+          conversation("c", R"(,"language":"English","redacted":true)") +
+          conversation("d", R"(,"language":"English","openai_moderation":[{"flagged":true}])"));
+  config.first_round_only = true;
+  EXPECT_EQ(ids_of(load_turns(config)), (std::vector<std::string>{"a/0", "b/0", "c/0", "d/0"}));
+  config.filters.languages = {"English"};
+  EXPECT_EQ(ids_of(load_turns(config)), (std::vector<std::string>{"a/0", "c/0", "d/0"}));
+  config.filters.drop_redacted = true;
+  config.filters.drop_flagged = true;
+  const TurnSet set = load_turns(config);
+  EXPECT_EQ(ids_of(set), (std::vector<std::string>{"a/0"}));
+  EXPECT_EQ(set.skipped, (std::vector<std::string>{"3 conversations: turns.filters"}));
+  config.first_round_only = false;
+  EXPECT_EQ(ids_of(load_turns(config)), (std::vector<std::string>{"a/0", "a/1"}));
+}
+
+TEST_F(TurnSets, HeldOutConversationsAreThoseOfTheBuilder) {
+  std::string rows;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = "c" + std::to_string(i);
+    rows += conversation(id);
+    if (is_held_out(id, 7, 0.1)) expected.push_back(id + "/0");
+  }
+  TurnSetConfig config = file(TurnSetKind::kConversations, rows);
+  config.first_round_only = true;
+  config.held_out_fraction = 0.1;
+  config.held_out_seed = 7;
+  ASSERT_GT(expected.size(), 5u);
+  EXPECT_EQ(ids_of(load_turns(config)), expected);
+}
+
+TEST_F(TurnSets, SeveralFilesAreReadInTheOrderOfTheirNames) {
+  TurnSetConfig config = file(TurnSetKind::kConversations, "");
+  write_file(folder_ / "part-1.jsonl", conversation("b"));
+  write_file(folder_ / "part-0.jsonl", conversation("a"));
+  config.file = folder_ / "part-*.jsonl";
+  EXPECT_EQ(ids_of(load_turns(config)), (std::vector<std::string>{"a/0", "a/1", "b/0", "b/1"}));
+}
+
 std::string prompts(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += "{\"prompt\":\"prompt " + std::to_string(i) + "\"}\n";
@@ -78,9 +134,7 @@ TEST_F(TurnSets, DrawFollowsTheSeedAndSmallerCountsArePrefixes) {
   const auto draw = [&](int64_t count, int64_t seed) {
     config.count = count;
     config.seed = seed;
-    std::vector<std::string> ids;
-    for (const EvalTurn& turn : load_turns(config).turns) ids.push_back(turn.id);
-    return ids;
+    return ids_of(load_turns(config));
   };
   const auto ten = draw(10, 0), again = draw(10, 0), thirty = draw(30, 0), other = draw(10, 1);
   EXPECT_EQ(ten, again);

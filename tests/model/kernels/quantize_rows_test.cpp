@@ -17,7 +17,7 @@ at::Tensor rows_of(int64_t in) {
   at::Tensor rows = normal({7, in}, 3);
   rows[1] *= 1e-12;  // below the least scale
   rows[2] = 0;
-  rows[3] += 4;      // far from zero
+  rows[3] += 4;  // far from zero
   rows[4].fill_(-0.75);
   rows[5] *= 1e4;
   return rows;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace predgen {
+
+enum class PairOutcome { kLoss, kTie, kWin };  // against the baseline's answer
+
+/// What the judge said of an answer. What it was asked for and is missing has a problem, one line.
+struct JudgedAnswer {
+  std::optional<double> grade{};  // from 1 to 10
+  std::string grade_problem{};
+  std::optional<PairOutcome> outcome{};  // not a tie: both orders agree
+  std::string outcome_problem{};
+};
+
+}  // namespace predgen

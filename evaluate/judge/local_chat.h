@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+
+#include "evaluate/judge/http_post.h"
+#include "model/weights/checkpoint.h"
+
+namespace predgen {
+
+/// A model of this machine that takes the requests of an OpenAI-compatible endpoint ("messages",
+/// "max_tokens") and replies as one does: greedily, 400 for what it cannot take. Loads the model;
+/// Interrupted if stopped. For one thread, which holds a c10::InferenceMode.
+HttpPost load_local_chat(const std::filesystem::path& folder, const LoadOptions& load,
+                         const std::stop_token& stop);
+
+}  // namespace predgen

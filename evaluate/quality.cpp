@@ -1,0 +1,130 @@
+#include "evaluate/quality.h"
+
+#include <map>
+
+#include "evaluate/grading.h"
+#include "evaluate/statistics.h"
+#include "evaluate/task_answer.h"
+
+namespace predgen {
+namespace {
+
+struct Count {
+  int64_t right = 0, strictly_right = 0, n = 0;
+};
+
+Json describe(int64_t count, int64_t n) {
+  const Share share = share_of(count, n);
+  return {
+      {"share", share.value}, {"low", share.low}, {"high", share.high}, {"count", count}, {"n", n}};
+}
+
+Json describe(const Count& count) {
+  Json json = describe(count.right, count.n);
+  json["strict"] = describe(count.strictly_right, count.n);
+  return json;
+}
+
+std::string text_of(const Json& row) { return row.at("text"); }
+
+}  // namespace
+
+Json describe_accuracy(const Rows& rows, const TurnSet& turns) {
+  Count all;
+  std::map<std::string, Count> by_category;
+  for (const Json* row : rows) {
+    const EvalTurn& turn = turns.turns.at(row->at("turn"));
+    if (!turn.right_answer) continue;
+    const Grade graded = grade(*turn.right_answer, text_of(*row));
+    for (Count* count : {&all, &by_category[turn.category]}) {
+      count->right += graded.is_right;
+      count->strictly_right += graded.is_strictly_right;
+      ++count->n;
+    }
+  }
+  if (all.n == 0) return nullptr;
+  Json json = describe(all);
+  by_category.erase("");
+  for (const auto& [category, count] : by_category) json["by_category"][category] = describe(count);
+  return json;
+}
+
+Json describe_task_answers(const Rows& rows, const TurnSet& turns) {
+  int64_t n = 0, same_act = 0, values = 0, known = 0;
+  for (const Json* row : rows) {
+    const EvalTurn& turn = turns.turns.at(row->at("turn"));
+    if (turn.reference.empty()) continue;
+    const TaskAnswer answer = compare_task_answer(turn, text_of(*row));
+    ++n;
+    same_act += answer.same_act;
+    values += answer.num_values;
+    known += answer.num_known_values;
+  }
+  if (n == 0) return nullptr;
+  return {{"same_act", describe(same_act, n)},
+          {"known_values",
+           values > 0 ? Json(static_cast<double>(known) / static_cast<double>(values)) : Json()}};
+}
+
+Json describe_changed_texts(const Rows& baseline, const Rows& rows) {
+  if (rows.empty()) return nullptr;
+  int64_t changed = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    changed += text_of(*rows[i]) != text_of(*baseline[i]);
+  }
+  return describe(changed, std::ssize(rows));
+}
+
+Json describe_judged(const Rows& rows) {
+  double grades = 0;
+  int64_t num_grades = 0, no_grade = 0, no_outcome = 0, n = 0;
+  std::map<std::string, int64_t> outcomes;
+  for (const Json* row : rows) {
+    if (!row->contains("judge_grade")) continue;
+    ++n;
+    if (const Json& grade = row->at("judge_grade"); !grade.is_null()) {
+      ++num_grades;
+      grades += grade.get<double>();
+    }
+    no_grade += row->at("judge_grade_problem") != "";
+    no_outcome += row->at("judge_against_baseline_problem") != "";
+    if (const Json& outcome = row->at("judge_against_baseline"); !outcome.is_null()) {
+      ++outcomes[outcome];
+    }
+  }
+  if (n == 0) return nullptr;
+  Json json{{"grade", nullptr}, {"pairs", nullptr}};
+  if (num_grades + no_grade > 0) {
+    json["grade"] = {
+        {"mean", num_grades > 0 ? Json(grades / static_cast<double>(num_grades)) : Json()},
+        {"n", num_grades},
+        {"missing", no_grade}};
+  }
+  if (!outcomes.empty() || no_outcome > 0) {
+    json["pairs"] = {{"wins", outcomes["win"]},
+                     {"ties", outcomes["tie"]},
+                     {"losses", outcomes["loss"]},
+                     {"missing", no_outcome}};
+  }
+  return json;
+}
+
+void add_quality(const EvalTurn& turn, Json& row) {
+  if (turn.right_answer) {
+    const Grade graded = grade(*turn.right_answer, text_of(row));
+    row["category"] = turn.category;
+    row["right_answer"] = turn.right_answer->text;
+    row["extracted"] = graded.extracted ? Json(*graded.extracted) : Json();
+    row["correct"] = graded.is_right;
+    row["correct_strict"] = graded.is_strictly_right;
+  } else {
+    const bool has_reference = !turn.reference.empty();
+    const TaskAnswer answer =
+        has_reference ? compare_task_answer(turn, text_of(row)) : TaskAnswer{};
+    row["same_act"] = has_reference ? Json(answer.same_act) : Json();
+    row["values_said"] = has_reference ? Json(answer.num_values) : Json();
+    row["values_known"] = has_reference ? Json(answer.num_known_values) : Json();
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/json.h"
+#include "evaluate/turn_rows.h"
+
+namespace predgen {
+
+// What answers are worth, for results.json. A share of turns is {"share", "low",
+// "high" (95 %), "count", "n"}. Null where no turn has what it takes. All but the judge's is
+// computed from the texts.
+
+/// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
+/// strict one, and under "by_category" by category where the set has categories.
+Json describe_accuracy(const Rows& rows, const TurnSet& turns);
+
+/// Of turns with a reference: "same_act", a share, and "known_values", of all names and numbers in
+/// the answers the part that is not invented (TaskAnswer).
+Json describe_task_answers(const Rows& rows, const TurnSet& turns);
+
+/// Share of the texts that differ from those of `baseline`; entry i of both is of the same turn.
+Json describe_changed_texts(const Rows& baseline, const Rows& rows);
+
+/// Of judged answers: "grade", {"mean", "n", "missing"}, and "pairs", {"wins", "ties", "losses",
+/// "missing"} against the baseline.
+Json describe_judged(const Rows& rows);
+
+/// Adds what the texts alone say to a row.
+void add_quality(const EvalTurn& turn, Json& row);
+
+}  // namespace predgen

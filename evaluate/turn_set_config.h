@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config.h"
+#include "data/build_config.h"
+
+namespace predgen {
+
+/// Where turns come from. kConversations: Lmsys-layout JSONL or Parquet, earlier rounds are the
+/// history. kPrompts: rows {"prompt": text}. kRecordedAsr: {id: [[text so far, seconds], ..]}.
+/// kMtBench: FastChat's question.jsonl; a question's turns stand one after the other
+/// (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files; turns have a right answer.
+enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };
+
+/// The list of kinds, by the names that configurations use.
+const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds();
+
+/// What the user of a set with right answers is taken to say.
+enum class Streams {
+  kQuestion,  // the question and its options; an instruction stands in the system message,
+              // examples are earlier rounds
+  kPrompt     // the public graders' whole prompt, instruction, examples and the cue behind it
+};
+
+struct TurnSetConfig {
+  TurnSetKind kind = TurnSetKind::kPrompts;
+  std::filesystem::path file;  // conversations: * and ? in the last part name several
+  int64_t count = 0;           // 0: every turn, in file order; else drawn with the seed
+  int64_t min_characters = 1;  // shorter prompts, and what continues them, do not take part
+  int64_t seed = 0;
+
+  // Of conversations.
+  bool first_round_only = false;
+  FilterConfig filters;          // languages, redacted and flagged ones
+  double held_out_fraction = 0;  // more than 0: those alone that `predgen data build` keeps out
+  int64_t held_out_seed = 0;     // of its training data with this fraction and seed
+
+  // Of sets with right answers.
+  Streams streams = Streams::kQuestion;
+  int64_t shots = 0;  // worked examples: the first of shots_file (mmlu_pro: of the same category)
+  std::filesystem::path shots_file;
+};
+
+/// The section `turns`.
+TurnSetConfig read_turn_set_config(ConfigReader turns);
+
+}  // namespace predgen
