@@ -142,7 +142,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
     config.generator.draft_model = &*draft;
     config.generator.sources.push_back("model");
   }
-  if (!config.generator.sources.empty()) measure_prices(config.generator, engine);
+  if (config.wants_prices()) measure_prices(config.generator, engine);
   config.sampling = options.sampling.parse(options.model.model);
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.turn.max_new_tokens = options.max_new_tokens;

@@ -148,10 +148,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
     return;
   }
   for (const Method& method : methods_) run_row(warm_up, method, nullptr);
-  const auto drafts = [](const Method& method) {
-    return method.draft_model || !method.preset.sources.empty();
+  const auto wants_prices = [&](const Method& method) {
+    return session_config(config, models, warm_up, method, priced_).wants_prices();
   };
-  if (std::ranges::any_of(methods_, drafts)) measure_prices(priced_, models.base);
+  if (std::ranges::any_of(methods_, wants_prices)) measure_prices(priced_, models.base);
 }
 
 EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const {

@@ -9,10 +9,25 @@
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/idle_work.h"
+#include "runtime/engine/pass_seconds.h"
 #include "runtime/speech/synthesis_pause.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
+namespace {
+
+/// What other answers may cost beside the last one in a pass that verifies both, in passes over one
+/// token.
+constexpr double kOtherSteps = 1;
+
+SpeculationConfig affordable(const SessionConfig& config) {
+  SpeculationConfig speculation = config.speculation;
+  speculation.other_tokens =
+      std::min(speculation.other_tokens, tokens_for(kOtherSteps, config.generator.pass_seconds));
+  return speculation;
+}
+
+}  // namespace
 
 /// What belongs to the turn under way.
 struct Session::Turn {
@@ -37,7 +52,7 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
       next_turn_(config.first_turn),
       verifier_(make_verifier(config.verifier, tokenizer, config.turn.split_mode)),
       generator_(make_generator(config.generator, engine)),
-      speculator_(engine, *verifier_, *generator_, config.max_context, config.speculation) {
+      speculator_(engine, *verifier_, *generator_, config.max_context, affordable(config)) {
   check_at_least(1, config.turn.max_draft_tokens, "max_draft_tokens");
   check_at_least(0, config.turn.first_round_tokens, "first_round_tokens");
   check_at_least(0, config.turn.later_round_tokens, "later_round_tokens");

@@ -26,6 +26,9 @@ struct SessionConfig {
   uint64_t first_turn = 0;                   // its number: each turn draws in its own way
   std::string system_prompt{};               // its text; empty: none
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
+
+  /// Whether what passes cost (measure_prices()) changes anything.
+  bool wants_prices() const { return !generator.sources.empty() || speculation.num_candidates > 1; }
 };
 
 /// A conversation: the one place where model, verifier, generator, speculator, voice and history

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 
 #include "core/error.h"
 #include "model/most_likely.h"
@@ -47,6 +48,15 @@ std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, int64_t
     if (width == widest) return seconds;
     before = width;
   }
+}
+
+int64_t tokens_for(double steps, const std::vector<double>& pass_seconds) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  if (pass_seconds.size() < 2) return kAny;
+  const double growth =
+      (pass_seconds.back() - pass_seconds.front()) / static_cast<double>(pass_seconds.size() - 1);
+  const double tokens = steps * pass_seconds.front() / growth;
+  return growth <= 0 || tokens >= 1e9 ? kAny : static_cast<int64_t>(tokens);
 }
 
 }  // namespace predgen

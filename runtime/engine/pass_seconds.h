@@ -13,4 +13,9 @@ namespace predgen {
 std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest,
                                          int64_t num_positions = 128);
 
+/// How many more tokens a pass may have for what `steps` passes over one token cost, where a pass
+/// over one and 0, 1, .. more takes `pass_seconds`. No bound if these are not known, or do not
+/// grow.
+int64_t tokens_for(double steps, const std::vector<double>& pass_seconds);
+
 }  // namespace predgen

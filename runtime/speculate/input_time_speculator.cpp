@@ -32,6 +32,7 @@ class CountedPasses {
 void SpeculationConfig::validate() const {
   check_at_least(1, num_candidates, "candidates");
   check_at_least(1, tree_tokens, "tree_tokens");
+  check_at_least(0, other_tokens, "other_tokens");
   check_at_least(0, num_branches, "branches");
   check_at_least(0, next_words, "next_words");
   if (num_branches + next_words > 0 && num_candidates < 2) {
@@ -220,8 +221,9 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
 TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {
   TokenTree tree;
   tree.add(draft);
-  const int64_t room =
-      std::min(config_.tree_tokens, context_length() - static_cast<int64_t>(prompt_length_));
+  const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - std::ssize(draft));
+  const int64_t room = std::min(std::ssize(draft) + std::max<int64_t>(others, 0),
+                                context_length() - static_cast<int64_t>(prompt_length_));
   for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
     if (i == std::ssize(candidates_.newest_first())) break;
     const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];

@@ -21,6 +21,8 @@ struct SpeculationConfig {
   int64_t num_candidates = 1;
   /// Tokens of that tree; the last answer is in it whole.
   int64_t tree_tokens = 64;
+  /// Those of them that the last answer does not have; a Session allows what a pass's price does.
+  int64_t other_tokens = std::numeric_limits<int64_t>::max();
   /// Other answers that branch() makes at a time.
   int64_t num_branches = 0;
   /// Tokens that the model adds to the user's words in idle time, to answer what may come next.

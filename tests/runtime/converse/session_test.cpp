@@ -139,6 +139,28 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
   expect_user_error([] { find_preset("lavish"); }, {"lavish", "plain, paper, economy, eager"});
 }
 
+TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
+  // A word is taken back; the answer of before has seven tokens, of which the draft has none.
+  const auto passes = [](const std::vector<double>& pass_seconds) {
+    Stage stage({.answer =
+                     [](const std::string& user) {
+                       return user.find("my") == std::string::npos ? "Yes I can. Go on!"
+                                                                   : "No well.";
+                     },
+                 .speculation = SpeculationConfig{.num_candidates = 4},
+                 .pass_seconds = pass_seconds});
+    const TurnResult result =
+        stage.run({partial("hello", 1), partial("hello my", 2), final_one("hello", 4)});
+    EXPECT_EQ(result.text, "Yes I can. Go on!");
+    return result.metrics.nfe_to_first_sentence;
+  };
+  EXPECT_EQ(passes({}), 1);            // not known
+  EXPECT_EQ(passes({1.0, 1.0}), 1);    // nothing
+  EXPECT_EQ(passes({1.0, 1.125}), 1);  // eight for a step
+  EXPECT_EQ(passes({1.0, 1.5}), 2);    // two: the rest is generated
+  EXPECT_EQ(passes({1.0, 3.0}), 4);
+}
+
 TEST(Session, WordsThatChangeNothingLetBranchesGoOn) {
   const auto run = [](std::vector<Transcript> transcripts) {
     Stage stage({.speculation = SpeculationConfig{.num_candidates = 4, .num_branches = 3}});

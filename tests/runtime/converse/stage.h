@@ -50,6 +50,7 @@ struct TalkSetup {
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
+  std::vector<double> pass_seconds{};  // as they are known to the session
   Engine* draft_model = nullptr;
 };
 
@@ -66,19 +67,20 @@ struct Stage {
   }
 
   static SessionConfig session_config(const TalkSetup& setup) {
-    SessionConfig config{.turn = {.work = setup.work,
-                                  .split_mode = setup.split_mode,
-                                  .max_draft_tokens = setup.max_draft_tokens,
-                                  .first_round_tokens = setup.first_round_tokens,
-                                  .later_round_tokens = setup.later_round_tokens,
-                                  .max_new_tokens = 40},
-                         .verifier = {.name = setup.verifier,
-                                      .top_k = setup.top_k,
-                                      .judged_sentences = setup.judged_sentences},
-                         .generator = {.name = setup.decoder, .block_size = 6},
-                         .sampling = setup.sampling,
-                         .system_prompt = setup.system_prompt,
-                         .max_context = setup.context_length};
+    SessionConfig config{
+        .turn = {.work = setup.work,
+                 .split_mode = setup.split_mode,
+                 .max_draft_tokens = setup.max_draft_tokens,
+                 .first_round_tokens = setup.first_round_tokens,
+                 .later_round_tokens = setup.later_round_tokens,
+                 .max_new_tokens = 40},
+        .verifier = {.name = setup.verifier,
+                     .top_k = setup.top_k,
+                     .judged_sentences = setup.judged_sentences},
+        .generator = {.name = setup.decoder, .block_size = 6, .pass_seconds = setup.pass_seconds},
+        .sampling = setup.sampling,
+        .system_prompt = setup.system_prompt,
+        .max_context = setup.context_length};
     find_preset(setup.preset).apply_to(config);
     if (setup.speculation) config.speculation = *setup.speculation;
     if (setup.draft_model) {

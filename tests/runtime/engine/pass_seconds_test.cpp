@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
@@ -21,6 +23,16 @@ TEST(MeasurePassSeconds, HasEveryWidthAndFitsTheModel) {
     EXPECT_DOUBLE_EQ(seconds[3], (seconds[2] + seconds[4]) / 2);
     expect_user_error([&] { measure_pass_seconds(engine, positions); }, {"draft width", "context"});
   }
+}
+
+TEST(TokensFor, SoManyAsTheGrowthOfAPassAllows) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(tokens_for(1, {2.0, 2.5, 3.0}), 4);  // half a second each, a step takes two
+  EXPECT_EQ(tokens_for(3, {2.0, 2.5, 3.0}), 12);
+  EXPECT_EQ(tokens_for(1, {2.0, 2.0}), kAny);
+  EXPECT_EQ(tokens_for(1, {2.0, 1.9}), kAny);
+  EXPECT_EQ(tokens_for(1, {2.0}), kAny);
+  EXPECT_EQ(tokens_for(1, {}), kAny);
 }
 
 }  // namespace
