@@ -211,7 +211,7 @@ TEST(Report, JudgedAnswersAndThoseThatCouldNotBe) {
 TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
   Fixture fixture;
   using enum PromptSet::Overlap;
-  const auto report = [&](std::vector<PromptSet::Overlap> overlap) {
+  const auto report = [&](const std::vector<PromptSet::Overlap>& overlap) {
     return fixture.report(overlap);
   };
   EXPECT_TRUE(report({})["training_overlap"].is_null());
