@@ -7,7 +7,8 @@ Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32) and
 of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen is
 faster), and the load of the machine. llama.cpp is what the source distribution of llama-cpp-python
 carries, built for this machine in --work, where the converted weights are kept, too; its passes over
-8 to 64 tokens compute the logits of the last one only, predgen's of all.
+8 to 64 tokens compute the logits of the last one only, predgen's of all. The peak is that of a
+process that loads the model and runs the prompt (of llama.cpp the mapped file is part of it).
 """
 import argparse
 import json
@@ -91,7 +92,7 @@ def converted(source, binaries, model, work):
 
 
 def measured(command):
-    """What a command prints, and the peak of its resident memory in bytes."""
+    """The JSON that a command prints, and the peak of its resident memory in bytes."""
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -107,7 +108,11 @@ def run_predgen(args, kind):
             "--threads", args.threads, *flags]
     after, _ = measured([*call, "--prompt", CONTEXT, "--generate", GENERATE, "--draft",
                          ",".join(map(str, (width - 1 for width in WIDTHS)))])
-    prompt, peak = measured([*call, "--prompt", PREFILL, "--generate", "2", "--draft", "2"])
+    prompt, _ = measured([*call, "--prompt", PREFILL, "--generate", "2", "--draft", "2"])
+    # bench has also the memory over which it measures the bandwidth.
+    _, peak = measured([args.predgen, "generate", "--json", "--model", args.model, "--device", "cpu", "--threads",
+                        args.threads, *flags, "--max-new-tokens", "2", "--token-ids", ",".join(["1"] * PREFILL)])
+    after, prompt = after["model"], prompt["model"]
     seconds = {"decode": 1 / after["decode"]["tokens_per_second"]["median"],
                "prefill": PREFILL / prompt["prefill"]["tokens_per_second"]["median"], "peak": peak}
     for width, verify in zip(WIDTHS, after["verify"]):  # a draft runs with the token before it
@@ -151,7 +156,7 @@ def run_transformers(args):
         _, cache = timed(ids[:, :CONTEXT], None)
         for width in WIDTHS:
             runs[width].append(timed(ids[:, :width], cache)[0])
-            cache.crop(CONTEXT)
+            cache.crop(-width)
         runs["decode"].append(sum(timed(ids[:, :1], cache)[0] for _ in range(GENERATE)) / GENERATE)
     seconds = {what: statistics.median(values) for what, values in runs.items()}
     print(json.dumps({str(what): value for what, value in seconds.items()}))
@@ -192,8 +197,8 @@ def main():
         if "bf16" in kinds:
             figures["transformers bf16"] = peer_transformers(args)
         rounds.append(figures)
-    if args.json:
-        args.json.write_text(json.dumps(rounds))
+        if args.json:
+            args.json.write_text(json.dumps(rounds))
     print("load of the machine", ", ".join(f"{figures['load']:.2f}" for figures in rounds))
     for kind in kinds:
         peers = [f"llama.cpp {KINDS[kind]}"] + (["transformers bf16"] if kind == "bf16" else [])

@@ -33,6 +33,7 @@ struct GenerateOptions {
   std::string prompt, messages, token_ids, input, chat_template, draft_model;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
+  std::optional<int64_t> block_size;
   SamplingFlags sampling;
   RawPromptOptions raw_prompt;
   bool json = false;
@@ -119,8 +120,10 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
     draft.emplace(set_up_draft_model(options.model, options.draft_model));
     decoder.sources = {"model"};
     decoder.draft_model = &*draft;
-    measure_prices(decoder, engine);
   }
+  if (options.block_size) decoder.block_size = *options.block_size;
+  const bool chooses_window = decoder.name == "jacobi" && !options.block_size;
+  if (draft || chooses_window) measure_prices(decoder, engine);
   std::shared_ptr<const Sampler> sampler;
   if (const auto drawn = options.sampling.parse(options.model.model)) {
     sampler = std::make_shared<Sampler>(*drawn);
@@ -191,8 +194,8 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--max-new-tokens", options->max_new_tokens)->capture_default_str();
   command->add_option("--decoder", options->decoder.name, "ar, or jacobi for CLLM weights")
       ->capture_default_str();
-  command->add_option("--block-size", options->decoder.block_size, "tokens in the jacobi window")
-      ->capture_default_str();
+  command->add_option("--block-size", options->block_size,
+                      "tokens in the jacobi window; default: as many as pay here, at most 16");
   command->add_option("--draft-model", options->draft_model, kDraftModelHelp);
   options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");

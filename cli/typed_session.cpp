@@ -154,6 +154,8 @@ class TypedTurns {
   void use_decoder(const std::string& name) {
     GeneratorConfig generator = session_.config().generator;
     generator.name = name;
+    if (name == "jacobi" && generator.pass_seconds.empty())
+      measure_prices(generator, typed_.engine);
     session_.set_generator(generator);
   }
 

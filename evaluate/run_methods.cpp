@@ -81,7 +81,6 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
                         .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
   session.generator.name = method.decoder;
-  session.generator.block_size = config.jacobi_block_size;
   session.verifier.judged_sentences = config.judged_sentences;
   if (method.judge) session.verifier.judge = models.judge;
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
@@ -141,7 +140,9 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
     : config_(config),
       price_(price),
       models_(models),
-      priced_{.draft_width = config.draft_width, .draft_model = models.draft} {
+      priced_{.block_size = config.jacobi_block_size,
+              .draft_width = config.draft_width,
+              .draft_model = models.draft} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
   if (price.pass) {
     set_prices(priced_, *price.pass, price.draft_pass);

@@ -184,6 +184,7 @@ at::Tensor QuantizedWeight::int4_product(const at::Tensor& rows) const {
 }
 
 at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
+  if (kind_ == Quantization::kInt4) return at::linear(rows, widen_int4(values_, scales_));
   constexpr int64_t kOutputs = 16384;  // of a large head, so that it is never there twice
   std::vector<at::Tensor> parts;
   for (const at::Tensor& values : values_.split(kOutputs)) {
@@ -195,9 +196,9 @@ at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
-  if (kind_ == Quantization::kInt4) {
+  if (kind_ == Quantization::kInt4 && (rows.is_cuda() || rows.size(0) <= max_rows_on_cpu())) {
     output = int4_product(rows);
-  } else if (has_int8_product(rows)) {
+  } else if (kind_ == Quantization::kInt8 && has_int8_product(rows)) {
     output = int8_product(rows, values_, scales_);
   } else {
     output = widened_product(rows);

@@ -35,7 +35,8 @@ class QuantizedWeight {
                   const std::string& name);
 
   /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
-  /// bytes of the weights. Many rows of 8-bit weights go through bfloat16.
+  /// bytes of the weights. Many rows go through a matrix that
+  /// is widened to bfloat16, but not those of 4-bit weights on CUDA.
   at::Tensor operator()(const at::Tensor& input) const;
   /// The same in float32, on CUDA in calls of one shape: no row depends on how many there are.
   at::Tensor in_tiles(const at::Tensor& input) const;

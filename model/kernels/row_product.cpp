@@ -6,6 +6,8 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -56,6 +58,54 @@ at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
 
 bool is_int4_group(int64_t inputs) {
   return inputs >= 32 && inputs <= 256 && inputs % kInt4Unit == 0;
+}
+
+void check_int4(const at::Tensor& words, const at::Tensor& scales) {
+  PREDGEN_CHECK(words.dim() == 3 && words.size(2) == kInt4Panel && words.is_contiguous() &&
+                    words.scalar_type() == at::kInt && words.is_cpu(),
+                "4-bit weights of {}", c10::str(words.sizes()));
+  const int64_t in = words.size(1) * kInt4Unit;
+  PREDGEN_CHECK(scales.dim() == 4 && scales.size(0) == words.size(0) && scales.size(1) > 0 &&
+                    in % scales.size(1) == 0 && scales.size(2) == kInt4Panel &&
+                    scales.size(3) == 2 && is_int4_group(in / scales.size(1)) &&
+                    scales.is_contiguous() && scales.scalar_type() == at::kBFloat16,
+                "scales of {} for 4-bit weights of {}", c10::str(scales.sizes()),
+                c10::str(words.sizes()));
+}
+
+/// `value` in bfloat16, to the nearest; it is finite.
+uint32_t narrow(float value) {
+  const auto wide = std::bit_cast<uint32_t>(value);
+  return (wide + 0x7FFF + (wide >> 16 & 1)) >> 16;
+}
+
+/// Of one panel. Loops go over its outputs, so that the compiler can take several at a time.
+void widen_panel(const uint32_t* words, const at::BFloat16* pairs, int64_t units, int64_t group,
+                 at::BFloat16* to) {
+  std::array<float, kInt4Panel> scale{}, offset{};
+  for (int64_t unit = 0; unit < units; ++unit, words += kInt4Panel, to += kInt4Unit) {
+    if (unit % (group / kInt4Unit) == 0) {
+      for (size_t out = 0; out < kInt4Panel; ++out) {
+        scale[out] = *pairs++;
+        offset[out] = *pairs++;
+      }
+    }
+    std::array<std::array<uint32_t, kInt4Panel>, kInt4Unit / 2> wide;  // two inputs each
+    for (size_t k = 0; k < wide.size(); ++k) {
+      for (size_t out = 0; out < kInt4Panel; ++out) {
+        const auto value = [&](uint32_t q) {
+          return narrow(static_cast<float>(static_cast<int32_t>(q & 0xF) - 8) * scale[out] +
+                        offset[out]);
+        };
+        const uint32_t word = words[out] >> 4 * k;
+        wide[k][out] = value(word) | value(word >> 16) << 16;
+      }
+    }
+    for (size_t out = 0; out < kInt4Panel; ++out) {
+      const std::array row{wide[0][out], wide[1][out], wide[2][out], wide[3][out]};
+      std::memcpy(to + static_cast<int64_t>(out) * units * kInt4Unit, row.data(), sizeof(row));
+    }
+  }
 }
 
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
@@ -144,16 +194,10 @@ at::Tensor pack_int4(const at::Tensor& q) {
 }
 
 at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales) {
+  check_int4(words, scales);
   PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.is_cpu() &&
-                    words.dim() == 3 && words.size(1) * kInt4Unit == x.size(1) &&
-                    words.is_contiguous() && words.scalar_type() == at::kInt && words.is_cpu(),
+                    words.size(1) * kInt4Unit == x.size(1),
                 "{} inputs for 4-bit weights of {}", x.size(-1), c10::str(words.sizes()));
-  PREDGEN_CHECK(scales.dim() == 4 && scales.size(0) == words.size(0) && scales.size(1) > 0 &&
-                    x.size(1) % scales.size(1) == 0 && scales.size(2) == kInt4Panel &&
-                    scales.size(3) == 2 && is_int4_group(x.size(1) / scales.size(1)) &&
-                    scales.is_contiguous() && scales.scalar_type() == at::kBFloat16,
-                "scales of {} for 4-bit weights of {}", c10::str(scales.sizes()),
-                c10::str(words.sizes()));
   const int64_t out = words.size(0) * kInt4Panel;
   const at::Tensor rows = x.contiguous();
   at::Tensor y = at::empty({x.size(0), out}, x.options());
@@ -166,6 +210,22 @@ at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::
                                  .out = out,
                                  .group = x.size(1) / scales.size(1)});
   return y;
+}
+
+at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales) {
+  check_int4(words, scales);
+  const int64_t units = words.size(1), in = units * kInt4Unit, group = in / scales.size(1);
+  at::Tensor wide = at::empty({words.size(0) * kInt4Panel, in}, scales.options());
+  const auto* from = reinterpret_cast<const uint32_t*>(words.const_data_ptr<int32_t>());
+  const auto* pairs = scales.const_data_ptr<at::BFloat16>();
+  auto* to = wide.mutable_data_ptr<at::BFloat16>();
+  at::parallel_for(0, words.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      widen_panel(from + panel * units * kInt4Panel, pairs + panel * in / group * kInt4Panel * 2,
+                  units, group, to + panel * kInt4Panel * in);
+    }
+  });
+  return wide;
 }
 
 at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,

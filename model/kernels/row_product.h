@@ -37,6 +37,8 @@ at::Tensor pack_int4(const at::Tensor& q);
 /// group of inputs: W ~ (q - 8) * scale + offset. On a CPU, any number of rows; rounds x as
 /// int8_product() does, group by group.
 at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales);
+/// The matrix W of int4_product() in bfloat16 [out,in].
+at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales);
 
 /// input [..,in] W^T + bias [..,out], `bias` undefined or in the type of the others: at::linear, or
 /// for up to max_rows_on_cpu() rows of bfloat16 our kernel for CPUs from AVX2 on, which has no

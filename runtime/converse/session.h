@@ -28,7 +28,10 @@ struct SessionConfig {
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
   /// Whether what passes cost (measure_prices()) changes anything.
-  bool wants_prices() const { return !generator.sources.empty() || speculation.num_candidates > 1; }
+  bool wants_prices() const {
+    return generator.name == "jacobi" || !generator.sources.empty() ||
+           speculation.num_candidates > 1;
+  }
 };
 
 /// A conversation: the one place where model, verifier, generator, speculator, voice and history

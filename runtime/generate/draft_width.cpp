@@ -4,8 +4,8 @@
 
 namespace predgen {
 
-DraftWidth::DraftWidth(int64_t widest, std::vector<double> pass_seconds)
-    : widest_(widest), pass_seconds_(std::move(pass_seconds)) {
+DraftWidth::DraftWidth(int64_t widest, std::vector<double> pass_seconds, double first_rate)
+    : widest_(widest), pass_seconds_(std::move(pass_seconds)), first_right_(kTried * first_rate) {
   if (widest < 1) throw UserError("the draft width is {}, but must be at least 1", widest);
   PREDGEN_CHECK(pass_seconds_.empty() || std::ssize(pass_seconds_) == widest + 1,
                 "{} prices for widths up to {}", pass_seconds_.size(), widest);
@@ -30,7 +30,7 @@ int64_t DraftWidth::best() const {
 void DraftWidth::record(int64_t checked, int64_t right) {
   const auto blend = [](double& value, double kept, double added) { value = value * kept + added; };
   if (checked == 0) {
-    blend(right_, 0.98, 0.02 * kRight);
+    blend(right_, 0.98, 0.02 * first_right_);
     blend(tried_, 0.98, 0.02 * kTried);
   } else {
     blend(right_, 0.9, static_cast<double>(right));

@@ -10,8 +10,10 @@ namespace predgen {
 class DraftWidth {
  public:
   /// `pass_seconds`: of a pass that checks 0, 1, .. `widest` tokens; empty: all cost the same.
-  /// UserError for a width below 1.
-  explicit DraftWidth(int64_t widest, std::vector<double> pass_seconds = {});
+  /// `first_rate`: how often guesses are right until some were checked. UserError for a width below
+  /// 1.
+  explicit DraftWidth(int64_t widest, std::vector<double> pass_seconds = {},
+                      double first_rate = 2.0 / 3);
 
   /// In [0, widest].
   int64_t best() const;
@@ -22,8 +24,9 @@ class DraftWidth {
  private:
   int64_t widest_;
   std::vector<double> pass_seconds_;
-  static constexpr double kRight = 2, kTried = 3;  // to begin with guesses are worth a try
-  double right_ = kRight, tried_ = kTried;         // lately
+  static constexpr double kTried = 3;  // guesses that first_rate counts for
+  double first_right_;
+  double right_ = first_right_, tried_ = kTried;  // lately
 };
 
 }  // namespace predgen

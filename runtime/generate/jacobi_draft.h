@@ -19,7 +19,7 @@ class JacobiDraft {
   /// are missing come from next()'s `refill`, then they are drawn from the sequence's tokens.
   JacobiDraft(int64_t window, TokenSpan guess, const Random& random);
 
-  /// What the next pass runs after `sequence`, which may have `max_new_tokens` >= 1 more. Stands
+  /// What the next pass runs after `sequence`, which may find `max_new_tokens` >= 1 of. Stands
   /// until take().
   TokenSpan next(const Sequence& sequence, int64_t max_new_tokens, const Refill& refill = {});
   /// The tokens that the pass has found, at least one: those of next() that were right, and what

@@ -1,16 +1,33 @@
 #include "runtime/generate/jacobi_generator.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "runtime/generate/jacobi_draft.h"
 #include "runtime/generate/sequence_pass.h"
 
 namespace predgen {
 
-JacobiGenerator::JacobiGenerator(Engine& engine, int64_t window, uint64_t seed,
-                                 std::vector<std::unique_ptr<DraftSource>> sources)
-    : engine_(engine), window_(window), seed_(seed), sources_(std::move(sources)) {
+namespace {
+
+// Between what a model that was never taught and one that was guess rightly.
+constexpr double kFirstRate = 1.0 / 3;
+
+int64_t checked_by(int64_t window) {
   if (window < 1) throw UserError("the Jacobi block size is {}, but must be at least 1", window);
+  return std::max<int64_t>(window - 1, 1);
 }
+
+}  // namespace
+
+JacobiGenerator::JacobiGenerator(Engine& engine, int64_t window, uint64_t seed,
+                                 std::vector<std::unique_ptr<DraftSource>> sources,
+                                 std::vector<double> pass_seconds)
+    : engine_(engine),
+      window_(window),
+      width_(checked_by(window), std::move(pass_seconds), kFirstRate),
+      seed_(seed),
+      sources_(std::move(sources)) {}
 
 GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& guess,
                                            const GenerationConfig& config,
@@ -30,17 +47,18 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
     return TokenIds();
   };
   while (has_room(sequence, config, result)) {
-    const TokenSpan window =
-        draft.next(sequence, config.max_new_tokens - result.num_new_tokens, refill);
+    const int64_t left = config.max_new_tokens - result.num_new_tokens;
+    const TokenSpan window = draft.next(sequence, std::min(left, 1 + width_.best()), refill);
     if (stopped) {
       result.stop_reason = StopReason::kCancelled;
       break;
     }
     const std::optional<at::Tensor> logits = run_draft(engine_, sequence, window, config, result);
     if (!logits) break;
-    if (!commit_tokens(sequence, draft.take(config, *logits, sequence.tokens()), config, on_tokens,
-                       result))
-      break;
+    const int64_t num_checked = std::ssize(window);
+    const TokenIds found = draft.take(config, *logits, sequence.tokens());
+    width_.record(num_checked, std::ssize(found) - 1);
+    if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }
   return result;
 }

@@ -5,20 +5,23 @@
 #include <vector>
 
 #include "runtime/generate/draft_source.h"
+#include "runtime/generate/draft_width.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
 
-/// Jacobi decoding (Eq. 1 of arXiv 2506.15556) in a window of fixed width that slides: every pass
-/// commits the guesses that agree with the model plus one corrected token, and keeps the model's
-/// own choices after them as the next guess. Gives the same tokens as AutoregressiveGenerator.
+/// Jacobi decoding (Eq. 1 of arXiv 2506.15556) in a window that slides: every pass commits the
+/// guesses that agree with the model plus one corrected token, and keeps the model's own choices
+/// after them as the next guess. Gives the same tokens as AutoregressiveGenerator.
 class JacobiGenerator : public Generator {
  public:
-  /// Borrows the engine. `window`: tokens that one pass can commit at most. `seed` draws the random
-  /// refill; it changes the number of passes, never the text.
-  /// The first source that knows what comes after the window's guesses refills it.
+  /// Borrows the engine. `window`: tokens that one pass can commit at most; of these it runs as
+  /// many as pay by `pass_seconds` (DraftWidth, which see), all where these are not known. `seed`
+  /// draws the random refill; it changes the number of passes, never the text. The first source
+  /// that knows what comes after the window's guesses refills it.
   JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0,
-                  std::vector<std::unique_ptr<DraftSource>> sources = {});
+                  std::vector<std::unique_ptr<DraftSource>> sources = {},
+                  std::vector<double> pass_seconds = {});
 
   /// The first draft is what comes next by `guess`, then random tokens of the sequence.
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
@@ -28,6 +31,7 @@ class JacobiGenerator : public Generator {
  private:
   Engine& engine_;
   int64_t window_;
+  DraftWidth width_;
   uint64_t seed_;
   std::vector<std::unique_ptr<DraftSource>> sources_;
 };

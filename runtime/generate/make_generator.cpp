@@ -26,9 +26,20 @@ const std::vector<std::string>& draft_source_names() {
 
 namespace {
 
+/// Tokens that a pass of any generator checks at most.
+int64_t widest(const GeneratorConfig& config) {
+  return std::max(config.draft_width, config.block_size - 1);
+}
+
+/// GeneratorConfig::pass_seconds of passes that check `widest` tokens at most.
+std::vector<double> pass_seconds(const GeneratorConfig& config, int64_t widest) {
+  const auto end = std::min(std::ssize(config.pass_seconds), std::max<int64_t>(widest, 0) + 1);
+  return {config.pass_seconds.begin(), config.pass_seconds.begin() + end};
+}
+
 /// Each token of a draft costs a pass of the draft model, and a wider pass of the model.
 DraftWidth model_width(const GeneratorConfig& config) {
-  std::vector<double> prices = config.pass_seconds;
+  std::vector<double> prices = pass_seconds(config, config.draft_width);
   if (prices.empty())
     prices.assign(static_cast<size_t>(std::max<int64_t>(config.draft_width, 0)) + 1, 1);
   const double draft_pass = config.draft_price * prices.front();
@@ -54,7 +65,7 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
 }  // namespace
 
 void measure_prices(GeneratorConfig& config, Engine& engine) {
-  config.pass_seconds = measure_pass_seconds(engine, config.draft_width);
+  config.pass_seconds = measure_pass_seconds(engine, widest(config));
   if (!config.draft_model) return;
   config.draft_price =
       measure_pass_seconds(*config.draft_model, 0).front() / config.pass_seconds.front();
@@ -64,7 +75,7 @@ void set_prices(GeneratorConfig& config, const PassPrice& pass, const PassPrice&
   config.pass_seconds.clear();
   // Where a token more costs nothing, the widest draft is the best, however seldom it is right.
   if (pass.per_token > Seconds(0)) {
-    for (int64_t width = 0; width <= config.draft_width; ++width) {
+    for (int64_t width = 0; width <= widest(config); ++width) {
       config.pass_seconds.push_back(pass.of(1 + width).count());
     }
   }
@@ -77,14 +88,16 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
     sources.push_back(make_draft_source(name, config, engine));
   }
   if (config.name == "jacobi") {
-    return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed,
-                                             std::move(sources));
+    return std::make_unique<JacobiGenerator>(
+        engine, config.block_size, config.seed, std::move(sources),
+        pass_seconds(config, std::max<int64_t>(config.block_size - 1, 1)));
   }
   if (config.name == "ar" && !sources.empty()) {
     const bool has_model = std::ranges::count(config.sources, "model") > 0;
-    return std::make_unique<DraftingGenerator>(engine, std::move(sources),
-                                               DraftWidth(config.draft_width, config.pass_seconds),
-                                               /*refines=*/!has_model);
+    return std::make_unique<DraftingGenerator>(
+        engine, std::move(sources),
+        DraftWidth(config.draft_width, pass_seconds(config, config.draft_width)),
+        /*refines=*/!has_model);
   }
   if (config.name == "ar") return std::make_unique<AutoregressiveGenerator>(engine);
   throw UserError("unknown decoder '{}': choose one of {}", config.name,

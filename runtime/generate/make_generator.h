@@ -12,11 +12,12 @@ namespace predgen {
 
 struct GeneratorConfig {
   std::string name = "ar";             // one of generator_names()
-  int64_t block_size = 16;             // jacobi: the window
+  int64_t block_size = 16;             // jacobi: the window at most
   std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
   int64_t draft_width = 16;            // ar with sources: tokens that a pass checks at most
-  std::vector<double> pass_seconds{};  // of passes of 0 to so many, if known (DraftWidth)
-  uint64_t seed = 0;                   // jacobi: the random refill
+  // Of passes that check 0, 1, .. tokens, of both at least so many, if known (DraftWidth).
+  std::vector<double> pass_seconds{};
+  uint64_t seed = 0;  // jacobi: the random refill
   // The source model: its engine, borrowed, and what a pass of it costs in passes of the model.
   Engine* draft_model = nullptr;
   double draft_price = 1;

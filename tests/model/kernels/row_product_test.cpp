@@ -123,6 +123,23 @@ TEST(Int4Product, PacksEightInputsOfSixteenOutputsBesideEachOther) {
   EXPECT_EQ(at::count_nonzero(words).item<int64_t>(), 1);
 }
 
+TEST(Int4Product, WidenedIsTheMatrixThatWasPacked) {
+  for (const auto& [out, in, group] :
+       {std::tuple{16, 32, 32}, {48, 256, 64}, {32, 384, 128}, {16, 256, 256}}) {
+    const at::Tensor q = at::randint(0, 16, {out, in}).to(at::kByte);
+    const at::Tensor scales = random({out / 16, in / group, 16, 2}, 1);
+    // [out,groups] of a scale and an offset
+    const at::Tensor pairs = scales.transpose(1, 2).reshape({out, in / group, 2}).to(at::kFloat);
+    const at::Tensor expected =
+        (q.view({out, in / group, group}).to(at::kFloat) - 8) * pairs.select(2, 0).unsqueeze(2) +
+        pairs.select(2, 1).unsqueeze(2);
+    EXPECT_TRUE(
+        at::equal(widen_int4(pack_int4(q), scales), expected.view({out, in}).to(at::kBFloat16)))
+        << in << " inputs in groups of " << group;
+  }
+  EXPECT_ANY_THROW(widen_int4(at::zeros({1, 8, 16}, at::kInt), random({1, 3, 16, 2}, 1)));
+}
+
 TEST(Int4Product, RefusesOtherShapes) {
   const at::Tensor words = pack_int4(at::zeros({16, 64}, at::kByte));
   const at::Tensor scales = at::ones({1, 2, 16, 2}, at::kBFloat16);

@@ -12,6 +12,9 @@ TEST(DraftWidth, IsAsWideAsPays) {
   EXPECT_EQ(DraftWidth(3, {1, 1, 1, 1}).best(), 3);             // a GPU
   EXPECT_EQ(DraftWidth(3, {1, 2, 3, 4}).best(), 0);             // each token a pass more
   EXPECT_EQ(DraftWidth(4, {1, 1.01, 1.02, 2.9, 4}).best(), 2);  // a step in the price
+  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.9).best(), 3);
+  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.3).best(), 1);
+  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.1).best(), 0);
 }
 
 TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/random.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/jacobi_generator.h"
@@ -97,10 +99,14 @@ struct DraftModel {
 
 TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   DraftModel draft;
+  std::vector<double> prices;  // so that the window changes
+  for (int i = 0; i < 10; ++i) prices.push_back(1 + 0.2 * i);
   expect_plain_text([&](Engine& engine, uint64_t seed) {
     return make_generator({.name = "jacobi",
                            .block_size = 1 + static_cast<int64_t>(seed % 9),
                            .sources = seed % 2 ? draft_source_names() : std::vector<std::string>(),
+                           .draft_width = 9,
+                           .pass_seconds = seed % 4 < 2 ? prices : std::vector<double>(),
                            .seed = seed,
                            .draft_model = &draft.engine,
                            .draft_price = 0.1},
@@ -164,6 +170,24 @@ TEST(JacobiGenerator, KeepsItsWidthAndTheLimit) {
   EXPECT_EQ(got.tokens.size(), 30u);
   EXPECT_EQ(model.pass_sizes.front(), 2 + 4);
   for (size_t i = 1; i + 5 < model.pass_sizes.size(); ++i) EXPECT_EQ(model.pass_sizes[i], 5);
+}
+
+TEST(JacobiGenerator, NarrowsWhereGuessesDoNotPay) {
+  // Nothing is foreseeable, and every token of a pass costs as much as a pass.
+  const FakeLanguageModel model({.memory = 1, .surprise = 1});
+  Engine engine = borrowing_engine(model);
+  const auto cost = [&](int64_t window, const std::vector<double>& pass_seconds) {
+    model.pass_sizes.clear();
+    const auto jacobi = make_generator(
+        {.name = "jacobi", .block_size = window, .pass_seconds = pass_seconds}, engine);
+    run(*jacobi, engine, {4, 5}, {.max_new_tokens = 200, .stop_tokens = {}});
+    return std::accumulate(model.pass_sizes.begin(), model.pass_sizes.end(), int64_t{0});
+  };
+  const int64_t plain = cost(1, {});
+  const std::vector<double> dear{1, 2, 3, 4, 5, 6};  // one more than the window of 5 needs
+  EXPECT_LE(static_cast<double>(cost(5, dear)), 1.1 * static_cast<double>(plain));
+  EXPECT_GT(cost(5, {}), 3 * plain);  // all are run where prices are not known
+  EXPECT_GT(cost(5, std::vector<double>(5, 1)), 3 * plain);  // or tokens cost nothing
 }
 
 TEST(Generators, StopBetweenPassesWhenCancelled) {

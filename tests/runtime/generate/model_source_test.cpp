@@ -265,10 +265,14 @@ TEST(MakeGenerator, ADraftModelAsDearAsTheModelDraftsNothing) {
 TEST(MakeGenerator, MeasuresWhatADraftCosts) {
   const FakeLanguageModel model({}), other({});
   Engine engine = borrowing_engine(model), draft = borrowing_engine(other);
-  GeneratorConfig config{.draft_width = 4, .draft_model = &draft, .draft_price = 0};
+  GeneratorConfig config{
+      .block_size = 3, .draft_width = 4, .draft_model = &draft, .draft_price = 0};
   measure_prices(config, engine);
-  EXPECT_EQ(config.pass_seconds.size(), 5u);
+  EXPECT_EQ(config.pass_seconds.size(), 5u);  // of 0 to 4 drafted tokens
   EXPECT_GT(config.draft_price, 0);
+  config.block_size = 8;
+  measure_prices(config, engine);
+  EXPECT_EQ(config.pass_seconds.size(), 8u);
 }
 
 }  // namespace
