@@ -8,6 +8,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <chrono>
+#include <utility>
 
 #include "runtime/serve/web_socket_connection.h"
 
@@ -193,9 +194,8 @@ void HttpConnection::send_event(std::string_view data) {
 
 void HttpConnection::open_web_socket(WebSocketHandler& handler, const std::string& protocol) {
   keeps_alive_ = false;
-  if (is_lost_) return;
+  if (std::exchange(is_lost_, true)) return;  // HTTP is over
   WebSocketConnection(context_, stream_, limits_, handler).run(upgrade_, protocol, drain_);
-  is_lost_ = true;
 }
 
 void HttpConnection::end_reply() {

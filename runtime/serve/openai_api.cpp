@@ -9,6 +9,7 @@
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/completion_json.h"
 #include "runtime/serve/origin.h"
+#include "runtime/serve/page_file.h"
 
 namespace predgen {
 namespace {
@@ -17,12 +18,22 @@ constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kCompletions = "/v1/completions";
 constexpr const char* kModels = "/v1/models";
 constexpr const char* kRealtime = "/v1/realtime";
+constexpr const char* kPage = "/";
 constexpr const char* kHealth = "/health";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
 const std::map<std::string, std::string> kPaths{{kChat, "POST"},  {kCompletions, "POST"},
                                                 {kModels, "GET"}, {kRealtime, "GET"},
-                                                {kHealth, "GET"}, {kMetrics, "GET"}};
+                                                {kHealth, "GET"}, {kMetrics, "GET"}, {kPage, "GET"}};
+
+HttpAnswer to_answer(const PageFile& file) {
+  return {.body = std::string(file.content),
+          .type = file.type,
+          .headers = {{"Content-Security-Policy",
+                       "default-src 'self'; img-src data:; frame-ancestors 'none'"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cache-Control", "no-cache"}}};
+}
 
 HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
   HttpAnswer answer{.status = error.status(), .body = error.json()};
@@ -53,6 +64,7 @@ OpenAiApi::OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMe
 
 std::string OpenAiApi::endpoint(const std::string& path) const {
   if (path == fmt::format("{}/{}", kModels, model_name_)) return kModels;
+  if (find_page_file(path)) return kPage;
   return kPaths.contains(path) ? path : "other";
 }
 
@@ -76,7 +88,7 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
 }
 
 void OpenAiApi::check_access(const HttpRequest& request) const {
-  if (request.path != kHealth) {
+  if (request.path != kHealth && !find_page_file(request.path)) {
     keys_.check(request.authorization.empty() ? offered_key(request.protocols)
                                               : request.authorization);
   }
@@ -107,6 +119,8 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     complete(parse_chat_request(request.body), reply, stop);
   } else if (to == kCompletions) {
     complete(parse_completion_request(request.body), reply, stop);
+  } else if (to == kPage) {
+    reply.send(to_answer(*find_page_file(request.path)));
   } else if (to == kRealtime) {
     realtime_.serve(request, reply);
     return 101;

@@ -35,9 +35,10 @@ void WebSocketConnection::start(asio::steady_timer& timer, double seconds,
 void WebSocketConnection::run(const Request& request, const std::string& protocol,
                               const std::stop_token& drain) {
   stream_.expires_never();  // the WebSocket has times of its own
-  socket_.set_option(websocket::stream_base::timeout{.handshake_timeout = duration(limits_.send_seconds),
-                                                     .idle_timeout = duration(limits_.idle_seconds),
-                                                     .keep_alive_pings = true});
+  socket_.set_option(
+      websocket::stream_base::timeout{.handshake_timeout = duration(limits_.send_seconds),
+                                      .idle_timeout = duration(limits_.idle_seconds),
+                                      .keep_alive_pings = true});
   socket_.set_option(
       websocket::stream_base::decorator([&protocol](websocket::response_type& response) {
         if (!protocol.empty()) {
@@ -102,10 +103,8 @@ void WebSocketConnection::abort() {
     is_closed_ = true;
     queue_.clear();
   }
-  send_timer_.cancel();
-  silence_timer_.cancel();
-  end_timer_.cancel();
   stream_.close();
+  context_.stop();  // Beast's own timer would be waited for
 }
 
 void WebSocketConnection::send(std::string text) {

@@ -24,7 +24,7 @@ class WebSocketConnection : public WebSocketSender {
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Stream = boost::beast::tcp_stream;
 
-  /// Borrows all of them; `stream` has `context`.
+  /// Borrows all of them; `stream` has `context`, which is not to be run any more after run().
   WebSocketConnection(boost::asio::io_context& context, Stream& stream, const HttpLimits& limits,
                       WebSocketHandler& handler);
 

@@ -67,12 +67,9 @@ ConversationItem parse_item(const Json& json, const std::string& where) {
 Json to_json(const ConversationItem& item) {
   const std::string type = content_type(item);
   const char* name = type == "output_audio" ? "transcript" : "text";
-  return {{"id", item.id},
-          {"object", "realtime.item"},
-          {"type", "message"},
-          {"status", item.status},
-          {"role", item.role},
-          {"content", Json::array({Json{{"type", type}, {name, item.text}}})}};
+  return {{"id", item.id},     {"object", "realtime.item"},
+          {"type", "message"}, {"status", item.status},
+          {"role", item.role}, {"content", Json::array({Json{{"type", type}, {name, item.text}}})}};
 }
 
 const ConversationItem& ConversationItems::add(ConversationItem item, const std::string& previous) {

@@ -15,9 +15,9 @@ struct ConversationItem {
   std::string id, role;  // "system", "user" or "assistant"
   std::string text;
   std::string status = "completed";
-  int64_t num_samples = 0;   // of its sound; 0: it has none
-  bool is_forgotten = false; // the answer to it failed
-  TokenIds ids{};            // of a generated text that was not changed
+  int64_t num_samples = 0;    // of its sound; 0: it has none
+  bool is_forgotten = false;  // the answer to it failed
+  TokenIds ids{};             // of a generated text that was not changed
 };
 
 /// `where`: its name in the event. ApiError for what is no message of texts.

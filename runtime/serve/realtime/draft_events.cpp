@@ -10,7 +10,8 @@ namespace {
 std::string rest_after(const std::string& text, const std::string& other) {
   auto size = static_cast<size_t>(
       std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first - text.begin());
-  while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
+  while (size > 0 && size < text.size() &&
+         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
     --size;
   }
   return text.substr(size);

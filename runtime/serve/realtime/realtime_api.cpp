@@ -67,9 +67,9 @@ void RealtimeApi::serve(const HttpRequest& request, HttpReply& reply) {
   }
   const std::string model = query_value(request.query, "model");
   if (!model.empty() && model != host_.offer.model) {
-    throw ApiError({.status = 404, .param = "model", .code = "model_not_found"},
-                   fmt::format("the model '{}' is not here: ask for '{}'", model,
-                               host_.offer.model));
+    throw ApiError(
+        {.status = 404, .param = "model", .code = "model_not_found"},
+        fmt::format("the model '{}' is not here: ask for '{}'", model, host_.offer.model));
   }
   struct Place {
     std::atomic<int64_t>& count;
@@ -78,8 +78,7 @@ void RealtimeApi::serve(const HttpRequest& request, HttpReply& reply) {
   std::optional<ApiError> refused;
   if (++num_sessions_ > max_sessions_) {
     refused.emplace(
-        ApiError::Kind{
-            .status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+        ApiError::Kind{.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
         fmt::format("{} sessions are under way, which is the limit: try again", max_sessions_));
   }
   const Place place{num_sessions_};

@@ -141,9 +141,9 @@ void RealtimeConnection::on_text(std::string_view message) {
     events_->send_error(error, event.is_object() ? event_id(event) : "");
   } catch (const std::exception& error) {
     spdlog::error("an event failed: {}", first_line(error.what()));
-    events_->send_error(ApiError({.status = 500, .type = "server_error"},
-                                 "the server failed; its log says more"),
-                        event_id(event));
+    events_->send_error(
+        ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more"),
+        event_id(event));
   }
 }
 
@@ -171,8 +171,8 @@ void RealtimeConnection::on_drain() {
 }
 
 void RealtimeConnection::on_expiry(const std::string& why) {
-  events_->send_error(ApiError({.status = 408, .code = "session_expired"},
-                               "the session is over: " + why));
+  events_->send_error(
+      ApiError({.status = 408, .code = "session_expired"}, "the session is over: " + why));
 }
 
 void RealtimeConnection::on_close() { conversation_.reset(); }

@@ -153,9 +153,9 @@ void RealtimeConversation::respond(const Json& response) {
 
 void RealtimeConversation::begin_response(const RealtimeSettings& settings, const Json& metadata) {
   if (response_) {
-    throw ApiError({.code = "conversation_already_has_active_response"},
-                   fmt::format("the response {} is under way: wait for it, or cancel it",
-                               response_->id()));
+    throw ApiError(
+        {.code = "conversation_already_has_active_response"},
+        fmt::format("the response {} is under way: wait for it, or cancel it", response_->id()));
   }
   if (end_code_ != 0) {
     throw ApiError({.status = 503, .type = "server_error", .code = "server_stopping"},
@@ -203,10 +203,11 @@ void RealtimeConversation::work(const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(host_.baton);
   try {
-    auto made = std::make_unique<RealtimeSpeaker>(
-        host_.baton, host_.clock, host_.ahead, [this](std::span<const float> samples) {
-          if (const auto current = response()) current->add_sound(samples);
-        });
+    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock, host_.ahead,
+                                                  [this](std::span<const float> samples) {
+                                                    if (const auto current = response())
+                                                      current->add_sound(samples);
+                                                  });
     RealtimeSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, host_.tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {
@@ -285,7 +286,8 @@ void RealtimeConversation::run_turn(Session& session) {
     stop = turn_stop_.get_token();
   }
   drafts_.begin_turn();
-  if (const auto result = session.run_turn(source_, observer(), stop)) finish_turn(session, *result);
+  if (const auto result = session.run_turn(source_, observer(), stop))
+    finish_turn(session, *result);
 }
 
 void RealtimeConversation::finish_turn(const Session& session, const TurnResult& result) {
@@ -295,17 +297,15 @@ void RealtimeConversation::finish_turn(const Session& session, const TurnResult&
   end.usage = {.input_tokens = std::ssize(result.prompt),
                .output_tokens = std::ssize(result.answer)};
   if (result.error) {
-    const int64_t room =
-        std::min(host_.session.max_context, host_.engine.model().max_positions());
+    const int64_t room = std::min(host_.session.max_context, host_.engine.model().max_positions());
     if (std::ssize(result.prompt) >= room) {
       return fail(ApiError({.code = "context_length_exceeded"}, *result.error));
     }
     return fail(to_api_error(Error("{}", *result.error)));
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
-  const bool is_whole =
-      !result.answer.empty() &&
-      std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
+  const bool is_whole = !result.answer.empty() &&
+                        std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
   if (!is_whole) {
     end.status = "incomplete";
     end.details = {{"type", "incomplete"}, {"reason", "max_output_tokens"}};
@@ -359,8 +359,8 @@ void RealtimeConversation::clear_up() {
   has_changed_ = true;
   if (!is_cancelled_ || !response_) return;
   source_.drop_final();
-  finish_response({.status = "cancelled",
-                   .details = {{"type", "cancelled"}, {"reason", "client_cancelled"}}});
+  finish_response(
+      {.status = "cancelled", .details = {{"type", "cancelled"}, {"reason", "client_cancelled"}}});
 }
 
 void RealtimeConversation::fail(const ApiError& error) {

@@ -21,8 +21,9 @@ namespace predgen {
 class RealtimeSpeaker;
 
 /// A client's conversation: a Session in a thread of its own, which shares the engine with others,
-/// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a draft
-/// nothing is sent before it is committed, unless the client wants such events. Used by one thread.
+/// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a
+/// draft nothing is sent before it is committed, unless the client wants such events. Used by one
+/// thread.
 class RealtimeConversation {
  public:
   /// Sends session.created. UserError if the voice cannot be had. Borrows both.
@@ -84,11 +85,11 @@ class RealtimeConversation {
   RevisionFilter filter_;
   std::unique_ptr<SpeechSynthesizer> new_voice_;  // for the session
   std::shared_ptr<RealtimeResponse> response_;    // under way; null: none
-  std::optional<int64_t> truncation_;  // of its item, in milliseconds
+  std::optional<int64_t> truncation_;             // of its item, in milliseconds
   std::stop_source turn_stop_;
   bool is_cancelled_ = false;  // the response; turn_stop_ says so to the session
   bool has_changed_ = true, has_new_history_ = false;  // what the session does not know
-  int end_code_ = 0;  // 0: goes on
+  int end_code_ = 0;                                   // 0: goes on
   std::string end_reason_;
 
   DraftEvents drafts_;   // the session's thread only

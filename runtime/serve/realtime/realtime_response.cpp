@@ -52,8 +52,7 @@ Json RealtimeResponse::json(const std::string& status) const {
 }
 
 Json RealtimeResponse::place() const {
-  return {
-      {"response_id", id_}, {"item_id", item_.id}, {"output_index", 0}, {"content_index", 0}};
+  return {{"response_id", id_}, {"item_id", item_.id}, {"output_index", 0}, {"content_index", 0}};
 }
 
 Json RealtimeResponse::part(const std::string& text) const {
@@ -63,8 +62,9 @@ Json RealtimeResponse::part(const std::string& text) const {
 
 void RealtimeResponse::begin_item() {
   has_item_ = true;
-  const Json item{{"id", item_.id},         {"object", "realtime.item"}, {"type", "message"},
-                  {"status", "in_progress"}, {"role", "assistant"},       {"content", Json::array()}};
+  const Json item{{"id", item_.id},      {"object", "realtime.item"},
+                  {"type", "message"},   {"status", "in_progress"},
+                  {"role", "assistant"}, {"content", Json::array()}};
   events_.send("response.output_item.added",
                {{"response_id", id_}, {"output_index", 0}, {"item", item}});
   events_.send("conversation.item.added", {{"previous_item_id", previous_}, {"item", item}});
@@ -75,15 +75,15 @@ void RealtimeResponse::add_text(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (!has_item_) begin_item();
   item_.text += text;
-  events_.send(settings_.has_audio ? "response.output_audio_transcript.delta"
-                                   : "response.output_text.delta",
-               with(place(), {{"delta", text}}));
+  events_.send(
+      settings_.has_audio ? "response.output_audio_transcript.delta" : "response.output_text.delta",
+      with(place(), {{"delta", text}}));
 }
 
 void RealtimeResponse::add_sound(std::span<const float> samples) {
   const std::vector<int16_t> pcm = to_pcm16(samples);
-  const std::string delta = to_base64(
-      {reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())});
+  const std::string delta =
+      to_base64({reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())});
   const std::lock_guard lock(mutex_);
   item_.num_samples += std::ssize(pcm);
   events_.send("response.output_audio.delta", with(place(), {{"delta", delta}}));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kEvents{"speculation", "sentence", "metrics"};
 /// OpenAI's own, which its clients ask for without being told to.
-constexpr std::array kForeignVoices{"alloy", "ash",  "ballad", "cedar", "coral",
+constexpr std::array kForeignVoices{"alloy", "ash",   "ballad", "cedar",   "coral",
                                     "echo",  "marin", "sage",   "shimmer", "verse"};
 
 Json format_json() { return {{"type", "audio/pcm"}, {"rate", kRealtimeRate}}; }
@@ -19,7 +19,8 @@ void read_modalities(RequestFields& fields, const char* name, const RealtimeOffe
                      RealtimeSettings& into) {
   const Json& list = fields.any(name);
   if (list.is_null()) return;
-  if (!list.is_array() || list.empty()) RequestFields::fail_type(fields.full_name(name), "a list of text, audio", list);
+  if (!list.is_array() || list.empty())
+    RequestFields::fail_type(fields.full_name(name), "a list of text, audio", list);
   bool has_audio = false;
   for (const Json& modality : list) {
     if (modality != "text" && modality != "audio") {
@@ -28,7 +29,8 @@ void read_modalities(RequestFields& fields, const char* name, const RealtimeOffe
     has_audio |= modality == "audio";
   }
   if (has_audio && offer.voice.empty()) {
-    RequestFields::fail_unsupported(fields.full_name(name), "has audio, but no voice is configured (--tts)");
+    RequestFields::fail_unsupported(fields.full_name(name),
+                                    "has audio, but no voice is configured (--tts)");
   }
   into.has_audio = has_audio;
 }
@@ -46,7 +48,9 @@ void read_max_tokens(RequestFields& fields, const char* name, RealtimeSettings& 
 void read_voice(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   const std::optional<std::string> voice = fields.text("voice");
   if (!voice) return;
-  if (offer.voice.empty()) RequestFields::fail_unsupported(fields.full_name("voice"), "asks for one, but none is configured");
+  if (offer.voice.empty())
+    RequestFields::fail_unsupported(fields.full_name("voice"),
+                                    "asks for one, but none is configured");
   const bool is_foreign =
       std::ranges::any_of(kForeignVoices, [&](const char* name) { return *voice == name; });
   into.voice = is_foreign ? offer.voice : *voice;
@@ -100,7 +104,8 @@ void read_ours(RequestFields& fields, RealtimeSettings& into) {
     into.events.clear();
     for (const Json& event : events) {
       if (std::ranges::none_of(kEvents, [&](const char* name) { return event == name; })) {
-        RequestFields::fail_value(ours.full_name("events"), "must be of speculation, sentence, metrics");
+        RequestFields::fail_value(ours.full_name("events"),
+                                  "must be of speculation, sentence, metrics");
       }
       into.events.insert(event.get<std::string>());
     }

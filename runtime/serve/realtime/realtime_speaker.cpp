@@ -37,8 +37,8 @@ void RealtimeSpeaker::use(std::unique_ptr<SpeechSynthesizer> voice) {
   voice_ = std::move(voice);
   sink_ = std::make_unique<CallingSink>(on_samples_);
   if (voice_->sample_rate() != kRealtimeRate) {
-    sink_ = std::make_unique<ResamplingSink>(std::move(sink_), voice_->sample_rate(),
-                                             kRealtimeRate);
+    sink_ =
+        std::make_unique<ResamplingSink>(std::move(sink_), voice_->sample_rate(), kRealtimeRate);
   }
   speaker_ = make_speaker(clock_, {.voice = voice_.get(), .sink = sink_.get(), .ahead = ahead_},
                           std::stop_token());

@@ -242,6 +242,23 @@ TEST(OpenAiApi, PagesOfThisServerMayAsk) {
   EXPECT_EQ(with_keys.ask(named).status, 200);
 }
 
+TEST(OpenAiApi, HasAPageThatNeedsNoKey) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  Api api(config);
+  const HttpAnswer page = api.ask({.method = "GET", .path = "/"});
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.type, "text/html; charset=utf-8");
+  EXPECT_EQ(page.body.find("http"), std::string::npos) << "nothing comes from elsewhere";
+  for (const char* path : {"/page/style.css", "/page/page.js", "/page/player.js",
+                           "/page/waterfall.js"}) {
+    EXPECT_NE(page.body.find(fmt::format("\"{}\"", path)), std::string::npos) << path;
+    EXPECT_EQ(api.ask({.method = "GET", .path = path}).status, 200) << path;
+  }
+  EXPECT_EQ(api.error_code({.method = "POST", .path = "/"}, 405), "method_not_allowed");
+  EXPECT_EQ(api.error_code({.method = "GET", .path = "/page/other.js"}, 401), "missing_api_key");
+}
+
 TEST(OpenAiApi, RealtimeIsForWebSocketsOfThisModel) {
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("key")};

@@ -10,6 +10,7 @@
 #include <functional>
 #include <semaphore>
 
+#include "core/error.h"
 #include "tests/runtime/serve/local_server.h"
 
 namespace predgen {
@@ -84,13 +85,13 @@ struct Peer : WebSocketHandler {
 
 struct Server {
   explicit Server(const HttpLimits& limits = {})
-      : server(limits, [this](const HttpRequest& request, HttpReply& reply,
-                              const std::stop_token&) {
-          if (!request.wants_web_socket) return reply.send({.status = 426});
-          EXPECT_EQ(request.query, "model=m");
-          EXPECT_EQ(request.host, "127.0.0.1");
-          reply.open_web_socket(peer, request.protocols.empty() ? "" : "b");
-        }) {}
+      : server(limits,
+               [this](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+                 if (!request.wants_web_socket) return reply.send({.status = 426});
+                 EXPECT_EQ(request.query, "model=m");
+                 EXPECT_EQ(request.host, "127.0.0.1");
+                 reply.open_web_socket(peer, request.protocols.empty() ? "" : "b");
+               }) {}
   int port() { return server.port(); }
   Peer peer;
   LocalServer server;

@@ -112,8 +112,8 @@ TEST(ConversationItems, AreReadAsClientsWriteThem) {
   EXPECT_EQ(user.text, "one two");
   EXPECT_EQ(user.id, "a");
   const auto content = [](const std::string& role, const std::string& type) {
-    return fmt::format(
-        R"({{"type":"message","role":"{}","content":[{{"type":"{}","text":"x"}}]}})", role, type);
+    return fmt::format(R"({{"type":"message","role":"{}","content":[{{"type":"{}","text":"x"}}]}})",
+                       role, type);
   };
   EXPECT_EQ(parsed(content("assistant", "output_text").c_str()).text, "x");
   EXPECT_EQ(parsed(content("assistant", "text").c_str()).text, "x");

@@ -20,7 +20,9 @@ class FakeSender : public WebSocketSender {
     events_.push_back(Json::parse(text));
     changed_.notify_all();
   }
-  void close(int code, const std::string&) override { send(R"({"type":"closed","code":)" + std::to_string(code) + "}"); }
+  void close(int code, const std::string&) override {
+    send(R"({"type":"closed","code":)" + std::to_string(code) + "}");
+  }
 
   /// The next event that was not returned yet, waiting for it.
   Json next() {
