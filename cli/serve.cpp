@@ -22,7 +22,7 @@ namespace predgen {
 namespace {
 
 constexpr const char* kExamples = R"(
-Speaks OpenAI's HTTP API: chat completions, completions, models; and /health, /metrics. Its address
+Speaks OpenAI's HTTP and Realtime APIs, and has a page at /, /health and /metrics. Its address
 is printed on stdout as soon as it answers. Ctrl-C or SIGTERM lets answers under way end.
 
 Examples:

@@ -22,9 +22,9 @@ constexpr const char* kPage = "/";
 constexpr const char* kHealth = "/health";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
-const std::map<std::string, std::string> kPaths{{kChat, "POST"},  {kCompletions, "POST"},
-                                                {kModels, "GET"}, {kRealtime, "GET"},
-                                                {kHealth, "GET"}, {kMetrics, "GET"}, {kPage, "GET"}};
+const std::map<std::string, std::string> kPaths{
+    {kChat, "POST"},  {kCompletions, "POST"}, {kModels, "GET"}, {kRealtime, "GET"},
+    {kHealth, "GET"}, {kMetrics, "GET"},      {kPage, "GET"}};
 
 HttpAnswer to_answer(const PageFile& file) {
   return {.body = std::string(file.content),

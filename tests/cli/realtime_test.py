@@ -1,21 +1,25 @@
 """Conversations with predgen serve by the `openai` client's realtime connection, as it comes."""
 
 import base64
+import concurrent.futures
+import contextlib
 import hashlib
 import importlib.util
+import json
 import os
 import signal
-import subprocess
+import socket
 import sys
 import time
 from pathlib import Path
+from random import Random
 
 if importlib.util.find_spec("websockets") is None:
     print("skipped: openai's realtime connection needs websockets")
     sys.exit(77)
 
 import openai  # noqa: E402
-import websockets  # noqa: E402
+import websockets.sync.client  # noqa: E402
 
 from serving import KEY, PROMPTS, check, client, metric, server, user, wait_for  # noqa: E402
 
@@ -173,6 +177,39 @@ def check_leaving(process):
             check(refused.type == "error" and refused.error.code == "session_limit_reached", f"{refused}")
 
 
+def check_cut_connections(process, texts):
+    """Clients that send anything in any order, and are gone in the middle of it."""
+    random = Random(1)
+    prompt = PROMPTS[0]
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}
+    events = [{"type": "predgen.transcript.update", "text": prompt[:n], "end_of_turn": n == len(prompt)}
+              for n in (4, 12, len(prompt))]
+    events += [{"type": "conversation.item.create", "item": message}, {"type": "response.create"},
+               {"type": "response.cancel"}, {"type": "session.update", "session": {"instructions": "Be brief."}},
+               {"type": "conversation.item.delete", "item_id": "x"}, {"type": 5}, [], None]
+    positions = metric(process, "predgen_kv_positions")
+
+    def talk(steps):
+        with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+            connection = websockets.sync.client.connect(
+                process.url.replace("http", "ws") + "/v1/realtime", max_size=None,
+                additional_headers={"Authorization": f"Bearer {KEY}"})
+            for event, wait in steps:
+                connection.send(b"\xff\x00" if event is None else json.dumps(event))
+                time.sleep(wait)
+            connection.socket.shutdown(socket.SHUT_RDWR)
+
+    talks = [[(random.choice(events), random.choice((0, 0.005, 0.03))) for _ in range(random.randint(0, 6))]
+             for _ in range(100)]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(talk, talks))
+    wait_for(lambda: metric(process, "predgen_realtime_sessions") == 0, "all of them are over")
+    check(metric(process, "predgen_kv_positions") == positions, "and hold nothing")
+    with connect(process) as connection:
+        connection.recv()
+        check(text_of(answer(connection, prompt)) == texts[prompt], "the next client gets its answer")
+
+
 def check_stop():
     with server() as process, connect(process) as connection:
         connection.recv()
@@ -193,6 +230,7 @@ def main():
         check_extensions(process)
         check_errors(process)
         check_leaving(process)
+        check_cut_connections(process, texts)
     check(not any(prompt in process.log for prompt in PROMPTS), "no text of users in the log")
     check_stop()
     if ESPEAK:

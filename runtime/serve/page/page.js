@@ -3,7 +3,8 @@
 const at = (id) => document.getElementById(id);
 const player = new Player();
 let socket = null, hasVoice = false;
-let revision = 0, lastWords = "", turns = 0;
+let revision = 0, lastWords = [], turns = 0;
+const revised = new Set();  // places of words that have changed in this turn
 let answer = null, spokenItem = null, drafting = true;
 let isAnswering = false, waitingWords = null;  // of a turn that ended before the answer did
 
@@ -37,26 +38,33 @@ function sendSettings() {
   send({type: "session.update", session});
 }
 
-// Marks the words that are others than they were.
-function showHeard(words) {
-  const before = lastWords.split(" "), now = words.split(" ");
-  fill(at("heard"), now.map((word, i) => {
-    const isRevised = i < before.length - 1 && before[i] !== word;
-    return [(i > 0 ? " " : "") + word, isRevised ? "mark" : ""];
-  }));
+// Marks the words that were others before. The last one may grow.
+function showHeard(text) {
+  const words = text.split(" ");
+  words.forEach((word, i) => {
+    const before = lastWords[i] ?? "";
+    const grows = i >= lastWords.length - 1 && word.startsWith(before);
+    if (word !== before && !grows) revised.add(i);
+  });
+  fill(at("heard"), words.map((word, i) => [(i > 0 ? " " : "") + word, revised.has(i) ? "mark" : ""]));
   lastWords = words;
 }
 
 function hear(words, isEnd) {
   if (isEnd && !words.trim()) return;
   const text = words.trim();
+  if (lastWords.length === 0) {  // a turn begins
+    at("draft").replaceChildren();
+    at("ready").textContent = "";
+  }
   if (!isEnd) {
     send({type: "predgen.transcript.update", text, revision: ++revision});
     return showHeard(text);
   }
   show("user", text);
   revision = 0;
-  lastWords = "";
+  lastWords = [];
+  revised.clear();
   at("heard").replaceChildren();
   at("words").value = "";
   interrupt();
@@ -89,7 +97,7 @@ function addText(delta) {
 const milliseconds = (seconds) => seconds === null ? "–" : Math.round(seconds * 1000);
 
 function showTurn({metrics, events}) {
-  drawWaterfall(at("waterfall"), events);
+  drawWaterfall(at("waterfall"), events, metrics);
   for (const id of ["waterfall", "legend", "turns"]) at(id).hidden = false;
   at("waterfall").removeAttribute("hidden");
   const passes = metrics.nfe_to_first_sentence ?? 0;

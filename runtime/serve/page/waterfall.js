@@ -1,11 +1,14 @@
 "use strict";
 
 // Draws when what happened in a turn: its events as marks on rows, with time 0 at the user's last word.
-function drawWaterfall(svg, events) {
-  const rows = [["transcript", "words"], ["draft", "drafts"], ["first_sentence", "sentence"], ["done", "answer"]];
+function drawWaterfall(svg, events, metrics) {
+  const rows = [["transcript", "words"], ["draft", "drafts"], ["first_sentence", "sentence"], ["sound", "sound"],
+                ["done", "answer"]];
   const width = 360, left = 62, right = 14, height = 26, top = 6;
-  const rowOf = {transcript: 0, final: 0, draft: 1, first_sentence: 2, sentence: 2, done: 3};
+  const rowOf = {transcript: 0, final: 0, draft: 1, first_sentence: 2, sound: 3, done: 4};
   const shown = events.filter((event) => event.kind in rowOf);
+  if (metrics.lead_time > 0) shown.push({kind: "sound", time: -metrics.lead_time});  // ready, and held back
+  if (metrics.audio_latency !== null) shown.push({kind: "sound", time: metrics.audio_latency});
   const begin = Math.min(0, ...shown.map((event) => event.time));
   const end = Math.max(0.05, ...shown.map((event) => event.time));
   const x = (time) => left + (time - begin) / (end - begin) * (width - left - right);

@@ -11,6 +11,9 @@
 namespace predgen {
 namespace {
 
+/// Of what a client can have a server hold.
+constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
+
 std::string content_type(const ConversationItem& item) {
   if (item.role != "assistant") return "input_text";
   return item.num_samples > 0 ? "output_audio" : "output_text";
@@ -76,12 +79,18 @@ const ConversationItem& ConversationItems::add(ConversationItem item, const std:
   if (contains(item.id)) {
     RequestFields::fail_value("item.id", fmt::format("there is an item {} already", item.id));
   }
+  const size_t size = item.text.size() + kBytesPerItem;
+  if (item.role != "assistant" && num_bytes_ + size > kMaxBytes) {
+    throw ApiError({.param = "item", .code = "conversation_too_long"},
+                   "the conversation is too long: begin another one");
+  }
   auto place = previous == "root" ? items_.begin() : items_.end();
   if (!previous.empty() && previous != "root") {
     const ConversationItem& before = find(previous, "previous_item_id");
     place = std::ranges::find_if(items_, [&](const auto& one) { return &one == &before; });
     ++place;
   }
+  num_bytes_ += size;
   return *items_.insert(place, std::move(item));
 }
 

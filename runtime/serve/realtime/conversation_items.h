@@ -29,7 +29,7 @@ Json to_json(const ConversationItem& item);
 class ConversationItems {
  public:
   /// After the item `previous`; empty: at the end; "root": in front of all. ApiError if there is no
-  /// such item, or the new one's id is taken.
+  /// such item, the new one's id is taken, or the conversation is too long.
   const ConversationItem& add(ConversationItem item, const std::string& previous = {});
   bool contains(const std::string& id) const;
   /// ApiError if there is none. `param`: the name of the event's field.
@@ -54,6 +54,7 @@ class ConversationItems {
 
  private:
   std::list<ConversationItem> items_;
+  size_t num_bytes_ = 0;  // of all that were ever added
 };
 
 }  // namespace predgen

@@ -73,17 +73,20 @@ const ConversationItem& RealtimeConversation::append(ConversationItem item,
 }
 
 void RealtimeConversation::update(const Json& session) {
-  const std::lock_guard lock(mutex_);
+  // Only this thread changes the settings, and making a voice may take long.
   RealtimeSettings next = updated(session, settings_, host_.offer);
+  std::unique_ptr<SpeechSynthesizer> voice;
   if (next.voice != settings_.voice) {
     try {
-      new_voice_ = host_.make_voice(next.voice);
+      voice = host_.make_voice(next.voice);
     } catch (const UserError& error) {
       throw ApiError({.param = "session.audio.output.voice", .code = "invalid_value"},
                      error.what());
     }
   }
+  const std::lock_guard lock(mutex_);
   settings_ = std::move(next);
+  if (voice) new_voice_ = std::move(voice);
   change();
   events_.send("session.updated", {{"session", settings_.json(id_, host_.offer)}});
 }

@@ -29,7 +29,10 @@ RealtimeSpeaker::RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& 
                                  std::function<void(std::span<const float>)> on_samples)
     : baton_(baton), clock_(clock), ahead_(ahead), on_samples_(std::move(on_samples)) {}
 
-RealtimeSpeaker::~RealtimeSpeaker() = default;
+RealtimeSpeaker::~RealtimeSpeaker() {
+  const Baton::Rest rest(baton_);  // the voice may be in the middle of a step
+  speaker_.reset();
+}
 
 void RealtimeSpeaker::use(std::unique_ptr<SpeechSynthesizer> voice) {
   const Baton::Rest rest(baton_);  // the old one may be in the middle of a step

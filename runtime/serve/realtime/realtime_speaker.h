@@ -20,7 +20,7 @@ class RealtimeSpeaker : public Speaker {
   /// `on_samples` gets the sound at kRealtimeRate, in a thread of the voice; it must not wait.
   RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
                   std::function<void(std::span<const float>)> on_samples);
-  ~RealtimeSpeaker() override;
+  ~RealtimeSpeaker() override;  // with the baton
 
   void use(std::unique_ptr<SpeechSynthesizer> voice);
   void set_silent(bool is_silent) { is_silent_ = is_silent; }

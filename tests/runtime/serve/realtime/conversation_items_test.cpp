@@ -66,6 +66,14 @@ TEST(ConversationItems, HaveAPlace) {
   EXPECT_EQ(code_of([&] { items.add(message("a", "user", "x")); }), "invalid_value item.id");
 }
 
+TEST(ConversationItems, AreNotMoreThanTheServerWantsToHold) {
+  ConversationItems items;
+  const std::string text(100'000, 'a');
+  for (int i = 0; i < 10; ++i) items.add(message(std::to_string(i), "user", text));
+  EXPECT_EQ(code_of([&] { items.add(message("x", "user", text)); }), "conversation_too_long item");
+  items.add(message("y", "assistant", text));  // what was said already
+}
+
 TEST(ConversationItems, WhatFailedIsNotAskedAgain) {
   ConversationItems items;
   items.add(message("1", "user", "one"));

@@ -33,13 +33,12 @@ TEST(RealtimeConnection, AnswersAMessageInTheOrderOfTheProtocol) {
   talk.say("hello", "mine");
   talk.respond();
   const std::vector<Json> events = talk.client.until("response.done");
-  EXPECT_THAT(
-      types_of(events),
-      ElementsAre("conversation.item.added", "conversation.item.done", "response.created",
-                  "response.output_item.added", "conversation.item.added",
-                  "response.content_part.added", "response.output_text.delta",
-                  "response.output_text.done", "response.content_part.done",
-                  "response.output_item.done", "conversation.item.done", "response.done"));
+  EXPECT_THAT(types_of(events),
+              ElementsAre("conversation.item.added", "conversation.item.done", "response.created",
+                          "response.output_item.added", "conversation.item.added",
+                          "response.content_part.added", "response.output_text.delta",
+                          "response.output_text.done", "response.content_part.done",
+                          "response.output_item.done", "conversation.item.done", "response.done"));
   EXPECT_EQ(events[0]["item"]["id"], "mine");
   EXPECT_EQ(events[0]["previous_item_id"], nullptr);
   const std::string text = "You said: hello. Go on!";
@@ -147,8 +146,7 @@ TEST(RealtimeConnection, EventsThatAreNoneAreRefused) {
               "item_not_found");
   }
   for (const char* name : {"append", "commit", "clear"}) {
-    EXPECT_EQ(refused(fmt::format(R"({{"type":"input_audio_buffer.{}"}})", name)),
-              "no_recogniser");
+    EXPECT_EQ(refused(fmt::format(R"({{"type":"input_audio_buffer.{}"}})", name)), "no_recogniser");
   }
   EXPECT_EQ(refused(R"({"type":"response.cancel"})"), "response_cancel_not_active");
   EXPECT_EQ(refused(R"({"type":"response.create"})"), "nothing_to_answer");
@@ -231,8 +229,8 @@ TEST(RealtimeConnection, AResponseCanBeCancelled) {
   EXPECT_LE(text.size(), 6u);  // no pass after the one under way
   passes.release(10000);
   talk.ask("two");
-  EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one<end><assistant>" + text +
-                                             "<end><user>two<end><assistant>"));
+  EXPECT_THAT(house.last_prompt(),
+              HasSubstr("<user>one<end><assistant>" + text + "<end><user>two<end><assistant>"));
 }
 
 TEST(RealtimeConnection, WhatWasCancelledBeforeItBeganIsAskedWithTheRest) {
@@ -310,8 +308,9 @@ TEST(RealtimeConnection, ExpiryIsTold) {
 TEST(RealtimeConnection, WhoIsTooMuchIsTold) {
   House house;
   RealtimeConnection connection(
-      house.host, ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-                           "too many"));
+      house.host,
+      ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+               "too many"));
   FakeSender client;
   connection.on_open(client);
   EXPECT_EQ(client.next("error")["error"]["code"], "session_limit_reached");

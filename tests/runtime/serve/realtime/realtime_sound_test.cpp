@@ -37,15 +37,15 @@ TEST(RealtimeSound, AnAnswerIsSpokenSentenceBySentence) {
     if (type == "response.output_audio_transcript.delta") transcript += event["delta"];
     if (!type.ends_with(".delta")) others.push_back(event);
   }
-  EXPECT_THAT(
-      types_of(others),
-      ElementsAre("conversation.item.added", "conversation.item.done", "response.created",
-                  "response.output_item.added", "conversation.item.added",
-                  "response.content_part.added", "response.output_audio.done",
-                  "response.output_audio_transcript.done", "response.content_part.done",
-                  "response.output_item.done", "conversation.item.done", "response.done"));
+  EXPECT_THAT(types_of(others),
+              ElementsAre("conversation.item.added", "conversation.item.done", "response.created",
+                          "response.output_item.added", "conversation.item.added",
+                          "response.content_part.added", "response.output_audio.done",
+                          "response.output_audio_transcript.done", "response.content_part.done",
+                          "response.output_item.done", "conversation.item.done", "response.done"));
   EXPECT_EQ(transcript, "You said: one. Go on!");
-  EXPECT_EQ(sound_bytes(events), 2 * 2 * FakeSynthesizer::kChunk * sizeof(int16_t));
+  EXPECT_EQ(sound_bytes(events),
+            2 * RealtimeVoice::kChunksPerSentence * RealtimeVoice::kChunk * sizeof(int16_t));
   const Json& part = events.back()["response"]["output"][0]["content"][0];
   EXPECT_EQ(part["type"], "output_audio");
   EXPECT_EQ(part["transcript"], transcript);

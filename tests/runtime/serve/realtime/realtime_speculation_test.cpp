@@ -149,8 +149,7 @@ TEST(RealtimeSpeculation, EndOfTurnDecidesWhereFinalDoesNot) {
              {"final", true},
              {"end_of_turn", false}});
   talk.hear("one two", /*end_of_turn=*/true);
-  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]),
-            "You said: one two. Go on!");
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one two. Go on!");
 }
 
 TEST(RealtimeSpeculation, WrongTranscriptsAreRefused) {

@@ -3,19 +3,49 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/serve/realtime/realtime_connection.h"
-#include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/runtime/converse/stage.h"
 #include "tests/runtime/serve/realtime/fake_sender.h"
 
 namespace predgen {
 
-/// A voice at the rate of realtime sound.
-struct RealtimeVoice : FakeSynthesizer {
+/// A voice at the rate of realtime sound: a sentence is some chunks of it. After the last of those
+/// that it may speak it goes on without sound.
+class RealtimeVoice : public SpeechSynthesizer {
+ public:
+  static constexpr size_t kChunk = 4, kChunksPerSentence = 2;
+
+  RealtimeVoice(int num_chunks, std::string broken_sentence)
+      : chunks_left_(num_chunks), broken_sentence_(std::move(broken_sentence)) {}
   int sample_rate() const override { return kRealtimeRate; }
+  std::string language() const override { return "en"; }
+  std::unique_ptr<Synthesis> begin(const std::string& sentence) override {
+    if (sentence == broken_sentence_) throw Error("the voice is broken");
+    return std::make_unique<Sentence>(*this);
+  }
+
+ private:
+  struct Sentence : Synthesis {
+    explicit Sentence(RealtimeVoice& of) : voice(of) {}
+    bool advance(std::vector<float>& samples) override {
+      if (voice.chunks_left_ == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return true;
+      }
+      --voice.chunks_left_;
+      samples.insert(samples.end(), kChunk, 0.5f);
+      return ++num_chunks < kChunksPerSentence;
+    }
+    RealtimeVoice& voice;
+    size_t num_chunks = 0;
+  };
+
+  int chunks_left_;
+  const std::string broken_sentence_;
 };
 
 /// What several clients' conversations share. Answers echo what was asked: "you said: ...".
@@ -31,10 +61,7 @@ struct House {
     host.make_voice = [this](const std::string& name) {
       if (name != "anna" && name != "otto") throw UserError("there is no voice {}", name);
       voices.push_back(name);
-      auto voice = std::make_unique<RealtimeVoice>();
-      voice->fail_on = broken_sentence;
-      voice->release(num_chunks);
-      return voice;
+      return std::make_unique<RealtimeVoice>(num_chunks, broken_sentence);
     };
     engine.observe_passes([this](const PassSize&) {
       if (on_pass) on_pass();
