@@ -190,7 +190,7 @@ def check_cut_connections(process, texts):
     positions = metric(process, "predgen_kv_positions")
 
     def talk(steps):
-        with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+        with contextlib.suppress(websockets.exceptions.ConnectionClosed, OSError):
             connection = websockets.sync.client.connect(
                 process.url.replace("http", "ws") + "/v1/realtime", max_size=None,
                 additional_headers={"Authorization": f"Bearer {KEY}"})

@@ -83,9 +83,9 @@ TEST(RealtimeConnection, InstructionsAndSystemMessagesAreTheSystemPrompt) {
   talk.say("two");
   talk.send({{"type", "response.create"}, {"response", {{"instructions", "Shout."}}}});
   talk.client.next("response.done");
-  EXPECT_THAT(house.last_prompt(), HasSubstr("<system>Shout.\n\nSing.<end><user>one<end>"));
+  EXPECT_TRUE(house.was_asked("<system>Shout.\n\nSing.<end><user>one<end>", "<user>two<end>"));
   talk.ask("three");
-  EXPECT_THAT(house.last_prompt(), HasSubstr("<system>Be brief.\n\nSing.<end><user>one<end>"));
+  EXPECT_TRUE(house.was_asked("<system>Be brief.\n\nSing.<end><user>one", "<user>three<end>"));
 }
 
 TEST(RealtimeConnection, AnAnswerIsAsLongAsItMayBe) {
@@ -345,6 +345,7 @@ TEST(RealtimeConnection, AClientThatLeavesEndsItsWorkBeforeTheNextPass) {
 TEST(RealtimeConnection, SeveralClientsGetWhatOneAloneGets) {
   const std::vector<std::string> prompts{"a", "hello", "somebody else"};
   House house;
+  house.on_pass = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };  // others come
   std::vector<std::unique_ptr<Talk>> talks;
   {
     const Baton::Hold hold(house.baton);

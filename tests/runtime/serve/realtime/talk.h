@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -78,6 +79,13 @@ struct House {
   std::string last_prompt() {
     const Baton::Hold hold(baton);
     return prompts.back();
+  }
+  /// Whether the model ever saw a prompt that begins and goes on so.
+  bool was_asked(const std::string& begin, const std::string& more) {
+    const Baton::Hold hold(baton);
+    return std::ranges::any_of(prompts, [&](const std::string& prompt) {
+      return prompt.starts_with(begin) && prompt.find(more) != std::string::npos;
+    });
   }
   int64_t num_positions() {
     const Baton::Hold hold(baton);
