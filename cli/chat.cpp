@@ -20,7 +20,7 @@
 #include "model/stream_priority.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
-#include "runtime/converse/system_prompt.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/input/recorded_source.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/input/stdin_source.h"
@@ -128,24 +128,19 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
   const std::unique_ptr<AudioSink> sink =
       voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
-  const bool speculates = options.verifier != "off";
-  SessionConfig config;
-  config.verifier = {.name = speculates ? options.verifier : "greedy",
-                     .top_k = options.top_k,
-                     .judged_sentences = options.judged_sentences,
-                     .judge = judge ? &*judge : nullptr};
-  config.generator.name = options.decoder;
-  config.system_prompt = system_prompt_text(options.system_prompt);
-  config.max_context = options.max_context;
-  find_preset(options.preset).apply_to(config);
-  if (draft) {
-    config.generator.draft_model = &*draft;
-    config.generator.sources.push_back("model");
-  }
-  if (config.wants_prices()) measure_prices(config.generator, engine);
-  config.sampling = options.sampling.parse(options.model.model);
-  config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
-  config.turn.max_new_tokens = options.max_new_tokens;
+  const SessionConfig config =
+      make_session_config({.verifier = options.verifier,
+                           .top_k = options.top_k,
+                           .judged_sentences = options.judged_sentences,
+                           .judge = judge ? &*judge : nullptr,
+                           .decoder = options.decoder,
+                           .draft_model = draft ? &*draft : nullptr,
+                           .preset = options.preset,
+                           .system_prompt = options.system_prompt,
+                           .sampling = options.sampling.parse(options.model.model),
+                           .max_new_tokens = options.max_new_tokens,
+                           .max_context = options.max_context},
+                          engine);
   std::unique_ptr<Speaker> made = make_speaker(
       clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
       stop);

@@ -8,35 +8,20 @@
 
 #include "cli/turn_summary.h"
 #include "core/log.h"
+#include "runtime/converse/turn_json.h"
 
 namespace predgen {
 namespace {
 
-Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json to_json(const TurnResult& result) {
-  const TurnMetrics& metrics = result.metrics;
-  return {{"prompt", result.prompt_text},
-          {"text", result.text},
-          {"dropped_rounds", result.dropped_rounds},
-          {"first_sentence", result.first_sentence},
-          {"token_ids", result.answer},
-          {"ttfs", to_json(metrics.ttfs)},
-          {"ttfs_paper", to_json(metrics.ttfs_paper)},
-          {"audio_latency", to_json(metrics.audio_latency)},
-          {"lead_time", to_json(metrics.lead_time)},
-          {"nfe_to_first_sentence",
-           metrics.nfe_to_first_sentence ? Json(*metrics.nfe_to_first_sentence) : Json(nullptr)},
-          {"first_sentence_kept", metrics.first_sentence_kept},
-          {"speculative_nfe", metrics.speculative_nfe},
-          {"total_nfe", metrics.total_nfe},
-          {"draft_model_nfe_to_first_sentence", metrics.draft_model_nfe_to_first_sentence},
-          {"draft_model_speculative_nfe", metrics.draft_model_speculative_nfe},
-          {"draft_model_total_nfe", metrics.draft_model_total_nfe},
-          {"spec_tokens_drafted", metrics.spec_tokens_drafted},
-          {"spec_tokens_accepted", metrics.spec_tokens_accepted},
-          {"spec_tokens_wasted", metrics.spec_tokens_wasted},
-          {"error", result.error ? Json(*result.error) : Json(nullptr)}};
+  Json turn{{"prompt", result.prompt_text},
+            {"text", result.text},
+            {"dropped_rounds", result.dropped_rounds},
+            {"first_sentence", result.first_sentence},
+            {"token_ids", result.answer}};
+  turn.update(metrics_json(result.metrics));
+  turn["error"] = result.error ? Json(*result.error) : Json(nullptr);
+  return turn;
 }
 
 /// The end of `text` that fits into one line, control characters blanked.

@@ -6,20 +6,23 @@
 
 #include "cli/command.h"
 #include "cli/model_setup.h"
+#include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http_server.h"
 #include "runtime/serve/openai_api.h"
 #include "text/tokenizer.h"
+#include "voice/make_synthesizer.h"
 
 namespace predgen {
 namespace {
 
 constexpr const char* kExamples = R"(
-Speaks OpenAI's HTTP API: chat completions, completions, models; and /health, /metrics. Its address
+Speaks OpenAI's HTTP and Realtime APIs, and has a page at /, /health and /metrics. Its address
 is printed on stdout as soon as it answers. Ctrl-C or SIGTERM lets answers under way end.
 
 Examples:
@@ -35,6 +38,7 @@ struct ServeOptions {
   std::optional<std::string> host;
   std::optional<int64_t> port;
   bool insecure_without_key = false;
+  VoiceFlags voice;
 };
 
 ServeConfig read_config(const ServeOptions& options) {
@@ -46,6 +50,34 @@ ServeConfig read_config(const ServeOptions& options) {
     config.model_name = std::filesystem::canonical(options.model.model).filename().string();
   }
   return config;
+}
+
+/// UserError for a voice that cannot be had. Each conversation has one of its own.
+VoiceOptions read_voice(const VoiceFlags& flags) {
+  const VoiceOptions voice = flags.parse();
+  if (voice.kind == VoiceKind::kZonos) {
+    throw UserError(
+        "--tts zonos: each conversation would have a copy of the voice's weights: use espeak");
+  }
+  make_synthesizer(voice);
+  return voice;
+}
+
+std::unique_ptr<SpeechSynthesizer> make_voice(VoiceOptions voice, const std::string& name) {
+  voice.espeak.voice = name;
+  return make_synthesizer(voice);
+}
+
+SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& baton) {
+  const Baton::Hold hold(baton);
+  return make_session_config({.verifier = config.realtime.verifier,
+                              .top_k = config.realtime.top_k,
+                              .decoder = config.decoder,
+                              .preset = config.realtime.preset,
+                              .system_prompt = config.realtime.system_prompt,
+                              .max_new_tokens = config.max_new_tokens,
+                              .max_context = config.max_context},
+                             engine);
 }
 
 /// The first pass takes longer than others.
@@ -61,15 +93,30 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
   const ServeConfig config = read_config(options);
+  const VoiceOptions voice = read_voice(options.voice);
+  const bool has_voice = voice.kind != VoiceKind::kNone;
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
   Baton baton;
   Engine engine(set_up_model(options.model), {.pass_tokens = config.pass_tokens, .baton = &baton});
   warm_up(engine, baton);
 
-  const SystemClock clock(stop);
+  SystemClock clock(stop);
   ServeMetrics metrics;
   Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock);
-  OpenAiApi api(completer, engine, baton, metrics, config.model_name,
+  const RealtimeHost host{
+      .engine = engine,
+      .baton = baton,
+      .tokenizer = *tokenizer,
+      .clock = clock,
+      .metrics = metrics,
+      .session = session_config(config, engine, baton),
+      .offer = {.model = config.model_name,
+                .voice = has_voice ? voice.espeak.voice : "",
+                .max_new_tokens = config.max_new_tokens},
+      .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
+      .ahead = voice.ahead_buffer()};
+  RealtimeApi realtime(host, config.realtime.max_sessions);
+  OpenAiApi api(completer, engine, baton, metrics, realtime, config.model_name,
                 ApiKeys(config.api_keys_sha256));
   HttpServer server(config.host, static_cast<int>(config.port), config.limits,
                     [&](const HttpRequest& request, HttpReply& reply, const std::stop_token& now) {
@@ -90,6 +137,7 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   command->footer(kExamples);
   auto options = std::make_shared<ServeOptions>();
   options->model.add_to(*command);
+  options->voice.add_to(*command);
   add_chat_template(*command, options->chat_template);
   command->add_option("--config", options->config, "YAML file, such as configs/runtime/serve.yaml");
   command->add_option("overrides", options->overrides, "key.sub=value, stronger than the file");

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/speech/speaker.h"
 
@@ -210,12 +211,6 @@ class TypedTurns {
 };
 
 }  // namespace
-
-std::vector<std::string> verifier_choices() {
-  std::vector<std::string> choices{"off"};
-  choices.insert(choices.end(), verifier_names().begin(), verifier_names().end());
-  return choices;
-}
 
 void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop) {
   TypedTurns(typed, in, out, stop).run();

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <stop_token>
-#include <string>
-#include <vector>
 
 #include "core/clock.h"
 #include "runtime/converse/session.h"
@@ -20,9 +18,6 @@ struct TypedSession {
   SystemClock& clock;
   const Speaker& speaker;  // the session's
 };
-
-/// "off", and verifier_names().
-std::vector<std::string> verifier_choices();
 
 /// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
 /// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.

@@ -28,7 +28,12 @@ int64_t size_of(const TokenIds& ids) { return static_cast<int64_t>(ids.size()); 
 
 History::History(const Tokenizer& tokenizer, const std::string& system_prompt)
     : tokenizer_(tokenizer) {
-  if (!system_prompt.empty()) messages_.push_back({.role = "system", .content = system_prompt});
+  set_system_prompt(system_prompt);
+}
+
+void History::set_system_prompt(const std::string& text) {
+  messages_ = rounds();
+  if (!text.empty()) messages_.insert(messages_.begin(), {.role = "system", .content = text});
 }
 
 std::vector<Message> History::rounds() const {

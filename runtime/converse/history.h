@@ -23,6 +23,8 @@ class History {
 
   /// All but the system messages.
   std::vector<Message> rounds() const;
+  /// Another one; the rounds stay.
+  void set_system_prompt(const std::string& text);
   /// Other rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
   void add(const Message& message) { messages_.push_back(message); }

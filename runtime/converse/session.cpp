@@ -83,13 +83,23 @@ void Session::set_generator(const GeneratorConfig& generator) {
   generator_->prefill(history_.tokens(room()));
 }
 
-void Session::set_history(const std::vector<Message>& history) {
+void Session::set_max_new_tokens(int64_t count) {
+  check_at_least(1, count, "max_new_tokens");
+  config_.turn.max_new_tokens = count;
+}
+
+void Session::set_system_prompt(const std::string& text) {
+  history_.set_system_prompt(text);
+  config_.system_prompt = text;
+}
+
+void Session::set_history(const std::vector<Message>& history, const std::stop_token& stop) {
   history_.replace(history);
   speculator_.reset_answer();
   const TokenIds tokens = history_.tokens(room());
   if (tokens.empty()) return;
-  speculator_.prefill(tokens);
-  generator_->prefill(tokens);
+  speculator_.prefill(tokens, {.should_stop = [&stop] { return stop.stop_requested(); }});
+  if (!stop.stop_requested()) generator_->prefill(tokens);
 }
 
 History::Room Session::room() const {

@@ -50,8 +50,9 @@ class Session {
 
   /// Replaces the history (user and assistant messages in turn) and prefills its cache, a draft
   /// model's too, together with the system prompt; the time and the passes of that are not part of
-  /// a turn. Without this call the first turn's first pass runs the system prompt.
-  void set_history(const std::vector<Message>& history);
+  /// a turn. Without this call the first turn's first pass runs the system prompt. After a stop the
+  /// rest of the cache is left to the next turn.
+  void set_history(const std::vector<Message>& history, const std::stop_token& stop = {});
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
 
@@ -61,6 +62,10 @@ class Session {
   /// The same; a draft model runs the history once more.
   void set_generator(const GeneratorConfig& generator);
   void set_work(InputTimeWork work) { config_.turn.work = work; }
+  /// At least 1.
+  void set_max_new_tokens(int64_t count);
+  /// Its text; empty: none. What the cache has of the old one goes with the next prompt.
+  void set_system_prompt(const std::string& text);
 
   /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
   /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does

@@ -13,6 +13,7 @@ class ApiKeys {
   /// SHA-256 in hexadecimal digits; none: everybody may.
   explicit ApiKeys(std::vector<std::string> sha256) : sha256_(std::move(sha256)) {}
 
+  bool are_needed() const { return !sha256_.empty(); }
   /// `authorization`: the header's value, "Bearer KEY". ApiError 401 without a valid key.
   void check(std::string_view authorization) const;
 

@@ -1,9 +1,8 @@
 #include "runtime/serve/completion_json.h"
 
-#include <fmt/format.h>
-
 #include <ctime>
-#include <random>
+
+#include "runtime/serve/new_id.h"
 
 namespace predgen {
 namespace {
@@ -22,11 +21,10 @@ const char* finish_reason(const CompletionResult& result) {
 }  // namespace
 
 CompletionJson::CompletionJson(bool is_chat, std::string model)
-    : is_chat_(is_chat), model_(std::move(model)), created_(std::time(nullptr)) {
-  std::random_device random;
-  id_ = fmt::format("{}-{:08x}{:08x}{:08x}", is_chat ? "chatcmpl" : "cmpl", random(), random(),
-                    random());
-}
+    : is_chat_(is_chat),
+      model_(std::move(model)),
+      created_(std::time(nullptr)),
+      id_(new_id(is_chat ? "chatcmpl-" : "cmpl-")) {}
 
 Json CompletionJson::object(bool is_chunk, Json choices) const {
   const char* chat = is_chunk ? "chat.completion.chunk" : "chat.completion";

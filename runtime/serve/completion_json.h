@@ -27,8 +27,8 @@ class CompletionJson {
 
   const bool is_chat_;
   const std::string model_;
-  std::string id_;
-  int64_t created_ = 0;  // Unix time
+  const int64_t created_;  // Unix time
+  const std::string id_;
 };
 
 }  // namespace predgen

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/serve/web_socket.h"
+
 namespace predgen {
 
 struct HttpRequest {
@@ -14,6 +16,9 @@ struct HttpRequest {
   std::string path;                       // without the query
   std::string authorization{}, origin{};  // headers; empty: not there
   std::string body{};
+  std::string query{}, host{};  // what comes after the path's ?; a header
+  bool wants_web_socket = false;
+  std::string protocols{};  // that a WebSocket may have, as the client offers them
 };
 
 struct HttpAnswer {
@@ -37,6 +42,9 @@ class HttpReply {
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.
   virtual void send_event(std::string_view data) = 0;
+  /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
+  /// `protocol`: one of those that the client offered; empty: none.
+  virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;
 };
 
 /// Answers a request; `stop`: at once, however incomplete. Throws nothing but Interrupted. Called

@@ -6,7 +6,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 #include <chrono>
+#include <utility>
+
+#include "runtime/serve/web_socket_connection.h"
 
 namespace predgen {
 namespace asio = boost::asio;
@@ -103,11 +107,18 @@ std::optional<HttpRequest> HttpConnection::read() {
   version_ = request.version();
   keeps_alive_ = request.keep_alive() && request.method() != http::verb::head;
   const std::string target = text_of(request.target());
-  return HttpRequest{.method = text_of(request.method_string()),
-                     .path = target.substr(0, target.find('?')),
-                     .authorization = text_of(request[http::field::authorization]),
-                     .origin = text_of(request[http::field::origin]),
-                     .body = std::move(request.body())};
+  const size_t path_end = std::min(target.find('?'), target.size());
+  HttpRequest asked{.method = text_of(request.method_string()),
+                    .path = target.substr(0, path_end),
+                    .authorization = text_of(request[http::field::authorization]),
+                    .origin = text_of(request[http::field::origin]),
+                    .body = std::move(request.body()),
+                    .query = target.substr(std::min(path_end + 1, target.size())),
+                    .host = text_of(request[http::field::host]),
+                    .wants_web_socket = beast::websocket::is_upgrade(request),
+                    .protocols = text_of(request[http::field::sec_websocket_protocol])};
+  if (asked.wants_web_socket) upgrade_ = std::move(request);
+  return asked;
 }
 
 void HttpConnection::refuse(const ApiError& error) {
@@ -179,6 +190,12 @@ void HttpConnection::send_event(std::string_view data) {
                if (version_ < 11) return asio::async_write(stream_, buffer, handler);
                asio::async_write(stream_, http::make_chunk(buffer), handler);
              }).failed();
+}
+
+void HttpConnection::open_web_socket(WebSocketHandler& handler, const std::string& protocol) {
+  keeps_alive_ = false;
+  if (std::exchange(is_lost_, true)) return;  // HTTP is over
+  WebSocketConnection(context_, stream_, limits_, handler).run(upgrade_, protocol, drain_);
 }
 
 void HttpConnection::end_reply() {

@@ -4,6 +4,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <optional>
 #include <stop_token>
 
@@ -31,6 +33,7 @@ class HttpConnection : public HttpReply {
   State state() const override;
   void send(const HttpAnswer& answer) override;
   void send_event(std::string_view data) override;
+  void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override;
 
  private:
   /// Nothing: there will be no more.
@@ -53,6 +56,7 @@ class HttpConnection : public HttpReply {
   std::stop_token drain_;
   bool is_idle_ = false;  // waits for a request
   // Of the request under way:
+  boost::beast::http::request<boost::beast::http::string_body> upgrade_;  // if it wants a WebSocket
   unsigned version_ = 11;
   bool keeps_alive_ = false;
   bool has_events_ = false;

@@ -8,6 +8,8 @@
 #include "core/text.h"
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/completion_json.h"
+#include "runtime/serve/origin.h"
+#include "runtime/serve/page_file.h"
 
 namespace predgen {
 namespace {
@@ -15,11 +17,23 @@ namespace {
 constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kCompletions = "/v1/completions";
 constexpr const char* kModels = "/v1/models";
+constexpr const char* kRealtime = "/v1/realtime";
+constexpr const char* kPage = "/";
 constexpr const char* kHealth = "/health";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
 const std::map<std::string, std::string> kPaths{
-    {kChat, "POST"}, {kCompletions, "POST"}, {kModels, "GET"}, {kHealth, "GET"}, {kMetrics, "GET"}};
+    {kChat, "POST"},  {kCompletions, "POST"}, {kModels, "GET"}, {kRealtime, "GET"},
+    {kHealth, "GET"}, {kMetrics, "GET"},      {kPage, "GET"}};
+
+HttpAnswer to_answer(const PageFile& file) {
+  return {.body = std::string(file.content),
+          .type = file.type,
+          .headers = {{"Content-Security-Policy",
+                       "default-src 'self'; img-src data:; frame-ancestors 'none'"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cache-Control", "no-cache"}}};
+}
 
 HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
   HttpAnswer answer{.status = error.status(), .body = error.json()};
@@ -38,17 +52,19 @@ ApiError our_fault(const std::exception& error) {
 }  // namespace
 
 OpenAiApi::OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
-                     std::string model_name, ApiKeys keys)
+                     RealtimeApi& realtime, std::string model_name, ApiKeys keys)
     : completer_(completer),
       engine_(engine),
       baton_(baton),
       metrics_(metrics),
+      realtime_(realtime),
       model_name_(std::move(model_name)),
       created_(std::time(nullptr)),
       keys_(std::move(keys)) {}
 
 std::string OpenAiApi::endpoint(const std::string& path) const {
   if (path == fmt::format("{}/{}", kModels, model_name_)) return kModels;
+  if (find_page_file(path)) return kPage;
   return kPaths.contains(path) ? path : "other";
 }
 
@@ -71,12 +87,25 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
   metrics_.count_request(to, status);
 }
 
-int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
-  if (request.path != kHealth) keys_.check(request.authorization);
-  if (!request.origin.empty()) {
-    throw ApiError({.status = 403, .code = "origin_not_allowed"},
-                   "requests of web pages are not allowed");
+void OpenAiApi::check_access(const HttpRequest& request) const {
+  if (request.path != kHealth && !find_page_file(request.path)) {
+    keys_.check(request.authorization.empty() ? offered_key(request.protocols)
+                                              : request.authorization);
   }
+  if (request.origin.empty()) return;
+  if (!is_same_origin(request.origin, request.host)) {
+    throw ApiError({.status = 403, .code = "origin_not_allowed"},
+                   "requests of other servers' web pages are not allowed");
+  }
+  // Whoever owns a name can let it mean this machine, so that his pages are of the same origin.
+  if (!keys_.are_needed() && !is_address(request.host)) {
+    throw ApiError({.status = 403, .code = "origin_not_allowed"},
+                   "without API keys, pages are served at addresses and at localhost only");
+  }
+}
+
+int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  check_access(request);
   const std::string to = endpoint(request.path);
   const auto known = kPaths.find(to);
   if (known == kPaths.end()) {
@@ -90,6 +119,11 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     complete(parse_chat_request(request.body), reply, stop);
   } else if (to == kCompletions) {
     complete(parse_completion_request(request.body), reply, stop);
+  } else if (to == kPage) {
+    reply.send(to_answer(*find_page_file(request.path)));
+  } else if (to == kRealtime) {
+    realtime_.serve(request, reply);
+    return 101;
   } else if (to == kHealth) {
     reply.send({.body = R"({"status":"ok"})"});
   } else if (to == kMetrics) {
@@ -113,6 +147,7 @@ Json OpenAiApi::model() const {
 HttpAnswer OpenAiApi::metrics() const {
   const Baton::Hold hold(baton_);
   const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
+                                          .conversations = realtime_.num_sessions(),
                                           .waiting = baton_.num_waiting(),
                                           .kv_positions = engine_.pool().num_allocated()});
   return {.body = text, .type = "text/plain; version=0.0.4"};

@@ -6,16 +6,18 @@
 #include "runtime/serve/api_keys.h"
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http.h"
+#include "runtime/serve/realtime/realtime_api.h"
 #include "runtime/serve/serve_metrics.h"
 
 namespace predgen {
 
-/// The endpoints: chat completions, completions and models as OpenAI has them, health and metrics.
+/// The endpoints: chat completions, completions, models and realtime conversations as OpenAI has
+/// them, health and metrics.
 /// Thread-safe; borrows what the constructor names.
 class OpenAiApi {
  public:
   OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
-            std::string model_name, ApiKeys keys);
+            RealtimeApi& realtime, std::string model_name, ApiKeys keys);
 
   /// An HttpHandler.
   void handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
@@ -23,6 +25,7 @@ class OpenAiApi {
  private:
   /// The path that a request belongs to, or "other".
   std::string endpoint(const std::string& path) const;
+  void check_access(const HttpRequest& request) const;
   /// Returns the answer's status.
   int answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
   void complete(const CompletionRequest& request, HttpReply& reply, const std::stop_token& stop);
@@ -35,6 +38,7 @@ class OpenAiApi {
   Engine& engine_;
   Baton& baton_;
   ServeMetrics& metrics_;
+  RealtimeApi& realtime_;
   const std::string model_name_;
   const int64_t created_;  // Unix time
   const ApiKeys keys_;

@@ -5,6 +5,8 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "runtime/converse/preset.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/generate/make_generator.h"
 
 namespace predgen {
@@ -24,6 +26,26 @@ void read_limits(ConfigReader limits, HttpLimits& into) {
   limits.optional<double>("body_seconds", into.body_seconds, 0.01, 86400);
   limits.optional<double>("send_seconds", into.send_seconds, 0.01, 86400);
   limits.optional<double>("grace_seconds", into.grace_seconds, 0, 86400);
+  limits.optional<int64_t>("message_bytes", into.message_bytes, 256, 1 << 30);
+  limits.optional<int64_t>("queue_bytes", into.queue_bytes, 1024, 1 << 30);
+  limits.optional<double>("silence_seconds", into.silence_seconds, 0.01, 86400);
+  limits.optional<double>("session_seconds", into.session_seconds, 0.01, 86400);
+}
+
+std::vector<std::pair<std::string, std::string>> as_choices(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const std::string& name : names) choices.emplace_back(name, name);
+  return choices;
+}
+
+void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
+  realtime.optional<int64_t>("max_sessions", into.max_sessions, 1, 1024);
+  realtime.choice("verifier", into.verifier, as_choices(verifier_choices()));
+  realtime.optional<int64_t>("top_k", into.top_k, 1, 1000);
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  realtime.choice("preset", into.preset, as_choices(names));
+  realtime.optional("system_prompt", into.system_prompt);
 }
 
 }  // namespace
@@ -46,9 +68,8 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
   reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
   reader.optional<int64_t>("max_new_tokens", config.max_new_tokens, 1, kAny);
   reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
-  std::vector<std::pair<std::string, std::string>> decoders;
-  for (const std::string& name : generator_names()) decoders.emplace_back(name, name);
-  reader.choice("decoder", config.decoder, decoders);
+  reader.choice("decoder", config.decoder, as_choices(generator_names()));
+  read_realtime(reader.section("realtime"), config.realtime);
   read_limits(reader.section("limits"), config.limits);
   reader.finish();
   return config;

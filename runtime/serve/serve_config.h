@@ -16,6 +16,20 @@ struct HttpLimits {
   double body_seconds = 20;   // until the rest of it has
   double send_seconds = 20;   // until a client has taken what is sent to it
   double grace_seconds = 20;  // of the answers under way at a stop
+  // Of a WebSocket:
+  int64_t message_bytes = 256 << 10;  // from the client
+  int64_t queue_bytes = 16 << 20;     // for the client, which it has not read yet
+  double silence_seconds = 600;       // without a message of the client
+  double session_seconds = 3600;      // of all of it
+};
+
+/// What conversations by the realtime API are.
+struct RealtimeConfig {
+  int64_t max_sessions = 16;
+  std::string verifier = "greedy";  // one of verifier_choices()
+  int64_t top_k = 3;
+  std::string preset = "plain";
+  std::string system_prompt = "none";  // of clients that give no instructions
 };
 
 /// configs/runtime/serve.yaml has the same keys.
@@ -30,6 +44,7 @@ struct ServeConfig {
   int64_t max_new_tokens = 512;  // of a chat answer whose request does not say
   int64_t pass_tokens = 512;
   std::string decoder = "ar";  // one of generator_names()
+  RealtimeConfig realtime{};
   HttpLimits limits{};
 };
 

@@ -46,6 +46,18 @@ void ServeMetrics::count_generated(int64_t num_tokens) {
   generated_tokens_ += num_tokens;
 }
 
+void ServeMetrics::count_turn(const TurnMetrics& turn) {
+  const std::lock_guard lock(mutex_);
+  ++turns_;
+  kept_sentences_ += turn.first_sentence_kept;
+  speculative_passes_ += turn.speculative_nfe;
+  turn_passes_ += turn.total_nfe;
+  drafted_tokens_ += turn.spec_tokens_drafted;
+  accepted_tokens_ += turn.spec_tokens_accepted;
+  if (turn.ttfs) first_sentence_.observe(Seconds(*turn.ttfs));
+  if (turn.audio_latency) audio_latency_.observe(Seconds(*turn.audio_latency));
+}
+
 void ServeMetrics::observe_first_token(Seconds elapsed) {
   const std::lock_guard lock(mutex_);
   first_token_.observe(elapsed);
@@ -65,6 +77,8 @@ std::string ServeMetrics::text(const State& state) const {
                         key.second, count);
   }
   add_value(text, "predgen_active_sessions", "gauge", "Answers under way.", state.sessions);
+  add_value(text, "predgen_realtime_sessions", "gauge", "Realtime connections.",
+            state.conversations);
   add_value(text, "predgen_waiting_sessions", "gauge",
             "Those of them that wait for a pass or for another one's turn.", state.waiting);
   add_value(text, "predgen_kv_positions", "gauge",
@@ -81,6 +95,19 @@ std::string ServeMetrics::text(const State& state) const {
             "Those of them that were cached already.", cached_tokens_);
   add_value(text, "predgen_generated_tokens_total", "counter", "Tokens of answers.",
             generated_tokens_);
+  add_value(text, "predgen_turns_total", "counter", "Turns of realtime sessions.", turns_);
+  add_value(text, "predgen_kept_first_sentences_total", "counter",
+            "Those of them whose first sentence was drafted before their user's last word.",
+            kept_sentences_);
+  add_value(text, "predgen_turn_passes_total", "counter", "Passes that these turns had a part in.",
+            turn_passes_);
+  add_value(text, "predgen_speculative_passes_total", "counter",
+            "Those of them before the user's last word.", speculative_passes_);
+  add_head(text, "predgen_spec_tokens_total", "counter",
+           "Tokens that were drafted while users spoke: those that stayed in answers, and others.");
+  text += fmt::format("predgen_spec_tokens_total{{outcome=\"accepted\"}} {}\n", accepted_tokens_);
+  text += fmt::format("predgen_spec_tokens_total{{outcome=\"rejected\"}} {}\n",
+                      drafted_tokens_ - accepted_tokens_);
   const auto add_histogram = [&](const char* name, const char* help, const Histogram& histogram) {
     add_head(text, name, "histogram", help);
     for (size_t i = 0; i < kBounds.size(); ++i) {
@@ -92,7 +119,10 @@ std::string ServeMetrics::text(const State& state) const {
   add_histogram("predgen_time_to_first_token_seconds", "From a request to its answer's first text.",
                 first_token_);
   add_histogram("predgen_time_to_first_sentence_seconds",
-                "From a request to its answer's first whole sentence.", first_sentence_);
+                "From a request, or a user's last word, to the answer's first whole sentence.",
+                first_sentence_);
+  add_histogram("predgen_audio_latency_seconds",
+                "From a user's last word to the answer's first sound.", audio_latency_);
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 
 namespace predgen {
@@ -19,13 +20,15 @@ class ServeMetrics {
   void count_pass(const PassSize& size);
   void count_prompt(int64_t num_tokens, int64_t num_cached);
   void count_generated(int64_t num_tokens);
+  /// Of a conversation that hears its user while he speaks.
+  void count_turn(const TurnMetrics& turn);
   /// From when a request was there whole.
   void observe_first_token(Seconds elapsed);
   void observe_first_sentence(Seconds elapsed);
 
   /// What is so at the moment.
   struct State {
-    int64_t sessions = 0, waiting = 0, kv_positions = 0;
+    int64_t sessions = 0, conversations = 0, waiting = 0, kv_positions = 0;
   };
   std::string text(const State& state) const;
 
@@ -43,7 +46,9 @@ class ServeMetrics {
   std::map<std::pair<std::string, int>, int64_t> requests_;
   int64_t passes_ = 0, pass_sequences_ = 0, pass_tokens_ = 0;
   int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
-  Histogram first_token_, first_sentence_;
+  int64_t turns_ = 0, kept_sentences_ = 0, speculative_passes_ = 0, turn_passes_ = 0;
+  int64_t drafted_tokens_ = 0, accepted_tokens_ = 0;
+  Histogram first_token_, first_sentence_, audio_latency_;
 };
 
 }  // namespace predgen

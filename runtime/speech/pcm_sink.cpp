@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/speech/pcm16.h"
 
 namespace predgen {
 
@@ -27,10 +27,7 @@ PcmSink::PcmSink(int descriptor, std::stop_token stop)
 static_assert(std::endian::native == std::endian::little);
 
 void PcmSink::write(std::span<const float> samples) {
-  std::vector<int16_t> values(samples.size());
-  std::ranges::transform(samples, values.begin(), [](float sample) {
-    return static_cast<int16_t>(std::lrint(std::clamp(sample * 32768.0f, -32768.0f, 32767.0f)));
-  });
+  const std::vector<int16_t> values = to_pcm16(samples);
   for (auto bytes = std::as_bytes(std::span(values)); !bytes.empty();) {
     poll_.wait(descriptor_, POLLOUT);  // until PIPE_BUF bytes can be written without waiting
     const ssize_t n = ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));

@@ -20,10 +20,16 @@ class FakeReply : public HttpReply {
     events.emplace_back(data);
     if (on_event) on_event();
   }
+  void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override {
+    protocols.push_back(protocol);
+    if (on_web_socket) on_web_socket(handler);
+  }
 
   std::vector<HttpAnswer> answers;
   std::vector<std::string> events;
+  std::vector<std::string> protocols;  // of WebSockets
   std::function<void()> on_event;
+  std::function<void(WebSocketHandler&)> on_web_socket;
   std::atomic<bool> is_gone = false, is_busy = false;
 };
 

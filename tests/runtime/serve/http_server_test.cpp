@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/fakes/expect_user_error.h"
+#include "tests/runtime/serve/local_server.h"
 
 namespace predgen {
 namespace {
@@ -62,34 +63,17 @@ class Socket {
   int descriptor_;
 };
 
-/// A server in a thread of its own. It answers with what it was asked.
-class Server {
- public:
+/// It answers with what it was asked.
+HttpHandler echo() {
+  return [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    reply.send({.body = request.method + " " + request.path + " " + request.body,
+                .headers = {{"X-Seen", request.authorization + "|" + request.origin}}});
+  };
+}
+
+struct Server : LocalServer {
   explicit Server(const HttpLimits& limits = {}, HttpHandler handler = echo())
-      : server_("127.0.0.1", 0, limits, std::move(handler)),
-        port_(server_.port()),
-        thread_([this] { server_.run(stop_.get_token()); }) {}
-  ~Server() { stop(); }
-
-  int port() const { return port_; }
-  void stop() {
-    stop_.request_stop();
-    if (thread_.joinable()) thread_.join();
-  }
-  void request_stop() { stop_.request_stop(); }
-
-  static HttpHandler echo() {
-    return [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
-      reply.send({.body = request.method + " " + request.path + " " + request.body,
-                  .headers = {{"X-Seen", request.authorization + "|" + request.origin}}});
-    };
-  }
-
- private:
-  HttpServer server_;
-  const int port_;
-  std::stop_source stop_;
-  std::thread thread_;
+      : LocalServer(limits, std::move(handler)) {}
 };
 
 const std::string kGet = "GET /path?query=1 HTTP/1.1\r\nHost: x\r\n";
@@ -257,10 +241,10 @@ TEST(HttpServer, AfterTheGraceAnswersAreBrokenOff) {
 
 TEST(HttpServer, AnAddressThatIsNotToBeHadIsNamed) {
   Server server;
-  expect_user_error([&] { HttpServer("127.0.0.1", server.port(), {}, Server::echo()); },
+  expect_user_error([&] { HttpServer("127.0.0.1", server.port(), {}, echo()); },
                     {std::to_string(server.port())});
-  expect_user_error([&] { HttpServer("example.org", 0, {}, Server::echo()); }, {"example.org"});
-  expect_user_error([&] { HttpServer("192.0.2.1", 0, {}, Server::echo()); }, {"192.0.2.1"});
+  expect_user_error([&] { HttpServer("example.org", 0, {}, echo()); }, {"example.org"});
+  expect_user_error([&] { HttpServer("192.0.2.1", 0, {}, echo()); }, {"192.0.2.1"});
 }
 
 }  // namespace

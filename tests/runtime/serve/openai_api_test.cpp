@@ -32,7 +32,8 @@ struct Api {
                .next = next_word}),
         engine(borrowing_engine(model, {.baton = &baton})),
         completer(engine, baton, tokenizer, defaults, config, metrics, clock),
-        api(completer, engine, baton, metrics, "m", ApiKeys(config.api_keys_sha256)) {
+        realtime(host, config.realtime.max_sessions),
+        api(completer, engine, baton, metrics, realtime, "m", ApiKeys(config.api_keys_sha256)) {
     defaults.stop_tokens = {FakeTokenizer::kEnd};
   }
 
@@ -79,6 +80,13 @@ struct Api {
   ManualClock clock;
   Completer completer;
   std::stop_source stop;
+  RealtimeHost host{.engine = engine,
+                    .baton = baton,
+                    .tokenizer = tokenizer,
+                    .clock = clock,
+                    .metrics = metrics,
+                    .offer = {.model = "m", .voice = ""}};
+  RealtimeApi realtime;
   OpenAiApi api;
 };
 
@@ -205,6 +213,73 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
   const HttpAnswer answer = api.ask({.method = "PUT", .path = "/v1/models"});
   EXPECT_EQ(answer.headers, (std::vector<std::pair<std::string, std::string>>{{"Allow", "GET"}}));
   EXPECT_EQ(api.model.num_passes, 0);
+}
+
+TEST(OpenAiApi, PagesOfThisServerMayAsk) {
+  ServeConfig config;
+  Api api(config);
+  const auto asked_by = [](const std::string& origin, const std::string& host) {
+    HttpRequest request = Api::chat_request("hello");
+    request.origin = origin;
+    request.host = host;
+    return request;
+  };
+  EXPECT_EQ(api.ask(asked_by("http://127.0.0.1:80", "127.0.0.1:80")).status, 200);
+  EXPECT_EQ(api.ask(asked_by("http://LOCALHOST:80", "localhost:80")).status, 200);
+  EXPECT_EQ(api.ask(asked_by("https://[::1]:80", "[::1]:80")).status, 200);
+  for (const char* origin :
+       {"http://127.0.0.1:81", "http://127.0.0.1", "null", "file://127.0.0.1:80", "127.0.0.1:80",
+        "http://127.0.0.1:80.evil.example"}) {
+    EXPECT_EQ(api.error_code(asked_by(origin, "127.0.0.1:80"), 403), "origin_not_allowed");
+  }
+  // A name that somebody else lets mean this machine.
+  EXPECT_EQ(api.error_code(asked_by("http://evil.example", "evil.example"), 403),
+            "origin_not_allowed");
+  config.api_keys_sha256 = {sha256_hex("key")};
+  Api with_keys(config);
+  HttpRequest named = asked_by("https://home.example", "home.example");
+  named.authorization = "Bearer key";
+  EXPECT_EQ(with_keys.ask(named).status, 200);
+}
+
+TEST(OpenAiApi, HasAPageThatNeedsNoKey) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  Api api(config);
+  const HttpAnswer page = api.ask({.method = "GET", .path = "/"});
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.type, "text/html; charset=utf-8");
+  EXPECT_EQ(page.body.find("http"), std::string::npos) << "nothing comes from elsewhere";
+  for (const char* path :
+       {"/page/style.css", "/page/page.js", "/page/player.js", "/page/waterfall.js"}) {
+    EXPECT_NE(page.body.find(fmt::format("\"{}\"", path)), std::string::npos) << path;
+    EXPECT_EQ(api.ask({.method = "GET", .path = path}).status, 200) << path;
+  }
+  EXPECT_EQ(api.error_code({.method = "POST", .path = "/"}, 405), "method_not_allowed");
+  EXPECT_EQ(api.error_code({.method = "GET", .path = "/page/other.js"}, 401), "missing_api_key");
+}
+
+TEST(OpenAiApi, RealtimeIsForWebSocketsOfThisModel) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  config.realtime.max_sessions = 1;
+  Api api(config);
+  HttpRequest request{.method = "GET", .path = "/v1/realtime"};
+  EXPECT_EQ(api.error_code(request, 401), "missing_api_key");
+  request.protocols = "realtime, openai-insecure-api-key.kez";
+  EXPECT_EQ(api.error_code(request, 401), "invalid_api_key");
+  request.protocols = "realtime, openai-insecure-api-key.key";
+  EXPECT_EQ(api.error_code(request, 426), "upgrade_required");
+  request.wants_web_socket = true;
+  request.query = "model=gpt-realtime";
+  EXPECT_EQ(api.error_code(request, 404), "model_not_found");
+  for (const char* query : {"model=m", "model=%6d", "a=b&model=m", ""}) {
+    request.query = query;
+    FakeReply reply;
+    api.handle(request, reply);
+    EXPECT_EQ(reply.protocols, std::vector<std::string>{"realtime"}) << query;
+  }
+  EXPECT_EQ(api.realtime.num_sessions(), 0);
 }
 
 TEST(OpenAiApi, AnswersNothingButHealthWithoutAKey) {

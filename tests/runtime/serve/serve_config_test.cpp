@@ -27,6 +27,15 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.limits.body_seconds, none.limits.body_seconds);
   EXPECT_EQ(file.limits.send_seconds, none.limits.send_seconds);
   EXPECT_EQ(file.limits.grace_seconds, none.limits.grace_seconds);
+  EXPECT_EQ(file.limits.message_bytes, none.limits.message_bytes);
+  EXPECT_EQ(file.limits.queue_bytes, none.limits.queue_bytes);
+  EXPECT_EQ(file.limits.silence_seconds, none.limits.silence_seconds);
+  EXPECT_EQ(file.limits.session_seconds, none.limits.session_seconds);
+  EXPECT_EQ(file.realtime.max_sessions, none.realtime.max_sessions);
+  EXPECT_EQ(file.realtime.verifier, none.realtime.verifier);
+  EXPECT_EQ(file.realtime.top_k, none.realtime.top_k);
+  EXPECT_EQ(file.realtime.preset, none.realtime.preset);
+  EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
 }
 
 TEST(ServeConfig, WrongValuesAreNamed) {
@@ -37,6 +46,9 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("max_sessions=0", {"max_sessions"});
   refused("decoder=magic", {"decoder", "jacobi"});
   refused("limits.idle_second=1", {"idle_seconds"});
+  refused("realtime.verifier=hope", {"verifier", "greedy"});
+  refused("realtime.preset=big", {"preset", "eager"});
+  refused("limits.queue_bytes=1", {"queue_bytes"});
   refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
 }
 

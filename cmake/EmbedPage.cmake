@@ -1,0 +1,21 @@
+# cmake -DFILES=a;b -DOUTPUT=c.cpp -P EmbedPage.cmake: the files as find_page_file() knows them.
+set(types html text/html css text/css js text/javascript)
+set(source "// Made of runtime/serve/page.\n#include \"runtime/serve/page_file.h\"\n\nnamespace predgen {\n
+const PageFile* find_page_file(std::string_view path) {\n  static constexpr PageFile kFiles[] = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME)
+  get_filename_component(extension ${file} LAST_EXT)
+  string(SUBSTRING ${extension} 1 -1 extension)
+  list(FIND types ${extension} place)
+  math(EXPR place "${place} + 1")
+  list(GET types ${place} type)
+  set(path /page/${name})
+  if(name STREQUAL index.html)
+    set(path /)
+  endif()
+  file(READ ${file} content)
+  string(APPEND source "      {\"${path}\", \"${type}; charset=utf-8\", R\"predgen(${content})predgen\"},\n")
+endforeach()
+string(APPEND source "  };\n  for (const PageFile& file : kFiles) {\n    if (file.path == path) return &file;\n  }
+  return nullptr;\n}\n\n}  // namespace predgen\n")
+file(WRITE ${OUTPUT} "${source}")

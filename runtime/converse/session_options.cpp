@@ -1,0 +1,36 @@
+#include "runtime/converse/session_options.h"
+
+#include "runtime/converse/preset.h"
+#include "runtime/converse/system_prompt.h"
+
+namespace predgen {
+
+std::vector<std::string> verifier_choices() {
+  std::vector<std::string> choices{"off"};
+  choices.insert(choices.end(), verifier_names().begin(), verifier_names().end());
+  return choices;
+}
+
+SessionConfig make_session_config(const SessionOptions& options, Engine& engine) {
+  const bool speculates = options.verifier != "off";
+  SessionConfig config;
+  config.verifier = {.name = speculates ? options.verifier : "greedy",
+                     .top_k = options.top_k,
+                     .judged_sentences = options.judged_sentences,
+                     .judge = options.judge};
+  config.generator.name = options.decoder;
+  config.system_prompt = system_prompt_text(options.system_prompt);
+  config.max_context = options.max_context;
+  find_preset(options.preset).apply_to(config);
+  if (options.draft_model) {
+    config.generator.draft_model = options.draft_model;
+    config.generator.sources.push_back("model");
+  }
+  if (config.wants_prices()) measure_prices(config.generator, engine);
+  config.sampling = options.sampling;
+  config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
+  config.turn.max_new_tokens = options.max_new_tokens;
+  return config;
+}
+
+}  // namespace predgen

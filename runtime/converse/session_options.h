@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/converse/session.h"
+
+namespace predgen {
+
+/// What the commands that hold conversations let a user choose. Engines are borrowed.
+struct SessionOptions {
+  std::string verifier = "greedy";  // one of verifier_choices()
+  int64_t top_k = 3, judged_sentences = 1;
+  Engine* judge = nullptr;        // of the verifier reflection; null: the model itself
+  std::string decoder = "ar";     // one of generator_names()
+  Engine* draft_model = nullptr;  // null: none
+  std::string preset = "plain";
+  std::string system_prompt = "none";  // as system_prompt_text() reads it
+  std::optional<SamplingConfig> sampling{};
+  int64_t max_new_tokens = 256, max_context = 8192;
+};
+
+/// "off", and verifier_names().
+std::vector<std::string> verifier_choices();
+
+/// What they mean. Where prices of passes matter, they are measured on `engine`. UserError for a
+/// preset that does not exist.
+SessionConfig make_session_config(const SessionOptions& options, Engine& engine);
+
+}  // namespace predgen

@@ -1,0 +1,224 @@
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const player = new Player();
+let socket = null, hasVoice = false;
+let revision = 0, lastWords = [], turns = 0;
+const revised = new Set();  // places of words that have changed in this turn
+let answer = null, spokenItem = null, drafting = true;
+let isAnswering = false, waitingWords = null;  // of a turn that ended before the answer did
+
+function send(event) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event));
+}
+
+function show(role, text) {
+  const item = document.createElement("li");
+  item.className = role;
+  item.textContent = text;
+  at("messages").append(item);
+  item.scrollIntoView({block: "nearest"});
+  return item;
+}
+
+// One line of parts [text, class].
+function fill(pane, parts) {
+  pane.replaceChildren(...parts.filter(([text]) => text).map(([text, kind]) => {
+    const span = document.createElement(kind === "mark" ? "mark" : "span");
+    span.textContent = text;
+    span.className = kind;
+    return span;
+  }));
+}
+
+function sendSettings() {
+  const session = {type: "realtime", predgen: {
+    speculation: at("speculation").checked, events: ["speculation", "sentence", "metrics"]}};
+  if (hasVoice) session.output_modalities = [at("sound").checked ? "audio" : "text"];
+  send({type: "session.update", session});
+}
+
+// Marks the words that were others before. The last one may grow.
+function showHeard(text) {
+  const words = text.split(" ");
+  words.forEach((word, i) => {
+    const before = lastWords[i] ?? "";
+    const grows = i >= lastWords.length - 1 && word.startsWith(before);
+    if (word !== before && !grows) revised.add(i);
+  });
+  fill(at("heard"), words.map((word, i) => [(i > 0 ? " " : "") + word, revised.has(i) ? "mark" : ""]));
+  lastWords = words;
+}
+
+function hear(words, isEnd) {
+  if (isEnd && !words.trim()) return;
+  const text = words.trim();
+  if (lastWords.length === 0) {  // a turn begins
+    at("draft").replaceChildren();
+    at("ready").textContent = "";
+  }
+  if (!isEnd) {
+    send({type: "predgen.transcript.update", text, revision: ++revision});
+    return showHeard(text);
+  }
+  show("user", text);
+  revision = 0;
+  lastWords = [];
+  revised.clear();
+  at("heard").replaceChildren();
+  at("words").value = "";
+  interrupt();
+  waitingWords = text;
+  if (!isAnswering) endTurn();
+}
+
+function endTurn() {
+  const text = waitingWords;
+  waitingWords = null;
+  if (text !== null) send({type: "predgen.transcript.update", text, end_of_turn: true});
+}
+
+// Ends an answer that is under way or heard.
+function interrupt() {
+  const wasPlaying = player.isPlaying();
+  const heard = player.cut();
+  if (wasPlaying && spokenItem) {
+    send({type: "conversation.item.truncate", item_id: spokenItem, content_index: 0, audio_end_ms: heard});
+  }
+  spokenItem = null;
+  if (isAnswering) send({type: "response.cancel"});
+}
+
+function addText(delta) {
+  answer ??= show("assistant", "");
+  answer.append(delta);
+}
+
+const milliseconds = (seconds) => seconds === null ? "–" : Math.round(seconds * 1000);
+
+function showTurn({metrics, events}) {
+  drawWaterfall(at("waterfall"), events, metrics);
+  for (const id of ["waterfall", "legend", "turns"]) at(id).hidden = false;
+  at("waterfall").removeAttribute("hidden");
+  const passes = metrics.nfe_to_first_sentence ?? 0;
+  at("summary").textContent = metrics.ttfs === null ? "No answer." :
+    `First sentence ${milliseconds(metrics.ttfs)} ms after your last word, by ${passes} forward ` +
+    `${passes === 1 ? "pass" : "passes"}${metrics.first_sentence_kept ? ", kept from the draft" : ""}.` +
+    (metrics.audio_latency === null ? "" : ` Sound after ${milliseconds(metrics.audio_latency)} ms.`);
+  const row = at("turns").tBodies[0].insertRow(0);
+  for (const value of [++turns, drafting ? "on" : "off", milliseconds(metrics.ttfs), passes,
+                       metrics.first_sentence_kept ? "yes" : "no"]) {
+    row.insertCell().textContent = value;
+  }
+}
+
+function finish(response) {
+  if (response.status === "failed") {
+    show("error", response.status_details?.error?.message ?? "The answer failed.");
+  } else if (answer && response.status !== "completed") {
+    const note = document.createElement("small");
+    note.textContent = response.status === "cancelled" ? "stopped" : "cut: as long as an answer may be";
+    answer.append(note);
+  }
+  answer = null;
+  isAnswering = false;
+  at("stop").disabled = !player.isPlaying();
+  endTurn();
+}
+
+const handlers = {
+  "session.created": ({session}) => {
+    hasVoice = session.output_modalities.includes("audio");
+    at("sound").disabled = !hasVoice;
+    at("sound").checked = hasVoice;
+    setState(`ready: ${session.model}`);
+    at("access").open = false;
+    sendSettings();
+  },
+  "session.updated": ({session}) => { at("speculation").checked = session.predgen.speculation; },
+  "response.created": () => {
+    drafting = at("speculation").checked;
+    isAnswering = true;
+    at("stop").disabled = false;
+    player.begin();
+  },
+  "response.output_item.added": ({item}) => { spokenItem = item.id; },
+  "response.output_text.delta": ({delta}) => addText(delta),
+  "response.output_audio_transcript.delta": ({delta}) => addText(delta),
+  "response.output_audio.delta": ({delta}) => player.play(delta),
+  "response.done": ({response}) => finish(response),
+  "predgen.speculation.draft": ({kept, drafted, rejected}) =>
+    fill(at("draft"), [[kept, "kept"], [drafted, "drafted"], [rejected ? " " + rejected : "", "rejected"]]),
+  "predgen.speculation.kept": ({kept, rejected}) => {
+    fill(at("draft"), [[kept, "kept"], [rejected, "rejected"]]);
+    at("ready").textContent = "";
+  },
+  "predgen.sentence.ready": ({text}) => { at("ready").textContent = `First sentence ready: ${text}`; },
+  "predgen.metrics": (event) => showTurn(event),
+  "error": ({error}) => {
+    if (error.code !== "response_cancel_not_active") show("error", error.message);
+  },
+};
+
+function setState(text, isLost = false) {
+  at("state").textContent = text;
+  at("state").classList.toggle("lost", isLost);
+}
+
+function connect() {
+  socket?.close();
+  setState("connecting");
+  const key = at("key").value;
+  const protocols = key ? ["realtime", `openai-insecure-api-key.${key}`] : ["realtime"];
+  const opened = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/v1/realtime`,
+                               protocols);
+  socket = opened;
+  opened.onmessage = ({data}) => {
+    const event = JSON.parse(data);
+    handlers[event.type]?.(event);
+  };
+  opened.onclose = ({code, reason}) => {
+    if (socket !== opened) return;
+    setState(reason ? `over: ${reason}` : "no connection: an API key may be needed", true);
+    if (code === 1006) at("access").open = true;
+    answer = null;
+    isAnswering = false;
+  };
+}
+
+// The browser's own recogniser, where it has one.
+function setUpSpeech() {
+  const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
+  if (!Recognition) return;
+  const button = at("speak");
+  button.hidden = false;
+  let recogniser = null;
+  button.onclick = () => {
+    player.unlock();
+    if (recogniser) return recogniser.stop();
+    recogniser = new Recognition();
+    recogniser.interimResults = true;
+    recogniser.lang = navigator.language;
+    recogniser.onstart = () => { interrupt(); button.setAttribute("aria-pressed", "true"); };
+    recogniser.onresult = ({results}) => {
+      const words = Array.from(results, (result) => result[0].transcript).join("");
+      hear(words, results[results.length - 1].isFinal);
+    };
+    recogniser.onerror = ({error}) => show("error", `The browser's recogniser: ${error}.`);
+    recogniser.onend = () => { recogniser = null; button.setAttribute("aria-pressed", "false"); };
+    recogniser.start();
+  };
+}
+
+at("words").oninput = () => hear(at("words").value, false);
+at("talk").onsubmit = (event) => {
+  event.preventDefault();
+  player.unlock();
+  hear(at("words").value, true);
+};
+at("stop").onclick = () => { interrupt(); at("stop").disabled = true; at("words").focus(); };
+at("speculation").onchange = sendSettings;
+at("sound").onchange = () => { player.unlock(); sendSettings(); };
+at("key-form").onsubmit = (event) => { event.preventDefault(); connect(); };
+setUpSpeech();
+connect();

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace predgen {
+
+/// A file of the page at "/". It is part of the program: cmake/EmbedPage.cmake writes them all.
+struct PageFile {
+  std::string_view path;
+  const char* type;
+  std::string_view content;
+};
+
+/// Null: there is none at this path.
+const PageFile* find_page_file(std::string_view path);
+
+}  // namespace predgen

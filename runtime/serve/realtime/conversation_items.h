@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// One message of a conversation, as a client sees it.
+struct ConversationItem {
+  std::string id, role;  // "system", "user" or "assistant"
+  std::string text;
+  std::string status = "completed";
+  int64_t num_samples = 0;    // of its sound; 0: it has none
+  bool is_forgotten = false;  // the answer to it failed
+  TokenIds ids{};             // of a generated text that was not changed
+};
+
+/// `where`: its name in the event. ApiError for what is no message of texts.
+ConversationItem parse_item(const Json& item, const std::string& where);
+Json to_json(const ConversationItem& item);
+
+/// The messages of a conversation, and what of them the model gets to see. User messages in a row
+/// are one message, each in a line of its own. Used by one thread at a time.
+class ConversationItems {
+ public:
+  /// After the item `previous`; empty: at the end; "root": in front of all. ApiError if there is no
+  /// such item, the new one's id is taken, or the conversation is too long.
+  const ConversationItem& add(ConversationItem item, const std::string& previous = {});
+  bool contains(const std::string& id) const;
+  /// ApiError if there is none. `param`: the name of the event's field.
+  ConversationItem& find(const std::string& id, const std::string& param = "item_id");
+  void remove(const std::string& id);
+  /// Cuts the text to what was heard in `milliseconds` of its sound, whole words only. ApiError if
+  /// it has none.
+  void truncate(const std::string& id, int64_t milliseconds);
+  /// What no answer came to will not be asked again.
+  void forget_pending();
+
+  /// Empty: there is none.
+  std::string last_id() const { return items_.empty() ? "" : items_.back().id; }
+  /// The item in front of this one; empty: none.
+  std::string previous(const std::string& id) const;
+  /// The texts of system messages, a paragraph each.
+  std::string system_text() const;
+  /// User and assistant messages in turn, without what is pending.
+  std::vector<Message> history() const;
+  /// What the user has said since the last answer; empty: nothing.
+  std::string pending() const;
+
+ private:
+  std::list<ConversationItem> items_;
+  size_t num_bytes_ = 0;  // of all that were ever added
+};
+
+}  // namespace predgen

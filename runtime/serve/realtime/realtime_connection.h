@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/serve/realtime/realtime_conversation.h"
+#include "runtime/serve/web_socket.h"
+
+namespace predgen {
+
+/// Reads a client's events and does what they say; what cannot be done is answered with an error
+/// event that has the event's id. Borrows the host.
+class RealtimeConnection : public WebSocketHandler {
+ public:
+  /// `refused`: why there is no conversation; nothing: there is one.
+  RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused)
+      : host_(host), refused_(std::move(refused)) {}
+
+  void on_open(WebSocketSender& sender) override;
+  void on_text(std::string_view message) override;
+  void on_binary() override;
+  void on_drain() override;
+  void on_expiry(const std::string& why) override;
+  void on_close() override;
+
+ private:
+  void handle(const Json& event);
+
+  const RealtimeHost& host_;
+  const std::optional<ApiError> refused_;
+  std::optional<EventSender> events_;
+  std::unique_ptr<RealtimeConversation> conversation_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "runtime/input/transcript_lines.h"
+#include "runtime/serve/new_id.h"
+#include "runtime/serve/realtime/conversation_items.h"
+#include "runtime/serve/realtime/draft_events.h"
+#include "runtime/serve/realtime/event_sender.h"
+#include "runtime/serve/realtime/heard_source.h"
+#include "runtime/serve/realtime/realtime_host.h"
+#include "runtime/serve/realtime/realtime_response.h"
+
+namespace predgen {
+
+class RealtimeSpeaker;
+
+/// A client's conversation: a Session in a thread of its own, which shares the engine with others,
+/// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a
+/// draft nothing is sent before it is committed, unless the client wants such events. Used by one
+/// thread.
+class RealtimeConversation {
+ public:
+  /// Sends session.created. UserError if the voice cannot be had. Borrows both.
+  RealtimeConversation(const RealtimeHost& host, const EventSender& events);
+  /// Ends what is under way before its next pass.
+  ~RealtimeConversation();
+
+  /// `session` as in session.update, which says what came of it.
+  void update(const Json& session);
+  /// `previous`: the item in front of it; empty: the last one.
+  void add_item(const Json& item, const std::string& previous);
+  void send_item(const std::string& id);
+  void delete_item(const std::string& id);
+  void truncate_item(const std::string& id, int64_t milliseconds);
+  /// What was said so far; a final one begins the response.
+  void hear(const TranscriptLine& line);
+  /// `response` as in response.create, null if there is none.
+  void respond(const Json& response);
+  /// `id` empty: whatever is under way.
+  void cancel(const std::string& id);
+  /// Closes the connection when no response is under way any more, with this reason.
+  void end(int code, const std::string& reason);
+
+ private:
+  /// The session's thread.
+  void work(const std::stop_token& stop);
+  /// False: the conversation is over.
+  bool wait_for_work(const std::stop_token& stop);
+  /// Makes the session what the client wants by now.
+  void prepare(Session& session, RealtimeSpeaker& speaker);
+  void run_turn(Session& session);
+  TurnObserver observer();
+
+  /// With the mutex, as the next three.
+  void begin_response(const RealtimeSettings& settings, const Json& metadata);
+  /// The answer becomes an item.
+  void finish_response(const RealtimeResponse::End& end, const TokenIds& ids = {});
+  const ConversationItem& append(ConversationItem item, const std::string& previous = {});
+  /// The session is to know more than it does; a draft begins anew with that.
+  void change();
+
+  void finish_turn(const Session& session, const TurnResult& result);
+  void send_metrics(const TurnResult& result);
+  /// After a turn that was stopped.
+  void clear_up();
+  void fail(const ApiError& error);
+  std::shared_ptr<RealtimeResponse> response() const;
+  bool wants(const char* events) const;
+
+  const RealtimeHost& host_;
+  const EventSender& events_;
+  const std::string id_ = new_id("sess_"), conversation_id_ = new_id("conv_");
+  HeardSource source_;
+
+  mutable std::mutex mutex_;  // guards what follows, and the order of events
+  std::condition_variable_any changed_;
+  RealtimeSettings settings_;
+  ConversationItems items_;
+  RevisionFilter filter_;
+  std::unique_ptr<SpeechSynthesizer> new_voice_;  // for the session
+  std::shared_ptr<RealtimeResponse> response_;    // under way; null: none
+  std::optional<int64_t> truncation_;             // of its item, in milliseconds
+  std::stop_source turn_stop_;
+  bool is_cancelled_ = false;  // the response; turn_stop_ says so to the session
+  bool has_changed_ = true, has_new_history_ = false;  // what the session does not know
+  int end_code_ = 0;                                   // 0: goes on
+  std::string end_reason_;
+
+  DraftEvents drafts_;   // the session's thread only
+  std::jthread thread_;  // last: it uses all of them
+};
+
+}  // namespace predgen

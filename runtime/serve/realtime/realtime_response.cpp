@@ -1,0 +1,122 @@
+#include "runtime/serve/realtime/realtime_response.h"
+
+#include <utility>
+
+#include "runtime/serve/new_id.h"
+#include "runtime/serve/realtime/base64.h"
+#include "runtime/speech/pcm16.h"
+
+namespace predgen {
+namespace {
+
+Json with(Json object, const Json& more) {
+  object.update(more);
+  return object;
+}
+
+Json usage_json(const RealtimeResponse::Usage& usage) {
+  return {{"total_tokens", usage.input_tokens + usage.output_tokens},
+          {"input_tokens", usage.input_tokens},
+          {"output_tokens", usage.output_tokens},
+          {"input_token_details", {{"text_tokens", usage.input_tokens}, {"audio_tokens", 0}}},
+          {"output_token_details", {{"text_tokens", usage.output_tokens}, {"audio_tokens", 0}}}};
+}
+
+}  // namespace
+
+RealtimeResponse::RealtimeResponse(const EventSender& events, const RealtimeSettings& settings,
+                                   Json metadata, const std::string& conversation,
+                                   const std::string& previous)
+    : events_(events),
+      settings_(settings),
+      metadata_(std::move(metadata)),
+      id_(new_id("resp_")),
+      conversation_(conversation),
+      previous_(previous),
+      item_{.id = new_id("item_"), .role = "assistant", .text = ""} {
+  events_.send("response.created", {{"response", json("in_progress")}});
+}
+
+Json RealtimeResponse::json(const std::string& status) const {
+  return {{"object", "realtime.response"},
+          {"id", id_},
+          {"status", status},
+          {"status_details", nullptr},
+          {"output", Json::array()},
+          {"conversation_id", conversation_},
+          {"output_modalities", Json::array({settings_.has_audio ? "audio" : "text"})},
+          {"max_output_tokens",
+           settings_.max_output_tokens ? Json(*settings_.max_output_tokens) : Json("inf")},
+          {"usage", nullptr},
+          {"metadata", metadata_}};
+}
+
+Json RealtimeResponse::place() const {
+  return {{"response_id", id_}, {"item_id", item_.id}, {"output_index", 0}, {"content_index", 0}};
+}
+
+Json RealtimeResponse::part(const std::string& text) const {
+  return settings_.has_audio ? Json{{"type", "audio"}, {"transcript", text}}
+                             : Json{{"type", "text"}, {"text", text}};
+}
+
+void RealtimeResponse::begin_item() {
+  has_item_ = true;
+  const Json item{{"id", item_.id},      {"object", "realtime.item"},
+                  {"type", "message"},   {"status", "in_progress"},
+                  {"role", "assistant"}, {"content", Json::array()}};
+  events_.send("response.output_item.added",
+               {{"response_id", id_}, {"output_index", 0}, {"item", item}});
+  events_.send("conversation.item.added", {{"previous_item_id", previous_}, {"item", item}});
+  events_.send("response.content_part.added", with(place(), {{"part", part("")}}));
+}
+
+void RealtimeResponse::add_text(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (!has_item_) begin_item();
+  item_.text += text;
+  events_.send(
+      settings_.has_audio ? "response.output_audio_transcript.delta" : "response.output_text.delta",
+      with(place(), {{"delta", text}}));
+}
+
+void RealtimeResponse::add_sound(std::span<const float> samples) {
+  const std::vector<int16_t> pcm = to_pcm16(samples);
+  const std::string delta =
+      to_base64({reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())});
+  const std::lock_guard lock(mutex_);
+  item_.num_samples += std::ssize(pcm);
+  events_.send("response.output_audio.delta", with(place(), {{"delta", delta}}));
+}
+
+bool RealtimeResponse::finish(const End& end) {
+  const std::lock_guard lock(mutex_);
+  Json response = with(json(end.status), {{"status_details", end.details}});
+  response["usage"] = usage_json(end.usage);
+  if (!has_item_ && end.status == "completed") begin_item();  // the answer is empty
+  if (has_item_) {
+    item_.status = end.status == "completed" ? "completed" : "incomplete";
+    const Json whole = to_json(item_);
+    if (settings_.has_audio) {
+      events_.send("response.output_audio.done", place());
+      events_.send("response.output_audio_transcript.done",
+                   with(place(), {{"transcript", item_.text}}));
+    } else {
+      events_.send("response.output_text.done", with(place(), {{"text", item_.text}}));
+    }
+    events_.send("response.content_part.done", with(place(), {{"part", part(item_.text)}}));
+    events_.send("response.output_item.done",
+                 {{"response_id", id_}, {"output_index", 0}, {"item", whole}});
+    events_.send("conversation.item.done", {{"previous_item_id", previous_}, {"item", whole}});
+    response["output"].push_back(whole);
+  }
+  events_.send("response.done", {{"response", response}});
+  return has_item_;
+}
+
+ConversationItem RealtimeResponse::item() const {
+  const std::lock_guard lock(mutex_);
+  return item_;
+}
+
+}  // namespace predgen

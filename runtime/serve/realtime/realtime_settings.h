@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/json.h"
+
+namespace predgen {
+
+constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
+
+/// What a server has for its clients to choose from.
+struct RealtimeOffer {
+  std::string model;
+  std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
+  int64_t max_new_tokens = 256;
+};
+
+/// What a client has chosen for its session, or for one response of it.
+struct RealtimeSettings {
+  std::string instructions{};
+  bool has_audio = false;  // sound with its transcript; otherwise text alone
+  std::string voice{};
+  std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
+  bool speculates = true;
+  std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
+
+  /// As in session.created.
+  Json json(const std::string& id, const RealtimeOffer& offer) const;
+};
+
+/// `before` with the fields of session.update's `session`, in today's names or those of the beta.
+/// ApiError for what is unknown or not supported, by its name; then nothing counts.
+RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
+                         const RealtimeOffer& offer);
+
+/// The settings of one response: those of its session with the fields of response.create's
+/// `response`. `metadata`: what goes back with it.
+RealtimeSettings for_response(const Json& response, const RealtimeSettings& session,
+                              const RealtimeOffer& offer, Json& metadata);
+
+}  // namespace predgen

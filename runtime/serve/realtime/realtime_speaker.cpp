@@ -1,0 +1,76 @@
+#include "runtime/serve/realtime/realtime_speaker.h"
+
+#include <utility>
+
+#include "runtime/serve/realtime/realtime_settings.h"
+#include "runtime/speech/make_speaker.h"
+#include "runtime/speech/resampling_sink.h"
+
+namespace predgen {
+namespace {
+
+class CallingSink : public AudioSink {
+ public:
+  explicit CallingSink(std::function<void(std::span<const float>)> on_samples)
+      : on_samples_(std::move(on_samples)) {}
+  void write(std::span<const float> samples) override {
+    if (!samples.empty()) on_samples_(samples);
+  }
+  void clear() override {}
+  void drain() override {}
+
+ private:
+  const std::function<void(std::span<const float>)> on_samples_;
+};
+
+}  // namespace
+
+RealtimeSpeaker::RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
+                                 std::function<void(std::span<const float>)> on_samples)
+    : baton_(baton), clock_(clock), ahead_(ahead), on_samples_(std::move(on_samples)) {}
+
+RealtimeSpeaker::~RealtimeSpeaker() {
+  const Baton::Rest rest(baton_);  // the voice may be in the middle of a step
+  speaker_.reset();
+}
+
+void RealtimeSpeaker::use(std::unique_ptr<SpeechSynthesizer> voice) {
+  const Baton::Rest rest(baton_);  // the old one may be in the middle of a step
+  speaker_.reset();
+  voice_ = std::move(voice);
+  sink_ = std::make_unique<CallingSink>(on_samples_);
+  if (voice_->sample_rate() != kRealtimeRate) {
+    sink_ =
+        std::make_unique<ResamplingSink>(std::move(sink_), voice_->sample_rate(), kRealtimeRate);
+  }
+  speaker_ = make_speaker(clock_, {.voice = voice_.get(), .sink = sink_.get(), .ahead = ahead_},
+                          std::stop_token());
+}
+
+void RealtimeSpeaker::prepare(const std::string& sentence) {
+  if (speaks()) speaker_->prepare(sentence);
+}
+
+bool RealtimeSpeaker::is_ready_ahead() const { return speaks() && speaker_->is_ready_ahead(); }
+
+void RealtimeSpeaker::say(const std::string& sentence) {
+  if (speaks()) speaker_->say(sentence);
+}
+
+void RealtimeSpeaker::give_way(bool urgent) {
+  if (speaks()) speaker_->give_way(urgent);
+}
+
+SpeechReport RealtimeSpeaker::finish_turn(const std::stop_token& stop) {
+  if (!speaks()) return {};
+  const Baton::Rest rest(baton_);
+  SpeechReport report = speaker_->finish_turn(stop);
+  sink_->drain();
+  return report;
+}
+
+void RealtimeSpeaker::cancel_turn() {
+  if (speaks()) speaker_->cancel_turn();
+}
+
+}  // namespace predgen

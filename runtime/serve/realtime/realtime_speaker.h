@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "core/clock.h"
+#include "runtime/engine/baton.h"
+#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/speaker.h"
+#include "voice/ahead_buffer.h"
+#include "voice/speech_synthesizer.h"
+
+namespace predgen {
+
+/// The voice of a session that shares an engine: it rests while it waits for sound. Voices can
+/// change, and be silent, between turns. Borrows what the constructor names.
+class RealtimeSpeaker : public Speaker {
+ public:
+  /// `on_samples` gets the sound at kRealtimeRate, in a thread of the voice; it must not wait.
+  RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
+                  std::function<void(std::span<const float>)> on_samples);
+  ~RealtimeSpeaker() override;  // with the baton
+
+  void use(std::unique_ptr<SpeechSynthesizer> voice);
+  void set_silent(bool is_silent) { is_silent_ = is_silent; }
+
+  void prepare(const std::string& sentence) override;
+  bool is_ready_ahead() const override;
+  void say(const std::string& sentence) override;
+  void give_way(bool urgent) override;
+  SpeechReport finish_turn(const std::stop_token& stop = {}) override;
+  void cancel_turn() override;
+
+ private:
+  bool speaks() const { return speaker_ && !is_silent_; }
+
+  Baton& baton_;
+  Clock& clock_;
+  const AheadBuffer ahead_;
+  const std::function<void(std::span<const float>)> on_samples_;
+  bool is_silent_ = true;
+  std::unique_ptr<SpeechSynthesizer> voice_;
+  std::unique_ptr<AudioSink> sink_;
+  std::unique_ptr<Speaker> speaker_;  // last: it uses both
+};
+
+}  // namespace predgen

@@ -1,0 +1,107 @@
+"""The page of predgen serve, in Debian's Chromium as a person uses it: with the keyboard."""
+
+import importlib.util
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+if importlib.util.find_spec("selenium") is None or not shutil.which("chromedriver"):
+    print("skipped: the page needs selenium and chromium-driver")
+    sys.exit(77)
+
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+from serving import check, server, wait_for  # noqa: E402
+
+ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
+
+
+class Page:
+    def __init__(self, url, width, scheme):
+        options = webdriver.ChromeOptions()
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": False})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                    {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self.driver.get(url)
+        wait_for(lambda: self.text("state").startswith("ready"), "connects")
+
+    def find(self, name):
+        return self.driver.find_element(By.ID, name)
+
+    def text(self, name):
+        return self.find(name).text
+
+    def parts(self, selector):
+        return [part.text.strip() for part in self.driver.find_elements(By.CSS_SELECTOR, selector)]
+
+    def focused(self):
+        return self.driver.switch_to.active_element
+
+    def type(self, keys):
+        for key in keys:
+            self.focused().send_keys(key)
+            time.sleep(0.02)
+
+    def tab_to(self, name):
+        for _ in range(20):
+            if self.focused().get_attribute("id") == name:
+                return
+            self.focused().send_keys(Keys.TAB)
+        check(False, f"{name} is reached with the keyboard")
+
+    def screenshot(self, name):
+        if os.environ.get("PREDGEN_SCREENSHOTS"):  # a folder, for whoever wants to look
+            self.driver.save_screenshot(os.path.join(os.environ["PREDGEN_SCREENSHOTS"], name))
+
+
+def check_page(process, width, scheme):
+    page = Page(process.url, width, scheme)
+    try:
+        check(page.focused().get_attribute("id") == "words", "one can type at once")
+        page.type("Find me a cheap restaurant")
+        wait_for(lambda: page.text("ready"), "the first sentence is ready before the end")
+        check(page.text("draft") and not page.parts("#messages li"), "a draft is shown, and nothing said")
+        page.type([Keys.BACKSPACE] * 10 + list("hotel in San Jose."))
+        wait_for(lambda: page.text("heard").endswith("Jose."), "the words are heard")
+        check(page.parts("#heard mark") == ["hotel"], f"what was revised is marked: {page.parts('#heard mark')}")
+        page.screenshot(f"page_{width}_draft.png")
+        page.type([Keys.ENTER])
+        wait_for(lambda: len(page.parts("#turns tbody tr")) == 1, "the turn ends")
+        said = page.parts("#messages li")
+        check(len(said) == 2 and said[0] == "Find me a cheap hotel in San Jose." and said[1], f"answered: {said}")
+        check(page.parts("#draft .kept")[0] and said[1].startswith(page.parts("#draft .kept")[0]), "kept in part")
+        check(page.find("waterfall").is_displayed() and page.parts("#waterfall text"), "its waterfall is drawn")
+        if ESPEAK:
+            samples = page.driver.execute_script("return player.numSamples")
+            check(samples > 24000 / 4, f"there is sound: {samples} samples")
+        page.tab_to("speculation")
+        page.type([Keys.SPACE])
+        page.tab_to("words")
+        page.type("Play some music.")
+        check(not page.text("draft"), "nothing is drafted when that is off")
+        page.type([Keys.ENTER])
+        wait_for(lambda: len(page.parts("#turns tbody tr")) == 2, "the next turn ends")
+        rows = page.parts("#turns tbody tr")
+        check(" off " in rows[0] and " on " in rows[1], f"both are compared: {rows}")
+        page.screenshot(f"page_{width}_after.png")
+        check(not page.driver.execute_script("return document.documentElement.scrollWidth > innerWidth"),
+              f"it fits into {width} pixels")
+        check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
+    finally:
+        page.driver.quit()
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+with server(*(["--tts", "espeak"] if ESPEAK else [])) as process:
+    check_page(process, 1400, "light")
+    check_page(process, 400, "dark")

@@ -1,0 +1,244 @@
+"""Conversations with predgen serve by the `openai` client's realtime connection, as it comes."""
+
+import base64
+import concurrent.futures
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+if importlib.util.find_spec("websockets") is None:
+    print("skipped: openai's realtime connection needs websockets")
+    sys.exit(77)
+
+import openai  # noqa: E402
+import websockets.sync.client  # noqa: E402
+
+from serving import KEY, PROMPTS, check, client, metric, server, user, wait_for  # noqa: E402
+
+ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
+
+
+def connect(process, key=KEY):
+    return client(process, key).realtime.connect(model="demo")
+
+
+def take_until(connection, kind):
+    """The events up to one of this type. The extensions are no types that the client knows."""
+    events = []
+    while not events or events[-1].type != kind:
+        events.append(connection.recv())
+        if events[-1].type == "error":
+            check(False, f"no error: {events[-1]}")
+    return events
+
+
+def say(connection, text):
+    connection.conversation.item.create(
+        item={"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+    take_until(connection, "conversation.item.done")
+
+
+def answer(connection, text, status="completed"):
+    say(connection, text)
+    connection.response.create()
+    events = take_until(connection, "response.done")
+    check(events[-1].response.status == status, f"{status}: {events[-1].response.status}")
+    return events
+
+
+def text_of(events):
+    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
+
+
+def transcript(connection, text, **more):
+    connection.send({"type": "predgen.transcript.update", "text": text, **more})
+
+
+def texts_of_requests(process):
+    api = client(process)
+    return {prompt: api.chat.completions.create(model="demo", messages=user(prompt), temperature=0)
+            .choices[0].message.content for prompt in PROMPTS}
+
+
+def check_text(process, texts):
+    with connect(process) as connection:
+        created = connection.recv()
+        check(created.type == "session.created" and created.session.model == "demo", f"{created}")
+        first, second = list(texts)[:2]
+        events = answer(connection, first)
+        check(text_of(events) == texts[first], f"the text of a request: {text_of(events)}")
+        check(events[-1].response.output[0].content[0].text == texts[first], "it is in response.done")
+        check(events[-1].response.usage.output_tokens > 0, "with its usage")
+        # The next turn of the conversation is that of a request with the same messages.
+        expected = client(process).chat.completions.create(
+            model="demo", temperature=0, messages=[*user(first), {"role": "assistant", "content": texts[first]},
+                                                   *user(second)]).choices[0].message.content
+        check(text_of(answer(connection, second)) == expected, "a conversation goes on")
+        connection.session.update(session={"type": "realtime", "instructions": "Be brief.",
+                                           "output_modalities": ["text"], "max_output_tokens": 2})
+        check(take_until(connection, "session.updated")[-1].session.instructions == "Be brief.", "updated")
+        cut = answer(connection, "Hello!", status="incomplete")[-1].response
+        check(cut.usage.output_tokens == 2, f"cut: {cut.usage}")
+
+
+def check_words_as_they_come(process, texts):
+    for prompt, text in texts.items():
+        with connect(process) as connection:
+            connection.recv()
+            words = prompt.split()
+            for count in range(1, len(words)):
+                transcript(connection, " ".join(words[:count]), revision=count)
+                time.sleep(0.02)
+            transcript(connection, prompt, revision=len(words), end_of_turn=True)
+            events = take_until(connection, "response.done")
+            check(events[0].type == "conversation.item.added", "nothing comes before the turn has ended")
+            check(text_of(events) == text, f"the text of a request: {text_of(events)}")
+    check(metric(process, "predgen_speculative_passes_total") > 0, "drafts were made")
+
+
+def check_extensions(process):
+    with connect(process) as connection:
+        connection.recv()
+        connection.session.update(session={"type": "realtime", "predgen": {
+            "events": ["speculation", "sentence", "metrics"]}})
+        prompt = PROMPTS[0]
+        transcript(connection, prompt[:20])
+        draft = take_until(connection, "predgen.sentence.ready")
+        check("predgen.speculation.draft" in [event.type for event in draft], "drafts are shown to who asks")
+        transcript(connection, prompt, final=True)
+        kinds = [event.type for event in take_until(connection, "response.done")]
+        check("predgen.speculation.kept" in kinds and "predgen.metrics" in kinds, f"{kinds}")
+
+
+def check_sound(process, texts):
+    prompt, text = next(iter(texts.items()))
+    with connect(process) as connection:
+        created = connection.recv()
+        check(created.session.output_modalities == ["audio"], "speaks unless it is told not to")
+        events = answer(connection, prompt)
+        said = "".join(event.delta for event in events if event.type == "response.output_audio_transcript.delta")
+        check(said == text, f"the text of a request: {said}")
+        pcm = b"".join(base64.b64decode(event.delta) for event in events
+                       if event.type == "response.output_audio.delta")
+        seconds = len(pcm) / 2 / 24000
+        check(0.02 * len(text) < seconds < 0.3 * len(text), f"{seconds} s of sound for {text!r}")
+        check(max(abs(int.from_bytes(pcm[i:i + 2], "little", signed=True)) for i in range(0, len(pcm), 2)) > 1000,
+              "it is not silent")
+        item = events[-1].response.output[0]
+        connection.conversation.item.truncate(item_id=item.id, content_index=0, audio_end_ms=int(seconds * 500))
+        take_until(connection, "conversation.item.truncated")
+        connection.conversation.item.retrieve(item_id=item.id)
+        heard = take_until(connection, "conversation.item.retrieved")[-1].item.content[0].transcript
+        check(text.startswith(heard) and 0.2 < len(heard) / len(text) < 0.6, f"{heard!r} of {text!r}")
+        connection.session.update(session={"type": "realtime", "audio": {"output": {"voice": "de"}}})
+        check(take_until(connection, "session.updated")[-1].session.audio.output.voice == "de", "another voice")
+
+
+def check_errors(process):
+    with connect(process) as connection:
+        connection.recv()
+        for send, code in ((lambda: connection.response.cancel(), "response_cancel_not_active"),
+                           (lambda: connection.response.create(), "nothing_to_answer"),
+                           (lambda: connection.input_audio_buffer.append(audio="AAAA"), "no_recogniser"),
+                           (lambda: connection.send({"type": "response.creat"}), "unknown_event"),
+                           (lambda: connection.session.update(
+                               session={"type": "realtime", "tools": [{"type": "function", "name": "f"}]}),
+                            "unsupported_value")):
+            send()
+            error = connection.recv()
+            check(error.type == "error" and error.error.code == code, f"{code}: {error}")
+    for model, key, status in (("demo", "wrong", 401), ("gpt", KEY, 404)):
+        try:
+            with client(process, key).realtime.connect(model=model):
+                check(False, f"{status}: let in")
+        except websockets.exceptions.InvalidStatus as error:
+            check(error.response.status_code == status, f"{status}: {error}")
+
+
+def check_leaving(process):
+    with connect(process) as connection:
+        connection.recv()
+        wait_for(lambda: metric(process, "predgen_realtime_sessions") == 1, "a session")
+        transcript(connection, "Find me")
+    wait_for(lambda: metric(process, "predgen_realtime_sessions") == 0, "it ends when its client leaves")
+    with connect(process) as one, connect(process) as other:
+        one.recv()
+        other.recv()
+        with connect(process) as third:
+            refused = third.recv()
+            check(refused.type == "error" and refused.error.code == "session_limit_reached", f"{refused}")
+
+
+def check_cut_connections(process, texts):
+    """Clients that send anything in any order, and are gone in the middle of it."""
+    random = Random(1)
+    prompt = PROMPTS[0]
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}
+    events = [{"type": "predgen.transcript.update", "text": prompt[:n], "end_of_turn": n == len(prompt)}
+              for n in (4, 12, len(prompt))]
+    events += [{"type": "conversation.item.create", "item": message}, {"type": "response.create"},
+               {"type": "response.cancel"}, {"type": "session.update", "session": {"instructions": "Be brief."}},
+               {"type": "conversation.item.delete", "item_id": "x"}, {"type": 5}, [], None]
+    positions = metric(process, "predgen_kv_positions")
+
+    def talk(steps):
+        with contextlib.suppress(websockets.exceptions.ConnectionClosed, OSError):
+            connection = websockets.sync.client.connect(
+                process.url.replace("http", "ws") + "/v1/realtime", max_size=None,
+                additional_headers={"Authorization": f"Bearer {KEY}"})
+            for event, wait in steps:
+                connection.send(b"\xff\x00" if event is None else json.dumps(event))
+                time.sleep(wait)
+            connection.socket.shutdown(socket.SHUT_RDWR)
+
+    talks = [[(random.choice(events), random.choice((0, 0.005, 0.03))) for _ in range(random.randint(0, 6))]
+             for _ in range(100)]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(talk, talks))
+    wait_for(lambda: metric(process, "predgen_realtime_sessions") == 0, "all of them are over")
+    check(metric(process, "predgen_kv_positions") == positions, "and hold nothing")
+    with connect(process) as connection:
+        connection.recv()
+        check(text_of(answer(connection, prompt)) == texts[prompt], "the next client gets its answer")
+
+
+def check_stop():
+    with server() as process, connect(process) as connection:
+        connection.recv()
+        process.send_signal(signal.SIGTERM)
+        try:
+            connection.recv()
+            check(False, "a stop closes idle connections")
+        except websockets.exceptions.ConnectionClosed as closed:
+            check(closed.rcvd and closed.rcvd.code == 1001, f"with its reason: {closed}")
+
+
+def main():
+    key = f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]"
+    with server(key, "realtime.max_sessions=2") as process:
+        texts = texts_of_requests(process)
+        check_text(process, texts)
+        check_words_as_they_come(process, texts)
+        check_extensions(process)
+        check_errors(process)
+        check_leaving(process)
+        check_cut_connections(process, texts)
+    check(not any(prompt in process.log for prompt in PROMPTS), "no text of users in the log")
+    check_stop()
+    if ESPEAK:
+        with server(key, "--tts", "espeak") as process:
+            check_sound(process, texts)
+    else:
+        print("skipped: sound (no predgen-espeak)")
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+main()

@@ -1,0 +1,55 @@
+"""A server on the demo model, for tests of its clients."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+
+import openai
+
+from tiny_model import PREDGEN, REPOSITORY, check
+
+DEMO = REPOSITORY / "checkpoints" / "demo"
+MODEL = ["--model", DEMO, "--dtype", "fp32", "--threads", "1"]
+KEY = "a-key"
+PROMPTS = ["Find me a cheap restaurant in San Jose.", "What is the weather like in the city?",
+           "Play some music.", "I want to book a table for two people tonight."]
+
+
+@contextlib.contextmanager
+def server(*arguments, exit_code=130):
+    process = subprocess.Popen([PREDGEN, "serve", *map(str, MODEL), "--port", "0", *arguments],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        process.url = process.stdout.readline().strip()
+        check(process.url.startswith("http://127.0.0.1:"), f"prints its address: {process.url}")
+        yield process
+        process.send_signal(signal.SIGTERM)
+        _, process.log = process.communicate(timeout=60)
+        check(process.returncode == exit_code, f"ends by SIGTERM: {process.returncode} {process.log}")
+    finally:
+        process.kill()
+
+
+def client(process, key=KEY):
+    return openai.OpenAI(base_url=process.url + "/v1", api_key=key, max_retries=0)
+
+
+def user(text):
+    return [{"role": "user", "content": text}]
+
+
+def metric(process, name):
+    request = urllib.request.Request(process.url + "/metrics", headers={"Authorization": f"Bearer {KEY}"})
+    text = urllib.request.urlopen(request).read().decode()
+    return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)[1])
+
+
+def wait_for(condition, what):
+    """For what another process does: there is nothing to wait on."""
+    end = time.monotonic() + 60
+    while not condition():
+        check(time.monotonic() < end, what)
+        time.sleep(0.01)

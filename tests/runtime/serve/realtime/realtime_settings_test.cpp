@@ -1,0 +1,105 @@
+#include "runtime/serve/realtime/realtime_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/serve/api_error.h"
+
+namespace predgen {
+namespace {
+
+const RealtimeOffer kSilent{.model = "m", .voice = ""}, kSpeaking{.model = "m", .voice = "anna"};
+
+RealtimeSettings after(const char* json, const RealtimeOffer& offer = kSpeaking) {
+  return updated(Json::parse(json), {.voice = offer.voice}, offer);
+}
+
+std::string refused(const char* json, const RealtimeOffer& offer = kSpeaking) {
+  try {
+    after(json, offer);
+  } catch (const ApiError& error) {
+    return error.code() + " " + error.param();
+  }
+  return "";
+}
+
+TEST(RealtimeSettings, AreReadByTodaysNames) {
+  const RealtimeSettings settings = after(R"({
+      "type": "realtime", "model": "m", "instructions": "Be brief.",
+      "output_modalities": ["audio"], "max_output_tokens": 7, "tools": [], "tool_choice": "auto",
+      "tracing": null, "truncation": "auto",
+      "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}, "turn_detection": null},
+                "output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "otto",
+                           "speed": 1.0}},
+      "predgen": {"speculation": false, "events": ["speculation", "metrics"]}})");
+  EXPECT_EQ(settings.instructions, "Be brief.");
+  EXPECT_TRUE(settings.has_audio);
+  EXPECT_EQ(settings.max_output_tokens, 7);
+  EXPECT_EQ(settings.voice, "otto");
+  EXPECT_FALSE(settings.speculates);
+  EXPECT_EQ(settings.events, (std::set<std::string>{"metrics", "speculation"}));
+  // And what they say is taken again.
+  const Json json = settings.json("sess_1", kSpeaking);
+  EXPECT_EQ(json["audio"]["output"]["voice"], "otto");
+  EXPECT_EQ(json["output_modalities"], Json::array({"audio"}));
+}
+
+TEST(RealtimeSettings, AreReadByTheNamesOfTheBeta) {
+  const RealtimeSettings settings = after(R"({
+      "modalities": ["text", "audio"], "voice": "otto", "max_response_output_tokens": "inf",
+      "input_audio_format": "pcm16", "output_audio_format": "pcm16",
+      "input_audio_transcription": null, "turn_detection": null})");
+  EXPECT_TRUE(settings.has_audio);
+  EXPECT_EQ(settings.voice, "otto");
+  EXPECT_EQ(settings.max_output_tokens, std::nullopt);
+  EXPECT_FALSE(after(R"({"modalities": ["text"]})").has_audio);
+}
+
+TEST(RealtimeSettings, VoicesOfOpenAiAreTheConfiguredOne) {
+  EXPECT_EQ(after(R"({"audio": {"output": {"voice": "marin"}}})").voice, "anna");
+}
+
+TEST(RealtimeSettings, WhatIsNotSupportedIsNamed) {
+  EXPECT_EQ(refused(R"({"colour": 1})"), "unknown_parameter session.colour");
+  EXPECT_EQ(refused(R"({"type": "transcription"})"), "unsupported_value session.type");
+  EXPECT_EQ(refused(R"({"model": "gpt"})"), "unsupported_value session.model");
+  EXPECT_EQ(refused(R"({"instructions": 5})"), "invalid_type session.instructions");
+  EXPECT_EQ(refused(R"({"output_modalities": "text"})"), "invalid_type session.output_modalities");
+  EXPECT_EQ(refused(R"({"output_modalities": ["video"]})"),
+            "invalid_value session.output_modalities");
+  EXPECT_EQ(refused(R"({"output_modalities": ["audio"]})", kSilent),
+            "unsupported_value session.output_modalities");
+  EXPECT_EQ(refused(R"({"audio": {"output": {"voice": "otto"}}})", kSilent),
+            "unsupported_value session.audio.output.voice");
+  EXPECT_EQ(refused(R"({"max_output_tokens": 0})"), "invalid_value session.max_output_tokens");
+  EXPECT_EQ(refused(R"({"tools": [{"type": "function"}]})"), "unsupported_value session.tools");
+  EXPECT_EQ(refused(R"({"audio": {"input": {"turn_detection": {"type": "server_vad"}}}})"),
+            "unsupported_value session.audio.input.turn_detection");
+  EXPECT_EQ(refused(R"({"audio": {"output": {"format": {"type": "audio/pcmu"}}}})"),
+            "unsupported_value session.audio.output.format");
+  EXPECT_EQ(refused(R"({"audio": {"output": {"volume": 1}}})"),
+            "unknown_parameter session.audio.output.volume");
+  EXPECT_EQ(refused(R"({"audio": 1})"), "invalid_type session.audio");
+  EXPECT_EQ(refused(R"({"temperature": 0.8})"), "unsupported_value session.temperature");
+  EXPECT_EQ(refused(R"({"predgen": {"events": ["all"]}})"), "invalid_value session.predgen.events");
+  EXPECT_EQ(refused(R"({"predgen": {"speculation": 1}})"),
+            "invalid_type session.predgen.speculation");
+  EXPECT_EQ(refused(R"("x")"), "invalid_type session");
+}
+
+TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
+  Json metadata;
+  const RealtimeSettings session{.instructions = "Be brief.", .voice = "anna"};
+  const RealtimeSettings own =
+      for_response(Json::parse(R"({"instructions": "Sing.", "metadata": {"a": "b"},
+                                   "conversation": "auto", "max_output_tokens": 3})"),
+                   session, kSpeaking, metadata);
+  EXPECT_EQ(own.instructions, "Sing.");
+  EXPECT_EQ(own.max_output_tokens, 3);
+  EXPECT_EQ(metadata["a"], "b");
+  EXPECT_THROW(
+      for_response(Json::parse(R"({"conversation": "none"})"), session, kSpeaking, metadata),
+      ApiError);
+}
+
+}  // namespace
+}  // namespace predgen
