@@ -17,7 +17,7 @@ text{fill:#475467;font:12px "DejaVu Sans",Arial,sans-serif}
 .base{color:#667085}.s0{color:#0072b2}.s1{color:#d55e00}.s2{color:#009e73}.s3{color:#b0568f}.s4{color:#b8860b}.s5{color:#56b4e9}
 .fill{fill:currentColor}.half{fill:currentColor;fill-opacity:.5}.pale{fill:currentColor;fill-opacity:.22}.rim{stroke:currentColor;fill:none}
 .grid{stroke:#e3e6ec}.axis{stroke:#98a2b3}.zero{stroke:#475467;stroke-dasharray:3 3}
-.whisker{stroke:currentColor;stroke-width:2}.line{fill:none;stroke:currentColor;stroke-width:1.8}
+.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}.line{fill:none;stroke:currentColor;stroke-width:1.8}
 )";
 
 /// Display columns of a character, roughly: East Asian ones and pictures are wide.
@@ -93,15 +93,18 @@ std::string SvgCanvas::finish(double height, std::string_view label) const {
 }
 
 std::string standalone_svg(const std::string& svg) {
-  const size_t box = svg.find('\'') + 1;
-  const std::string size = svg.substr(box, svg.find('\'', box) - box);  // 0 0 WIDTH HEIGHT
-  const size_t width = size.find(' ', 2) + 1, height = size.rfind(' ') + 1;
+  constexpr double kMargin = 14;
+  const size_t box = svg.find("0 0 ") + 4, attributes = svg.find("role=");
+  size_t space = 0;
+  const std::string size = svg.substr(box, svg.find('\'', box) - box);
+  const double width = std::stod(size, &space) + 2 * kMargin,
+               height = std::stod(size.substr(space)) + 2 * kMargin;
   const size_t body = svg.find('>') + 1;
   return fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' {2}<style>{3}</style>\n"
-      "<rect width='{0}' height='{1}' fill='#fff'/>\n{4}",
-      size.substr(width, height - 1 - width), size.substr(height), svg.substr(5, body - 5), kStyle,
-      svg.substr(body));
+      "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='{2} {2} "
+      "{0:.0f} {1:.0f}' {3}<style>{4}</style>\n<rect x='{2}' y='{2}' width='{0:.0f}' "
+      "height='{1:.0f}' fill='#fff'/>\n{5}",
+      width, height, -kMargin, svg.substr(attributes, body - attributes), kStyle, svg.substr(body));
 }
 
 }  // namespace predgen

@@ -33,8 +33,9 @@ std::string draft_table(const TurnTimeline& timeline) {
 
 std::string draft_tables(const RunView& run, int64_t turn) {
   std::string html;
+  const std::vector<std::string> shown = run.shown();
   for (const TurnTimeline& timeline : read_timelines(run, turn)) {
-    const bool is_shown = std::ranges::find(run.shown(), timeline.method) != run.shown().end();
+    const bool is_shown = std::ranges::find(shown, timeline.method) != shown.end();
     if (is_shown && !timeline.drafts.empty()) html += draft_table(timeline);
   }
   if (html.empty()) return "";

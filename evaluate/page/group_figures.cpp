@@ -39,9 +39,10 @@ LinePlot plot_groups(const RunView& run, const std::vector<Group>& groups, const
     filled.push_back(group);
     plot.categories.push_back(fmt::format("{} (n = {})", group.name, count));
   }
-  const size_t num_lines = std::min(run.shown().size(), kMostLines);
+  const std::vector<std::string> shown = run.shown(kMostLines);
+  const size_t num_lines = shown.size();
   for (size_t m = 0; m < num_lines; ++m) {
-    const std::string& method = run.shown()[m];
+    const std::string& method = shown[m];
     PlotLine line{.classes = run.colour(method), .points = {}, .name = method};
     for (size_t g = 0; g < filled.size(); ++g) {
       std::vector<std::optional<double>> values;

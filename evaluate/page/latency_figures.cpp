@@ -108,8 +108,7 @@ Figure rounds_figure(const RunView& run) {
   Figure figure{.name = "rounds",
                 .title = "Forward passes to the first sentence, by the user's turn, % of turns"};
   std::set<int64_t> rounds;
-  std::vector<std::string> shown = run.shown();
-  shown.resize(std::min(shown.size(), kMostMethods));
+  const std::vector<std::string> shown = run.shown(kMostMethods);
   for (const std::string& method : shown) {
     for (const Json* row : run.rows(method)) {
       if (const auto round = number_at(*row, {"round"})) {

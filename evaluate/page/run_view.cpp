@@ -9,23 +9,7 @@
 namespace predgen {
 namespace {
 
-constexpr size_t kMostShown = 6;
 constexpr std::array kOfThePaper{"baseline", "greedy", "top3", "reflection", "cllm"};
-
-std::vector<std::string> choose_shown(const std::vector<std::string>& methods) {
-  std::vector<std::string> chosen;
-  const auto take = [&](const std::string& name) {
-    const bool is_there = std::ranges::find(methods, name) != methods.end();
-    const bool is_new = std::ranges::find(chosen, name) == chosen.end();
-    if (is_there && is_new && chosen.size() < kMostShown) chosen.push_back(name);
-  };
-  for (const char* name : kOfThePaper) take(name);
-  for (const std::string& name : methods) take(name);
-  std::ranges::sort(chosen, {}, [&](const std::string& name) {
-    return std::ranges::find(methods, name) - methods.begin();
-  });
-  return chosen;
-}
 
 }  // namespace
 
@@ -62,13 +46,27 @@ RunView::RunView(const Json& report, const Json& run)
       rows_[text_at(row, {"method"})].push_back(&row);
     }
   }
-  shown_ = choose_shown(methods_);
+}
+
+std::vector<std::string> RunView::shown(size_t most) const {
+  std::vector<std::string> chosen;
+  const auto take = [&](const std::string& name) {
+    const bool is_there = std::ranges::find(methods_, name) != methods_.end();
+    const bool is_new = std::ranges::find(chosen, name) == chosen.end();
+    if (is_there && is_new && chosen.size() < most) chosen.push_back(name);
+  };
+  for (const char* name : kOfThePaper) take(name);
+  for (const std::string& name : methods_) take(name);
+  std::ranges::sort(chosen, {}, [&](const std::string& name) {
+    return std::ranges::find(methods_, name) - methods_.begin();
+  });
+  return chosen;
 }
 
 std::string RunView::colour(const std::string& method) const {
   if (is_baseline(method)) return "base";
   int64_t place = 0;
-  for (const std::string& name : shown_) {
+  for (const std::string& name : shown()) {
     if (name == method) break;
     place += is_baseline(name) ? 0 : 1;
   }

@@ -30,9 +30,9 @@ class RunView {
   const std::string& price() const { return price_; }
 
   const std::vector<std::string>& methods() const { return methods_; }
-  /// The few that pictures with a line for each method show, the paper's before others, in the
+  /// The few that pictures with a line for each method show: the paper's before others, in the
   /// order of methods().
-  const std::vector<std::string>& shown() const { return shown_; }
+  std::vector<std::string> shown(size_t most = 6) const;
   /// "base" for the baseline, "s0" .. for the others of shown().
   std::string colour(const std::string& method) const;
 
@@ -51,7 +51,7 @@ class RunView {
   const Json& report_;
   const Json& run_;
   std::string model_, price_;
-  std::vector<std::string> methods_, shown_;
+  std::vector<std::string> methods_;
   std::map<std::string, std::vector<const Json*>> rows_;
 };
 

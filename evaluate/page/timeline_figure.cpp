@@ -120,9 +120,9 @@ Figure timeline_figure(const RunView& run, int64_t turn, const std::string& why)
                 .title = "A turn from the first word to the first sound",
                 .is_wide = true};
   std::vector<TurnTimeline> timelines = read_timelines(run, turn);
+  const std::vector<std::string> shown = run.shown();
   std::erase_if(timelines, [&](const TurnTimeline& timeline) {
-    return timeline.heard.empty() ||
-           std::ranges::find(run.shown(), timeline.method) == run.shown().end();
+    return timeline.heard.empty() || std::ranges::find(shown, timeline.method) == shown.end();
   });
   if (timelines.empty()) {
     figure.missing = "is not here: the results hold no trace of a turn.";
@@ -133,6 +133,11 @@ Figure timeline_figure(const RunView& run, int64_t turn, const std::string& why)
                              why == "typical" ? "the median"
                              : why == "best"  ? "most"
                                               : "least");
+  const auto& heard = timelines.front().heard;
+  for (size_t i = 1; i < heard.size(); ++i) {
+    if (common_start(heard[i - 1].second, heard[i].second) == heard[i - 1].second.size()) continue;
+    figure.note = "Bold, with a coloured tick: a transcript that took earlier words back.";
+  }
   figure.draw = [timelines, title = figure.title](double width) {
     return draw_timeline(timelines, width, title);
   };

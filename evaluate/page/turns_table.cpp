@@ -81,9 +81,8 @@ std::string turn_line(const RunView& run, int64_t turn, const TurnRows& rows) {
                       : "",
                   seen.empty() || seen == "none" ? "" : "<br><small>seen in training</small>",
                   escape_html(text_at(any, {"prompt"})));
-  const size_t num_columns = std::min(run.shown().size(), kMostColumns);
-  for (size_t i = 0; i < num_columns; ++i) {
-    const auto row = rows.find(run.shown()[i]);
+  for (const std::string& method : run.shown(kMostColumns)) {
+    const auto row = rows.find(method);
     const auto ttfs = row == rows.end() ? std::nullopt : number_at(*row->second, {"ttfs"});
     html += ttfs ? fmt::format("<td class=number data-sort={:.6f}>{:.0f}", *ttfs, 1e3 * *ttfs)
                  : "<td class=number>–";
@@ -103,9 +102,8 @@ std::string turns_table(const RunView& run) {
   if (turns.empty()) return "<p class=missing><b>Turns</b> are not here: none was answered.</p>\n";
   std::string html =
       "<div class=scroll tabindex=0><table class='turns sortable'>\n<thead><tr><th>turn<th>prompt";
-  const size_t num_columns = std::min(run.shown().size(), kMostColumns);
-  for (size_t i = 0; i < num_columns; ++i) {
-    html += "<th class=number>" + escape_html(run.shown()[i]) + "<br><small>TTFS, ms</small>";
+  for (const std::string& method : run.shown(kMostColumns)) {
+    html += "<th class=number>" + escape_html(method) + "<br><small>TTFS, ms</small>";
   }
   html += "<th>answers</thead>\n<tbody>\n";
   size_t count = 0;

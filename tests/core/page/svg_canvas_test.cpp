@@ -25,8 +25,8 @@ TEST(SvgCanvas, AFileOfItsOwnHasSizeAndStyle) {
   SvgCanvas canvas(100);
   canvas.rect(1, 2, 3, 4, "s0 fill");
   const std::string file = standalone_svg(canvas.finish(50, "label"));
-  EXPECT_THAT(file, StartsWith("<svg xmlns='http://www.w3.org/2000/svg' width='100' height='50' "
-                               "viewBox='0 0 100 50'"));
+  EXPECT_THAT(file, StartsWith("<svg xmlns='http://www.w3.org/2000/svg' width='128' height='78' "
+                               "viewBox='-14 -14 128 78' role='img' aria-label='label'>"));
   EXPECT_THAT(file, HasSubstr(".fill{"));
   EXPECT_THAT(file, Not(HasSubstr("var(")));
   EXPECT_THAT(file, EndsWith("class='s0 fill'></rect>\n</svg>\n"));

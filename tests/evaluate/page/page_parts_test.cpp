@@ -35,6 +35,20 @@ TEST(TurnTimeline, CommonStartsAreWholeCharacters) {
   EXPECT_EQ(common_start("aä", "aä!"), 3u);
 }
 
+TEST(RunView, ShowsThePapersMethodsBeforeOthers) {
+  Json run{{"methods", Json::object()}, {"model", "models/tiny/"}};
+  for (const char* method : {"prefill", "top3", "best", "baseline", "greedy"}) {
+    run["methods"][method] = Json::object();
+  }
+  const Json report = Json::object();
+  const RunView view(report, run);
+  EXPECT_EQ(view.shown(3), (std::vector<std::string>{"top3", "baseline", "greedy"}));
+  EXPECT_EQ(view.shown().size(), 5u);
+  EXPECT_EQ(view.model(), "models/tiny/");
+  EXPECT_EQ(view.colour("baseline"), "base");
+  EXPECT_EQ(view.colour("best"), "s2");
+}
+
 TEST(DotRows, PlacesDotsOnTheirAxis) {
   const DotRows chart{.rows = {{.label = "a", .value = 1, .text = "1"},
                                {.label = "b", .value = 2, .low = 1, .high = 2, .text = "2"}},
