@@ -37,7 +37,7 @@ LinePlot plot_groups(const RunView& run, const std::vector<Group>& groups, const
     }
     if (count == 0) continue;
     filled.push_back(group);
-    plot.categories.push_back(fmt::format("{} (n = {})", group.name, count));
+    plot.categories.emplace_back(group.name, fmt::format("n = {}", count));
   }
   const std::vector<std::string> shown = run.shown(kMostLines);
   const size_t num_lines = shown.size();

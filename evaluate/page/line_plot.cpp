@@ -60,8 +60,10 @@ void draw_axes(SvgCanvas& canvas, const LinePlot& plot, const Axis& x, const Axi
                           ? right - left
                           : (right - left) / static_cast<double>(plot.categories.size());
   for (size_t i = 0; i < plot.categories.size(); ++i) {
-    canvas.text(x.place(static_cast<double>(i)), bottom + 16,
-                cut_to_width(plot.categories[i], room), "middle", "dark");
+    const auto& [name, more] = plot.categories[i];
+    const double middle = x.place(static_cast<double>(i));
+    canvas.text(middle, bottom + 16, cut_to_width(name, room), "middle", "dark");
+    canvas.text(middle, bottom + 31, cut_to_width(more, room), "middle");
   }
   if (plot.categories.empty()) {
     const std::vector<double> ticks = plot.x_ticks.empty() ? x.ticks(6) : plot.x_ticks;
@@ -70,7 +72,8 @@ void draw_axes(SvgCanvas& canvas, const LinePlot& plot, const Axis& x, const Axi
       canvas.text(x.place(tick), bottom + 17, tick_label(tick), "middle");
     }
   }
-  canvas.text((left + right) / 2, bottom + 35, plot.x_axis, "middle");
+  canvas.text((left + right) / 2, bottom + (plot.categories.empty() ? 35 : 49), plot.x_axis,
+              "middle");
 }
 
 void draw_line(SvgCanvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
@@ -124,7 +127,7 @@ std::string draw_line_plot(const LinePlot& plot, double width, const std::string
     if (line.name.empty() || line.points.empty()) continue;
     places.draw(canvas, x.place(line.points.back().x), y.place(line.points.back().y), line.name);
   }
-  return canvas.finish(bottom + 42, label);
+  return canvas.finish(bottom + (plot.categories.empty() ? 42 : 56), label);
 }
 
 }  // namespace predgen

@@ -25,8 +25,9 @@ struct PlotLine {
 struct LinePlot {
   std::string x_axis, y_axis;  // what it is, with the unit
   std::vector<PlotLine> lines;
-  std::vector<std::string> categories{};  // labels at x = 0, 1, ..; empty: x are numbers
-  std::vector<double> x_ticks{};          // empty: round numbers
+  /// Labels at x = 0, 1, .., and what stands below them; empty: x are numbers.
+  std::vector<std::pair<std::string, std::string>> categories{};
+  std::vector<double> x_ticks{};  // empty: round numbers
   bool x_from_zero = true, y_from_zero = true;
   std::vector<std::pair<std::string, std::string>> legend{};  // classes of a colour, what it means
 };

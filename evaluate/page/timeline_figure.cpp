@@ -19,19 +19,20 @@ std::string new_words(const std::string& before, const std::string& now) {
   return added;
 }
 
-void draw_words(SvgCanvas& canvas, const TurnTimeline& timeline, const Axis& x, double top) {
-  double taken[2] = {0, 0};  // ends of the two lines of words
+void draw_words(SvgCanvas& canvas, const TurnTimeline& timeline, const Axis& x, double left,
+                double top) {
+  double taken[2] = {left, left};  // ends of the two lines of words
   std::string before;
   for (const auto& [time, text] : timeline.heard) {
     const std::string added = new_words(before, text);
     const bool is_revised = common_start(before, text) < before.size();
-    const double at = x.place(time), width = text_width(added);
+    const double at = x.place(time), width = (is_revised ? 1.12 : 1) * text_width(added);
     canvas.line(at, top + 30, at, top + 38, is_revised ? "s1 whisker" : "base whisker");
     for (int line = 1; line >= 0 && !added.empty(); --line) {
-      const double left = std::max(at - width / 2, taken[line]);
-      if (left > at || left + width > canvas.width()) continue;
-      canvas.text(left, top + 11 + 14 * line, added, "start", is_revised ? "dark strong" : "dark");
-      taken[line] = left + width + 7;
+      const double begin = std::max(at - width / 2, taken[line]);
+      if (begin > at || begin + width > canvas.width()) continue;
+      canvas.text(begin, top + 11 + 14 * line, added, "start", is_revised ? "dark strong" : "dark");
+      taken[line] = begin + width + 7;
       break;
     }
     before = text;
@@ -102,7 +103,7 @@ std::string draw_timeline(const std::vector<TurnTimeline>& timelines, double wid
   canvas.line(left, bottom, right, bottom, "axis");
   canvas.text((left + right) / 2, bottom + 33, "seconds since the user began", "middle");
   canvas.text(0, top + 36, "user", "start", "strong");
-  draw_words(canvas, timelines.front(), x, top);
+  draw_words(canvas, timelines.front(), x, left, top);
   const double last_word = x.place(timelines.front().last_word);
   canvas.line(last_word, top + 26, last_word, bottom, "zero");
   double y = lanes + 6;
