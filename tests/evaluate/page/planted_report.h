@@ -83,6 +83,8 @@ inline Json planted_report(const std::vector<std::string>& methods = {"baseline"
          {"against", "greedy"},
          {"events", Json::array({Json::array({0.5, "transcript", "Please"}),
                                  Json::array({0.9, "draft", "It was."}),
+                                 Json::array({0.92, "transcript", "Please now"}),
+                                 Json::array({0.97, "draft", "It was all."}),
                                  Json::array({1.0, "final", "Please now now"}),
                                  Json::array({1.0 + 0.8 * share, "first_sentence", "It is done."}),
                                  Json::array({1.9, "done", "It is done."})})}});

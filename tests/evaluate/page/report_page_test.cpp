@@ -96,11 +96,12 @@ TEST(ReportPage, Table1StandsBesideThePapers) {
 TEST(ReportPage, ATimelineShowsWhatWasKept) {
   const Json report = planted_report();
   const std::string page = format_report_page(report);
-  EXPECT_THAT(page, HasSubstr("<span class=kept>It </span><s>was.</s>"));
+  EXPECT_THAT(page, HasSubstr("<span class=kept>It was</span><s>.</s>"));
+  EXPECT_THAT(page, HasSubstr("<span class=kept>It </span><s>was all.</s>"));
   const std::string timeline = figure(report, "timeline_typical");
   EXPECT_THAT(timeline, HasSubstr("draft 1, 0.90 s: It was."));
   EXPECT_THAT(timeline, HasSubstr(">500 ms</text>"));
-  EXPECT_THAT(timeline, HasSubstr(">now now</text>"));
+  EXPECT_THAT(timeline, HasSubstr(">now</text>"));
 }
 
 TEST(ReportPage, MarksTextsThatDiffer) {
@@ -115,7 +116,11 @@ TEST(ReportPage, EscapesWhatUsersWrote) {
   Json report = planted_report();
   const char* evil = "</script><img src=x>&'\"";
   for (const char* key : {"text", "prompt", "id"}) planted_row(report, "top3", 0)[key] = evil;
-  planted_row(report, "baseline", 0)["text"] = "<img>";
+  for (const char* method : {"baseline", "greedy"}) {
+    for (const char* key : {"text", "prompt", "category", "in_training_data"}) {
+      planted_row(report, method, 0)[key] = evil;
+    }
+  }
   report["runs"][0]["timelines"][0]["events"][0][2] = evil;
   report["runs"][0]["timelines"][1]["events"][1][2] = evil;
   report["runs"][0]["price"]["basis"] = evil;
