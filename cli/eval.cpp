@@ -115,7 +115,16 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
 
   const size_t num_runs = config.models.size() * config.prices.size();
   Progress progress("eval", "turns", static_cast<int64_t>(turns.turns.size() * num_runs));
-  int64_t num_done = 0;
+  const auto name_of = [](const std::filesystem::path& model, const std::string& price) {
+    return model.string() + ' ' + price;
+  };
+  int64_t num_done = 0;  // of all runs, before the first one goes on: they are no work of today
+  for (const std::filesystem::path& model : config.models) {
+    for (const std::string& price : config.prices) {
+      num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
+    }
+  }
+  progress.update(num_done);
   std::vector<ReportRun> runs;
   Json environment = describe_environment();
   for (const std::filesystem::path& model : config.models) {
@@ -125,7 +134,7 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
     }
     environment["models"][model.string()] = describe_model(*weights->base);
     for (const std::string& price_name : config.prices) {
-      const std::string name = model.string() + ' ' + price_name;
+      const std::string name = name_of(model, price_name);
       std::optional<Json> priced = journal.find("price " + name);
       if (!priced) {  // a run that goes on has the prices that it began with
         priced = to_json(price_of(price_name, config, *weights));

@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "core/error.h"
+#include "evaluate/page/report_page.h"
 #include "train/report/run_report.h"
 
 namespace predgen {
@@ -11,22 +13,48 @@ struct ReportOptions {
   std::string run, output;
 };
 
+std::filesystem::path write_report_of(const ReportOptions& options) {
+  const std::filesystem::path run = options.run;
+  const bool is_evaluation =
+      std::filesystem::is_regular_file(run) || std::filesystem::exists(run / "results.json");
+  if (!is_evaluation) {
+    if (!std::filesystem::exists(run / "metrics.jsonl")) {
+      throw UserError(
+          "{}: has neither metrics.jsonl (output of a training) nor results.json (of an "
+          "evaluation)",
+          options.run);
+    }
+    return write_run_report(run, options.output);
+  }
+  if (std::filesystem::exists(run / "metrics.jsonl")) {
+    throw UserError(
+        "{0}: holds a training (metrics.jsonl) and an evaluation: name {0}/results.json for the "
+        "page about the latter, or move it for the other",
+        options.run);
+  }
+  return write_report_page_of(run, options.output);
+}
+
 }  // namespace
 
 void add_report(CLI::App& app, const std::stop_token&) {
-  CLI::App* command = app.add_subcommand("report", "A page with the curves of a training");
+  CLI::App* command = app.add_subcommand("report", "A page about a training or an evaluation");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("run", options->run, "output folder of `predgen train`, finished or not")
+  command
+      ->add_option("run", options->run,
+                   "output folder of `predgen train`, finished or not, or of `predgen eval`")
       ->required();
   command->add_option("--output", options->output, "HTML file; default: report.html in the folder");
   command->footer(
-      "A training writes the page itself, at every checkpoint and evaluation; this makes it again\n"
-      "from the run's files. It needs no network.\n\n"
+      "Both write the page themselves, a training at every checkpoint and evaluation; this makes "
+      "it\n"
+      "again from the run's files. It needs no network. The pictures of an evaluation are written\n"
+      "as SVG, too, into figures/ beside the page.\n\n"
       "Examples:\n"
       "  predgen report runs/quickstart/adapter\n"
+      "  predgen report runs/quickstart/eval\n"
       "  predgen report runs/lmsys/cllm --output cllm.html");
-  command->callback(
-      [options] { std::printf("%s\n", write_run_report(options->run, options->output).c_str()); });
+  command->callback([options] { std::printf("%s\n", write_report_of(*options).c_str()); });
 }
 
 }  // namespace predgen

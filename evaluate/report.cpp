@@ -7,8 +7,10 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evaluate/page/report_page.h"
 #include "evaluate/quality.h"
 #include "evaluate/statistics.h"
+#include "evaluate/timelines.h"
 #include "evaluate/turn_rows.h"
 
 namespace predgen {
@@ -162,6 +164,9 @@ Json summarize_turns(const ReportInput& input, const ReportRun& run,
                                           values_of(rows, "audio_latency"), 0);
       method["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
     }
+    const Method parts = parse_method(name);
+    method["baseline"] = baseline_method(parts);
+    method["top_k"] = parts.verifier.name == "topk" ? Json(parts.verifier.top_k) : Json();
     method["accuracy"] = describe_accuracy(rows, input.turns);
     method["task"] = describe_task_answers(rows, input.turns);
     method["judge"] = describe_judged(rows);
@@ -201,7 +206,9 @@ Json make_report(const ReportInput& input) {
   };
   for (const ReportRun& run : input.runs) {
     report["runs"].push_back(summarize_run(input, run));
-    take(rows, run.rows, run);
+    Json of_run = run.rows;
+    report["runs"].back()["timelines"] = take_timelines(of_run, input.methods);
+    take(rows, of_run, run);
     take(failed, run.failed, run);
   }
   for (Json& row : rows) {
@@ -225,7 +232,7 @@ void write_report(const Json& report, const std::filesystem::path& folder) {
   // Ill-formed bytes cannot come from a tokenizer's text, but a report must not fail over one.
   const auto replace = Json::error_handler_t::replace;
   write_file(folder / "turns.csv", format_csv(report));
-  write_file(folder / "report.html", format_html(report));
+  write_report_page(report, folder / "report.html");
   write_file(folder / "results.json", report.dump(1, ' ', false, replace) + "\n");
 }
 

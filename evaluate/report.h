@@ -39,11 +39,8 @@ std::string format_table(const Json& report);
 /// One row per turn and method, RFC 4180.
 std::string format_csv(const Json& report);
 
-/// A page that needs nothing else.
-std::string format_html(const Json& report);
-
-/// Writes turns.csv, report.html and, last, results.json into `folder`. Each replaces an older
-/// one in one step; other files stay.
+/// Writes turns.csv, report.html with figures/ and, last, results.json into `folder`. Each replaces
+/// an older one in one step; other files stay.
 void write_report(const Json& report, const std::filesystem::path& folder);
 
 }  // namespace predgen

@@ -33,21 +33,30 @@ void run_threads(int64_t num_threads, const std::function<void()>& work) {
   }
 }
 
+std::string key_of(const std::string& name, size_t begin) {
+  return fmt::format("{} {}", name, begin);
+}
+
 }  // namespace
+
+size_t count_done_turns(const TurnSet& set, const std::string& name, const Journal& journal) {
+  const std::vector<size_t> bounds = conversation_bounds(set.turns);
+  size_t num_done = 0;
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    if (journal.find(key_of(name, bounds[i]))) num_done += bounds[i + 1] - bounds[i];
+  }
+  return num_done;
+}
 
 Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_workers,
                        const std::function<RunConversation()>& make_worker, Journal& journal,
                        const std::function<void(size_t num_turns)>& on_done) {
   const std::vector<size_t> bounds = conversation_bounds(set.turns);
-  const auto key = [&](size_t i) { return fmt::format("{} {}", name, bounds[i]); };
+  const auto key = [&](size_t i) { return key_of(name, bounds[i]); };
   std::vector<size_t> missing;
-  size_t num_missing_turns = 0;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-    if (journal.find(key(i))) continue;
-    missing.push_back(i);
-    num_missing_turns += bounds[i + 1] - bounds[i];
+    if (!journal.find(key(i))) missing.push_back(i);
   }
-  on_done(set.turns.size() - num_missing_turns);
   std::mutex telling;
   std::atomic<size_t> next = 0;
   const auto work = [&] {

@@ -181,10 +181,19 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   Session session(session_config(config_, models_, turn, method, priced_), engine,
                   models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);
-  ScheduledSource source = make_source(config_, turn, method, clock->now());
+  const Seconds start = clock->now();
+  ScheduledSource source = make_source(config_, turn, method, start);
+  Seconds heard{0};
+  std::optional<double> ttft;
+  const TurnObserver observer{
+      .on_transcript = [&](const Transcript& transcript) { heard = transcript.time; },
+      .on_text =
+          [&](const std::string&) {
+            if (!ttft) ttft = (clock->now() - heard).count();
+          }};
   const auto read_energy = [&] { return models_.energy ? models_.energy() : std::nullopt; };
   const std::optional<double> joules_before = read_energy();
-  std::optional<TurnResult> result = session.run_turn(source, {}, models_.stop);
+  std::optional<TurnResult> result = session.run_turn(source, observer, models_.stop);
   PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
   const RepeatedValues repeated =
       count_repeated_values(turn.prompt_text, turn.reference, result->text);
@@ -193,6 +202,8 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
     row.joules = *joules - *joules_before;
   }
   if (method.draft_model) row.draft_price = priced_.draft_price;
+  row.ttft = ttft;
+  row.start = start;
   return row;
 }
 

@@ -40,7 +40,9 @@ struct EvalRow {
   // Of a method that verifies exactly and still has another text than its plain_method(): rounding
   // depends on how many tokens share a pass. Needs that method's row of the same turn.
   std::optional<Flip> flip{};
-  double draft_price = 0;  // of a pass of the draft model, in passes of the model
+  double draft_price = 0;        // of a pass of the draft model, in passes of the model
+  std::optional<double> ttft{};  // seconds from the final transcript to the first confirmed text
+  Seconds start{0};              // when the user began, on the clock of the result's events
 };
 
 /// A turn that one method could not answer.

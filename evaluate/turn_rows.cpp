@@ -6,9 +6,12 @@
 #include "evaluate/quality.h"
 #include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
+#include "evaluate/turn_rounds.h"
 
 namespace predgen {
 namespace {
+
+constexpr size_t kTracedTurns = 20;  // a report shows a few of them
 
 std::optional<double> at_least_one(const std::optional<int64_t>& count) {
   if (!count) return std::nullopt;
@@ -30,6 +33,7 @@ const std::vector<Metric>& metrics() {
   using Row = const EvalRow&;
   static const std::vector<Metric> list{
       {"ttfs", [](Row row) { return row.result.metrics.ttfs; }},
+      {"ttft", [](Row row) { return row.ttft; }},
       {"ttfs_paper", [](Row row) { return row.result.metrics.ttfs_paper; }},
       {"audio_latency", [](Row row) { return row.result.metrics.audio_latency; }},
       {"lead_time", [](Row row) { return row.result.metrics.lead_time; }},
@@ -71,7 +75,19 @@ const std::vector<Metric>& metrics() {
   return list;
 }
 
-Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
+/// The events of the turn, [seconds since the user began, kind, text]; without the sentences behind
+/// the first one.
+Json trace_of(const EvalRow& row) {
+  Json trace = Json::array();
+  for (const TurnEvent& event : row.result.events) {
+    if (event.kind == "sentence") continue;
+    trace.push_back({(event.time - row.start).count(), event.kind, event.text});
+  }
+  return trace;
+}
+
+Json row_to_json(const EvalRow& row, const TurnSet& set) {
+  const EvalTurn& turn = set.turns.at(row.turn_index);
   Json json{{"turn", row.turn_index},        {"id", turn.id},
             {"method", row.method},          {"prompt", turn.prompt_text},
             {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
@@ -82,7 +98,10 @@ Json row_to_json(const EvalRow& row, const EvalTurn& turn) {
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);
   json["flip_margin"] = row.flip ? to_json(row.flip->margin) : Json(nullptr);
+  json["round"] = round_of(set.turns, row.turn_index);
+  json["revised_share"] = to_json(revised_share(turn.recorded));
   add_quality(turn, json);
+  if (row.turn_index < kTracedTurns) json["trace"] = trace_of(row);
   return json;
 }
 
@@ -97,7 +116,7 @@ std::vector<std::string> metric_names() {
 Json to_json(const EvalRun& run, const TurnSet& set) {
   Json json{{"rows", Json::array()}, {"failed", Json::array()}};
   for (const EvalRow& row : run.rows) {
-    json["rows"].push_back(row_to_json(row, set.turns.at(row.turn_index)));
+    json["rows"].push_back(row_to_json(row, set));
   }
   for (const FailedTurn& failed : run.failed) {
     json["failed"].push_back({{"turn", failed.turn_index},

@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from report_pages import Page, picture_faults
 from tiny_model import PREDGEN, WORDS, check, make_adapter, make_draft_model, make_folder, run
 
 CONFIG = """
@@ -169,7 +170,25 @@ def main(scratch):
     with open(output / "turns.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     check([row["text"] for row in rows] == [row["text"] for row in results["turns"]], "turns.csv")
-    check("<table>" in (output / "report.html").read_text(), "report.html")
+    page = (output / "report.html").read_text()
+    check(not Page(page).faults, f"report.html is well-formed and needs nothing else: {Page(page).faults[:3]}")
+    pictures = sorted((output / "figures").iterdir())
+    names = {picture.stem for picture in pictures}
+    check({"speed_up", "trade_off", "waterfall", "waste", "timeline_typical"} <= names, f"pictures: {names}")
+    for picture in pictures:
+        check(not picture_faults(picture), f"{picture.name}: {picture_faults(picture)}")
+    check(run("report", output).returncode == 0 and (output / "report.html").read_text() == page,
+          "the page is made again from results.json")
+    timelines = results["runs"][0]["timelines"]
+    check({one["method"] for one in timelines} == set(methods), "every method has the timeline of a turn")
+    for one in timelines:
+        kinds = [event[1] for event in one["events"]]
+        times = [event[0] for event in one["events"]]
+        check(kinds[-1] == "done" and "final" in kinds, f"from the first word to the end: {kinds}")
+        check(("draft" in kinds) == (one["method"] in ("greedy", "top3", "cllm", "draft_model")), f"drafts: {one['method']}")
+        check(min(times) > 0 and one["against"] == "greedy", "times count from when the user began")
+    for row in results["turns"]:
+        check(0 <= row["ttft"] <= row["ttfs"] and "trace" not in row, f"the first text is before the first sentence: {row}")
 
     check(not (output / "journal.jsonl").exists(), "a finished run leaves no journal")
     (output / "mine.txt").write_text("kept")

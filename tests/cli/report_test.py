@@ -1,6 +1,5 @@
 """predgen report: a page from the files of a run, with nothing from elsewhere."""
 
-import html.parser
 import json
 import subprocess
 import sys
@@ -9,44 +8,34 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
 from reference_models import PREDGEN, check  # noqa: E402
-
-VOID = {"meta", "br"}
-OPTIONAL = {"tr", "td", "th", "html", "p"}  # HTML lets their ends go without saying
-
-
-class Page(html.parser.HTMLParser):
-    """Tags that are not closed, places outside of the page that it names, and its scripts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.faults, self.scripts = [], [], []
-        self.feed(text)
-        self.faults += [f"<{tag}> is not closed" for tag in self.open]
-
-    def handle_starttag(self, tag, attributes):
-        names = dict(attributes)
-        self.faults += [f"{name}={names[name]}" for name in ("src", "href") if name in names]
-        if tag == "script":
-            self.scripts.append([names.get("type"), ""])
-        if tag not in VOID | OPTIONAL:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        pass
-
-    def handle_endtag(self, tag):
-        if tag in OPTIONAL:
-            return
-        if not self.open or self.open.pop() != tag:
-            self.faults.append(f"</{tag}> closes nothing")
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1][1] += data
-
+from report_pages import Page, picture_faults  # noqa: E402
 
 def report(*arguments):
     return subprocess.run([PREDGEN, "report", *map(str, arguments)], capture_output=True, text=True)
+
+
+def of_an_evaluation(folder):
+    """The page is made again from results.json alone."""
+    folder.mkdir()
+    row = {"turn": 0, "id": "<a>", "method": "baseline", "prompt": "</script>", "text": "<b>",
+           "ttfs": 0.3, "audio_latency": 0.4, "ttfs_paper": 0.3, "ttft": 0.1, "model": "m", "price": "given"}
+    run = {"methods": {"baseline": {"ttfs": {"mean": 0.3}, "audio_latency": {"mean": 0.4}}}, "comparisons": {},
+           "model": "m", "price": {"name": "given", "basis": "&"}}
+    results = {"runs": [run], "turns": [row], "num_turns": 1, "failed": [], "config": "a: </pre>"}
+    (folder / "results.json").write_text(json.dumps(results))
+    made = report(folder)
+    check(made.returncode == 0 and made.stdout.strip() == str(folder / "report.html"), f"an evaluation: {made.stderr}")
+    text = (folder / "report.html").read_text()
+    check(not Page(text).faults, f"well-formed and self-contained: {Page(text).faults[:3]}")
+    check("400 ms" in text and "://" not in text, "its figures, and no address")
+    pictures = list((folder / "figures").iterdir())
+    check([picture.name for picture in pictures] == ["waterfall.svg"], f"what there is data of: {pictures}")
+    check(not picture_faults(pictures[0]), f"a picture: {picture_faults(pictures[0])}")
+    check(report(folder / "results.json", "--output", folder / "b.html").returncode == 0, "by its file")
+    check((folder / "b.html").read_text() == text, "the same page")
+    (folder / "results.json").write_text("[]")
+    bad = report(folder)
+    check(bad.returncode == 2 and bad.stderr.count("\n") == 1 and "runs" in bad.stderr, f"no results: {bad.stderr}")
 
 
 def main():
@@ -81,7 +70,11 @@ def main():
         elsewhere = Path(scratch) / "page.html"
         check(report(run, "--output", elsewhere).returncode == 0, "elsewhere")
         check(elsewhere.read_text() == text, "the same page")
-        check(Page("<main><p>a</b></main>").faults, "a fault would be seen")
+        check(Page("<main><p>a</b></main>").faults and Page("<a href='#x'>").faults, "faults would be seen")
+        of_an_evaluation(Path(scratch) / "eval")
+        (run / "results.json").write_text("{}")
+        both = report(run)
+        check(both.returncode == 2 and "results.json for the page" in both.stderr, "a folder that holds both")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "evaluate/method.h"
+#include "evaluate/page/report_page.h"
 #include "evaluate/turn_rows.h"
 #include "tests/fakes/expect_user_error.h"
 
@@ -255,10 +256,10 @@ TEST(Report, TextFormats) {
   EXPECT_NE(table.find("2/2 baseline"), std::string::npos);
   EXPECT_NE(table.find("1/2 baseline"), std::string::npos);
   Fixture evil;
-  evil.turns.turns[0].prompt_text = "<script>";
-  const std::string html = format_html(evil.report());
-  EXPECT_EQ(html.find("<script>"), std::string::npos);
-  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+  evil.turns.turns[0].prompt_text = "<i>one";
+  const std::string html = format_report_page(evil.report());
+  EXPECT_EQ(html.find("<i>one"), std::string::npos);
+  EXPECT_NE(html.find("&lt;i&gt;one"), std::string::npos);
 }
 
 TEST(Method, NamesAndErrors) {

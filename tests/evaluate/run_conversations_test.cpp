@@ -78,12 +78,19 @@ TEST_F(Conversations, WhatTheJournalHasIsNotRunAgain) {
   EXPECT_THROW(run("part", 1), Error);
   fails_at = 99;
   num_runs = 0;
+  const auto count_done = [&](const std::string& name) {
+    return count_done_turns(set, name, Journal(folder / "part", "x", false));
+  };
+  EXPECT_EQ(count_done("r"), 4u);
+  EXPECT_EQ(count_done("another price"), 0u);
   EXPECT_EQ(run("part", 2).dump(), whole.dump());
-  EXPECT_EQ(num_runs, 3);  // turns 4 to 6
-  EXPECT_EQ(num_done, 7u);
+  EXPECT_EQ(num_runs, 3);   // turns 4 to 6
+  EXPECT_EQ(num_done, 3u);  // those that the journal had are no work of this run
+  EXPECT_EQ(count_done("r"), 7u);
   num_workers = 0;
   run("part", 2);
   EXPECT_EQ(num_workers, 0);
+  EXPECT_EQ(num_done, 0u);
 }
 
 TEST_F(Conversations, OneThatFailsEndsTheRun) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/json.h"
+#include "core/page/axis.h"
 #include "core/text.h"
 
 namespace predgen {
@@ -17,41 +18,6 @@ constexpr double kLeft = 50, kRight = 626, kTop = 10, kBottom = 212;  // of the 
 constexpr size_t kMostPoints = 240;                                   // of a line
 constexpr size_t kMostDots = 40;                                      // of a line that has dots
 constexpr double kLogFrom = 30;                                       // highest to lowest value
-
-/// From values to places.
-class Axis {
- public:
-  Axis(double low, double high, double at_low, double at_high, bool logarithmic = false)
-      : low_(logarithmic ? std::log10(low) : low),
-        high_(logarithmic ? std::log10(high) : high),
-        at_low_(at_low),
-        at_high_(at_high),
-        log_(logarithmic) {}
-
-  double place(double value) const {
-    const double share = ((log_ ? std::log10(value) : value) - low_) / (high_ - low_);
-    return at_low_ + std::clamp(share, 0.0, 1.0) * (at_high_ - at_low_);
-  }
-
-  std::vector<double> ticks() const {
-    if (!log_) return round_ticks(low_, high_, 7);
-    std::vector<double> ticks;
-    for (double power = std::ceil(low_ - 1e-9); power <= high_ + 1e-9; ++power) {
-      for (const double factor : {1.0, 2.0, 5.0}) {
-        const bool fits = power + std::log10(factor) <= high_ + 1e-9;
-        // The numbers between the powers of ten where there are few of these.
-        if (fits && (factor == 1.0 || high_ - low_ <= 2)) {
-          ticks.push_back(factor * std::pow(10.0, power));
-        }
-      }
-    }
-    return ticks;
-  }
-
- private:
-  double low_, high_, at_low_, at_high_;
-  bool log_;
-};
 
 Axis value_axis(const Chart& chart, const std::vector<ThinLine>& lines) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -156,33 +122,6 @@ std::string values_json(const Chart& chart, const std::vector<ThinLine>& lines, 
 }
 
 }  // namespace
-
-std::vector<double> round_ticks(double low, double high, int most) {
-  const double smallest = (high - low) / most;
-  const double power = std::pow(10.0, std::floor(std::log10(smallest)));
-  double step = 10 * power;
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= smallest * (1 - 1e-9)) {
-      step = factor * power;
-      break;
-    }
-  }
-  std::vector<double> ticks;
-  for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
-    ticks.push_back(i * step);
-  }
-  return ticks;
-}
-
-std::string tick_label(double value) {
-  const double size = std::abs(value);
-  if (size < 1e-12) return "0";
-  if (size >= 1e6) return fmt::format("{:.6g}M", value / 1e6);
-  if (size >= 1e4) return fmt::format("{:.6g}k", value / 1e3);
-  if (size >= 1e-4) return fmt::format("{:.6g}", value);
-  const double exponent = std::floor(std::log10(size) + 1e-9);
-  return fmt::format("{:.3g}e{:.0f}", value / std::pow(10.0, exponent), exponent);
-}
 
 ThinLine thin(const Series& series, int64_t last_step, size_t most) {
   ThinLine line;

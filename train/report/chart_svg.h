@@ -22,12 +22,6 @@ struct Chart {
   std::vector<SkippedStep> skipped{};  // marked at the bottom
 };
 
-/// At most `most` round numbers (1, 2 or 5 times a power of ten apart) in [low, high]; low < high.
-std::vector<double> round_ticks(double low, double high, int most);
-
-/// A number as an axis shows it: "0.25", "12k", "2e-5".
-std::string tick_label(double value);
-
 /// A line thinned to what a screen can show: the mean, lowest and highest value of steps beside
 /// each other.
 struct ThinLine {

@@ -8,9 +8,10 @@
 
 #include "core/config.h"
 #include "core/files.h"
+#include "core/page/page_style.h"
 #include "core/text.h"
 #include "train/report/chart_svg.h"
-#include "train/report/page_assets.h"
+#include "train/report/page_script.h"
 
 namespace predgen {
 namespace {

@@ -1,0 +1,131 @@
+#include "evaluate/page/method_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluate/page/run_view.h"
+
+namespace predgen {
+namespace {
+
+std::string number(const Json& value, double scale, int digits) {
+  return value.is_number() ? fmt::format("{:.{}f}", value.get<double>() * scale, digits) : "-";
+}
+
+std::string mean(const Json& method, const char* metric, double scale, int digits) {
+  return number(at_path(method, {metric, "mean"}), scale, digits);
+}
+
+/// Mean passes of the model, and after a + those of a draft model.
+std::string passes(const Json& method, const char* metric, const char* of_draft_model, int digits) {
+  const std::string own = mean(method, metric, 1, digits);
+  const auto more = number_at(method, {of_draft_model, "mean"});
+  return more.value_or(0) > 0 ? own + "+" + mean(method, of_draft_model, 1, digits) : own;
+}
+
+/// " 2 out": so many are in no mean.
+std::string missing_cell(const Json& judged) {
+  const auto missing = number_at(judged, {"missing"});
+  return missing.value_or(0) == 0 ? "" : fmt::format(" {:.0f} out", *missing);
+}
+
+std::string grade_cell(const Json& judged) {
+  if (judged.is_null()) return "no judge";
+  const Json& grade = at_path(judged, {"grade"});
+  return grade.is_null() ? "-" : number(at_path(grade, {"mean"}), 1, 2) + missing_cell(grade);
+}
+
+std::string pairs_cell(const Json& pairs) {
+  if (pairs.is_null()) return "-";
+  return fmt::format("{}/{}/{}", at_path(pairs, {"wins"}).dump(), at_path(pairs, {"ties"}).dump(),
+                     at_path(pairs, {"losses"}).dump()) +
+         missing_cell(pairs);
+}
+
+std::string equal_text_cell(const Json& equal) {
+  if (equal.is_null()) return "-";
+  return fmt::format("{}/{} {}", at_path(equal, {"count"}).dump(), at_path(equal, {"n"}).dump(),
+                     text_at(equal, {"against"}));
+}
+
+}  // namespace
+
+std::string share_cell(const Json& share) {
+  if (share.is_null()) return "-";
+  return number(at_path(share, {"share"}), 100, 1) + ' ' + number(at_path(share, {"low"}), 100, 0) +
+         '-' + number(at_path(share, {"high"}), 100, 0);
+}
+
+std::vector<MethodColumn> method_columns(const Json& run) {
+  using J = const Json&;
+  std::vector<MethodColumn> list{
+      {"ttfs ms", [](J m, J) { return mean(m, "ttfs", 1e3, 1); }},
+      {"P50",
+       [](J m, J) {
+         return number(at_path(m, {"ttfs", "p50"}), 1e3, 1);
+       }},
+      {"P90",
+       [](J m, J) {
+         return number(at_path(m, {"ttfs", "p90"}), 1e3, 1);
+       }},
+      {"NFE",
+       [](J m, J) { return passes(m, "nfe_paper", "draft_model_nfe_to_first_sentence", 2); }},
+      {"x fewer",
+       [](J, J c) {
+         return number(at_path(c, {"nfe_saving_paper", "ratio"}), 1, 2);
+       }},
+      {"NFE ahead",
+       [](J m, J) { return passes(m, "speculative_nfe", "draft_model_speculative_nfe", 1); }},
+      {"wasted", [](J m, J) { return mean(m, "spec_tokens_wasted", 1, 1); }},
+      {"joules", [](J m, J) { return mean(m, "joules", 1, 1); }},
+      {"audio ms", [](J m, J) { return mean(m, "audio_latency", 1e3, 1); }},
+      {"speed-up", [](J m, J) { return number(at_path(m, {"speedup"}), 1, 2); }},
+      {"kept %", [](J m, J) { return number(at_path(m, {"kept_whole"}), 100, 0); }},
+      {"tokens/pass", [](J m, J) { return number(at_path(m, {"tokens_per_pass"}), 1, 2); }},
+      {"accuracy %", [](J m, J) { return share_cell(at_path(m, {"accuracy"})); }},
+      {"strict %",
+       [](J m, J) {
+         return share_cell(at_path(m, {"accuracy", "strict"}));
+       }},
+      {"repeats %",
+       [](J m, J) { return number(at_path(m, {"share_of_values_repeated"}), 100, 0); }},
+      {"known %",
+       [](J m, J) {
+         return number(at_path(m, {"task", "known_values"}), 100, 0);
+       }},
+      {"same act %",
+       [](J m, J) {
+         return share_cell(at_path(m, {"task", "same_act"}));
+       }},
+      {"judge", [](J m, J) { return grade_cell(at_path(m, {"judge"})); }},
+      {"win/tie/loss",
+       [](J m, J) {
+         return pairs_cell(at_path(m, {"judge", "pairs"}));
+       }},
+      {"changed %", [](J, J c) { return share_cell(at_path(c, {"changed_text"})); }},
+      {"equal text", [](J, J c) { return equal_text_cell(at_path(c, {"equal_text"})); }},
+  };
+  std::erase_if(list, [&](const MethodColumn& column) {
+    const auto& methods = at_path(run, {"methods"}).items();
+    return std::all_of(methods.begin(), methods.end(), [&](const auto& method) {
+      return column.cell(method.value(), at_path(run, {"comparisons", method.key()})) == "-";
+    });
+  });
+  return list;
+}
+
+std::string run_title(const Json& run) {
+  const Json& price = at_path(run, {"price"});
+  std::string title =
+      fmt::format("{}, price {}", text_at(run, {"model"}), text_at(price, {"name"}));
+  const auto pass = number_at(price, {"seconds_per_pass"}),
+             token = number_at(price, {"seconds_per_token"});
+  if (pass) {
+    title += fmt::format(": {:.4g} ms a pass and {:.4g} ms a token", 1e3 * *pass,
+                         1e3 * token.value_or(0));
+  }
+  return title + " (" + text_at(price, {"basis"}) + ")";
+}
+
+}  // namespace predgen

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace predgen {
+
+/// A figure of a method in a run's table, on the terminal and on the page.
+struct MethodColumn {
+  std::string title;
+  std::string (*cell)(const Json& method, const Json& comparison);
+};
+
+/// Those that say something of any method of the run, or of its "unseen" turns.
+std::vector<MethodColumn> method_columns(const Json& run);
+
+/// "83.0 74-90": a share and its 95 % interval, in percent; "-" for null.
+std::string share_cell(const Json& share);
+
+/// Whose figures these are, and by which price.
+std::string run_title(const Json& run);
+
+}  // namespace predgen

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "evaluate/page/run_view.h"
+
+namespace predgen {
+
+// HTML; empty where there is nothing to say.
+
+/// Every figure of every method, and the same of the turns that the training data lacks.
+std::string methods_tables(const RunView& run);
+/// Accuracy by category of the set.
+std::string category_table(const RunView& run);
+/// Turns that failed, answers that could not be judged, turns that stand in the training data,
+/// sets' rows that were skipped.
+std::string left_out(const Json& report);
+
+}  // namespace predgen

@@ -1,0 +1,129 @@
+#include "evaluate/page/paper_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+#include "evaluate/page/quality_measure.h"
+#include "evaluate/page/run_set.h"
+
+namespace predgen {
+namespace {
+
+struct PublishedRow {
+  const char* method;  // as predgen calls it
+  double ttfs_ms, nfe, latency_ms, score, speedup;
+};
+
+struct PublishedSet {
+  const char *kind, *name, *score;
+  int score_digits;
+  std::array<PublishedRow, 5> rows;
+};
+
+/// Table 1 of arXiv 2506.15556: Qwen2.5-7B-Instruct on its authors' machine.
+constexpr std::array<PublishedSet, 4> kPublished{{
+    {"lmsys",
+     "Lmsys",
+     "GPT-4 grade",
+     2,
+     {{{"baseline", 488, 17.9, 726, 8.23, 1},
+       {"greedy", 248, 9.7, 374, 8.23, 1.9},
+       {"top3", 171, 6.4, 263, 8.23, 2.8},
+       {"reflection", 224, 6.2, 311, 8.23, 2.3},
+       {"cllm", 295, 9.8, 410, 8.79, 1.8}}}},
+    {"mt_bench",
+     "MT-Bench",
+     "GPT-4 grade",
+     2,
+     {{{"baseline", 992, 35.0, 1233, 8.27, 1},
+       {"greedy", 623, 24.4, 764, 8.27, 1.6},
+       {"top3", 511, 20.0, 612, 8.22, 2.0},
+       {"reflection", 405, 15.0, 497, 8.07, 2.6},
+       {"cllm", 386, 14.3, 529, 8.51, 2.3}}}},
+    {"gsm8k",
+     "GSM8K",
+     "accuracy",
+     2,
+     {{{"baseline", 1320, 42.8, 1559, 0.83, 1},
+       {"greedy", 1174, 38.7, 1371, 0.83, 1.1},
+       {"top3", 544, 14.7, 627, 0.80, 2.5},
+       {"reflection", 736, 12.4, 779, 0.80, 2.0},
+       {"cllm", 1023, 29.7, 1194, 0.83, 1.3}}}},
+    {"mmlu_pro",
+     "MMLU-Pro",
+     "accuracy",
+     2,
+     {{{"baseline", 1421, 51.6, 1670, 0.50, 1},
+       {"greedy", 984, 35.7, 1120, 0.50, 1.5},
+       {"top3", 302, 10.0, 361, 0.50, 4.6},
+       {"reflection", 994, 40.5, 1107, 0.50, 1.5},
+       {"cllm", 665, 22.7, 805, 0.50, 2.1}}}},
+}};
+
+std::string cell(const std::string& text) { return "<td>" + escape_html(text); }
+
+std::string scaled(const std::optional<double>& value, double scale, int digits) {
+  return fixed(value ? std::optional(scale * *value) : std::nullopt, digits);
+}
+
+std::string own_cells(const RunView& run, const std::string& method,
+                      const std::optional<QualityMeasure>& measure) {
+  const Json& found = run.method(method);
+  const auto quality = measure ? measure->of(method) : std::nullopt;
+  const auto speedup = number_at(found, {"speedup"});
+  const Json& saving = at_path(run.comparison(method), {"audio_latency_saving"});
+  const auto low = number_at(saving, {"low"}), high = number_at(saving, {"high"});
+  std::string speed = speedup && !run.is_baseline(method) ? fixed(speedup, 2) + "×" : "";
+  std::string html = cell(scaled(number_at(found, {"ttfs", "mean"}), 1e3, 0)) +
+                     cell(fixed(number_at(found, {"nfe_paper", "mean"}), 1)) +
+                     cell(scaled(number_at(found, {"audio_latency", "mean"}), 1e3, 0)) +
+                     cell(quality ? fixed(quality->value, measure->digits) : "–") + "<td>" + speed;
+  if (low && high) {
+    html += fmt::format(" <small>{}–{}</small>", fixed(low, 2), fixed(high, 2));
+  }
+  return html;
+}
+
+std::string published_cells(const PublishedSet& set, const std::string& method) {
+  const auto* row = std::ranges::find(set.rows, method, &PublishedRow::method);
+  if (row == set.rows.end()) return "<td class=paper>–<td>–<td>–<td>–<td>";
+  const std::string speed = row->speedup > 1 ? fmt::format("{:.1f}×", row->speedup) : "";
+  return fmt::format("<td class=paper>{:.0f}<td>{:.1f}<td>{:.0f}<td>{:.{}f}<td>{}", row->ttfs_ms,
+                     row->nfe, row->latency_ms, row->score, set.score_digits, speed);
+}
+
+}  // namespace
+
+std::string paper_table(const RunView& run) {
+  const std::string kind = paper_set_of(run.report());
+  const auto* set = std::ranges::find(kPublished, kind, &PublishedSet::kind);
+  const bool is_same_set = set != kPublished.end();
+  if (!is_same_set) set = kPublished.begin();
+  const auto measure = quality_measure(run);
+  std::string html = fmt::format(
+      "<div class=scroll tabindex=0><table class=figures>\n<thead><tr><th rowspan=2>Method<th "
+      "colspan=5>This "
+      "run: {}<th colspan=5 class=paper>The paper: Qwen2.5-7B-Instruct, {}\n"
+      "<tr><th>TTFS, ms<th>NFE<th>Latency, ms<th>{}<th>Speed-up"
+      "<th class=paper>TTFS, ms<th>NFE<th>Latency, ms<th>{}<th>Speed-up</thead>\n<tbody>\n",
+      escape_html(run.model() + ", price " + run.price()), set->name,
+      escape_html(measure ? measure->short_name : "quality"), set->score);
+  for (const std::string& method : run.methods()) {
+    html += "<tr><th scope=row>" + escape_html(method) + own_cells(run, method, measure) +
+            published_cells(*set, method) + "\n";
+  }
+  html += "</tbody></table></div>\n<p class=note>";
+  html +=
+      is_same_set
+          ? "Right: Table 1 of arXiv 2506.15556, as its authors measured it with their model on "
+            "their machine. Left: this run. Compare the ratios, not the milliseconds."
+          : "The paper has no results on this set. Right: what Table 1 of arXiv 2506.15556 "
+            "says of Lmsys, chat prompts too, for orientation: another set, another model, "
+            "another machine.";
+  return html + " Latency is to the first sound. NFE: forward passes to the first sentence.</p>\n";
+}
+
+}  // namespace predgen

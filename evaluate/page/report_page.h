@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+
+namespace predgen {
+
+/// A page that needs nothing else, from a results.json, also one with keys that are missing.
+std::string format_report_page(const Json& report);
+
+/// Every picture of it as a file of its own: name without the folder, contents.
+std::vector<std::pair<std::string, std::string>> report_figure_files(const Json& report);
+
+/// Writes the page to `file` and the pictures into figures/ beside it. Pictures of an older
+/// report with other names stay.
+void write_report_page(const Json& report, const std::filesystem::path& file);
+
+/// Makes the page again from `run`, the output folder of an evaluation or its results.json; an
+/// empty `file`: report.html beside it. Returns the file. UserError if it is no results.json.
+std::filesystem::path write_report_page_of(const std::filesystem::path& run,
+                                           const std::filesystem::path& file);
+
+}  // namespace predgen

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "evaluate/statistics.h"
+
+namespace predgen {
+
+/// Null where a key of the path is missing.
+const Json& at_path(const Json& object, std::initializer_list<std::string> path);
+/// Of a number, else nothing.
+std::optional<double> number_at(const Json& object, std::initializer_list<std::string> path);
+/// Empty for what is no string.
+std::string text_at(const Json& object, std::initializer_list<std::string> path);
+
+/// One of a report's runs, and its rows. Borrows the report, which is a results.json.
+class RunView {
+ public:
+  RunView(const Json& report, const Json& run);
+
+  const Json& report() const { return report_; }
+  const Json& run() const { return run_; }
+  /// The model's folder without those above it, and the name of the price.
+  const std::string& model() const { return model_; }
+  const std::string& price() const { return price_; }
+
+  const std::vector<std::string>& methods() const { return methods_; }
+  /// The few that pictures with a line for each method show: the paper's before others, in the
+  /// order of methods().
+  std::vector<std::string> shown(size_t most = 6) const;
+  /// "base" for the baseline, "s0" .. for the others of shown().
+  std::string colour(const std::string& method) const;
+
+  const Json& method(const std::string& name) const;
+  const Json& comparison(const std::string& name) const;
+  /// In the order of the set; empty for an unknown method.
+  const std::vector<const Json*>& rows(const std::string& method) const;
+  /// Values of the method's rows where the row has a number.
+  std::vector<std::optional<double>> values(const std::string& method, const char* key) const;
+
+  bool is_baseline(const std::string& method) const;
+  /// Whether all texts are the baseline's; nothing: it was not in the run.
+  std::optional<bool> keeps_texts(const std::string& method) const;
+
+ private:
+  const Json& report_;
+  const Json& run_;
+  std::string model_, price_;
+  std::vector<std::string> methods_;
+  std::map<std::string, std::vector<const Json*>> rows_;
+};
+
+/// With the 95 % interval; nothing without values.
+std::optional<Estimate> mean_of(const std::vector<std::optional<double>>& values);
+
+/// "1.73" for a missing value "–".
+std::string fixed(const std::optional<double>& value, int digits);
+
+}  // namespace predgen

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace predgen {
+
+/// A bar of a chart, in parts.
+struct StackedRow {
+  std::string label;
+  std::vector<double> parts{};  // one for each of StackedRows::parts; none: the label is a heading
+  std::string text{};           // at the bar's end
+};
+
+struct StackedRows {
+  std::vector<std::pair<std::string, std::string>> parts;  // classes of a colour, what it means
+  std::vector<StackedRow> rows;
+  std::string axis;          // what the values are, with the unit
+  double whole = 0;          // the axis ends there; 0: at the longest bar
+  std::string part_unit{};   // behind a part's value
+  bool shows_parts = false;  // a part that has the room shows its value
+};
+
+/// An <svg> element. Parts below 0 are none.
+std::string draw_stacked_rows(const StackedRows& chart, double width, const std::string& label);
+
+}  // namespace predgen
