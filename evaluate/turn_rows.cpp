@@ -75,7 +75,7 @@ const std::vector<Metric>& metrics() {
   return list;
 }
 
-/// The events of the turn, [seconds since the user began, kind, text]; without the sentences behind
+/// The events of the turn, [seconds since the user began, kind, text]; without the sentences after
 /// the first one.
 Json trace_of(const EvalRow& row) {
   Json trace = Json::array();

@@ -13,7 +13,7 @@ struct DotRow {
   std::optional<double> value{};        // nothing: the label is a heading
   std::optional<double> low{}, high{};  // both or none
   std::string text{};                   // at the mark
-  std::string more{};                   // behind it, where there is room
+  std::string more{};                   // after it, where there is room
 };
 
 struct DotRows {

@@ -26,7 +26,7 @@ std::string methods_table(const Json& run) {
   return html + "</tbody></table></div>\n";
 }
 
-/// A list behind its number, in a box that opens.
+/// A list after its number, in a box that opens.
 std::string listed(const std::string& title, const std::vector<std::string>& lines) {
   std::string html =
       fmt::format("<details><summary>{}: {}</summary>\n<ul>", escape_html(title), lines.size());

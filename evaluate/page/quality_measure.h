@@ -12,7 +12,7 @@ namespace predgen {
 struct QualityMeasure {
   std::string name;           // with the unit, for an axis
   std::string short_name;     // for the head of a column
-  int digits = 1;             // behind the point
+  int digits = 1;             // after the point
   bool is_of_answers = true;  // otherwise a difference may be for better or worse
   /// With its 95 % interval; nothing where the method has none.
   std::function<std::optional<Estimate>(const std::string& method)> of;

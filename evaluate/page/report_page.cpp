@@ -58,7 +58,7 @@ std::vector<Figure> chart_figures(const std::vector<RunView>& runs, size_t i) {
 }
 
 std::string charts_html(const std::vector<Figure>& figures) {
-  // Those that are not there stand behind the others.
+  // Those without data come last.
   std::vector<const Figure*> order;
   for (const Figure& figure : figures) order.push_back(&figure);
   std::stable_partition(order.begin(), order.end(),
@@ -134,16 +134,16 @@ std::string format_report_page(const Json& report) {
 std::vector<std::pair<std::string, std::string>> report_figure_files(const Json& report) {
   const std::vector<RunView> runs = views_of(report);
   std::vector<std::pair<std::string, std::string>> files;
-  const auto take = [&](const std::vector<Figure>& figures, const std::string& behind_name) {
+  const auto take = [&](const std::vector<Figure>& figures, const std::string& suffix) {
     for (const Figure& figure : figures) {
       if (!figure.missing.empty()) continue;
-      files.emplace_back(figure.name + behind_name + ".svg", figure_file(figure));
+      files.emplace_back(figure.name + suffix + ".svg", figure_file(figure));
     }
   };
   for (size_t i = 0; i < runs.size(); ++i) {
-    const std::string behind_name = i == 0 ? "" : fmt::format("_run{}", i + 1);
-    take(chart_figures(runs, i), behind_name);
-    take(timeline_figures(runs[i]), behind_name);
+    const std::string suffix = i == 0 ? "" : fmt::format("_run{}", i + 1);
+    take(chart_figures(runs, i), suffix);
+    take(timeline_figures(runs[i]), suffix);
   }
   return files;
 }

@@ -17,7 +17,7 @@ struct StackedRows {
   std::vector<StackedRow> rows;
   std::string axis;          // what the values are, with the unit
   double whole = 0;          // the axis ends there; 0: at the longest bar
-  std::string part_unit{};   // behind a part's value
+  std::string part_unit{};   // after a part's value
   bool shows_parts = false;  // a part that has the room shows its value
 };
 
