@@ -167,7 +167,7 @@ std::filesystem::path write_report_page_of(const std::filesystem::path& run,
     throw UserError("{} is not a results.json of this version of predgen eval: it has no list '{}'",
                     results.string(), key);
   }
-  const std::filesystem::path target = file.empty() ? results.parent_path() / "report.html" : file;
+  std::filesystem::path target = file.empty() ? results.parent_path() / "report.html" : file;
   write_report_page(report, target);
   return target;
 }
