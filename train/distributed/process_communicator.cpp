@@ -126,6 +126,9 @@ class ProcessCommunicator::Group {
       if (backend_ == "nccl") {
         nccl_ = make_nccl_backend(store_, place.rank, place.world_size, options.start_timeout);
       }
+      // Nobody may leave while another one still connects to it.
+      std::vector<at::Tensor> one{at::zeros({1})};
+      wait(*gloo_->allreduce(one));
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
