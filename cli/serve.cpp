@@ -54,7 +54,7 @@ ServeConfig read_config(const ServeOptions& options) {
 
 /// UserError for a voice that cannot be had. Each conversation has one of its own.
 VoiceOptions read_voice(const VoiceFlags& flags) {
-  const VoiceOptions voice = flags.parse();
+  VoiceOptions voice = flags.parse();
   if (voice.kind == VoiceKind::kZonos) {
     throw UserError(
         "--tts zonos: each conversation would have a copy of the voice's weights: use espeak");
