@@ -153,11 +153,11 @@ class TypedTurns {
   }
 
   void use_decoder(const std::string& name) {
-    GeneratorConfig generator = session_.config().generator;
-    generator.name = name;
-    if (name == "jacobi" && generator.pass_seconds.empty())
-      measure_prices(generator, typed_.engine);
-    session_.set_generator(generator);
+    SessionConfig config = session_.config();
+    config.generator.name = name;
+    if (config.wants_prices() && config.generator.pass_seconds.empty())
+      measure_prices(config.generator, typed_.engine);
+    session_.set_generator(config.generator);
   }
 
   void use_verifier(const ChatCommand& command) {

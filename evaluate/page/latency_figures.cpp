@@ -41,6 +41,17 @@ constexpr std::array kBins{Bin{1, "1 pass", "s2 fill"}, Bin{4, "2–4", "s0 fill
 constexpr int64_t kMostRounds = 4;  // later ones are taken together
 constexpr size_t kMostMethods = 5;
 
+/// Where there is little room bars end with the first part of their text.
+void draw_rows(Figure& figure, const StackedRows& chart) {
+  figure.draw = [chart, title = figure.title](double width) {
+    StackedRows fitted = chart;
+    if (width < 450) {
+      for (StackedRow& row : fitted.rows) row.text = row.text.substr(0, row.text.find(','));
+    }
+    return draw_stacked_rows(fitted, width, title);
+  };
+}
+
 }  // namespace
 
 Figure waterfall_figure(const RunView& run) {
@@ -65,9 +76,7 @@ Figure waterfall_figure(const RunView& run) {
   }
   figure.note =
       "A first sentence that was kept whole with its sound ready costs the first pass alone.";
-  figure.draw = [chart, title = figure.title](double width) {
-    return draw_stacked_rows(chart, width, title);
-  };
+  draw_rows(figure, chart);
   return figure;
 }
 
@@ -94,13 +103,7 @@ Figure waste_figure(const RunView& run) {
   figure.note =
       "What speculation costs: computed while the user speaks, and thrown away where the words "
       "took another turn.";
-  figure.draw = [chart, title = figure.title](double width) {
-    StackedRows fitted = chart;
-    if (width < 450) {
-      for (StackedRow& row : fitted.rows) row.text = row.text.substr(0, row.text.find(','));
-    }
-    return draw_stacked_rows(fitted, width, title);
-  };
+  draw_rows(figure, chart);
   return figure;
 }
 
@@ -156,13 +159,7 @@ Figure rounds_figure(const RunView& run) {
       "The paper's Figure 3b. One pass: the draft's first sentence was kept whole, and can be "
       "heard at once.";
   if (shown.size() < run.methods().size()) figure.note += " A few of the methods.";
-  figure.draw = [chart, title = figure.title](double width) {
-    StackedRows fitted = chart;
-    if (width < 450) {
-      for (StackedRow& row : fitted.rows) row.text = row.text.substr(0, row.text.find(','));
-    }
-    return draw_stacked_rows(fitted, width, title);
-  };
+  draw_rows(figure, chart);
   return figure;
 }
 

@@ -25,27 +25,30 @@ Range padded(double low, double high, bool from_zero) {
   return {from_zero && low == 0 ? 0 : low - room, high + room};
 }
 
-Range x_range(const LinePlot& plot) {
-  if (!plot.categories.empty()) return {-0.5, static_cast<double>(plot.categories.size()) - 0.5};
+/// Of all points, `low` and `high` of each.
+template <typename Low, typename High>
+Range range_of(const LinePlot& plot, bool from_zero, const Low& low_of, const High& high_of) {
   double low = 1e300, high = -1e300;
   for (const PlotLine& line : plot.lines) {
     for (const PlotPoint& point : line.points) {
-      low = std::min(low, point.x_low.value_or(point.x));
-      high = std::max(high, point.x_high.value_or(point.x));
+      low = std::min(low, low_of(point));
+      high = std::max(high, high_of(point));
     }
   }
-  return padded(low, high, plot.x_from_zero);
+  return padded(low, high, from_zero);
+}
+
+Range x_range(const LinePlot& plot) {
+  if (!plot.categories.empty()) return {-0.5, static_cast<double>(plot.categories.size()) - 0.5};
+  return range_of(
+      plot, plot.x_from_zero, [](const PlotPoint& point) { return point.x_low.value_or(point.x); },
+      [](const PlotPoint& point) { return point.x_high.value_or(point.x); });
 }
 
 Range y_range(const LinePlot& plot) {
-  double low = 1e300, high = -1e300;
-  for (const PlotLine& line : plot.lines) {
-    for (const PlotPoint& point : line.points) {
-      low = std::min(low, point.low.value_or(point.y));
-      high = std::max(high, point.high.value_or(point.y));
-    }
-  }
-  return padded(low, high, plot.y_from_zero);
+  return range_of(
+      plot, plot.y_from_zero, [](const PlotPoint& point) { return point.low.value_or(point.y); },
+      [](const PlotPoint& point) { return point.high.value_or(point.y); });
 }
 
 void draw_axes(SvgCanvas& canvas, const LinePlot& plot, const Axis& x, const Axis& y, double left,

@@ -19,7 +19,6 @@ struct PublishedRow {
 
 struct PublishedSet {
   const char *kind, *name, *score;
-  int score_digits;
   std::array<PublishedRow, 5> rows;
 };
 
@@ -28,7 +27,6 @@ constexpr std::array<PublishedSet, 4> kPublished{{
     {"lmsys",
      "Lmsys",
      "GPT-4 grade",
-     2,
      {{{"baseline", 488, 17.9, 726, 8.23, 1},
        {"greedy", 248, 9.7, 374, 8.23, 1.9},
        {"top3", 171, 6.4, 263, 8.23, 2.8},
@@ -37,7 +35,6 @@ constexpr std::array<PublishedSet, 4> kPublished{{
     {"mt_bench",
      "MT-Bench",
      "GPT-4 grade",
-     2,
      {{{"baseline", 992, 35.0, 1233, 8.27, 1},
        {"greedy", 623, 24.4, 764, 8.27, 1.6},
        {"top3", 511, 20.0, 612, 8.22, 2.0},
@@ -46,7 +43,6 @@ constexpr std::array<PublishedSet, 4> kPublished{{
     {"gsm8k",
      "GSM8K",
      "accuracy",
-     2,
      {{{"baseline", 1320, 42.8, 1559, 0.83, 1},
        {"greedy", 1174, 38.7, 1371, 0.83, 1.1},
        {"top3", 544, 14.7, 627, 0.80, 2.5},
@@ -55,7 +51,6 @@ constexpr std::array<PublishedSet, 4> kPublished{{
     {"mmlu_pro",
      "MMLU-Pro",
      "accuracy",
-     2,
      {{{"baseline", 1421, 51.6, 1670, 0.50, 1},
        {"greedy", 984, 35.7, 1120, 0.50, 1.5},
        {"top3", 302, 10.0, 361, 0.50, 4.6},
@@ -91,8 +86,8 @@ std::string published_cells(const PublishedSet& set, const std::string& method) 
   const auto* row = std::ranges::find(set.rows, method, &PublishedRow::method);
   if (row == set.rows.end()) return "<td class=paper>–<td>–<td>–<td>–<td>";
   const std::string speed = row->speedup > 1 ? fmt::format("{:.1f}×", row->speedup) : "";
-  return fmt::format("<td class=paper>{:.0f}<td>{:.1f}<td>{:.0f}<td>{:.{}f}<td>{}", row->ttfs_ms,
-                     row->nfe, row->latency_ms, row->score, set.score_digits, speed);
+  return fmt::format("<td class=paper>{:.0f}<td>{:.1f}<td>{:.0f}<td>{:.2f}<td>{}", row->ttfs_ms,
+                     row->nfe, row->latency_ms, row->score, speed);
 }
 
 }  // namespace
