@@ -38,7 +38,7 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_cache(context + 33);
   const auto seconds = [&](int64_t num_tokens, bool by_kernels) {
-    model->set_cpu_kernels(by_kernels);
+    model->set_kernels(by_kernels);
     const TokenIds tokens(static_cast<size_t>(num_tokens), 7);
     const int64_t num_logits = num_tokens == context ? 1 : num_tokens;
     const double start = cpu_seconds();

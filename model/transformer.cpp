@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "model/attention_masks.h"
 #include "model/cpu/cpu_pass.h"
+#include "model/gpu/gpu_pass.h"
 #include "model/kernels/row_product.h"
 
 namespace predgen {
@@ -104,6 +105,7 @@ Transformer::Transformer(const ModelConfig& config,
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take("lm_head.weight");
   inverse_frequencies_ = config.rope.inverse_frequencies(config.head_dim).to(embedding_.device());
+  if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels());
 }
 
 Transformer::~Transformer() = default;
@@ -163,18 +165,19 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
-  if (!has_cpu_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
+  if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
+  const TransformerParts parts{.config = config_,
+                               .embedding = embedding_,
+                               .layers = layers_,
+                               .final_norm = final_norm_,
+                               .head = head_,
+                               .inverse_frequencies = inverse_frequencies_};
+  if (gpu_pass_) return width_invariant_ ? std::nullopt : gpu_pass_->run(parts, steps);
   int64_t num_tokens = 0;
   for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
   const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
   if (is_long && !width_invariant_) return {};
-  return cpu_pass_->run({.config = config_,
-                         .embedding = embedding_,
-                         .layers = layers_,
-                         .final_norm = final_norm_,
-                         .head = head_,
-                         .inverse_frequencies = inverse_frequencies_},
-                        steps);
+  return cpu_pass_->run(parts, steps);
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -254,6 +257,14 @@ void Transformer::set_width_invariant(bool on) {
   width_invariant_ = head_.width_invariant = on;
   for (DecoderLayer& layer : layers_) layer.width_invariant = on;
   for (Linear* linear : linears()) linear->width_invariant = on;
+}
+
+void Transformer::set_gpu_kernels(const GpuKernels* kernels) {
+  gpu_pass_ = kernels ? std::make_unique<GpuPass>(*kernels) : nullptr;
+}
+
+void Transformer::join_products() {
+  if (gpu_pass_) predgen::join_products(layers_);
 }
 
 double Transformer::quantize(Quantization kind,

@@ -15,6 +15,8 @@
 namespace predgen {
 
 class CpuPass;
+class GpuPass;
+struct GpuKernels;
 
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
@@ -88,8 +90,14 @@ class Transformer : public LanguageModel {
   /// every precision. Each device has its own bits. By default off: then the passes of our kernels
   /// for CPUs are so, but in bfloat16 those of more than max_rows_on_cpu() tokens are LibTorch's.
   void set_width_invariant(bool on);
-  /// Off: forward() runs in LibTorch's operators on a CPU, too. By default on.
-  void set_cpu_kernels(bool on) { has_cpu_kernels_ = on; }
+  /// Off: forward() runs in LibTorch's operators. By default our own kernels take what they can.
+  void set_kernels(bool on) { has_kernels_ = on; }
+  /// Those that passes over few tokens run in, on the model's device; null: none. By default those
+  /// for CUDA there, where this was built with them. Borrows them.
+  void set_gpu_kernels(const GpuKernels* kernels);
+  /// Makes queries, keys and values one product where our kernels for GPUs run, gate and up
+  /// another.
+  void join_products();
   /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
@@ -116,8 +124,9 @@ class Transformer : public LanguageModel {
   std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
   bool width_invariant_ = false;
-  bool has_cpu_kernels_ = true;
+  bool has_kernels_ = true;
   std::unique_ptr<CpuPass> cpu_pass_;
+  std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for this device
   int64_t num_recomputed_ = 0;
 };
 

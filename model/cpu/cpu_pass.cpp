@@ -231,11 +231,11 @@ class CpuPass::Work {
 
   void write_logits() {
     meet();
-    const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.wanted_.size());
+    const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.tokens_.wanted().size());
     if (N == 0) return;
     const auto [begin, end] = share(N, 1, thread_, pass_.team_->size());
     for (int64_t i = begin; i < end; ++i) {
-      norm(hidden(pass_.wanted_[static_cast<size_t>(i)]), model_.final_norm, x() + i * E);
+      norm(hidden(pass_.tokens_.wanted()[static_cast<size_t>(i)]), model_.final_norm, x() + i * E);
     }
     pass_.products_.pack(pass_.head_, x(), N, begin, end);
     meet();
@@ -285,13 +285,9 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   const ModelConfig& config = model.config;
   const int64_t T = tokens_.size(), D = config.head_dim;
   const int64_t E = config.hidden_size, I = config.intermediate_size;
-  wanted_.clear();
   places_.clear();
-  int64_t end = 0;
   for (const SequenceStep& step : steps) {
     const auto count = static_cast<int64_t>(step.tokens.size());
-    end += count;
-    for (int64_t i = end - step.num_logits; i < end; ++i) wanted_.push_back(i);
     for (int64_t layer = 0; layer < config.num_layers; ++layer) {
       const auto [keys, values] = step.cache->writable(layer, count);
       places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
@@ -315,11 +311,12 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
     products_.prepare(layer.gate_up, T);
     products_.prepare(layer.down, T);
   }
-  if (!wanted_.empty()) products_.prepare(head_, static_cast<int64_t>(wanted_.size()));
+  const auto N = static_cast<int64_t>(tokens_.wanted().size());
+  if (N > 0) products_.prepare(head_, N);
 }
 
 float* CpuPass::room_for_logits(int64_t V) {
-  const auto N = static_cast<int64_t>(wanted_.size());
+  const auto N = static_cast<int64_t>(tokens_.wanted().size());
   const bool is_free = logits_NV_.defined() && logits_NV_.use_count() == 1 &&
                        logits_NV_.storage().use_count() == 1;  // nor does anyone hold a view
   if (!is_free || logits_NV_.size(0) != N || logits_NV_.size(1) != V) {
@@ -332,11 +329,7 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
   const Running running(is_running_);
   if (!read(model)) return {};
-  tokens_.read(steps);
-  for (const PassToken& token : tokens_.tokens()) {
-    PREDGEN_CHECK(token.id >= 0 && token.id < model.config.vocab_size, "token {} of {}", token.id,
-                  model.config.vocab_size);
-  }
+  tokens_.read(steps, model.config.vocab_size);
   prepare(model, steps);
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);

@@ -10,20 +10,10 @@
 #include <vector>
 
 #include "model/cpu/cpu_products.h"
-#include "model/cpu/pass_tokens.h"
-#include "model/decoder_layer.h"
+#include "model/pass_tokens.h"
+#include "model/transformer_parts.h"
 
 namespace predgen {
-
-/// The parts of a Transformer.
-struct TransformerParts {
-  const ModelConfig& config;
-  const at::Tensor& embedding;  // [V,E]
-  std::span<const DecoderLayer> layers;
-  const at::Tensor& final_norm;           // [E]
-  const Linear& head;                     // [V,E]
-  const at::Tensor& inverse_frequencies;  // float32 [D/2]
-};
 
 /// Forward passes on a CPU by our own kernels and threads instead of LibTorch's operators, of which
 /// a decoding step of a small model is mostly made. Between products everything is float32, in
@@ -66,7 +56,6 @@ class CpuPass {
   CpuProducts products_;
   // Of every new token; `x` is the input of the next product.
   std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;
-  std::vector<int64_t> wanted_;  // tokens whose logits are asked for
   at::Tensor logits_NV_;
 };
 

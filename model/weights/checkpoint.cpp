@@ -64,6 +64,7 @@ std::unique_ptr<Transformer> load_model(const fs::path& folder, const fs::path& 
     spdlog::info("quantised: the mean relative error of a weight matrix is {:.4f}", error);
   }
   model->set_width_invariant(options.width_invariant);
+  if (!options.leaves_linears) model->join_products();
   return model;
 }
 

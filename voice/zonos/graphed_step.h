@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/gpu/captured_graph.h"
 #include "voice/zonos/zonos_cache.h"
 
 namespace predgen {
@@ -17,9 +18,6 @@ class ZonosModel;
 /// copied when another one ran last; what it writes is copied back, so utterances may take turns.
 class GraphedStep {
  public:
-  /// Whether this build can capture graphs: its LibTorch is one with CUDA.
-  static bool is_available();
-
   /// `model` outlives this.
   explicit GraphedStep(const ZonosModel& model);
   ~GraphedStep();
@@ -32,11 +30,10 @@ class GraphedStep {
 
  private:
   struct Graph;
-  struct Shared;
   Graph& graph_for(int64_t capacity, int64_t rows);
 
   const ZonosModel& model_;
-  std::unique_ptr<const Shared> shared_;
+  const GraphMemory memory_;
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Graph>> graphs_;  // by bucket and rows
 };
 

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 ZonosModel::ZonosModel(const ZonosConfig& config, PrefixConditioner conditioner,
                        ZonosBackbone backbone)
     : config_(config), conditioner_(std::move(conditioner)), backbone_(std::move(backbone)) {
-  if (device().is_cuda() && GraphedStep::is_available()) {
+  if (device().is_cuda() && CapturedGraph::is_available()) {
     graph_ = std::make_unique<GraphedStep>(*this);
   }
 }

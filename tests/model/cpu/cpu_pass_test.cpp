@@ -39,7 +39,7 @@ TokenIds some_tokens() {
 
 /// Logits of all tokens, in passes of `width`; by the kernels also where LibTorch may be faster.
 at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
-  model.set_cpu_kernels(by_kernels);
+  model.set_kernels(by_kernels);
   if (by_kernels) model.set_width_invariant(true);
   KvPool pool(model.kv_layout());
   const auto cache = pool.make_cache(128);

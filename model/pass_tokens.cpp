@@ -1,4 +1,4 @@
-#include "model/cpu/pass_tokens.h"
+#include "model/pass_tokens.h"
 
 #include <algorithm>
 
@@ -6,9 +6,10 @@
 
 namespace predgen {
 
-void PassTokens::read(std::span<const SequenceStep> steps) {
+void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
   tokens_.clear();
   others_.clear();
+  wanted_.clear();
   for (size_t s = 0; s < steps.size(); ++s) {
     const SequenceStep& step = steps[s];
     const int64_t past = step.cache->length();
@@ -22,6 +23,9 @@ void PassTokens::read(std::span<const SequenceStep> steps) {
     const auto T = static_cast<int64_t>(step.tokens.size());
     for (int64_t i = 0; i < T; ++i) {
       const auto index = static_cast<size_t>(i);
+      PREDGEN_CHECK(step.tokens[index] >= 0 && step.tokens[index] < vocab_size, "token {} of {}",
+                    step.tokens[index], vocab_size);
+      if (i >= T - step.num_logits) wanted_.push_back(size());
       PassToken token{.id = step.tokens[index],
                       .step = s,
                       .place = past + i,

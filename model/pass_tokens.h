@@ -23,17 +23,26 @@ struct PassToken {
 /// The new tokens of all sequences of a pass, in their order.
 class PassTokens {
  public:
-  /// Error for steps that LanguageModel::forward() does not take.
-  void read(std::span<const SequenceStep> steps);
+  /// Error for steps that LanguageModel::forward() does not take, and for tokens that are none of
+  /// the `vocab_size`.
+  void read(std::span<const SequenceStep> steps, int64_t vocab_size);
 
   std::span<const PassToken> tokens() const { return tokens_; }
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  /// Tokens whose logits are asked for.
+  std::span<const int64_t> wanted() const { return wanted_; }
+  /// Places beyond num_consecutive that it sees, in their order.
+  std::span<const int32_t> others(const PassToken& token) const {
+    return std::span(others_).subspan(static_cast<size_t>(token.others_begin),
+                                      static_cast<size_t>(token.num_others));
+  }
   /// Which keys the token sees, in a layer where it sees the last `window` positions (0: all).
   TokenAttention seen_by(const PassToken& token, int64_t window) const;
 
  private:
   std::vector<PassToken> tokens_;
   std::vector<int32_t> others_;
+  std::vector<int64_t> wanted_;
 };
 
 }  // namespace predgen

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <memory>
+
+namespace predgen {
+
+/// A stream and memory for the captures of a model on CUDA, whose graphs run one at a time: each may
+/// write over what another one gave.
+class GraphMemory {
+ public:
+  explicit GraphMemory(at::Device device);
+  ~GraphMemory();
+
+ private:
+  friend class CapturedGraph;
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+/// Work on CUDA that is launched as one graph instead of kernel by kernel. What differs from run to
+/// run, it reads from memory that never moves.
+class CapturedGraph {
+ public:
+  /// Whether this build can capture graphs: its LibTorch is one with CUDA.
+  static bool is_available();
+
+  /// Runs `work` some times, so that libraries choose their kernels, then captures it; other threads
+  /// may use the device meanwhile. Borrows the memory.
+  CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work);
+  ~CapturedGraph();
+
+  /// Goes to the current stream and is not waited for. Returns what `work` gave, which the next
+  /// replay of a graph of the same memory may write over.
+  const at::Tensor& replay();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace predgen

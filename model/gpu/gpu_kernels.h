@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+
+// What a pass does to its tokens beside products, on a GPU: one source, gpu_kernels.cuh, without
+// LibTorch's headers, which nvcc compiles and which tests run thread by thread on the CPU. Sums are
+// float32. Everything that differs from pass to pass lies in the device's memory, so that a graph of
+// the launches can be replayed. `void*`: of the model's type, float32 or bfloat16's bits.
+
+namespace predgen {
+
+// Shapes: T tokens, N rows, E hidden size, H heads, G key heads, D head size, I inner size.
+
+enum class GpuType { kFloat32, kBfloat16 };
+
+constexpr int64_t kMaxGpuTokens = 64;  // of a pass
+constexpr int kMaxGpuHeadDim = 128;
+constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
+/// Keys whose scores one block computes. A token's result depends on where its keys are cut, but not
+/// on what shares the pass.
+constexpr int kGpuChunkFloat32 = 32, kGpuChunkBfloat16 = 64;
+constexpr int gpu_chunk(GpuType type) {
+  return type == GpuType::kFloat32 ? kGpuChunkFloat32 : kGpuChunkBfloat16;
+}
+
+/// A new token.
+struct GpuToken {
+  int32_t id;
+  int32_t step;      // whose cache it belongs to; -1: fills up the pass, and nothing sees it
+  int32_t place;     // in its cache
+  int32_t position;  // of the text
+  // It sees all places before num_consecutive, and num_consecutive + i for each bit i of others.
+  int32_t num_consecutive;
+  uint64_t others;
+};
+
+/// A layer's keys and values of a sequence: heads that are head_stride places apart.
+struct GpuCache {
+  void *keys, *values;
+  int64_t head_stride;
+};
+
+/// Embeddings into the residual stream, and what rotates heads to the tokens' positions.
+struct GpuEmbedding {
+  const void* table;         // [V,E]
+  const GpuToken* tokens;    // [T]
+  const float* frequencies;  // [D/2], radians a position
+  float factor;              // of cosines and sines
+  int num_tokens, width, head_dim;
+  float* hidden;           // [T,E]
+  float *cosines, *sines;  // [T,D/2]
+};
+
+/// Adds what a block gave to the residual stream and makes the next product's input.
+struct GpuNorm {
+  float* hidden;        // [T,E]
+  const void* out;      // [T,E], null: nothing is added
+  const void* after;    // [E], RMSNorm of `out` before it is added; null: none
+  const void* before;   // [E], RMSNorm of the sum for x; null: x is the sum
+  const int32_t* rows;  // [N] of them, and the residual stream stays as it is; null: all
+  int num_rows, width;
+  float eps;
+  void* x;  // [N,E]
+};
+
+enum class GpuHeadNorm { kNone, kHead, kWidth };
+
+/// Norms and rotates queries and keys; writes keys and values to the caches.
+struct GpuHeads {
+  const void *q, *k, *v;                // [T,..]
+  int64_t q_stride, k_stride, v_stride;  // values a row
+  const void *q_weight, *k_weight;       // of the norms; null: none
+  GpuHeadNorm norm;
+  float eps;
+  const GpuToken* tokens;
+  const GpuCache* caches;  // a step's is at step * cache_stride
+  int64_t cache_stride;
+  const float *cosines, *sines;
+  int num_tokens, num_heads, num_key_heads, head_dim;
+  float* queries;  // [T,H,D]
+};
+
+/// What heads gather from the keys that each token sees.
+struct GpuAttention {
+  const float* queries;
+  const GpuToken* tokens;
+  const GpuCache* caches;
+  int64_t cache_stride;
+  int num_tokens, num_heads, num_key_heads, head_dim;
+  int tile;        // tokens that share keys: of one step, at most kMaxGpuRows * G / H
+  int num_chunks;  // gpu_chunk() places each, that caches have at most
+  int window;      // places that a token sees; 0: all
+  float scale;
+  float* parts;  // [T,H,num_chunks,D + 2]: sums, the largest score, the total weight
+  void* x;       // [T,H*D]
+};
+
+/// silu(gate) * up
+struct GpuGate {
+  const void *gate, *up;
+  int64_t gate_stride, up_stride;
+  int num_tokens, width;
+  void* x;  // [T,I]
+};
+
+/// Launches on `stream`, a cudaStream_t of the current device; nothing is waited for.
+struct GpuKernels {
+  void (*embed)(GpuType type, const GpuEmbedding& embedding, void* stream);
+  void (*norm)(GpuType type, const GpuNorm& norm, void* stream);
+  void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
+  void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
+  void (*gate)(GpuType type, const GpuGate& gate, void* stream);
+  /// Why the last launches could not be; null: they could.
+  const char* (*error)();
+};
+
+/// Null where nvcc was not there when this was built.
+const GpuKernels* cuda_kernels();
+
+}  // namespace predgen

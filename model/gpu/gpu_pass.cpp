@@ -1,0 +1,428 @@
+#include "model/gpu/gpu_pass.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace predgen {
+
+// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
+// D head size, I inner size, V vocabulary.
+
+namespace {
+
+constexpr int64_t kMaxParts = int64_t{1} << 26;  // floats of GpuAttention::parts
+
+// Of GpuPass::inputs_, in bytes.
+constexpr size_t kRowsBegin = static_cast<size_t>(kMaxGpuTokens) * sizeof(GpuToken);
+constexpr size_t kCachesBegin = kRowsBegin + static_cast<size_t>(kMaxGpuTokens) * sizeof(int32_t);
+static_assert(kRowsBegin % alignof(int32_t) == 0 && kCachesBegin % alignof(GpuCache) == 0);
+
+int64_t filled_up(int64_t count) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
+}
+
+GpuType type_of(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat ? GpuType::kFloat32 : GpuType::kBfloat16;
+}
+
+const void* data(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
+
+/// A norm's weight, where the model has one.
+bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
+  return !norm.defined() ||
+         (norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
+}
+
+bool has_adapter(const Linear& linear) { return linear.lora_A.defined() && linear.adapter_enabled; }
+
+/// The tensors as one, where they lie in one piece as join() leaves them; otherwise undefined.
+at::Tensor whole_of(std::span<const at::Tensor> parts) {
+  const at::Tensor& first = parts.front();
+  const char* end = nullptr;
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& part : parts) {
+    if (!part.defined() || !part.is_contiguous()) return {};
+    const auto* begin = static_cast<const char*>(part.const_data_ptr());
+    if (end == nullptr) {
+      sizes = part.sizes().vec();
+    } else if (begin == end && part.is_alias_of(first)) {
+      sizes[0] += part.size(0);
+    } else {
+      return {};
+    }
+    end = begin + part.nbytes();
+  }
+  return first.as_strided(sizes, first.strides());
+}
+
+/// Says where the weights of the layers lie and which adapters are on: a graph has their addresses.
+size_t places_of_weights(const TransformerParts& model) {
+  size_t places = 0;
+  const auto add = [&](const void* place) {
+    places = places * 31 + std::hash<const void*>()(place);
+  };
+  for (const DecoderLayer& layer : model.layers) {
+    for (const Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up,
+                                 &layer.down}) {
+      add(data(linear->weight));
+      add(linear->quantized.get());
+      add(data(linear->bias));
+      add(has_adapter(*linear) ? data(linear->lora_A) : nullptr);
+    }
+  }
+  return places;
+}
+
+void join(std::initializer_list<at::Tensor*> parts) {
+  std::vector<at::Tensor> separate;
+  for (const at::Tensor* part : parts) {
+    if (!part->defined() || part->scalar_type() != (*parts.begin())->scalar_type()) return;
+    separate.push_back(*part);
+  }
+  const at::Tensor whole = at::cat(separate);
+  int64_t begin = 0;
+  for (at::Tensor* part : parts) {
+    const int64_t rows = part->size(0);
+    *part = whole.narrow(0, begin, rows);
+    begin += rows;
+  }
+}
+
+/// One product instead of several over one input, where weights and biases lie in one piece.
+std::optional<Linear> joined(std::span<const Linear* const> linears) {
+  std::vector<at::Tensor> weights, biases;
+  for (const Linear* linear : linears) {
+    if (linear->quantized || has_adapter(*linear)) return {};
+    weights.push_back(linear->weight);
+    biases.push_back(linear->bias);
+  }
+  Linear whole;
+  whole.weight = whole_of(weights);
+  whole.bias = whole_of(biases);
+  const bool wants_bias = biases.front().defined();
+  if (!whole.weight.defined() || whole.bias.defined() != wants_bias) return {};
+  return whole;
+}
+
+/// What products over one input gave: of each, where its rows begin and how far apart they are.
+struct Products {
+  std::vector<at::Tensor> kept;
+  std::array<const void*, 3> rows{};
+  std::array<int64_t, 3> strides{};
+};
+
+Products multiply(std::initializer_list<const Linear*> linears, const at::Tensor& x) {
+  Products products;
+  size_t i = 0;
+  const auto add = [&](const at::Tensor& y, int64_t begin) {
+    products.rows[i] = static_cast<const char*>(y.const_data_ptr()) +
+                       begin * static_cast<int64_t>(y.element_size());
+    products.strides[i++] = y.size(-1);
+  };
+  if (const std::optional<Linear> whole = joined(std::span(linears.begin(), linears.size()))) {
+    products.kept.push_back((*whole)(x));
+    int64_t begin = 0;
+    for (const Linear* linear : linears) {
+      add(products.kept.front(), begin);
+      begin += linear->weight.size(0);
+    }
+  } else {
+    for (const Linear* linear : linears) {
+      products.kept.push_back((*linear)(x));
+      add(products.kept.back(), 0);
+    }
+  }
+  return products;
+}
+
+}  // namespace
+
+void join_products(std::span<DecoderLayer> layers) {
+  for (DecoderLayer& layer : layers) {
+    join({&layer.q.weight, &layer.k.weight, &layer.v.weight});
+    join({&layer.q.bias, &layer.k.bias, &layer.v.bias});
+    join({&layer.gate.weight, &layer.up.weight});
+    join({&layer.gate.bias, &layer.up.bias});
+  }
+}
+
+/// A pass's launches on the current stream, in their order.
+class GpuPass::Launches {
+ public:
+  Launches(const GpuPass& pass, const TransformerParts& model, const Kind& kind)
+      : kernels_(pass.kernels_),
+        config_(model.config),
+        model_(model),
+        kind_(kind),
+        type_(type_of(model.embedding)),
+        options_(model.embedding.options()),
+        stream_(stream_of(model.embedding.device())),
+        logits_NV_(pass.logits_.narrow(0, 0, kind.num_logits)) {
+    const auto* inputs = static_cast<const char*>(pass.inputs_.const_data_ptr());
+    tokens_ = reinterpret_cast<const GpuToken*>(inputs);
+    rows_ = reinterpret_cast<const int32_t*>(inputs + kRowsBegin);
+    caches_ = reinterpret_cast<const GpuCache*>(inputs + kCachesBegin);
+    const int64_t T = kind.num_tokens, D = config_.head_dim, H = config_.num_heads;
+    const at::TensorOptions wide = options_.dtype(at::kFloat);
+    hidden_TE_ = at::empty({T, config_.hidden_size}, wide);
+    x_TE_ = at::empty({T, config_.hidden_size}, options_);
+    heads_THD_ = at::empty({T, H * D}, options_);
+    gated_TI_ = at::empty({T, config_.intermediate_size}, options_);
+    queries_ = at::empty({T, H, D}, wide);
+    parts_ = at::empty({T, H, kind.num_chunks, D + 2}, wide);
+    angles_ = at::empty({2, T, D / 2}, wide);
+  }
+
+  /// Logits [N,V], which the next pass writes over.
+  at::Tensor run() {
+    embed();
+    at::Tensor out;
+    at::Tensor out_norm;  // of what `out` is, where norms come after
+    for (size_t i = 0; i < model_.layers.size(); ++i) {
+      const DecoderLayer& layer = model_.layers[i];
+      norm(out, out_norm, layer.attention_norm);
+      out = attend(layer, static_cast<int64_t>(i));
+      norm(out, layer.attention_norm, layer.mlp_norm);
+      out = feed_forward(layer);
+      out_norm = layer.mlp_norm;
+    }
+    if (kind_.num_logits > 0) {
+      const at::Tensor x_NE = at::empty({kind_.num_logits, config_.hidden_size}, options_);
+      GpuNorm last = norm_of(out, out_norm);
+      last.before = data(model_.final_norm);
+      last.rows = rows_;
+      last.num_rows = static_cast<int>(kind_.num_logits);
+      last.x = x_NE.mutable_data_ptr();
+      kernels_.norm(type_, last, stream_);
+      logits_NV_.copy_(model_.head(x_NE));
+    }
+    if (const char* problem = kernels_.error()) {
+      throw Error("the kernels of a pass cannot be launched: {}", problem);
+    }
+    return logits_NV_;
+  }
+
+ private:
+  static void* stream_of(at::Device device) {
+    if (!device.is_cuda()) return nullptr;
+    const c10::impl::VirtualGuardImpl cuda(device.type());
+    return cuda.getStream(device).native_handle();
+  }
+
+  float* cosines() const { return angles_.mutable_data_ptr<float>(); }
+  float* sines() const { return cosines() + angles_.size(1) * angles_.size(2); }
+  int num_tokens() const { return static_cast<int>(kind_.num_tokens); }
+
+  void embed() {
+    kernels_.embed(type_,
+                   {.table = data(model_.embedding),
+                    .tokens = tokens_,
+                    .frequencies = model_.inverse_frequencies.const_data_ptr<float>(),
+                    .factor = static_cast<float>(config_.rope.attention_factor),
+                    .num_tokens = num_tokens(),
+                    .width = static_cast<int>(config_.hidden_size),
+                    .head_dim = static_cast<int>(config_.head_dim),
+                    .hidden = hidden_TE_.mutable_data_ptr<float>(),
+                    .cosines = cosines(),
+                    .sines = sines()},
+                   stream_);
+  }
+
+  /// `out` [T,E], undefined before the first block, and its norm where norms come after.
+  GpuNorm norm_of(const at::Tensor& out, const at::Tensor& weight) const {
+    return {.hidden = hidden_TE_.mutable_data_ptr<float>(),
+            .out = data(out),
+            .after = config_.norm_after && out.defined() ? data(weight) : nullptr,
+            .before = nullptr,
+            .rows = nullptr,
+            .num_rows = num_tokens(),
+            .width = static_cast<int>(config_.hidden_size),
+            .eps = static_cast<float>(config_.rms_norm_eps),
+            .x = nullptr};
+  }
+
+  /// Adds `out`; makes the next block's input, normed by `next` where norms come before.
+  void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
+    GpuNorm norm = norm_of(out, out_norm);
+    norm.before = config_.norm_after ? nullptr : data(next);
+    norm.x = x_TE_.mutable_data_ptr();
+    kernels_.norm(type_, norm, stream_);
+  }
+
+  at::Tensor attend(const DecoderLayer& layer, int64_t index) {
+    const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
+    const int D = static_cast<int>(config_.head_dim);
+    const Products qkv = multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
+    const GpuCache* caches = caches_ + index;
+    kernels_.place_heads(type_,
+                         {.q = qkv.rows[0],
+                          .k = qkv.rows[1],
+                          .v = qkv.rows[2],
+                          .q_stride = qkv.strides[0],
+                          .k_stride = qkv.strides[1],
+                          .v_stride = qkv.strides[2],
+                          .q_weight = data(layer.q_norm),
+                          .k_weight = data(layer.k_norm),
+                          .norm = config_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
+                                  : config_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
+                                                                     : GpuHeadNorm::kWidth,
+                          .eps = static_cast<float>(config_.rms_norm_eps),
+                          .tokens = tokens_,
+                          .caches = caches,
+                          .cache_stride = config_.num_layers,
+                          .cosines = cosines(),
+                          .sines = sines(),
+                          .num_tokens = num_tokens(),
+                          .num_heads = H,
+                          .num_key_heads = G,
+                          .head_dim = D,
+                          .queries = queries_.mutable_data_ptr<float>()},
+                         stream_);
+    kernels_.attend(type_,
+                    {.queries = queries_.const_data_ptr<float>(),
+                     .tokens = tokens_,
+                     .caches = caches,
+                     .cache_stride = config_.num_layers,
+                     .num_tokens = num_tokens(),
+                     .num_heads = H,
+                     .num_key_heads = G,
+                     .head_dim = D,
+                     .tile = static_cast<int>(kind_.tile),
+                     .num_chunks = static_cast<int>(kind_.num_chunks),
+                     .window = static_cast<int>(layer.window),
+                     .scale = 1.0f / std::sqrt(static_cast<float>(D)),
+                     .parts = parts_.mutable_data_ptr<float>(),
+                     .x = heads_THD_.mutable_data_ptr()},
+                    stream_);
+    return layer.o(heads_THD_);
+  }
+
+  at::Tensor feed_forward(const DecoderLayer& layer) {
+    const Products products = multiply({&layer.gate, &layer.up}, x_TE_);
+    kernels_.gate(type_,
+                  {.gate = products.rows[0],
+                   .up = products.rows[1],
+                   .gate_stride = products.strides[0],
+                   .up_stride = products.strides[1],
+                   .num_tokens = num_tokens(),
+                   .width = static_cast<int>(config_.intermediate_size),
+                   .x = gated_TI_.mutable_data_ptr()},
+                  stream_);
+    return layer.down(gated_TI_);
+  }
+
+  const GpuKernels& kernels_;
+  const ModelConfig& config_;
+  const TransformerParts& model_;
+  const Kind kind_;
+  const GpuType type_;
+  const at::TensorOptions options_;
+  void* const stream_;
+  const GpuToken* tokens_;
+  const int32_t* rows_;
+  const GpuCache* caches_;
+  const at::Tensor logits_NV_;
+  at::Tensor hidden_TE_, x_TE_, heads_THD_, gated_TI_, queries_, parts_, angles_;
+};
+
+std::optional<GpuPass::Kind> GpuPass::kind_of(const TransformerParts& model,
+                                              std::span<const SequenceStep> steps) const {
+  const ModelConfig& config = model.config;
+  const at::Tensor& embedding = model.embedding;
+  const at::ScalarType scalar = embedding.scalar_type();
+  const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
+  if (model.layers.empty() || model.layers.front().q.training) return {};
+  const bool has_shape = D <= kMaxGpuHeadDim && D % 8 == 0 && shared <= kMaxGpuRows;
+  if (!has_shape || (scalar != at::kFloat && scalar != at::kBFloat16)) return {};
+  if (tokens_.size() > kMaxGpuTokens) return {};
+  bool is_whole = embedding.is_contiguous() && is_ready(model.final_norm, embedding);
+  for (const DecoderLayer& layer : model.layers) {
+    is_whole = is_whole && is_ready(layer.attention_norm, embedding) &&
+               is_ready(layer.mlp_norm, embedding) && is_ready(layer.q_norm, embedding) &&
+               is_ready(layer.k_norm, embedding);
+  }
+  if (!is_whole) return {};
+  int64_t longest = 0;
+  for (const PassToken& token : tokens_.tokens()) longest = std::max(longest, token.place + 1);
+  const int64_t chunk = gpu_chunk(type_of(embedding));
+  Kind kind;
+  kind.num_tokens = filled_up(tokens_.size());
+  const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
+  kind.num_logits = num_wanted <= 1 ? num_wanted : filled_up(num_wanted);
+  kind.num_chunks = filled_up((longest + chunk - 1) / chunk);
+  constexpr int64_t kMostOfATile = 8;
+  kind.tile = steps.size() > 1
+                  ? 1
+                  : std::min({kMostOfATile, kMaxGpuRows / shared, kind.num_tokens});
+  kind.weights = places_of_weights(model);
+  if (kind.num_tokens * config.num_heads * kind.num_chunks * (D + 2) > kMaxParts) return {};
+  return kind;
+}
+
+void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep> steps,
+                     const Kind& kind) {
+  const auto num_layers = static_cast<size_t>(model.config.num_layers);
+  const size_t most = kCachesBegin + static_cast<size_t>(kMaxGpuTokens) * num_layers *
+                                         sizeof(GpuCache);  // a step has a token at least
+  if (!inputs_.defined()) {
+    host_.resize(most);
+    inputs_ = at::empty({static_cast<int64_t>(most)}, model.embedding.options().dtype(at::kByte));
+    logits_ = at::empty({kMaxGpuTokens, model.config.vocab_size},
+                        model.embedding.options().dtype(at::kFloat));
+  }
+  auto* tokens = reinterpret_cast<GpuToken*>(host_.data());
+  std::fill_n(tokens, kind.num_tokens, GpuToken{.id = 0, .step = -1, .place = 0, .position = 0,
+                                                .num_consecutive = 0, .others = 0});
+  for (const PassToken& token : tokens_.tokens()) {
+    GpuToken& to = *tokens++;
+    to.id = static_cast<int32_t>(token.id);
+    to.step = static_cast<int32_t>(token.step);
+    to.place = static_cast<int32_t>(token.place);
+    to.position = static_cast<int32_t>(token.position);
+    to.num_consecutive = static_cast<int32_t>(token.num_consecutive);
+    for (const int32_t place : tokens_.others(token)) {
+      to.others |= uint64_t{1} << (place - token.num_consecutive);
+    }
+  }
+  auto* rows = reinterpret_cast<int32_t*>(host_.data() + kRowsBegin);
+  std::fill_n(rows, kind.num_logits, 0);
+  std::ranges::transform(tokens_.wanted(), rows,
+                         [](int64_t row) { return static_cast<int32_t>(row); });
+  auto* caches = reinterpret_cast<GpuCache*>(host_.data() + kCachesBegin);
+  for (const SequenceStep& step : steps) {
+    for (int64_t layer = 0; layer < model.config.num_layers; ++layer) {
+      const auto [keys, values] =
+          step.cache->writable(layer, static_cast<int64_t>(step.tokens.size()));
+      *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
+    }
+  }
+  const auto used = static_cast<int64_t>(reinterpret_cast<char*>(caches) - host_.data());
+  inputs_.narrow(0, 0, used).copy_(at::from_blob(host_.data(), {used}, at::kByte));
+}
+
+std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
+                                       std::span<const SequenceStep> steps) {
+  tokens_.read(steps, model.config.vocab_size);
+  const std::optional<Kind> kind = kind_of(model, steps);
+  if (!kind) return {};
+  upload(model, steps, *kind);
+  const auto launch = [&] { return Launches(*this, model, *kind).run(); };
+  const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
+  const at::Device device = model.embedding.device();
+  if (!device.is_cuda() || !CapturedGraph::is_available()) {
+    return launch().narrow(0, 0, num_wanted).clone();
+  }
+  if (!memory_) memory_ = std::make_unique<const GraphMemory>(device);
+  std::unique_ptr<CapturedGraph>& graph = graphs_[*kind];
+  if (!graph) graph = std::make_unique<CapturedGraph>(*memory_, launch);
+  return graph->replay().narrow(0, 0, num_wanted).clone();
+}
+
+}  // namespace predgen
