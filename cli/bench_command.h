@@ -17,6 +17,7 @@ struct ModelBench {
   ModelOptions model;
   SpeedConfig speed;
   std::string input, chat_template;
+  bool no_kernels = false;
   void add_to(CLI::App& command);
 };
 /// Its report, printed as a table too if `print_table`.

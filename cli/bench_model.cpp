@@ -100,6 +100,8 @@ void ModelBench::add_to(CLI::App& command) {
   command.add_option("--input", input,
                      "--model: JSON lines to answer, as of predgen generate, instead of five "
                      "questions");
+  command.add_flag("--no-kernels", no_kernels,
+                   "--model: passes in LibTorch's operators, to compare with");
   add_chat_template(command, chat_template);
 }
 
@@ -111,6 +113,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const SystemClock clock(stop);
   const Seconds start = clock.now();
   std::shared_ptr<Transformer> model = set_up_model(options.model);
+  model->set_kernels(!options.no_kernels);
   std::optional<Engine> engine(std::in_place, model);
   const double load = (clock.now() - start).count();
   for (size_t i = 0; i < texts.prompts.size(); ++i) {
@@ -133,6 +136,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"dtype", name_of(model->dtype())},
       {"quantization", options.model.quantize},
       {"width_invariant", options.model.width_invariant},
+      {"kernels", !options.no_kernels},
       {"parameters", model->config().num_parameters()},
       {"load", load}};
   const PeakMemory peak = peak_memory(device);  // before the buffer below

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/gpu/gpu_kernels.h"
 #include "model/kernels/row_product.h"
 #include "model/kernels/row_tiles.h"
 
@@ -214,7 +215,7 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   } else if (kind_ == Quantization::kInt4) {
     output =
         in_row_tiles(rows, kTileRows, [&](const at::Tensor& tile) { return int4_product(tile); });
-  } else if (has_int8_product_on_cuda()) {
+  } else if (cuda_kernels() != nullptr) {
     std::vector<at::Tensor> parts;
     for (const at::Tensor& few : rows.split(kFewRowsOnCuda)) {
       parts.push_back(int8_product(few, values_, scales_));

@@ -11,4 +11,9 @@ c10::Stream make_stream(c10::Device device, StreamPriority priority) {
   return cuda.getStreamFromGlobalPool(device, priority == StreamPriority::kHigh);
 }
 
+void* current_cuda_stream(c10::Device device) {
+  const c10::impl::VirtualGuardImpl cuda(device.type());
+  return cuda.getStream(device).native_handle();
+}
+
 }  // namespace predgen

@@ -12,4 +12,7 @@ enum class StreamPriority { kLow, kHigh };
 /// the device was given before.
 c10::Stream make_stream(c10::Device device, StreamPriority priority);
 
+/// The current stream of a CUDA device as CUDA knows it, a cudaStream_t.
+void* current_cuda_stream(c10::Device device);
+
 }  // namespace predgen

@@ -209,6 +209,8 @@ run_model() {
     bench model.log "model: $shape bf16 $quantize" --model "$scratch/$shape" --device "$device" \
       --dtype bf16 --quantize "$quantize" --runs 3 "${sizes[@]}"
   done
+  bench model.log "model: $shape bf16, without our kernels" --model "$scratch/$shape" --device "$device" \
+    --dtype bf16 --no-kernels --runs 3 "${sizes[@]}"
 }
 
 run_train() {

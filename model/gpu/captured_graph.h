@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// A stream and memory for the captures of a model on CUDA, whose graphs run one at a time: each may
-/// write over what another one gave.
+/// A stream and memory for the captures of a model on CUDA, whose graphs run one at a time: each
+/// may write over what another one gave.
 class GraphMemory {
  public:
   explicit GraphMemory(at::Device device);
@@ -27,8 +27,8 @@ class CapturedGraph {
   /// Whether this build can capture graphs: its LibTorch is one with CUDA.
   static bool is_available();
 
-  /// Runs `work` some times, so that libraries choose their kernels, then captures it; other threads
-  /// may use the device meanwhile. Borrows the memory.
+  /// Runs `work` some times, so that libraries choose their kernels, then captures it; other
+  /// threads may use the device meanwhile. Borrows the memory.
   CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work);
   ~CapturedGraph();
 

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 
-// What a pass does to its tokens beside products, on a GPU: one source, gpu_kernels.cuh, without
-// LibTorch's headers, which nvcc compiles and which tests run thread by thread on the CPU. Sums are
-// float32. Everything that differs from pass to pass lies in the device's memory, so that a graph of
-// the launches can be replayed. `void*`: of the model's type, float32 or bfloat16's bits.
+// What a pass does to its tokens beside LibTorch's products, on a GPU: one source, gpu_kernels.cuh,
+// without LibTorch's headers, which nvcc compiles and which tests run thread by thread on the CPU.
+// Sums are float32. Everything that differs from pass to pass lies in the device's memory, so that
+// a graph of the launches can be replayed. `void*`: of the model's type, float32 or bfloat16's
+// bits.
 
 namespace predgen {
 
@@ -16,8 +17,8 @@ enum class GpuType { kFloat32, kBfloat16 };
 constexpr int64_t kMaxGpuTokens = 64;  // of a pass
 constexpr int kMaxGpuHeadDim = 128;
 constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
-/// Keys whose scores one block computes. A token's result depends on where its keys are cut, but not
-/// on what shares the pass.
+/// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
+/// not on what shares the pass.
 constexpr int kGpuChunkFloat32 = 32, kGpuChunkBfloat16 = 64;
 constexpr int gpu_chunk(GpuType type) {
   return type == GpuType::kFloat32 ? kGpuChunkFloat32 : kGpuChunkBfloat16;
@@ -67,7 +68,7 @@ enum class GpuHeadNorm { kNone, kHead, kWidth };
 
 /// Norms and rotates queries and keys; writes keys and values to the caches.
 struct GpuHeads {
-  const void *q, *k, *v;                // [T,..]
+  const void *q, *k, *v;                 // [T,..]
   int64_t q_stride, k_stride, v_stride;  // values a row
   const void *q_weight, *k_weight;       // of the norms; null: none
   GpuHeadNorm norm;
@@ -103,6 +104,16 @@ struct GpuGate {
   void* x;  // [T,I]
 };
 
+/// y = x W^T for a few rows, W ~ values * scales, at any addresses. Each row's bits do not depend
+/// on how many others there are. bfloat16 as its bits.
+struct GpuInt8Product {
+  const void* x;         // bfloat16 [rows,in]
+  const int8_t* values;  // [out,in]
+  const void* scales;    // bfloat16 [out]
+  void* y;               // bfloat16 [rows,out]
+  int64_t rows, in, out;
+};
+
 /// Launches on `stream`, a cudaStream_t of the current device; nothing is waited for.
 struct GpuKernels {
   void (*embed)(GpuType type, const GpuEmbedding& embedding, void* stream);
@@ -110,6 +121,7 @@ struct GpuKernels {
   void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
   void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
   void (*gate)(GpuType type, const GpuGate& gate, void* stream);
+  void (*int8_product)(const GpuInt8Product& product, void* stream);
   /// Why the last launches could not be; null: they could.
   const char* (*error)();
 };

@@ -1,12 +1,11 @@
 #include "model/gpu/gpu_pass.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "core/error.h"
+#include "model/stream_priority.h"
 
 namespace predgen {
 
@@ -36,8 +35,7 @@ const void* data(const at::Tensor& tensor) {
 
 /// A norm's weight, where the model has one.
 bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
-  return !norm.defined() ||
-         (norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
+  return !norm.defined() || (norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
 }
 
 bool has_adapter(const Linear& linear) { return linear.lora_A.defined() && linear.adapter_enabled; }
@@ -69,8 +67,8 @@ size_t places_of_weights(const TransformerParts& model) {
     places = places * 31 + std::hash<const void*>()(place);
   };
   for (const DecoderLayer& layer : model.layers) {
-    for (const Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up,
-                                 &layer.down}) {
+    for (const Linear* linear :
+         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
       add(data(linear->weight));
       add(linear->quantized.get());
       add(data(linear->bias));
@@ -163,7 +161,7 @@ class GpuPass::Launches {
         kind_(kind),
         type_(type_of(model.embedding)),
         options_(model.embedding.options()),
-        stream_(stream_of(model.embedding.device())),
+        stream_(options_.device().is_cuda() ? current_cuda_stream(options_.device()) : nullptr),
         logits_NV_(pass.logits_.narrow(0, 0, kind.num_logits)) {
     const auto* inputs = static_cast<const char*>(pass.inputs_.const_data_ptr());
     tokens_ = reinterpret_cast<const GpuToken*>(inputs);
@@ -210,12 +208,6 @@ class GpuPass::Launches {
   }
 
  private:
-  static void* stream_of(at::Device device) {
-    if (!device.is_cuda()) return nullptr;
-    const c10::impl::VirtualGuardImpl cuda(device.type());
-    return cuda.getStream(device).native_handle();
-  }
-
   float* cosines() const { return angles_.mutable_data_ptr<float>(); }
   float* sines() const { return cosines() + angles_.size(1) * angles_.size(2); }
   int num_tokens() const { return static_cast<int>(kind_.num_tokens); }
@@ -358,9 +350,8 @@ std::optional<GpuPass::Kind> GpuPass::kind_of(const TransformerParts& model,
   kind.num_logits = num_wanted <= 1 ? num_wanted : filled_up(num_wanted);
   kind.num_chunks = filled_up((longest + chunk - 1) / chunk);
   constexpr int64_t kMostOfATile = 8;
-  kind.tile = steps.size() > 1
-                  ? 1
-                  : std::min({kMostOfATile, kMaxGpuRows / shared, kind.num_tokens});
+  kind.tile =
+      steps.size() > 1 ? 1 : std::min({kMostOfATile, kMaxGpuRows / shared, kind.num_tokens});
   kind.weights = places_of_weights(model);
   if (kind.num_tokens * config.num_heads * kind.num_chunks * (D + 2) > kMaxParts) return {};
   return kind;
@@ -378,8 +369,9 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
                         model.embedding.options().dtype(at::kFloat));
   }
   auto* tokens = reinterpret_cast<GpuToken*>(host_.data());
-  std::fill_n(tokens, kind.num_tokens, GpuToken{.id = 0, .step = -1, .place = 0, .position = 0,
-                                                .num_consecutive = 0, .others = 0});
+  std::fill_n(
+      tokens, kind.num_tokens,
+      GpuToken{.id = 0, .step = -1, .place = 0, .position = 0, .num_consecutive = 0, .others = 0});
   for (const PassToken& token : tokens_.tokens()) {
     GpuToken& to = *tokens++;
     to.id = static_cast<int32_t>(token.id);

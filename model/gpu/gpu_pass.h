@@ -16,10 +16,10 @@
 namespace predgen {
 
 /// Forward passes over a few tokens on a GPU: LibTorch's products, and our own kernels for all that
-/// lies between, about ten launches a layer. The residual stream is float32 in every precision; keys
-/// and values are rounded to the type of the embeddings. On CUDA each kind of pass is captured as a
-/// graph when it first comes; passes are filled up to a power of two, so that kinds are few. Used by
-/// one thread.
+/// lies between, about ten launches a layer. The residual stream is float32 in every precision;
+/// keys and values are rounded to the type of the embeddings. On CUDA each kind of pass is captured
+/// as a graph when it first comes; passes are filled up to a power of two, so that kinds are few.
+/// Used by one thread.
 class GpuPass {
  public:
   /// `kernels` run where the model's tensors lie. Borrows them.

@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <array>
 #include <bit>
@@ -14,7 +13,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/gpu/gpu_kernels.h"
 #include "model/kernels/row_product_cpu.h"
+#include "model/stream_priority.h"
 
 namespace predgen {
 namespace {
@@ -137,7 +138,7 @@ int64_t max_rows_on_cpu() {
 
 bool has_int8_product(const at::Tensor& x) {
   if (!are_rows(x)) return false;
-  return x.is_cuda() ? x.size(0) <= kFewRowsOnCuda && has_int8_product_on_cuda()
+  return x.is_cuda() ? x.size(0) <= kFewRowsOnCuda && cuda_kernels() != nullptr
                      : x.is_cpu() && x.size(0) <= max_rows_on_cpu();
 }
 
@@ -147,19 +148,19 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   check_int8(x, values, scales);
   const at::Tensor rows = x.contiguous();
   at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
-  const Int8Product product{
-      .x = bits(rows),
-      .values = values.const_data_ptr<int8_t>(),
-      .scales = bits(scales),
-      .y = mutable_bits(y),
-      .rows = x.size(0),
-      .in = x.size(1),
-      .out = values.size(0),
-  };
   const c10::DeviceGuard guard(x.device());
-  const c10::impl::VirtualGuardImpl cuda(x.device().type());
-  const char* problem = run_on_cuda(product, cuda.getStream(x.device()).native_handle());
-  if (problem) throw Error("the kernel for 8-bit weights cannot be launched: {}", problem);
+  const GpuKernels& kernels = *cuda_kernels();
+  kernels.int8_product({.x = rows.const_data_ptr(),
+                        .values = values.const_data_ptr<int8_t>(),
+                        .scales = scales.const_data_ptr(),
+                        .y = y.mutable_data_ptr(),
+                        .rows = x.size(0),
+                        .in = x.size(1),
+                        .out = values.size(0)},
+                       current_cuda_stream(x.device()));
+  if (const char* problem = kernels.error()) {
+    throw Error("the kernel for 8-bit weights cannot be launched: {}", problem);
+  }
   return y;
 }
 

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include <ATen/ATen.h>
 
-namespace at {
-class Tensor;  // only named: CUDA sources include this header, and none of LibTorch's
-}
+#include <cstdint>
 
 namespace predgen {
 
@@ -46,21 +44,5 @@ at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales);
 /// as they do).
 at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,
                           const at::Tensor& bias);
-
-// The kernel for CUDA, whose arguments row_product.cpp checks. bfloat16 as its bits.
-
-struct Int8Product {
-  const uint16_t* x;
-  const int8_t* values;
-  const uint16_t* scales;
-  uint16_t* y;
-  int64_t rows, in, out;
-};
-
-/// Whether nvcc was there when this was built.
-bool has_int8_product_on_cuda();
-/// On `stream`, a cudaStream_t of the current device. Returns why the kernel cannot be launched, or
-/// null.
-const char* run_on_cuda(const Int8Product& product, void* stream);
 
 }  // namespace predgen

@@ -1,40 +1,68 @@
 #include "runtime/generate/draft_width.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/error.h"
 
 namespace predgen {
+namespace {
+
+size_t index_of(int64_t place, size_t count) {
+  return std::min<size_t>(static_cast<size_t>(std::bit_width(static_cast<uint64_t>(place))),
+                          count - 1);
+}
+
+}  // namespace
 
 DraftWidth::DraftWidth(int64_t widest, std::vector<double> pass_seconds, double first_rate)
-    : widest_(widest), pass_seconds_(std::move(pass_seconds)), first_right_(kTried * first_rate) {
+    : widest_(widest),
+      pass_seconds_(std::move(pass_seconds)),
+      start_{.right = kTried * first_rate, .tried = kTried} {
   if (widest < 1) throw UserError("the draft width is {}, but must be at least 1", widest);
   PREDGEN_CHECK(pass_seconds_.empty() || std::ssize(pass_seconds_) == widest + 1,
                 "{} prices for widths up to {}", pass_seconds_.size(), widest);
+  places_[0] = start_;
 }
 
 int64_t DraftWidth::best() const {
   if (pass_seconds_.empty()) return widest_;
-  const double rate = right_ / tried_;
+  std::array<double, std::tuple_size_v<decltype(places_)>> rates{};
+  for (size_t i = 0; i < rates.size(); ++i) {
+    const Place before = i == 0 ? Place{} : Place{.right = kTried * rates[i - 1], .tried = kTried};
+    rates[i] = (places_[i].right + before.right) / (places_[i].tried + before.tried);
+  }
   int64_t best = 0;
   double best_speed = 0, tokens = 0, chance = 1;
-  for (int64_t width = 0; width <= widest_; ++width, chance *= rate) {
+  for (int64_t width = 0; width <= widest_; ++width) {
     tokens += chance;  // the pass's own token, then each guess if all before it are right
     const double speed = tokens / pass_seconds_[static_cast<size_t>(width)];
     if (speed > best_speed) {
       best_speed = speed;
       best = width;
     }
+    chance *= rates[index_of(width, rates.size())];
   }
   return best;
 }
 
 void DraftWidth::record(int64_t checked, int64_t right) {
-  const auto blend = [](double& value, double kept, double added) { value = value * kept + added; };
+  const auto keep = [](Place& place, double kept) {
+    place.right *= kept;
+    place.tried *= kept;
+  };
   if (checked == 0) {
-    blend(right_, 0.98, 0.02 * first_right_);
-    blend(tried_, 0.98, 0.02 * kTried);
-  } else {
-    blend(right_, 0.9, static_cast<double>(right));
-    blend(tried_, 0.9, static_cast<double>(right + (right < checked ? 1 : 0)));
+    for (Place& place : places_) keep(place, 0.98);
+    places_[0].right += 0.02 * start_.right;
+    places_[0].tried += 0.02 * start_.tried;
+    return;
+  }
+  const int64_t tried = right + (right < checked ? 1 : 0);
+  for (size_t i = 0; i <= index_of(tried - 1, places_.size()); ++i) keep(places_[i], 0.9);
+  for (int64_t place = 0; place < tried; ++place) {
+    Place& at = places_[index_of(place, places_.size())];
+    at.tried += 1;
+    if (place < right) at.right += 1;
   }
 }
 

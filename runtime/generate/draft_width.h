@@ -1,12 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace predgen {
 
 /// How many guessed tokens a pass should check: the number that gives the most tokens a second, by
-/// what a pass of each width costs and how often guesses were right lately.
+/// what a pass of each width costs and how often guesses were right lately. Where the first ones
+/// are, later ones often are, too (an n-gram goes on): each place of a draft has a rate of its own.
 class DraftWidth {
  public:
   /// `pass_seconds`: of a pass that checks 0, 1, .. `widest` tokens; empty: all cost the same.
@@ -22,11 +24,16 @@ class DraftWidth {
   void record(int64_t checked, int64_t right);
 
  private:
+  /// Guesses at the places 0, 1, 2 - 3, 4 - 7 and from 8 on, after all before them were right.
+  struct Place {
+    double right = 0, tried = 0;  // lately
+  };
+  static constexpr double kTried = 3;  // guesses that the rate of the places before counts for
+
   int64_t widest_;
   std::vector<double> pass_seconds_;
-  static constexpr double kTried = 3;  // guesses that first_rate counts for
-  double first_right_;
-  double right_ = first_right_, tried_ = kTried;  // lately
+  Place start_;
+  std::array<Place, 5> places_;
 };
 
 }  // namespace predgen

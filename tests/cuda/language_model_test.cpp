@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "model/lora.h"
 #include "model/quantized_weight.h"
 #include "model/weights/checkpoint.h"
 #include "runtime/generate/autoregressive_generator.h"
@@ -83,6 +84,39 @@ TEST_P(LanguageModelOnDevice, LogitsAreNearThoseOfTheCpu) {
   const double rounded = relative(logits_of_all_passes(*half), exact);
   EXPECT_LT(rounded, 0.04);
   EXPECT_GT(rounded, 1e-4);
+}
+
+/// Passes of one kind, which a graph holds, with other tokens, caches and adapters each time.
+TEST_P(LanguageModelOnDevice, KernelsGiveWhatOperatorsGive) {
+  const auto model = load(GetParam(), "fp32");
+  model->join_products();
+  LoraConfig lora;
+  lora.rank = 4;
+  attach_lora(*model, lora, 2);
+  for (Linear* linear : model->linears()) linear->lora_B.detach_().fill_(0.02);
+  at::Tensor tree_TT = at::eye(6, at::kLong).to(at::kBool);
+  tree_TT.select(1, 0).fill_(true);
+  const auto all_logits = [&](bool by_kernels) {
+    model->set_kernels(by_kernels);
+    KvPool pool(model->kv_layout());
+    std::vector<at::Tensor> logits;
+    for (const bool is_adapted : {true, false, true}) {
+      model->set_adapter_enabled(is_adapted);
+      const auto first = pool.make_cache(kCapacity), second = pool.make_cache(kCapacity);
+      for (uint64_t seed = 1; seed < 4; ++seed) {
+        const TokenIds five = token_ids(5, seed), six = token_ids(6, seed);
+        const std::vector<SequenceStep> steps{
+            {.cache = first.get(), .tokens = five, .num_logits = 5},
+            {.cache = second.get(), .tokens = six, .num_logits = 6, .tree_TT = tree_TT}};
+        logits.push_back(model->forward(steps).cpu());
+        logits.push_back(model->forward({.cache = first.get(), .tokens = six}).cpu());
+      }
+    }
+    return at::cat(logits);
+  };
+  const at::Tensor exact = all_logits(false);
+  EXPECT_LE(largest(all_logits(true) - exact), 1e-3);
+  EXPECT_GT(largest(exact.narrow(0, 0, 36) - exact.narrow(0, 36, 36)), 0.05);  // the adapter
 }
 
 TEST_P(LanguageModelOnDevice, QuantisedModelsLoadAndGenerate) {

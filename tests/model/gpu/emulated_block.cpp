@@ -106,7 +106,8 @@ void run_emulated_block(int num_threads, ThreadOrder order, const std::function<
     }
   } while (release(0, count, State::kAtBlock));
   for (size_t i = 0; i < count; ++i) {
-    PREDGEN_CHECK(threads[i]->state == State::kEnded, "thread {} waits for others, which do not", i);
+    PREDGEN_CHECK(threads[i]->state == State::kEnded, "thread {} waits for others, which do not",
+                  i);
   }
 }
 
@@ -116,8 +117,7 @@ float shuffle_emulated_warp(float value, int lane_mask) {
   threads[current]->given = value;
   wait_at(State::kAtWarp);
   const size_t lane = current % kWarpThreads;
-  const float taken =
-      threads[current - lane + (lane ^ static_cast<size_t>(lane_mask))]->given;
+  const float taken = threads[current - lane + (lane ^ static_cast<size_t>(lane_mask))]->given;
   wait_at(State::kAtWarp);  // nobody gives anew before all have taken
   return taken;
 }

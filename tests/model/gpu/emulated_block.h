@@ -15,8 +15,8 @@ extern EmulatedIndex thread_index, block_index;
 /// kernel does must not depend on it.
 enum class ThreadOrder { kAscending, kDescending };
 
-/// Runs `kernel` as each thread of a block: on one CPU thread, each in a context of its own that runs
-/// until it has to wait for others. Error if they wait for each other at different places.
+/// Runs `kernel` as each thread of a block: on one CPU thread, each in a context of its own that
+/// runs until it has to wait for others. Error if they wait for each other at different places.
 void run_emulated_block(int num_threads, ThreadOrder order, const std::function<void()>& kernel);
 
 /// For the kernel's threads: __syncthreads(), and __shfl_xor_sync() of a whole warp.

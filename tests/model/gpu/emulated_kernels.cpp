@@ -5,7 +5,8 @@
 
 #include "core/error.h"
 
-// CUDA's words, for the kernels below. Blocks run one after the other, so what they share is static.
+// CUDA's words, for the kernels below. Blocks run one after the other, so what they share is
+// static.
 #define __global__
 #define __device__
 #define __shared__ static
@@ -17,6 +18,13 @@
 namespace predgen {
 namespace {
 
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+template <class T>
+T __ldcs(const T* from) {
+  return *from;
+}
 float __uint_as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 uint32_t __float_as_uint(float value) { return std::bit_cast<uint32_t>(value); }
 int __popcll(uint64_t bits) { return std::popcount(bits); }

@@ -57,10 +57,10 @@ enum class By { kOperators, kKernels, kKernelsDescending };
 
 void choose(Transformer& model, By by) {
   model.set_kernels(by != By::kOperators);
-  model.set_gpu_kernels(by == By::kOperators ? nullptr
-                                             : &emulated_kernels(by == By::kKernels
-                                                                     ? ThreadOrder::kAscending
-                                                                     : ThreadOrder::kDescending));
+  model.set_gpu_kernels(by == By::kOperators
+                            ? nullptr
+                            : &emulated_kernels(by == By::kKernels ? ThreadOrder::kAscending
+                                                                   : ThreadOrder::kDescending));
 }
 
 /// Logits of all tokens, in passes of these widths.
@@ -72,8 +72,7 @@ at::Tensor run(Transformer& model, By by, std::span<const int64_t> widths) {
   uint64_t seed = 0;
   for (const int64_t width : widths) {
     const TokenIds tokens = some_tokens(width, ++seed);
-    logits.push_back(
-        model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = width}));
+    logits.push_back(model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = width}));
   }
   return at::cat(logits);
 }
@@ -116,8 +115,8 @@ TEST_P(GpuPassOf, Bfloat16IsNoFartherOffThanLibTorchs) {
 TEST_P(GpuPassOf, TheOrderOfThreadsDoesNotMatter) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     const auto model = make(type);
-    EXPECT_TRUE(run(*model, By::kKernels, kWidths)
-                    .equal(run(*model, By::kKernelsDescending, kWidths)));
+    EXPECT_TRUE(
+        run(*model, By::kKernels, kWidths).equal(run(*model, By::kKernelsDescending, kWidths)));
   }
 }
 

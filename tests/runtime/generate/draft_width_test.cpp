@@ -33,6 +33,20 @@ TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
   EXPECT_LT(width.best(), 8);
 }
 
+/// Half of the drafts fail at once, and the others hold to their end.
+TEST(DraftWidth, GuessesThatGoOnBeingRightAreWorthTheirPlaces) {
+  std::vector<double> seconds;
+  for (int width = 0; width <= 16; ++width) seconds.push_back(1 + 0.03 * width);
+  DraftWidth lasting(16, seconds), independent(16, seconds);
+  for (int i = 0; i < 60; ++i) {
+    lasting.record(16, i % 2 == 0 ? 0 : 16);
+    independent.record(16, i % 2);
+  }
+  EXPECT_EQ(lasting.best(), 16);
+  EXPECT_LT(independent.best(), 5);
+  EXPECT_GT(independent.best(), 0);
+}
+
 TEST(DraftWidth, RefusesNothing) {
   expect_user_error([] { DraftWidth(0); }, {"draft width", "0"});
 }

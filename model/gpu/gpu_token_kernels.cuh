@@ -1,0 +1,126 @@
+// What becomes of a token by itself: embedding, norms, heads, gates.
+#pragma once
+
+#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_values.cuh"
+
+namespace predgen {
+namespace {
+
+constexpr int kRowThreads = 256;
+
+template <class T>
+__global__ void __launch_bounds__(kRowThreads) embed_kernel(GpuEmbedding a) {
+  const GpuToken token = a.tokens[blockIdx.x];
+  const int64_t row = blockIdx.x;
+  const T* from = static_cast<const T*>(a.table) + static_cast<int64_t>(token.id) * a.width;
+  for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
+    a.hidden[row * a.width + i] = widen(from[i]);
+  }
+  const int half = a.head_dim / 2;
+  for (int i = threadIdx.x; i < half; i += kRowThreads) {
+    const float angle = static_cast<float>(token.position) * a.frequencies[i];
+    a.cosines[row * half + i] = cosf(angle) * a.factor;
+    a.sines[row * half + i] = sinf(angle) * a.factor;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kRowThreads) norm_kernel(GpuNorm a) {
+  const int64_t row = a.rows ? a.rows[blockIdx.x] : static_cast<int64_t>(blockIdx.x);
+  float* hidden = a.hidden + row * a.width;
+  const T* out = a.out ? static_cast<const T*>(a.out) + row * a.width : nullptr;
+  const T* after = static_cast<const T*>(a.after);
+  const T* before = static_cast<const T*>(a.before);
+  T* x = static_cast<T*>(a.x) + static_cast<int64_t>(blockIdx.x) * a.width;
+  const auto scale_of = [&](float squares) {
+    return 1.0f / sqrtf(block_sum<kRowThreads>(squares) / static_cast<float>(a.width) + a.eps);
+  };
+  float out_scale = 1.0f;
+  if (after) {
+    float squares = 0.0f;
+    for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
+      squares = fmaf(widen(out[i]), widen(out[i]), squares);
+    }
+    out_scale = scale_of(squares);
+  }
+  const auto sum = [&](int i) {
+    if (!out) return hidden[i];
+    const float given = widen(out[i]);
+    return hidden[i] + (after ? given * out_scale * widen(after[i]) : given);
+  };
+  float x_scale = 1.0f;
+  if (before) {
+    float squares = 0.0f;
+    for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
+      const float value = sum(i);
+      squares = fmaf(value, value, squares);
+    }
+    x_scale = scale_of(squares);
+  }
+  for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
+    const float value = sum(i);
+    if (!a.rows) hidden[i] = value;
+    x[i] = narrow<T>(before ? value * x_scale * widen(before[i]) : value);
+  }
+}
+
+constexpr int kHeadThreads = kMaxGpuHeadDim;
+
+/// A block for each head of each token.
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads) place_heads_kernel(GpuHeads a) {
+  __shared__ float values[kMaxGpuHeadDim];
+  const int index = static_cast<int>(blockIdx.x), d = static_cast<int>(threadIdx.x);
+  const GpuToken token = a.tokens[blockIdx.y];
+  if (token.step < 0) return;  // the whole block
+  const int num_keys = a.num_key_heads, D = a.head_dim;
+  const bool is_query = index < a.num_heads;
+  const bool is_key = !is_query && index < a.num_heads + num_keys;
+  const int head = is_query ? index : is_key ? index - a.num_heads : index - a.num_heads - num_keys;
+  const int64_t stride = is_query ? a.q_stride : is_key ? a.k_stride : a.v_stride;
+  const T* row = static_cast<const T*>(is_query ? a.q : is_key ? a.k : a.v) + blockIdx.y * stride;
+  float value = d < D ? widen(row[head * D + d]) : 0.0f;
+  const T* weight = static_cast<const T*>(is_query ? a.q_weight : is_key ? a.k_weight : nullptr);
+  if (weight && a.norm != GpuHeadNorm::kNone) {
+    const bool is_wide = a.norm == GpuHeadNorm::kWidth;
+    const int width = is_wide ? (is_query ? a.num_heads : num_keys) * D : D;
+    float squares = 0.0f;
+    for (int i = d; i < width; i += kHeadThreads) {
+      const float other = widen(row[(is_wide ? 0 : head * D) + i]);
+      squares = fmaf(other, other, squares);
+    }
+    const float mean = block_sum<kHeadThreads>(squares) / static_cast<float>(width);
+    if (d < D) value *= 1.0f / sqrtf(mean + a.eps) * widen(weight[(is_wide ? head * D : 0) + d]);
+  }
+  if (is_query || is_key) {
+    if (d < D) values[d] = value;
+    __syncthreads();
+    if (d < D) {
+      const int half = D / 2, i = d % half;
+      const float cosine = a.cosines[blockIdx.y * half + i], sine = a.sines[blockIdx.y * half + i];
+      value = d < half ? fmaf(value, cosine, -values[d + half] * sine)
+                       : fmaf(value, cosine, values[i] * sine);
+    }
+  }
+  if (d >= D) return;
+  if (is_query) {
+    a.queries[(static_cast<int64_t>(blockIdx.y) * a.num_heads + head) * D + d] = value;
+    return;
+  }
+  const GpuCache cache = a.caches[token.step * a.cache_stride];
+  T* to = static_cast<T*>(is_key ? cache.keys : cache.values);
+  to[(head * cache.head_stride + token.place) * D + d] = narrow<T>(value);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kRowThreads) gate_kernel(GpuGate a) {
+  const int i = static_cast<int>(blockIdx.x) * kRowThreads + static_cast<int>(threadIdx.x);
+  if (i >= a.width) return;
+  const float gate = widen(static_cast<const T*>(a.gate)[blockIdx.y * a.gate_stride + i]);
+  const float up = widen(static_cast<const T*>(a.up)[blockIdx.y * a.up_stride + i]);
+  const int64_t to = static_cast<int64_t>(blockIdx.y) * a.width + i;
+  static_cast<T*>(a.x)[to] = narrow<T>(gate / (1.0f + expf(-gate)) * up);
+}
+}  // namespace
+}  // namespace predgen

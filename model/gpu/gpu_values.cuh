@@ -1,0 +1,94 @@
+// Values in a kernel, and sums over a warp or a block.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace predgen {
+namespace {
+
+constexpr int kLanes = 32;  // of a warp
+
+/// Blocks of a launch.
+struct Grid {
+  int x, y = 1, z = 1;
+};
+
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+__device__ inline float widen(float value) { return value; }
+__device__ inline float widen(Bfloat16 value) {
+  return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+
+template <class T>
+__device__ T narrow(float value);
+template <>
+__device__ inline float narrow<float>(float value) {
+  return value;
+}
+/// To the nearest, the even one of two; NaN stays.
+template <>
+__device__ inline Bfloat16 narrow<Bfloat16>(float value) {
+  const uint32_t bits = __float_as_uint(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return {0x7fff};
+  return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+
+/// 16 bytes, which are read at once.
+template <class T>
+struct alignas(16) Vector {
+  T values[16 / sizeof(T)];
+};
+
+/// One that will not be needed again.
+template <class T>
+__device__ Vector<T> stream_vector(const Vector<T>* from) {
+  const int4 bits = __ldcs(reinterpret_cast<const int4*>(from));
+  Vector<T> vector;
+  memcpy(&vector, &bits, sizeof(vector));
+  return vector;
+}
+
+/// Two values at an even index.
+struct Pair {
+  float first, second;
+};
+__device__ inline Pair load_pair(const float* from) { return {from[0], from[1]}; }
+__device__ inline Pair load_pair(const Bfloat16* from) {
+  const uint32_t bits = *reinterpret_cast<const uint32_t*>(from);
+  return {__uint_as_float(bits << 16), __uint_as_float(bits & 0xffff0000)};
+}
+
+__device__ inline float warp_sum(float value) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
+__device__ inline float warp_max(float value) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, offset));
+  }
+  return value;
+}
+
+/// Of all threads of a block, in one order.
+template <int kThreads>
+__device__ float block_sum(float value) {
+  __shared__ float sums[kThreads / kLanes];
+  value = warp_sum(value);
+  __syncthreads();  // the sum before this one has been read
+  if (threadIdx.x % kLanes == 0) sums[threadIdx.x / kLanes] = value;
+  __syncthreads();
+  float total = 0.0f;
+#pragma unroll
+  for (int warp = 0; warp < kThreads / kLanes; ++warp) total += sums[warp];
+  return total;
+}
+}  // namespace
+}  // namespace predgen
