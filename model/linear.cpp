@@ -35,7 +35,7 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
       output = same_type ? few_row_linear(input, weight, bias) : narrow_linear(input, weight, bias);
     }
   }
-  if (!lora_A.defined() || !adapter_enabled) return output;
+  if (!has_adapter()) return output;
   // Adapters stay in float32 beside bfloat16 weights, as in PEFT: small updates would be lost.
   // Under autocast a float32 copy of the input would only be made and dropped.
   at::Tensor adapted = narrows ? input : input.to(lora_A.scalar_type());
@@ -47,7 +47,7 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
 at::Tensor Linear::wide(const at::Tensor& input) const {
   at::Tensor output = quantized ? quantized->in_tiles(input) : tiled_product(input, weight);
   if (bias.defined()) output = output + bias;
-  if (!lora_A.defined() || !adapter_enabled) return output;
+  if (!has_adapter()) return output;
   const at::Tensor narrow = tiled_product(input.to(lora_A.scalar_type()), lora_A);
   return output + tiled_product(narrow * lora_scaling, lora_B);
 }

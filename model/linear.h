@@ -23,6 +23,7 @@ struct Linear {
   bool adapter_enabled = true;
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
+  bool has_adapter() const { return lora_A.defined() && adapter_enabled; }
   at::Tensor operator()(const at::Tensor& input) const;
   /// The same of a width-invariant layer in float32, before it is rounded to the input's type.
   at::Tensor wide(const at::Tensor& input) const;

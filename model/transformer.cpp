@@ -10,6 +10,7 @@
 #include "model/attention_masks.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
+#include "model/gpu/joined_products.h"
 #include "model/kernels/row_product.h"
 
 namespace predgen {

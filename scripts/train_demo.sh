@@ -84,16 +84,30 @@ step $runs/cllm/final/adapter_config.json "CLLM adapter" \
 step $runs/cllm_second/final/adapter_config.json "CLLM adapter, second part" \
   "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm/final max_steps=450 \
   learning_rate=6e-4 objective.ar_weight=16 output=$runs/cllm_second "${held_out[@]}" --resume auto
+# Longer, from twice as many prompts; then again small steps, only so many that the loss stays within 2 %.
+step $runs/truncated_more/manifest.json "Cut prompts, two of a dialogue" \
+  "$predgen" data build --config configs/data/demo_truncated.yaml examples_per_conversation=2 \
+  output=$runs/truncated_more "sources=$(list "$dialogues"/train-*.parquet "${copies[@]:0:1}")"
+step $runs/trajectories_more/manifest.json "Jacobi trajectories of these" \
+  "$predgen" data trajectories --config configs/data/demo_trajectories.yaml \
+  dataset=$runs/truncated_more output=$runs/trajectories_more
+step $runs/cllm_third/final/adapter_config.json "CLLM adapter, third part" \
+  "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm_second/final \
+  dataset=$runs/trajectories_more max_steps=5000 seed=1 output=$runs/cllm_third "${held_out[@]}" --resume auto
+step $runs/cllm_fourth/final/adapter_config.json "CLLM adapter, fourth part" \
+  "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm_third/final \
+  dataset=$runs/trajectories_more max_steps=60 learning_rate=6e-4 objective.ar_weight=16 \
+  output=$runs/cllm_fourth "${held_out[@]}" --resume auto
 step $runs/data/judge/manifest.json "Questions about drafts" \
   "$predgen" data judge --config configs/data/demo_judge.yaml
 step $runs/judge/final/adapter_config.json "Judge adapter" \
   "$predgen" train --config configs/train/demo_judge.yaml --resume auto
 step $runs/eval/results.json "Methods side by side" \
   "$predgen" eval --config configs/eval/sgd_dev.yaml \
-  model=$runs/demo draft_model=$runs/draft/final adapter=$runs/cllm_second/final judge_adapter=$runs/judge/final output=$runs/eval
+  model=$runs/demo draft_model=$runs/draft/final adapter=$runs/cllm_fourth/final judge_adapter=$runs/judge/final output=$runs/eval
 
 printf '\n== Held-out loss of assistant tokens, nats/token\n'
-for run in base draft cllm cllm_second; do
+for run in base draft cllm cllm_second cllm_third cllm_fourth; do
   printf '%-12s ' $run
   grep -o '"held_out/[^,}]*' $runs/$run/metrics.jsonl | tail -n 1
 done
@@ -102,10 +116,10 @@ if [ $install = 1 ]; then
   rm -rf checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm checkpoints/demo-judge
   cp -r $runs/demo checkpoints/demo
   cp -r $runs/draft/final checkpoints/demo-draft
-  cp -r $runs/cllm_second/final checkpoints/demo-cllm
+  cp -r $runs/cllm_fourth/final checkpoints/demo-cllm
   cp -r $runs/judge/final checkpoints/demo-judge
   sed -i "s#\"$runs/demo\"#\"checkpoints/demo\"#" checkpoints/demo-{cllm,judge}/adapter_config.json
   du -sh checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm checkpoints/demo-judge
 else
-  echo "The result is in $runs/demo, $runs/draft/final, $runs/cllm_second/final and $runs/judge/final; --install puts it into checkpoints/."
+  echo "The result is in $runs/demo, $runs/draft/final, $runs/cllm_fourth/final and $runs/judge/final; --install puts it into checkpoints/."
 fi

@@ -139,8 +139,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
       if (lane == 0) {
         const int64_t token = first + row_of(i) / shared;
         const int64_t head = key_head * shared + row_of(i) % shared;
-        float* part =
-            a.parts + ((token * a.num_heads + head) * a.num_chunks + chunk) * (D + 2);
+        float* part = a.parts + ((token * a.num_heads + head) * a.num_chunks + chunk) * (D + 2);
         part[D] = largest;
         part[D + 1] = total;
       }
@@ -162,8 +161,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
         const Pair pair = load_pair(places + key * stride + d);
 #pragma unroll
         for (int i = 0; i < kTogether; ++i) {
-          const float weight =
-              weights[(row_of(i) < num_rows ? row_of(i) : base) * kChunk + key];
+          const float weight = weights[(row_of(i) < num_rows ? row_of(i) : base) * kChunk + key];
           sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
           sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
         }

@@ -1,10 +1,14 @@
 #include "model/gpu/gpu_pass.h"
 
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/InferenceMode.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "core/error.h"
+#include "model/gpu/joined_products.h"
 #include "model/stream_priority.h"
 
 namespace predgen {
@@ -38,28 +42,6 @@ bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
   return !norm.defined() || (norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
 }
 
-bool has_adapter(const Linear& linear) { return linear.lora_A.defined() && linear.adapter_enabled; }
-
-/// The tensors as one, where they lie in one piece as join() leaves them; otherwise undefined.
-at::Tensor whole_of(std::span<const at::Tensor> parts) {
-  const at::Tensor& first = parts.front();
-  const char* end = nullptr;
-  std::vector<int64_t> sizes;
-  for (const at::Tensor& part : parts) {
-    if (!part.defined() || !part.is_contiguous()) return {};
-    const auto* begin = static_cast<const char*>(part.const_data_ptr());
-    if (end == nullptr) {
-      sizes = part.sizes().vec();
-    } else if (begin == end && part.is_alias_of(first)) {
-      sizes[0] += part.size(0);
-    } else {
-      return {};
-    }
-    end = begin + part.nbytes();
-  }
-  return first.as_strided(sizes, first.strides());
-}
-
 /// Says where the weights of the layers lie and which adapters are on: a graph has their addresses.
 size_t places_of_weights(const TransformerParts& model) {
   size_t places = 0;
@@ -72,84 +54,13 @@ size_t places_of_weights(const TransformerParts& model) {
       add(data(linear->weight));
       add(linear->quantized.get());
       add(data(linear->bias));
-      add(has_adapter(*linear) ? data(linear->lora_A) : nullptr);
+      add(linear->has_adapter() ? data(linear->lora_A) : nullptr);
     }
   }
   return places;
 }
 
-void join(std::initializer_list<at::Tensor*> parts) {
-  std::vector<at::Tensor> separate;
-  for (const at::Tensor* part : parts) {
-    if (!part->defined() || part->scalar_type() != (*parts.begin())->scalar_type()) return;
-    separate.push_back(*part);
-  }
-  const at::Tensor whole = at::cat(separate);
-  int64_t begin = 0;
-  for (at::Tensor* part : parts) {
-    const int64_t rows = part->size(0);
-    *part = whole.narrow(0, begin, rows);
-    begin += rows;
-  }
-}
-
-/// One product instead of several over one input, where weights and biases lie in one piece.
-std::optional<Linear> joined(std::span<const Linear* const> linears) {
-  std::vector<at::Tensor> weights, biases;
-  for (const Linear* linear : linears) {
-    if (linear->quantized || has_adapter(*linear)) return {};
-    weights.push_back(linear->weight);
-    biases.push_back(linear->bias);
-  }
-  Linear whole;
-  whole.weight = whole_of(weights);
-  whole.bias = whole_of(biases);
-  const bool wants_bias = biases.front().defined();
-  if (!whole.weight.defined() || whole.bias.defined() != wants_bias) return {};
-  return whole;
-}
-
-/// What products over one input gave: of each, where its rows begin and how far apart they are.
-struct Products {
-  std::vector<at::Tensor> kept;
-  std::array<const void*, 3> rows{};
-  std::array<int64_t, 3> strides{};
-};
-
-Products multiply(std::initializer_list<const Linear*> linears, const at::Tensor& x) {
-  Products products;
-  size_t i = 0;
-  const auto add = [&](const at::Tensor& y, int64_t begin) {
-    products.rows[i] = static_cast<const char*>(y.const_data_ptr()) +
-                       begin * static_cast<int64_t>(y.element_size());
-    products.strides[i++] = y.size(-1);
-  };
-  if (const std::optional<Linear> whole = joined(std::span(linears.begin(), linears.size()))) {
-    products.kept.push_back((*whole)(x));
-    int64_t begin = 0;
-    for (const Linear* linear : linears) {
-      add(products.kept.front(), begin);
-      begin += linear->weight.size(0);
-    }
-  } else {
-    for (const Linear* linear : linears) {
-      products.kept.push_back((*linear)(x));
-      add(products.kept.back(), 0);
-    }
-  }
-  return products;
-}
-
 }  // namespace
-
-void join_products(std::span<DecoderLayer> layers) {
-  for (DecoderLayer& layer : layers) {
-    join({&layer.q.weight, &layer.k.weight, &layer.v.weight});
-    join({&layer.q.bias, &layer.k.bias, &layer.v.bias});
-    join({&layer.gate.weight, &layer.up.weight});
-    join({&layer.gate.bias, &layer.up.bias});
-  }
-}
 
 /// A pass's launches on the current stream, in their order.
 class GpuPass::Launches {
@@ -251,7 +162,7 @@ class GpuPass::Launches {
   at::Tensor attend(const DecoderLayer& layer, int64_t index) {
     const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
     const int D = static_cast<int>(config_.head_dim);
-    const Products qkv = multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
+    const JoinedProducts qkv = JoinedProducts::multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
     const GpuCache* caches = caches_ + index;
     kernels_.place_heads(type_,
                          {.q = qkv.rows[0],
@@ -297,7 +208,7 @@ class GpuPass::Launches {
   }
 
   at::Tensor feed_forward(const DecoderLayer& layer) {
-    const Products products = multiply({&layer.gate, &layer.up}, x_TE_);
+    const JoinedProducts products = JoinedProducts::multiply({&layer.gate, &layer.up}, x_TE_);
     kernels_.gate(type_,
                   {.gate = products.rows[0],
                    .up = products.rows[1],
@@ -364,6 +275,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
                                          sizeof(GpuCache);  // a step has a token at least
   if (!inputs_.defined()) {
     host_.resize(most);
+    const c10::InferenceMode off(false);  // else they could not be written outside of it
     inputs_ = at::empty({static_cast<int64_t>(most)}, model.embedding.options().dtype(at::kByte));
     logits_ = at::empty({kMaxGpuTokens, model.config.vocab_size},
                         model.embedding.options().dtype(at::kFloat));
@@ -404,10 +316,11 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
   tokens_.read(steps, model.config.vocab_size);
   const std::optional<Kind> kind = kind_of(model, steps);
   if (!kind) return {};
+  const at::Device device = model.embedding.device();
+  const c10::DeviceGuard guard(device);
   upload(model, steps, *kind);
   const auto launch = [&] { return Launches(*this, model, *kind).run(); };
   const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
-  const at::Device device = model.embedding.device();
   if (!device.is_cuda() || !CapturedGraph::is_available()) {
     return launch().narrow(0, 0, num_wanted).clone();
   }

@@ -56,8 +56,4 @@ class GpuPass {
   std::map<Kind, std::unique_ptr<CapturedGraph>> graphs_;
 };
 
-/// Lays the weights of each layer's products over one input together, so that they are one product:
-/// queries, keys and values; gate and up. They stay tensors of their own, views of the whole.
-void join_products(std::span<DecoderLayer> layers);
-
 }  // namespace predgen

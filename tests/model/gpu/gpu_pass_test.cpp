@@ -2,6 +2,7 @@
 // operators. tests/cuda has them on a GPU.
 #include "model/gpu/gpu_pass.h"
 
+#include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -211,7 +212,11 @@ TEST_P(GpuPassOf, LogitsOfAPassStayWhenAnotherOneRuns) {
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_cache(8);
   const TokenIds one{1}, two{2};
-  const at::Tensor first = model->forward({.cache = cache.get(), .tokens = one});
+  at::Tensor first;
+  {
+    const c10::InferenceMode inference;  // and then outside of it
+    first = model->forward({.cache = cache.get(), .tokens = one});
+  }
   const at::Tensor kept = first.clone();
   model->forward({.cache = cache.get(), .tokens = two});
   EXPECT_TRUE(first.equal(kept));

@@ -1,0 +1,96 @@
+#include "model/gpu/joined_products.h"
+
+#include <optional>
+
+namespace predgen {
+namespace {
+
+/// The tensors as one, where they lie in one piece as join() leaves them; otherwise undefined.
+at::Tensor whole_of(std::span<const at::Tensor> parts) {
+  const at::Tensor& first = parts.front();
+  const char* end = nullptr;
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& part : parts) {
+    if (!part.defined() || !part.is_contiguous()) return {};
+    const auto* begin = static_cast<const char*>(part.const_data_ptr());
+    if (end == nullptr) {
+      sizes = part.sizes().vec();
+    } else if (begin == end && part.is_alias_of(first)) {
+      sizes[0] += part.size(0);
+    } else {
+      return {};
+    }
+    end = begin + part.nbytes();
+  }
+  return first.as_strided(sizes, first.strides());
+}
+
+void join(std::initializer_list<at::Tensor*> parts) {
+  std::vector<at::Tensor> separate;
+  for (const at::Tensor* part : parts) {
+    if (!part->defined() || part->scalar_type() != (*parts.begin())->scalar_type()) return;
+    separate.push_back(*part);
+  }
+  const at::Tensor whole = at::cat(separate);
+  int64_t begin = 0;
+  for (at::Tensor* part : parts) {
+    const int64_t rows = part->size(0);
+    *part = whole.narrow(0, begin, rows);
+    begin += rows;
+  }
+}
+
+/// One product instead of several over one input, where weights and biases lie in one piece.
+std::optional<Linear> joined(std::span<const Linear* const> linears) {
+  std::vector<at::Tensor> weights, biases;
+  bool has_bias = false;
+  for (const Linear* linear : linears) {
+    if (linear->quantized || linear->has_adapter()) return {};
+    weights.push_back(linear->weight);
+    biases.push_back(linear->bias);
+    has_bias = has_bias || linear->bias.defined();
+  }
+  Linear whole;
+  whole.weight = whole_of(weights);
+  whole.bias = whole_of(biases);
+  if (!whole.weight.defined() || whole.bias.defined() != has_bias) return {};
+  return whole;
+}
+
+}  // namespace
+
+void join_products(std::span<DecoderLayer> layers) {
+  for (DecoderLayer& layer : layers) {
+    join({&layer.q.weight, &layer.k.weight, &layer.v.weight});
+    join({&layer.q.bias, &layer.k.bias, &layer.v.bias});
+    join({&layer.gate.weight, &layer.up.weight});
+    join({&layer.gate.bias, &layer.up.bias});
+  }
+}
+
+JoinedProducts JoinedProducts::multiply(std::initializer_list<const Linear*> linears,
+                                        const at::Tensor& x) {
+  JoinedProducts products;
+  size_t i = 0;
+  const auto add = [&](const at::Tensor& y, int64_t begin) {
+    products.rows[i] = static_cast<const char*>(y.const_data_ptr()) +
+                       begin * static_cast<int64_t>(y.element_size());
+    products.strides[i++] = y.size(-1);
+  };
+  if (const std::optional<Linear> whole = joined(std::span(linears.begin(), linears.size()))) {
+    products.kept.push_back((*whole)(x));
+    int64_t begin = 0;
+    for (const Linear* linear : linears) {
+      add(products.kept.front(), begin);
+      begin += linear->weight.size(0);
+    }
+  } else {
+    for (const Linear* linear : linears) {
+      products.kept.push_back((*linear)(x));
+      add(products.kept.back(), 0);
+    }
+  }
+  return products;
+}
+
+}  // namespace predgen
