@@ -1,5 +1,6 @@
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/engine/pass_seconds.h"
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http_server.h"
 #include "runtime/serve/openai_api.h"
@@ -80,12 +82,12 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                              engine);
 }
 
-/// The first pass takes longer than others.
+/// The first passes take longer than others. What they cost says how far drafts make way for answers.
 void warm_up(Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  Sequence sequence = engine.make_sequence(1);
-  sequence.append(TokenIds{0});
-  engine.run({.sequence = &sequence});
+  constexpr int64_t kWidest = 64;
+  const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
+  engine.yield_speculation(tokens_for(1, measure_pass_seconds(engine, widest)));
 }
 
 void serve(const ServeOptions& options, const std::stop_token& stop) {

@@ -115,6 +115,16 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   return results;
 }
 
+int64_t Engine::speculative_room(int64_t num_other) const {
+  constexpr double kLonger = 0.1, kAlone = 4;
+  if (!tokens_a_pass_) return config_.pass_tokens;
+  const auto pass = static_cast<double>(*tokens_a_pass_);
+  const double room = num_other > 0 ? kLonger * (pass + static_cast<double>(num_other - 1))
+                                    : std::max(kAlone * pass, 1.0);
+  return room >= static_cast<double>(config_.pass_tokens) ? config_.pass_tokens
+                                                          : static_cast<int64_t>(room);
+}
+
 std::vector<Engine::Part> Engine::next_parts() const {
   std::vector<Work*> in_order = open_;
   std::ranges::stable_sort(in_order, std::less<>(), [](const Work* work) {
@@ -122,7 +132,12 @@ std::vector<Engine::Part> Engine::next_parts() const {
   });
   std::vector<Part> parts;
   int64_t room = config_.pass_tokens;
+  bool is_speculative = false;  // what comes from here on
   for (Work* work : in_order) {
+    if (!is_speculative && work->request.priority == Priority::kSpeculative) {
+      is_speculative = true;
+      room = std::min(room, speculative_room(config_.pass_tokens - room));
+    }
     const int64_t count = work->next_tokens(room, /*alone=*/parts.empty());
     if (count <= 0) continue;
     parts.push_back({work, count});

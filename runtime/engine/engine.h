@@ -79,6 +79,12 @@ class Engine {
   /// there is run without the others, so that it throws in its own thread only.
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
+  /// From now on speculative work makes way: with other work in the pass it has as many tokens as make
+  /// that a tenth longer, by itself as many as four passes over one token cost. So it stops where the
+  /// answers of others fill the device. `tokens_a_pass`: how many cost as much as a pass over one
+  /// (tokens_for(1, ..)). By default there is no such bound.
+  void yield_speculation(int64_t tokens_a_pass) { tokens_a_pass_ = tokens_a_pass; }
+
   /// Passes run so far.
   int64_t num_forward_passes() const { return num_forward_passes_; }
   /// Called after every pass from now on; nothing: nobody.
@@ -94,6 +100,8 @@ class Engine {
   /// A pass over open_, of which it removes what it has ended. Throws nothing: a call that fails
   /// keeps its exception.
   void run_pass();
+  /// Tokens of speculative work for a pass with so many of other work.
+  int64_t speculative_room(int64_t num_other) const;
   /// What goes first into a pass, of as many of open_ as fit.
   std::vector<Part> next_parts() const;
   void forward(std::span<const Part> parts);
@@ -104,6 +112,7 @@ class Engine {
   std::function<void(const PassSize&)> observer_;
   std::optional<std::thread::id> owner_;  // without a baton
   std::vector<Work*> open_;               // what is asked for, the oldest first
+  std::optional<int64_t> tokens_a_pass_;  // of yield_speculation()
   int64_t num_forward_passes_ = 0;
 };
 

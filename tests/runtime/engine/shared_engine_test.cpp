@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/error.h"
@@ -69,6 +70,45 @@ struct Shared {
   std::map<size_t, std::string> errors;
   std::vector<size_t> ended;
 };
+
+/// A pass over one token costs as much as 20 further ones.
+TEST(SharedEngine, SpeculationMakesWayForAnswers) {
+  const auto pass_sizes = [](bool yields) {
+    Shared shared;
+    if (yields) shared.engine.yield_speculation(20);
+    std::vector<int64_t> sizes;
+    shared.engine.observe_passes([&](const PassSize& size) { sizes.push_back(size.num_tokens); });
+    Sequence answer = shared.sequence(11), draft = shared.sequence(40), other = shared.sequence(60);
+    shared.run({{.sequence = &draft, .priority = Priority::kSpeculative},
+                {.sequence = &answer, .priority = Priority::kFirstSentence},
+                {.sequence = &other, .priority = Priority::kSpeculative}});
+    EXPECT_EQ(shared.results.size(), 3u);
+    for (const EngineResult& result : shared.results) EXPECT_TRUE(result.logits.has_value());
+    return sizes;
+  };
+  // 11 and a tenth of 20 + 10; then what is left of the drafts, in passes that cost four at most.
+  EXPECT_EQ(pass_sizes(true), (std::vector<int64_t>{11 + 3, 80, 17}));
+  EXPECT_EQ(pass_sizes(false), (std::vector<int64_t>{111}));
+}
+
+/// Where tokens cost nothing, they need not.
+TEST(SharedEngine, SpeculationThatCostsNothingStays) {
+  Shared shared;
+  shared.engine.yield_speculation(std::numeric_limits<int64_t>::max());
+  Sequence answer = shared.sequence(11), draft = shared.sequence(40);
+  shared.run({{.sequence = &draft, .priority = Priority::kSpeculative}, {.sequence = &answer}});
+  EXPECT_EQ(shared.engine.num_forward_passes(), 1);
+}
+
+/// However little room there is for it.
+TEST(SharedEngine, SpeculationAloneGoesOn) {
+  Shared shared;
+  shared.engine.yield_speculation(0);
+  Sequence draft = shared.sequence(3);
+  const TokenIds guessed(30, 3);
+  shared.run({{.sequence = &draft, .draft = guessed, .priority = Priority::kSpeculative}});
+  EXPECT_TRUE(shared.results[0].logits.has_value());
+}
 
 TEST(SharedEngine, RequestsOfAllThreadsRunInOnePass) {
   Shared shared;
