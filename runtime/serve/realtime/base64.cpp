@@ -9,16 +9,16 @@ namespace {
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-constexpr std::array<int8_t, 256> make_values() {
-  std::array<int8_t, 256> values{};
-  for (int8_t& value : values) value = -1;
+constexpr std::array<int, 256> make_values() {
+  std::array<int, 256> values{};
+  for (int& value : values) value = -1;
   for (size_t i = 0; i < kDigits.size(); ++i) {
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<int8_t>(i);
+    values[static_cast<unsigned char>(kDigits[i])] = static_cast<int>(i);
   }
   return values;
 }
 
-constexpr std::array<int8_t, 256> kValues = make_values();  // -1: no digit
+constexpr std::array<int, 256> kValues = make_values();  // -1: no digit
 
 }  // namespace
 

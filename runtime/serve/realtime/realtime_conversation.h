@@ -24,7 +24,7 @@ class RealtimeSpeaker;
 /// A client's conversation: a Session in a thread of its own, which shares the engine with others,
 /// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a
 /// draft nothing is sent before it is committed, unless the client wants such events. Used by one
-/// thread.
+/// thread; what is heard comes from another one.
 class RealtimeConversation : private SpeechListener {
  public:
   /// Sends session.created. UserError if the voice cannot be had. Borrows both.

@@ -176,7 +176,9 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   RequestFields fields(response, "response");
   fields.expect_neutral("conversation", {"auto"});
   fields.expect_neutral("input", {});
-  read_common(fields, offer, settings);
+  RealtimeOffer spoken = offer;
+  spoken.has_recogniser = false;  // how it listens is the session's
+  read_common(fields, spoken, settings);
   metadata = fields.any("metadata");
   fields.finish();
   return settings;

@@ -24,9 +24,9 @@ struct RecogniserDesk {
 
   struct Fake : Recogniser {
     explicit Fake(RecogniserDesk& at) : desk(at) {}
-    bool add(int64_t, std::vector<float> samples) override {
+    bool add(int64_t, std::vector<float> more) override {
       if (desk.is_full) return false;
-      desk.samples.insert(desk.samples.end(), samples.begin(), samples.end());
+      desk.samples.insert(desk.samples.end(), more.begin(), more.end());
       return true;
     }
     void finish(int64_t of) override { desk.log.push_back("finish " + std::to_string(of)); }

@@ -10,7 +10,6 @@
 namespace predgen {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 
 struct ListeningHouse : House {
@@ -97,12 +96,11 @@ TEST(RealtimeListening, AResponseWaitsForWhatWasCommitted) {
   EXPECT_EQ(talk.error_code(), "response_cancel_not_active");  // nothing has begun
   house.desk.hear("hello");
   house.desk.end();
-  EXPECT_THAT(types_of(talk.client.until("response.created")),
-              ElementsAre("input_audio_buffer.committed", "conversation.item.added",
-                          "conversation.item.done",
-                          "conversation.item.input_audio_transcription.delta",
-                          "conversation.item.input_audio_transcription.completed",
-                          "response.created"));
+  EXPECT_THAT(
+      types_of(talk.client.until("response.created")),
+      ElementsAre("input_audio_buffer.committed", "conversation.item.added",
+                  "conversation.item.done", "conversation.item.input_audio_transcription.delta",
+                  "conversation.item.input_audio_transcription.completed", "response.created"));
   EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: hello. Go on!");
 }
 
@@ -172,6 +170,27 @@ TEST(RealtimeListening, UnlessThatIsNotWanted) {
   EXPECT_EQ(text_of(it.next), "You said: two. Go on!");
 }
 
+TEST(RealtimeListening, AServerThatStopsTakesNoMoreSound) {
+  std::atomic<bool> is_held = false;
+  std::counting_semaphore<> may_go_on{0};
+  ListeningHouse house;
+  house.on_pass = [&] {
+    if (is_held) may_go_on.acquire();
+  };
+  Talk talk(house);
+  talk.say("one");
+  is_held = true;
+  talk.respond();
+  talk.client.next("response.created");
+  talk.connection.on_drain();
+  speak(talk);
+  EXPECT_EQ(talk.error_code(), "server_stopping");
+  is_held = false;
+  may_go_on.release();
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "completed");
+  talk.client.next("closed");
+}
+
 TEST(RealtimeListening, AFailureIsToldAndTextGoesOn) {
   ListeningHouse house;
   Talk talk(house);
@@ -189,8 +208,8 @@ TEST(RealtimeListening, AFailureIsToldAndTextGoesOn) {
     Json event{{"type", std::string("input_audio_buffer.") + type}};
     if (type == std::string("append")) event["audio"] = "AAA=AAA=";
     talk.send(event);
-    EXPECT_EQ(talk.error_code(), type == std::string("append") ? "invalid_value"
-                                                               : "input_audio_buffer_commit_empty");
+    EXPECT_EQ(talk.error_code(),
+              type == std::string("append") ? "invalid_value" : "input_audio_buffer_commit_empty");
   }
   talk.send({{"type", "input_audio_buffer.append"}});
   EXPECT_EQ(talk.error_code(), "missing_required_parameter");

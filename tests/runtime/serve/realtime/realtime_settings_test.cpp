@@ -132,6 +132,11 @@ TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
   EXPECT_EQ(own.instructions, "Sing.");
   EXPECT_EQ(own.max_output_tokens, 3);
   EXPECT_EQ(metadata["a"], "b");
+  const RealtimeOffer hearing{.model = "m", .voice = "", .has_recogniser = true};
+  EXPECT_THROW(for_response(Json::parse(R"({"audio": {"input": {"turn_detection":
+                                            {"type": "server_vad"}}}})"),
+                            session, hearing, metadata),
+               ApiError);
   EXPECT_THROW(
       for_response(Json::parse(R"({"conversation": "none"})"), session, kSpeaking, metadata),
       ApiError);

@@ -177,9 +177,8 @@ TEST(SoundIn, WhatIsNoSoundIsRefused) {
   ear.in.append("");
   ear.in.append(tone(99));
   EXPECT_EQ(ear.code_of([&] { ear.in.commit(); }), "input_audio_buffer_commit_empty");
-  const std::string long_tone = tone(60'000);
-  for (int i = 0; i < 9; ++i) ear.in.append(long_tone);
-  EXPECT_EQ(ear.code_of([&] { ear.in.append(long_tone); }), "input_audio_buffer_too_long");
+  EXPECT_EQ(ear.code_of([&] { ear.in.append(tone(600'000)); }), "input_audio_buffer_too_long");
+  ear.in.append(tone(1));
   ear.in.commit();
   for (int i = 0; i < 7; ++i) {
     ear.in.append(tone(100));

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
@@ -10,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <semaphore>
 
 namespace predgen {
 namespace {
@@ -36,12 +39,12 @@ void write(Socket& socket, const std::string& text) {
 /// Does with its connections what the tests say, one after the other.
 struct Server {
   using Script = std::function<void(Socket&)>;
-  explicit Server(std::vector<Script> scripts, bool is_rude = false)
+  explicit Server(const std::vector<Script>& scripts, bool is_rude = false)
       : thread([this, scripts, is_rude] {
           for (const Script& script : scripts) {
-            Socket socket(acceptor.accept());
             boost::system::error_code ended;
             try {
+              Socket socket(acceptor.accept());
               if (!is_rude) socket.accept();
               script(socket);
               boost::beast::flat_buffer rest;
@@ -50,6 +53,7 @@ struct Server {
             }
           }
         }) {}
+  ~Server() { ::shutdown(acceptor.native_handle(), SHUT_RDWR); }
   WebSocketUrl url() const {
     return {"127.0.0.1", std::to_string(acceptor.local_endpoint().port()), "/"};
   }
@@ -107,7 +111,11 @@ TEST(SherpaRecogniser, AnUtteranceIsAConnection) {
 }
 
 TEST(SherpaRecogniser, WhatIsDroppedIsNotWaitedFor) {
-  Server server({[](Socket& socket) { read(socket); },  // nothing, until it is cut
+  std::binary_semaphore is_heard(0);
+  Server server({[&](Socket& socket) {
+                   read(socket);
+                   is_heard.release();
+                 },  // and nothing more, until it is cut
                  [](Socket& socket) {
                    read(socket);
                    write(socket, R"({"text": "two"})");
@@ -117,6 +125,7 @@ TEST(SherpaRecogniser, WhatIsDroppedIsNotWaitedFor) {
   recogniser.add(0, {1});
   recogniser.finish(0);
   recogniser.add(1, {1});
+  ASSERT_TRUE(is_heard.try_acquire_for(std::chrono::seconds(20)));
   recogniser.drop(0);
   EXPECT_THAT(log.take(1), ElementsAre("1 two"));
 }
@@ -131,7 +140,10 @@ TEST(SherpaRecogniser, SilenceHasAnEnd) {
 }
 
 TEST(SherpaRecogniser, SomethingElseAtThePortIsNoRecogniser) {
-  Server server({[](Socket& socket) { socket.next_layer().wait(tcp::socket::wait_error); }},
+  Server server({[](Socket& socket) {
+                  std::array<char, 64> bytes{};
+                  while (true) socket.next_layer().read_some(asio::buffer(bytes));
+                }},
                 /*is_rude=*/true);
   Log log;
   SherpaRecogniser recogniser(server.url(), {.connect_seconds = 0.05}, log);

@@ -24,9 +24,9 @@ TEST(WebSocketUrl, HasHostPortAndPath) {
 }
 
 TEST(WebSocketUrl, OthersAreRefused) {
-  for (const char* url : {"127.0.0.1:6006", "http://a:1", "ws://", "ws://:80", "ws://a:", "ws://a:0",
-                          "ws://a:65536", "ws://a:b", "ws://::1:80", "ws://[::1", "ws://[::1]x",
-                          "ws://me@a", "ws://a b", "ws://a/b c", "ws://a:1 "}) {
+  for (const char* url : {"127.0.0.1:6006", "http://a:1", "ws://", "ws://:80", "ws://a:",
+                          "ws://a:0", "ws://a:65536", "ws://a:b", "ws://::1:80", "ws://[::1",
+                          "ws://[::1]x", "ws://me@a", "ws://a b", "ws://a/b c", "ws://a:1 "}) {
     expect_user_error([&] { parse_web_socket_url(url); }, {url, "ws://HOST:PORT"});
   }
   expect_user_error([] { parse_web_socket_url("wss://a:1"); }, {"wss://a:1", "proxy"});
