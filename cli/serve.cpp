@@ -17,6 +17,7 @@
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http_server.h"
 #include "runtime/serve/openai_api.h"
+#include "runtime/serve/recognise/make_recogniser.h"
 #include "text/tokenizer.h"
 #include "voice/make_synthesizer.h"
 
@@ -114,9 +115,11 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .session = session_config(config, engine, baton),
       .offer = {.model = config.model_name,
                 .voice = has_voice ? voice.espeak.voice : "",
-                .max_new_tokens = config.max_new_tokens},
+                .max_new_tokens = config.max_new_tokens,
+                .has_recogniser = !config.realtime.recogniser.empty()},
       .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
-      .ahead = voice.ahead_buffer()};
+      .ahead = voice.ahead_buffer(),
+      .make_recogniser = recognisers_at(config.realtime.recogniser)};
   RealtimeApi realtime(host, config.realtime.max_sessions);
   OpenAiApi api(completer, engine, baton, metrics, realtime, config.model_name,
                 ApiKeys(config.api_keys_sha256));

@@ -100,6 +100,12 @@ bool RequestFields::flag(const std::string& name) {
   return value.get<bool>();
 }
 
+bool RequestFields::is_null(const std::string& name) {
+  known_.insert(name);
+  const auto found = fields_.find(name);
+  return found != fields_.end() && found->is_null();
+}
+
 void RequestFields::expect_neutral(const std::string& name, const std::vector<Json>& neutral) {
   const Json& value = any(name);
   if (value.is_null() || std::ranges::find(neutral, value) != neutral.end()) return;

@@ -24,6 +24,8 @@ class RequestFields {
   std::optional<double> number(const std::string& name, double lowest, double highest);
   std::optional<int64_t> integer(const std::string& name, int64_t lowest, int64_t highest);
   bool flag(const std::string& name);
+  /// Where a null says more than a field that is not there.
+  bool is_null(const std::string& name);
   /// Whatever it is; null if it is not there.
   const Json& any(const std::string& name, bool required = false);
 

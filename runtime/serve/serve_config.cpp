@@ -8,6 +8,7 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/serve/recognise/web_socket_url.h"
 
 namespace predgen {
 namespace {
@@ -46,6 +47,13 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   for (const Preset& preset : presets()) names.push_back(preset.name);
   realtime.choice("preset", into.preset, as_choices(names));
   realtime.optional("system_prompt", into.system_prompt);
+  realtime.optional("recogniser", into.recogniser);
+  if (into.recogniser.empty()) return;
+  try {
+    parse_web_socket_url(into.recogniser);
+  } catch (const UserError& error) {
+    realtime.problem("recogniser", error.what());
+  }
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct RealtimeConfig {
   int64_t top_k = 3;
   std::string preset = "plain";
   std::string system_prompt = "none";  // of clients that give no instructions
+  std::string recogniser{};            // ws:// of one for sound; empty: sound is refused
 };
 
 /// configs/runtime/serve.yaml has the same keys.

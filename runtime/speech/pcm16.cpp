@@ -13,4 +13,14 @@ std::vector<int16_t> to_pcm16(std::span<const float> samples) {
   return values;
 }
 
+std::vector<float> from_pcm16(std::string_view bytes) {
+  std::vector<float> samples(bytes.size() / 2);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const auto low = static_cast<unsigned char>(bytes[2 * i]);
+    const auto high = static_cast<unsigned char>(bytes[2 * i + 1]);
+    samples[i] = static_cast<float>(static_cast<int16_t>(high << 8 | low)) / 32768.0f;
+  }
+  return samples;
+}
+
 }  // namespace predgen

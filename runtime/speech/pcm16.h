@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace predgen {
 
 /// Samples in [-1,1] as 16-bit values; what is beyond is cut off.
 std::vector<int16_t> to_pcm16(std::span<const float> samples);
+/// Of little-endian values; a byte that is left over is not used.
+std::vector<float> from_pcm16(std::string_view bytes);
 
 }  // namespace predgen

@@ -1,10 +1,14 @@
 """The page of predgen serve, in Debian's Chromium as a person uses it: with the keyboard."""
 
+import array
 import importlib.util
+import math
 import os
 import shutil
 import sys
+import tempfile
 import time
+import wave
 from pathlib import Path
 
 if importlib.util.find_spec("selenium") is None or not shutil.which("chromedriver"):
@@ -22,9 +26,9 @@ ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
 
 
 class Page:
-    def __init__(self, url, width, scheme):
+    def __init__(self, url, width, scheme, arguments=()):
         options = webdriver.ChromeOptions()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", *arguments):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -101,7 +105,42 @@ def check_page(process, width, scheme):
         page.driver.quit()
 
 
+def check_microphone(folder):
+    """What is said is four words, with a pause behind them."""
+    recogniser = Recogniser()
+    recogniser.says = "Play some music now"
+    with wave.open(f"{folder}/said.wav", "wb") as file:
+        file.setparams((1, 2, 48000, 0, "NONE", ""))
+        file.writeframes(array.array("h", (int(20000 * math.sin(i * i / 1e6)) if i < 60000 else 0
+                                           for i in range(300000))).tobytes())
+    with server(f"realtime.recogniser={recogniser.url}") as process:
+        page = Page(process.url, 1400, "light",
+                    ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
+                     f"--use-file-for-fake-audio-capture={folder}/said.wav%noloop"))
+        try:
+            page.tab_to("speak")
+            page.type([Keys.ENTER])
+            wait_for(lambda: page.text("heard"), "words are shown as they are heard")
+            page.screenshot("page_microphone.png")
+            wait_for(lambda: len(page.parts("#messages li")) == 2, "a pause ends the turn")
+            said = page.parts("#messages li")
+            check(said[0].startswith("Play some") and said[1], f"answered: {said}")
+            check(page.find("speak").get_attribute("aria-pressed") == "true", "it goes on listening")
+            page.tab_to("speak")
+            page.type([Keys.ENTER])
+            check(page.find("speak").get_attribute("aria-pressed") == "false", "until it is switched off")
+            check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
+        finally:
+            page.driver.quit()
+
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 with server(*(["--tts", "espeak"] if ESPEAK else [])) as process:
     check_page(process, 1400, "light")
     check_page(process, 400, "dark")
+if importlib.util.find_spec("websockets") is None:
+    print("skipped: the microphone (the recogniser needs websockets)")
+else:
+    from fake_recogniser import Recogniser
+    with tempfile.TemporaryDirectory() as scratch:
+        check_microphone(scratch)

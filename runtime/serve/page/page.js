@@ -2,7 +2,7 @@
 
 const at = (id) => document.getElementById(id);
 const player = new Player();
-let socket = null, hasVoice = false;
+let socket = null, hasVoice = false, hasRecogniser = false, microphone = null;
 let revision = 0, lastWords = [], turns = 0;
 const revised = new Set();  // places of words that have changed in this turn
 let answer = null, spokenItem = null, drafting = true;
@@ -50,22 +50,28 @@ function showHeard(text) {
   lastWords = words;
 }
 
-function hear(words, isEnd) {
-  if (isEnd && !words.trim()) return;
-  const text = words.trim();
-  if (lastWords.length === 0) {  // a turn begins
-    at("draft").replaceChildren();
-    at("ready").textContent = "";
-  }
-  if (!isEnd) {
-    send({type: "predgen.transcript.update", text, revision: ++revision});
-    return showHeard(text);
-  }
+function beginTurn() {
+  at("draft").replaceChildren();
+  at("ready").textContent = "";
+}
+
+function showTurnOf(text) {
   show("user", text);
   revision = 0;
   lastWords = [];
   revised.clear();
   at("heard").replaceChildren();
+}
+
+function hear(words, isEnd) {
+  if (isEnd && !words.trim()) return;
+  const text = words.trim();
+  if (lastWords.length === 0) beginTurn();
+  if (!isEnd) {
+    send({type: "predgen.transcript.update", text, revision: ++revision});
+    return showHeard(text);
+  }
+  showTurnOf(text);
   at("words").value = "";
   interrupt();
   waitingWords = text;
@@ -131,11 +137,17 @@ const handlers = {
     hasVoice = session.output_modalities.includes("audio");
     at("sound").disabled = !hasVoice;
     at("sound").checked = hasVoice;
+    hasRecogniser = session.audio.input.turn_detection !== null;
+    if (hasRecogniser) at("speak").hidden = false;
     setState(`ready: ${session.model}`);
     at("access").open = false;
     sendSettings();
   },
   "session.updated": ({session}) => { at("speculation").checked = session.predgen.speculation; },
+  "input_audio_buffer.speech_started": () => { interrupt(); beginTurn(); },
+  "conversation.item.input_audio_transcription.completed": ({transcript}) => {
+    if (transcript) showTurnOf(transcript);
+  },
   "response.created": () => {
     drafting = at("speculation").checked;
     isAnswering = true;
@@ -147,8 +159,10 @@ const handlers = {
   "response.output_audio_transcript.delta": ({delta}) => addText(delta),
   "response.output_audio.delta": ({delta}) => player.play(delta),
   "response.done": ({response}) => finish(response),
-  "predgen.speculation.draft": ({kept, drafted, rejected}) =>
-    fill(at("draft"), [[kept, "kept"], [drafted, "drafted"], [rejected ? " " + rejected : "", "rejected"]]),
+  "predgen.speculation.draft": ({transcript, kept, drafted, rejected}) => {
+    if (microphone && transcript) showHeard(transcript);
+    fill(at("draft"), [[kept, "kept"], [drafted, "drafted"], [rejected ? " " + rejected : "", "rejected"]]);
+  },
   "predgen.speculation.kept": ({kept, rejected}) => {
     fill(at("draft"), [[kept, "kept"], [rejected, "rejected"]]);
     at("ready").textContent = "";
@@ -183,18 +197,45 @@ function connect() {
     if (code === 1006) at("access").open = true;
     answer = null;
     isAnswering = false;
+    closeMicrophone();
   };
 }
 
-// The browser's own recogniser, where it has one.
+function closeMicrophone() {
+  microphone?.close();
+  microphone = null;
+  at("speak").setAttribute("aria-pressed", "false");
+}
+
+// The server's recogniser, where it has one, finds the ends of turns itself; closing ends one, too.
+async function switchMicrophone() {
+  if (microphone) {
+    closeMicrophone();
+    if (lastWords.length === 0) return send({type: "input_audio_buffer.clear"});
+    send({type: "input_audio_buffer.commit"});
+    return send({type: "response.create"});
+  }
+  const opened = microphone = new Microphone();
+  at("speak").setAttribute("aria-pressed", "true");
+  try {
+    await opened.open((audio) => {
+      if (microphone === opened) send({type: "input_audio_buffer.append", audio});
+    });
+  } catch (error) {
+    show("error", `The microphone: ${error.message}`);
+    closeMicrophone();
+  }
+}
+
+// Otherwise the browser's own, where it has one.
 function setUpSpeech() {
   const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
-  if (!Recognition) return;
   const button = at("speak");
-  button.hidden = false;
+  button.hidden = !Recognition;
   let recogniser = null;
   button.onclick = () => {
     player.unlock();
+    if (hasRecogniser) return switchMicrophone();
     if (recogniser) return recogniser.stop();
     recogniser = new Recognition();
     recogniser.interimResults = true;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
 
 std::string content_type(const ConversationItem& item) {
-  if (item.role != "assistant") return "input_text";
+  if (item.role != "assistant") return item.is_spoken ? "input_audio" : "input_text";
   return item.num_samples > 0 ? "output_audio" : "output_text";
 }
 
@@ -69,7 +69,7 @@ ConversationItem parse_item(const Json& json, const std::string& where) {
 
 Json to_json(const ConversationItem& item) {
   const std::string type = content_type(item);
-  const char* name = type == "output_audio" ? "transcript" : "text";
+  const char* name = type.ends_with("audio") ? "transcript" : "text";
   return {{"id", item.id},     {"object", "realtime.item"},
           {"type", "message"}, {"status", item.status},
           {"role", item.role}, {"content", Json::array({Json{{"type", type}, {name, item.text}}})}};

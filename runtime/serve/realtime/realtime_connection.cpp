@@ -76,10 +76,21 @@ void update_transcript(RealtimeConversation& conversation, RequestFields& fields
   conversation.hear(line);
 }
 
-void refuse_sound(RealtimeConversation&, RequestFields&) {
-  throw ApiError({.code = "no_recogniser"},
-                 "sound is not understood here: no recogniser is configured. Send the words by "
-                 "predgen.transcript.update, or by conversation.item.create");
+void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  SoundIn& sound = conversation.sound();
+  const std::string audio = fields.text("audio", /*required=*/true).value();
+  fields.finish();
+  sound.append(audio);
+}
+
+void commit_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  fields.finish();
+  conversation.commit_sound();
+}
+
+void clear_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  fields.finish();
+  conversation.clear_sound();
 }
 
 using Action = void (*)(RealtimeConversation&, RequestFields&);
@@ -92,9 +103,9 @@ const std::map<std::string, Action> kActions{
     {"response.create", create_response},
     {"response.cancel", cancel_response},
     {"predgen.transcript.update", update_transcript},
-    {"input_audio_buffer.append", refuse_sound},
-    {"input_audio_buffer.commit", refuse_sound},
-    {"input_audio_buffer.clear", refuse_sound},
+    {"input_audio_buffer.append", append_sound},
+    {"input_audio_buffer.commit", commit_sound},
+    {"input_audio_buffer.clear", clear_sound},
 };
 
 std::string event_id(const Json& event) {

@@ -21,6 +21,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
   return {.instructions = host.session.system_prompt,
           .has_audio = !host.offer.voice.empty(),
           .voice = host.offer.voice,
+          .turn_detection = {.is_on = host.offer.has_recogniser},
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
 
@@ -40,12 +41,18 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const Event
       source_(host.baton, host.clock),
       settings_(first_settings(host)),
       drafts_(events) {
+  if (host.offer.has_recogniser) {
+    SpeechListener& listener = *this;
+    sound_ = std::make_unique<SoundIn>(host.make_recogniser, listener);
+    sound_->detect_turns(settings_.turn_detection);
+  }
   if (!settings_.voice.empty()) new_voice_ = host.make_voice(settings_.voice);
   events_.send("session.created", {{"session", settings_.json(id_, host_.offer)}});
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
 RealtimeConversation::~RealtimeConversation() {
+  sound_.reset();
   thread_.request_stop();
   {
     const std::lock_guard lock(mutex_);
@@ -84,6 +91,7 @@ void RealtimeConversation::update(const Json& session) {
                      error.what());
     }
   }
+  if (sound_) sound_->detect_turns(next.turn_detection);
   const std::lock_guard lock(mutex_);
   settings_ = std::move(next);
   if (voice) new_voice_ = std::move(voice);
@@ -151,7 +159,11 @@ void RealtimeConversation::respond(const Json& response) {
     throw ApiError({.param = "response.audio.output.voice", .code = "unsupported_value"},
                    "a response has the session's voice: change that by session.update");
   }
-  begin_response(settings, metadata);
+  if (num_commits_ > 0 && !response_ && !next_response_) {
+    next_response_ = {settings, metadata};
+  } else {
+    begin_response(settings, metadata);
+  }
 }
 
 void RealtimeConversation::begin_response(const RealtimeSettings& settings, const Json& metadata) {
@@ -160,10 +172,7 @@ void RealtimeConversation::begin_response(const RealtimeSettings& settings, cons
         {.code = "conversation_already_has_active_response"},
         fmt::format("the response {} is under way: wait for it, or cancel it", response_->id()));
   }
-  if (end_code_ != 0) {
-    throw ApiError({.status = 503, .type = "server_error", .code = "server_stopping"},
-                   "the server stops: connect again");
-  }
+  if (end_code_ != 0) throw stopping();
   const std::string text = items_.pending();
   if (is_blank(text)) {
     throw ApiError({.code = "nothing_to_answer"},
@@ -181,8 +190,7 @@ void RealtimeConversation::cancel(const std::string& id) {
     throw ApiError({.param = id.empty() ? "" : "response_id", .code = "response_cancel_not_active"},
                    "there is no such response under way");
   }
-  is_cancelled_ = true;
-  turn_stop_.request_stop();
+  interrupt("client_cancelled");
 }
 
 void RealtimeConversation::end(int code, const std::string& reason) {
@@ -353,7 +361,8 @@ void RealtimeConversation::finish_response(const RealtimeResponse::End& end, con
   response_.reset();
   is_cancelled_ = false;
   has_changed_ = true;  // what was for this response only
-  if (end_code_ != 0) events_.close(end_code_, end_reason_);
+  if (end_code_ != 0) return events_.close(end_code_, end_reason_);
+  begin_next_response();
 }
 
 void RealtimeConversation::clear_up() {
@@ -363,7 +372,7 @@ void RealtimeConversation::clear_up() {
   if (!is_cancelled_ || !response_) return;
   source_.drop_final();
   finish_response(
-      {.status = "cancelled", .details = {{"type", "cancelled"}, {"reason", "client_cancelled"}}});
+      {.status = "cancelled", .details = {{"type", "cancelled"}, {"reason", cancel_reason_}}});
 }
 
 void RealtimeConversation::fail(const ApiError& error) {

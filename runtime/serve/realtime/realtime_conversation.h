@@ -15,6 +15,7 @@
 #include "runtime/serve/realtime/heard_source.h"
 #include "runtime/serve/realtime/realtime_host.h"
 #include "runtime/serve/realtime/realtime_response.h"
+#include "runtime/serve/realtime/sound_in.h"
 
 namespace predgen {
 
@@ -23,13 +24,13 @@ class RealtimeSpeaker;
 /// A client's conversation: a Session in a thread of its own, which shares the engine with others,
 /// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a
 /// draft nothing is sent before it is committed, unless the client wants such events. Used by one
-/// thread.
-class RealtimeConversation {
+/// thread; what is heard comes from another one.
+class RealtimeConversation : private SpeechListener {
  public:
   /// Sends session.created. UserError if the voice cannot be had. Borrows both.
   RealtimeConversation(const RealtimeHost& host, const EventSender& events);
   /// Ends what is under way before its next pass.
-  ~RealtimeConversation();
+  ~RealtimeConversation() override;
 
   /// `session` as in session.update, which says what came of it.
   void update(const Json& session);
@@ -40,6 +41,11 @@ class RealtimeConversation {
   void truncate_item(const std::string& id, int64_t milliseconds);
   /// What was said so far; a final one begins the response.
   void hear(const TranscriptLine& line);
+  /// ApiError without a recogniser, or when the server stops.
+  SoundIn& sound();
+  /// The turn's item comes when it is understood; a response that is asked for until then, too.
+  void commit_sound();
+  void clear_sound();
   /// `response` as in response.create, null if there is none.
   void respond(const Json& response);
   /// `id` empty: whatever is under way.
@@ -57,7 +63,17 @@ class RealtimeConversation {
   void run_turn(Session& session);
   TurnObserver observer();
 
-  /// With the mutex, as the next three.
+  void on_speech(const std::string& item, int64_t milliseconds, bool interrupts) override;
+  void on_words(const std::string& words) override;
+  void on_turn(const SpokenTurn& turn) override;
+  void on_lost(const ApiError& error) override;
+
+  /// With the mutex, as the next six.
+  ApiError stopping() const;
+  void interrupt(const char* reason);
+  void add_spoken(const SpokenTurn& turn);
+  /// The response that waits, if its time has come.
+  void begin_next_response();
   void begin_response(const RealtimeSettings& settings, const Json& metadata);
   /// The answer becomes an item.
   void finish_response(const RealtimeResponse::End& end, const TokenIds& ids = {});
@@ -88,12 +104,20 @@ class RealtimeConversation {
   std::optional<int64_t> truncation_;             // of its item, in milliseconds
   std::stop_source turn_stop_;
   bool is_cancelled_ = false;  // the response; turn_stop_ says so to the session
+  const char* cancel_reason_ = "";
+  struct NextResponse {
+    RealtimeSettings settings;
+    Json metadata;
+  };
+  std::optional<NextResponse> next_response_;  // waits for commits, or the end of another one
+  int64_t num_commits_ = 0;                    // of sound, that are not understood yet
   bool has_changed_ = true, has_new_history_ = false;  // what the session does not know
   int end_code_ = 0;                                   // 0: goes on
   std::string end_reason_;
 
-  DraftEvents drafts_;   // the session's thread only
-  std::jthread thread_;  // last: it uses all of them
+  DraftEvents drafts_;              // the session's thread only
+  std::jthread thread_;             // it uses all of them
+  std::unique_ptr<SoundIn> sound_;  // null: no recogniser; last: its threads use the others
 };
 
 }  // namespace predgen

@@ -8,6 +8,7 @@
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton.h"
 #include "runtime/serve/realtime/realtime_settings.h"
+#include "runtime/serve/recognise/recogniser.h"
 #include "runtime/serve/serve_metrics.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
@@ -26,6 +27,7 @@ struct RealtimeHost {
   /// UserError for a voice that does not exist. Called by any thread.
   std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& voice)> make_voice{};
   AheadBuffer ahead{};
+  MakeRecogniser make_recogniser{};  // empty: sound is not understood
 };
 
 }  // namespace predgen

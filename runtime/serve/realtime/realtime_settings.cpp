@@ -60,13 +60,26 @@ void expect_format(RequestFields& fields, const char* name) {
   fields.expect_neutral(name, {format_json(), Json{{"type", "audio/pcm"}}});
 }
 
+/// Names differ between today's API and the beta.
+void read_listening(RequestFields& fields, const char* transcription, const char* detection,
+                    const RealtimeOffer& offer, RealtimeSettings& into) {
+  if (!offer.has_recogniser) {
+    for (const char* name : {transcription, detection}) fields.expect_neutral(name, {});
+    return;
+  }
+  RequestFields how = fields.object(transcription);
+  how.ignore("model");  // whatever it is called: there is one
+  for (const char* name : {"language", "prompt"}) how.expect_neutral(name, {});
+  how.finish();
+  into.turn_detection = read_turn_detection(fields, detection, into.turn_detection);
+}
+
 void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   RequestFields audio = fields.object("audio");
   RequestFields input = audio.object("input");
   expect_format(input, "format");
-  for (const char* name : {"transcription", "noise_reduction", "turn_detection"}) {
-    input.expect_neutral(name, {});
-  }
+  input.expect_neutral("noise_reduction", {});
+  read_listening(input, "transcription", "turn_detection", offer, into);
   input.finish();
   RequestFields output = audio.object("output");
   expect_format(output, "format");
@@ -117,9 +130,9 @@ void read_ours(RequestFields& fields, RealtimeSettings& into) {
 
 Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) const {
   const Json input{{"format", format_json()},
-                   {"transcription", nullptr},
+                   {"transcription", offer.has_recogniser ? Json{{"model", "recogniser"}} : Json()},
                    {"noise_reduction", nullptr},
-                   {"turn_detection", nullptr}};
+                   {"turn_detection", turn_detection.json()}};
   const Json output{
       {"format", format_json()}, {"voice", voice.empty() ? Json() : Json(voice)}, {"speed", 1.0}};
   return {{"type", "realtime"},
@@ -145,10 +158,10 @@ RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
   RequestFields fields(session, "session");
   fields.expect_neutral("type", {"realtime"});
   fields.expect_neutral("model", {offer.model});
-  for (const char* name : {"tracing", "include", "input_audio_transcription",
-                           "input_audio_noise_reduction", "turn_detection"}) {
+  for (const char* name : {"tracing", "include", "input_audio_noise_reduction"}) {
     fields.expect_neutral(name, {});
   }
+  read_listening(fields, "input_audio_transcription", "turn_detection", offer, settings);
   fields.expect_neutral("truncation", {"auto"});
   read_common(fields, offer, settings);
   read_ours(fields, settings);
@@ -163,7 +176,9 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   RequestFields fields(response, "response");
   fields.expect_neutral("conversation", {"auto"});
   fields.expect_neutral("input", {});
-  read_common(fields, offer, settings);
+  RealtimeOffer spoken = offer;
+  spoken.has_recogniser = false;  // how it listens is the session's
+  read_common(fields, spoken, settings);
   metadata = fields.any("metadata");
   fields.finish();
   return settings;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "runtime/serve/realtime/turn_detection.h"
 
 namespace predgen {
 
@@ -16,6 +17,7 @@ struct RealtimeOffer {
   std::string model;
   std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
   int64_t max_new_tokens = 256;
+  bool has_recogniser = false;
 };
 
 /// What a client has chosen for its session, or for one response of it.
@@ -24,6 +26,7 @@ struct RealtimeSettings {
   bool has_audio = false;  // sound with its transcript; otherwise text alone
   std::string voice{};
   std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
+  TurnDetection turn_detection{};
   bool speculates = true;
   std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
 

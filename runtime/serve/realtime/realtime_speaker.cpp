@@ -3,28 +3,11 @@
 #include <utility>
 
 #include "runtime/serve/realtime/realtime_settings.h"
+#include "runtime/speech/calling_sink.h"
 #include "runtime/speech/make_speaker.h"
 #include "runtime/speech/resampling_sink.h"
 
 namespace predgen {
-namespace {
-
-class CallingSink : public AudioSink {
- public:
-  explicit CallingSink(std::function<void(std::span<const float>)> on_samples)
-      : on_samples_(std::move(on_samples)) {}
-  void write(std::span<const float> samples) override {
-    if (!samples.empty()) on_samples_(samples);
-  }
-  void clear() override {}
-  void drain() override {}
-
- private:
-  const std::function<void(std::span<const float>)> on_samples_;
-};
-
-}  // namespace
-
 RealtimeSpeaker::RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
                                  std::function<void(std::span<const float>)> on_samples)
     : baton_(baton), clock_(clock), ahead_(ahead), on_samples_(std::move(on_samples)) {}

@@ -36,6 +36,7 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.top_k, none.realtime.top_k);
   EXPECT_EQ(file.realtime.preset, none.realtime.preset);
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
+  EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
 }
 
 TEST(ServeConfig, WrongValuesAreNamed) {
@@ -49,6 +50,8 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("realtime.verifier=hope", {"verifier", "greedy"});
   refused("realtime.preset=big", {"preset", "eager"});
   refused("limits.queue_bytes=1", {"queue_bytes"});
+  refused("realtime.recogniser=wss://there", {"realtime.recogniser", "wss://there", "proxy"});
+  refused("realtime.recogniser=127.0.0.1:6006", {"realtime.recogniser", "ws://HOST:PORT"});
   refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
 }
 

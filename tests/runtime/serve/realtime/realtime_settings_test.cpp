@@ -86,6 +86,42 @@ TEST(RealtimeSettings, WhatIsNotSupportedIsNamed) {
   EXPECT_EQ(refused(R"("x")"), "invalid_type session");
 }
 
+TEST(RealtimeSettings, SayWhoDetectsTurns) {
+  const RealtimeOffer hearing{.model = "m", .voice = "", .has_recogniser = true};
+  const auto detection = [&](const char* json) { return after(json, hearing).turn_detection; };
+  const TurnDetection set = detection(R"({"audio": {"input": {
+      "transcription": {"model": "whisper-1"},
+      "turn_detection": {"type": "server_vad", "threshold": 0.5, "prefix_padding_ms": 200,
+                         "silence_duration_ms": 0, "create_response": false,
+                         "interrupt_response": false}}}})");
+  EXPECT_TRUE(set.is_on);
+  EXPECT_EQ(set.silence_ms, 0);
+  EXPECT_FALSE(set.creates_response);
+  EXPECT_FALSE(set.interrupts_response);
+  const TurnDetection plain = detection(R"({"turn_detection": {"type": "server_vad"},
+                                           "input_audio_transcription": {"model": "x"}})");
+  EXPECT_TRUE(plain.is_on && plain.creates_response && plain.interrupts_response);
+  EXPECT_EQ(plain.silence_ms, 500);
+  const RealtimeSettings on{.turn_detection = {.is_on = true}};
+  EXPECT_FALSE(
+      updated(Json::parse(R"({"turn_detection": null})"), on, hearing).turn_detection.is_on);
+  EXPECT_TRUE(updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.is_on);
+  const Json said = on.json("sess_1", hearing)["audio"];
+  EXPECT_TRUE(updated(Json{{"audio", said}}, {}, hearing).turn_detection.is_on);
+  EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad"}})", hearing),
+            "unsupported_value session.turn_detection.type");
+  EXPECT_EQ(refused(R"({"turn_detection": {"threshold": 0.6}})", hearing),
+            "unsupported_value session.turn_detection.threshold");
+  EXPECT_EQ(refused(R"({"turn_detection": {"idle_timeout_ms": 6000}})", hearing),
+            "unsupported_value session.turn_detection.idle_timeout_ms");
+  EXPECT_EQ(refused(R"({"turn_detection": {"silence_duration_ms": -1}})", hearing),
+            "invalid_value session.turn_detection.silence_duration_ms");
+  EXPECT_EQ(refused(R"({"audio": {"input": {"format": {"type": "audio/pcmu"}}}})", hearing),
+            "unsupported_value session.audio.input.format");
+  EXPECT_EQ(refused(R"({"audio": {"input": {"transcription": {"language": "de"}}}})", hearing),
+            "unsupported_value session.audio.input.transcription.language");
+}
+
 TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
   Json metadata;
   const RealtimeSettings session{.instructions = "Be brief.", .voice = "anna"};
@@ -96,6 +132,11 @@ TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
   EXPECT_EQ(own.instructions, "Sing.");
   EXPECT_EQ(own.max_output_tokens, 3);
   EXPECT_EQ(metadata["a"], "b");
+  const RealtimeOffer hearing{.model = "m", .voice = "", .has_recogniser = true};
+  EXPECT_THROW(for_response(Json::parse(R"({"audio": {"input": {"turn_detection":
+                                            {"type": "server_vad"}}}})"),
+                            session, hearing, metadata),
+               ApiError);
   EXPECT_THROW(
       for_response(Json::parse(R"({"conversation": "none"})"), session, kSpeaking, metadata),
       ApiError);
