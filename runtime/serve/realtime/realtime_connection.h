@@ -6,7 +6,7 @@
 
 #include "runtime/input/transcripts/transcript_messages.h"
 #include "runtime/serve/realtime/realtime_conversation.h"
-#include "runtime/serve/web_socket.h"
+#include "runtime/serve/realtime/web_socket_events.h"
 
 namespace predgen {
 
@@ -32,7 +32,7 @@ class RealtimeConnection : public WebSocketHandler {
 
   const RealtimeHost& host_;
   const std::optional<ApiError> refused_;
-  std::optional<EventSender> events_;
+  std::optional<WebSocketEvents> events_;
   std::unique_ptr<RealtimeConversation> conversation_;
   TranscriptMessages messages_;
 };
