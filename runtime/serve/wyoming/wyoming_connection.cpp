@@ -1,5 +1,6 @@
 #include "runtime/serve/wyoming/wyoming_connection.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
@@ -19,7 +20,7 @@ using BoostError = boost::system::error_code;
 /// How long a client may take to close its side after the last event. One that still sends loses
 /// that event if the connection just ends.
 constexpr double kLingerSeconds = 2;
-/// Sound waits while more is queued.
+/// Sound waits while more is queued, or half of what may be.
 constexpr size_t kRoomBytes = 1 << 20;
 
 }  // namespace
@@ -134,8 +135,9 @@ void WyomingConnection::close() {
 }
 
 bool WyomingConnection::wait_for_room(const std::stop_token& stop) {
+  const size_t room = std::min(kRoomBytes, static_cast<size_t>(host_.limits.queue_bytes) / 2);
   std::unique_lock lock(mutex_);
-  room_.wait(lock, stop, [&] { return is_closed_ || queued_bytes_ < kRoomBytes; });
+  room_.wait(lock, stop, [&] { return is_closed_ || queued_bytes_ < room; });
   return !is_closed_ && !stop.stop_requested();
 }
 

@@ -15,7 +15,9 @@ namespace predgen {
 /// A client that sends bytes as they are.
 class Socket {
  public:
-  explicit Socket(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `window`: bytes that the system takes for a client which does not read; 0: as it likes.
+  explicit Socket(int port, int window = 0) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    if (window > 0) ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));

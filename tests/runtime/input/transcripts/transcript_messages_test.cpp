@@ -173,6 +173,10 @@ TEST(TranscriptMessages, RtvisTurnEndsWhenTheUserIsSilentAndAllIsFinal) {
                    rtvi("And a train.", true)}),
             (Texts{"find me", "Find me a", "Find me a cheap", "Find me a cheap hotel.",
                    "Find me a cheap hotel.|", "and", "and a train", "And a train.|"}));
+  // Silent while the rest of a turn is on its way.
+  EXPECT_EQ(heard({rtvi("user-started-speaking"), rtvi("Find me", true), rtvi("a", false),
+                   rtvi("user-stopped-speaking"), rtvi("a train.", true)}),
+            (Texts{"Find me", "Find me a", "Find me a train.|"}));
   // Servers that do not say who speaks.
   EXPECT_EQ(heard({rtvi("one", false), rtvi("One.", true), rtvi("Two.", true)}),
             (Texts{"one", "One.|", "Two.|"}));
