@@ -3,12 +3,23 @@
 #include <utility>
 
 namespace predgen {
+namespace {
+
+constexpr const char* kFailed = "the server failed; its log says more";
+
+}  // namespace
 
 bool WyomingConversation::enter(Client client) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_taken_, true)) return false;
   client_ = std::move(client);
   return true;
+}
+
+void WyomingConversation::hear(const TranscriptLine& line) {
+  conversation_.hear(line);
+  const std::lock_guard lock(mutex_);
+  if (is_broken_) finish(kFailed);  // nobody else would
 }
 
 bool WyomingConversation::leave(const WyomingSender& sender) {
@@ -56,7 +67,7 @@ void WyomingConversation::take(std::string_view type, const Json& fields) {
 void WyomingConversation::fail() {
   const std::lock_guard lock(mutex_);
   is_broken_ = true;
-  finish("the server failed; its log says more");
+  finish(kFailed);
 }
 
 void WyomingConversation::add_text(const std::string& text) {

@@ -27,7 +27,7 @@ class WyomingConversation {
   /// A turn begins. False: another one is under way.
   bool enter(Client client);
   /// What was said so far; a final one begins the answer. ApiError if there can be none.
-  void hear(const TranscriptLine& line) { conversation_.hear(line); }
+  void hear(const TranscriptLine& line);
   /// If the turn is still this client's, which is returned, it ends before its next pass, and
   /// nothing more of it is sent or called.
   bool leave(const WyomingSender& sender);

@@ -100,28 +100,38 @@ bool WyomingSession::enter(const Json& data) {
   if (has_turn_ && (!id || *id == context_["conversation_id"])) return true;
   leave();
   context["conversation_id"] = id ? *id : new_id("conv_");
+  has_turn_ = true;  // until on_end, which any thread may call from here on
   try {
     conversation_ = host_.conversations.enter(context["conversation_id"],
                                               {.sender = &sender_,
                                                .context = context,
-                                               .on_end = [this] { has_turn_ = is_asked_ = false; },
-                                               .on_done = [this] { finish_one(); }});
+                                               .on_end =
+                                                   [this] {
+                                                     has_turn_ = false;
+                                                     was_asked_ = is_asked_.exchange(false);
+                                                   },
+                                               .on_done =
+                                                   [this] {
+                                                     if (was_asked_) finish_one();
+                                                   }});
   } catch (const ApiError& error) {
+    has_turn_ = false;
     tell(error, context);
     return false;
   }
   context_ = std::move(context);
-  has_turn_ = true;
   return true;
 }
 
 void WyomingSession::hear(const TranscriptLine& line) {
   try {
     if (line.is_final) {
-      is_asked_ = true;
       ++num_under_way_;
+      is_asked_ = true;
     }
-    conversation_->hear(line);
+    if (has_turn_) return conversation_->hear(line);
+    // The conversation has broken, and the client was told.
+    if (is_asked_.exchange(false)) finish_one();
   } catch (const ApiError& error) {
     leave();
     tell(error, context_);

@@ -62,6 +62,7 @@ class WyomingSession {
   bool has_stream_ = false;                            // of text to be spoken
   std::atomic<bool> has_turn_ = false;                 // it is not over
   std::atomic<bool> is_asked_ = false;                 // it only waits for the rest of the answer
+  bool was_asked_ = false;                             // when the turn ended; its thread's
   std::atomic<int64_t> num_under_way_ = 0;             // answers, and texts to be spoken
   std::atomic<bool> is_draining_ = false;
   std::optional<WyomingVoice> voice_;  // last: it uses them

@@ -240,6 +240,26 @@ TEST(WyomingSession, WhatFailsIsNotHandledAndTellsNoSecret) {
   EXPECT_EQ(visit.answer(), "?the server failed; its log says more");
 }
 
+TEST(WyomingSession, AConversationThatCannotGoOnKeepsNobodyWaiting) {
+  House house;
+  Service service(house);
+  const std::string verifier = std::exchange(house.host.session.verifier.name, "hope");
+  for (int i = 0; i < 20; ++i) {  // it breaks before the words, between them, or after them
+    Visit visit(service);
+    visit.send("transcript-start", in("c"));
+    if (i % 2 > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    visit.send("transcript-chunk", {{"text", "one"}});
+    visit.send("transcript-stop");
+    EXPECT_EQ(visit.answer(), "?the server failed; its log says more");
+    visit.session->drain();
+    EXPECT_EQ(visit.client.next().type, "closed");
+  }
+  house.host.session.verifier.name = verifier;
+  Visit visit(service);
+  visit.say("one", "c");
+  EXPECT_EQ(visit.answer(), "You said: one. Go on!");
+}
+
 TEST(WyomingSession, ATextIsSpoken) {
   House house(/*has_voice=*/true);
   Service service(house);
