@@ -317,7 +317,8 @@ TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
   House house(/*has_voice=*/true);
   Service service(house);
   service.host.limits.message_bytes = 100;
-  const auto refused = [&](const char* type, const Json& data, std::vector<std::string> parts) {
+  const auto refused = [&](const char* type, const Json& data,
+                           const std::vector<std::string>& parts) {
     Visit visit(service);
     expect_user_error([&] { visit.send(type, data); }, parts);
   };
