@@ -37,7 +37,8 @@ constexpr const char* kExamples = R"(
 At a terminal the answer is drafted while you type, and shown below the line; /help lists the
 commands. Lines from a pipe are whole turns. Transcripts of a recogniser are JSON lines
 {"text", "time", "revision", "final", "end_of_turn"}, all but "text" optional; every line holds
-everything heard so far. They come from a pipe, or from a file whose "time"s are kept.
+everything heard so far. They come from a pipe, or from a file whose "time"s are kept. Messages of
+Deepgram, AssemblyAI, sherpa-onnx and RTVI are understood as they come, one a line.
 
 Examples:
   predgen chat --model checkpoints/demo

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "cli/command.h"
 #include "cli/model_setup.h"
@@ -12,12 +13,14 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "core/text.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/engine/pass_seconds.h"
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http_server.h"
 #include "runtime/serve/openai_api.h"
 #include "runtime/serve/recognise/make_recogniser.h"
+#include "runtime/serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
 #include "voice/make_synthesizer.h"
 
@@ -25,11 +28,13 @@ namespace predgen {
 namespace {
 
 constexpr const char* kExamples = R"(
-Speaks OpenAI's HTTP and Realtime APIs, and has a page at /, /health and /metrics. Its address
-is printed on stdout as soon as it answers. Ctrl-C or SIGTERM lets answers under way end.
+Speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and has a page at /, /health and
+/metrics. Its address is printed on stdout as soon as it answers. Ctrl-C or SIGTERM lets answers
+under way end.
 
 Examples:
   predgen serve --model checkpoints/demo
+  predgen serve --model checkpoints/demo --tts espeak --wyoming-port 10700
   predgen serve --model checkpoints/demo --config configs/runtime/serve.yaml max_sessions=4
   curl http://127.0.0.1:8080/v1/models
 )";
@@ -39,7 +44,7 @@ struct ServeOptions {
   std::string chat_template, config;
   std::vector<std::string> overrides;
   std::optional<std::string> host;
-  std::optional<int64_t> port;
+  std::optional<int64_t> port, wyoming_port;
   bool insecure_without_key = false;
   VoiceFlags voice;
 };
@@ -48,6 +53,7 @@ ServeConfig read_config(const ServeOptions& options) {
   ServeConfig config = read_serve_config(options.config, options.overrides);
   if (options.host) config.host = *options.host;
   if (options.port) config.port = *options.port;
+  if (options.wyoming_port) config.wyoming.port = *options.wyoming_port;
   check_access(config, options.insecure_without_key);
   if (config.model_name.empty()) {
     config.model_name = std::filesystem::canonical(options.model.model).filename().string();
@@ -91,6 +97,20 @@ void warm_up(Engine& engine, Baton& baton) {
   engine.yield_speculation(tokens_for(1, measure_pass_seconds(engine, widest)));
 }
 
+void print_address(const char* scheme, const std::string& host, int port) {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  std::printf("%s://%s:%d\n", scheme, (is_v6 ? "[" + host + "]" : host).c_str(), port);
+  std::fflush(stdout);
+}
+
+void run(WyomingServer& server, const std::stop_token& stop) {
+  try {
+    server.run(stop);
+  } catch (const std::exception& error) {
+    spdlog::error("the Wyoming service has ended: {}", first_line(error.what()));
+  }
+}
+
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const std::unique_ptr<Tokenizer> tokenizer =
@@ -127,10 +147,14 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                     [&](const HttpRequest& request, HttpReply& reply, const std::stop_token& now) {
                       api.handle(request, reply, now);
                     });
-  const bool is_v6 = config.host.find(':') != std::string::npos;
-  std::printf("http://%s:%d\n", (is_v6 ? "[" + config.host + "]" : config.host).c_str(),
-              server.port());
-  std::fflush(stdout);
+  std::optional<WyomingServer> wyoming;
+  if (config.wyoming.port >= 0)
+    wyoming.emplace(config.wyoming, config.limits, host, PREDGEN_VERSION);
+  print_address("http", config.host, server.port());
+  if (wyoming) print_address("tcp", config.wyoming.host, wyoming->port());
+  std::jthread other;
+  if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
+  const std::stop_callback on_stop(stop, [&other] { other.request_stop(); });
   server.run(stop);
   throw_if_stopped(stop);
 }
@@ -149,6 +173,10 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--host", options->host,
                       "address to listen at; 127.0.0.1: this machine only");
   command->add_option("--port", options->port, "8080 if absent; 0: a free one")
+      ->check(CLI::Range(int64_t{0}, int64_t{65535}));
+  command
+      ->add_option("--wyoming-port", options->wyoming_port,
+                   "also be a Wyoming service, for Home Assistant; 0: a free port")
       ->check(CLI::Range(int64_t{0}, int64_t{65535}));
   command->add_flag("--insecure-without-key", options->insecure_without_key,
                     "let other machines ask without an API key");

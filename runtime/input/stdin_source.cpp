@@ -27,7 +27,8 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_to
       failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
-    if (!failure && !transcripts_.empty() && !transcripts_.back().is_final) {
+    if (!failure && !transcripts_.empty() && !transcripts_.back().is_final &&
+        !is_blank(transcripts_.back().text)) {
       push_locked(transcripts_.back().text, true);
     }
     failure_ = failure;
@@ -66,9 +67,10 @@ void StdinSource::take_line(const std::string& line) {
     push(std::string(words), true);
     return;
   }
-  const TranscriptLine parsed =
-      parse_transcript_line(line, fmt::format("input line {}", line_number_));
-  if (!filter_.is_stale(parsed)) push(parsed.text, parsed.is_final);
+  const std::string where = fmt::format("input line {}", line_number_);
+  for (const TranscriptLine& parsed : parse_transcript_line(line, where, messages_)) {
+    if (!filter_.is_stale(parsed)) push(parsed.text, parsed.is_final);
+  }
 }
 
 void StdinSource::push(const std::string& text, bool is_final) {

@@ -10,6 +10,7 @@
 
 #include "runtime/input/transcript_lines.h"
 #include "runtime/input/transcript_source.h"
+#include "runtime/input/transcripts/transcript_messages.h"
 
 namespace predgen {
 
@@ -41,10 +42,11 @@ class StdinSource : public TranscriptSource {
   std::optional<Transcript> newest_locked(Seconds now) const;
 
   const int fd_;
-  Format format_;  // used by the reader only, as the next three
+  Format format_;  // used by the reader only, as what is below stop_
   const Clock& clock_;
   const std::stop_token stop_;
   int64_t line_number_ = 0;
+  TranscriptMessages messages_;
   RevisionFilter filter_;
 
   std::mutex mutex_;  // guards what follows

@@ -6,11 +6,19 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
+#include "runtime/input/transcripts/transcript_messages.h"
 
 namespace predgen {
+namespace {
 
-TranscriptLine parse_transcript_line(const std::string& line, const std::string& where) {
-  const Json json = parse_json(line, where);
+TranscriptLine parse_own_line(const Json& json, const std::string& where) {
+  if (!json.is_object() || !json.contains("text")) {
+    throw UserError(
+        "{}: is no transcript: give {{\"text\": ..}}, or a message of Deepgram, AssemblyAI, "
+        "sherpa-onnx or RTVI as it comes",
+        where);
+  }
   TranscriptLine result;
   result.text = json_get<std::string>(json, "text", where);
   for (const auto& [key, value] : json.items()) {
@@ -35,6 +43,16 @@ TranscriptLine parse_transcript_line(const std::string& line, const std::string&
   return result;
 }
 
+}  // namespace
+
+std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
+                                                  TranscriptMessages& messages) {
+  if (TranscriptMessages::is_farewell(trimmed(line))) return {};
+  const Json json = parse_json(line, where);
+  if (auto lines = messages.read(json, where)) return *std::move(lines);
+  return {parse_own_line(json, where)};
+}
+
 bool RevisionFilter::is_stale(const TranscriptLine& line) {
   if (line.revision && *line.revision <= newest_) return true;
   newest_ = line.is_final ? kNone : line.revision.value_or(newest_);
@@ -44,6 +62,7 @@ bool RevisionFilter::is_stale(const TranscriptLine& line) {
 std::vector<Transcript> read_transcript_file(const std::filesystem::path& file) {
   std::istringstream lines(read_file(file));
   std::vector<Transcript> transcripts;
+  TranscriptMessages messages;
   RevisionFilter filter;
   Seconds time{0};
   int64_t number = 0;
@@ -51,16 +70,17 @@ std::vector<Transcript> read_transcript_file(const std::filesystem::path& file) 
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = fmt::format("{}:{}", file.string(), number);
-    const TranscriptLine parsed = parse_transcript_line(line, where);
-    if (parsed.time && Seconds(*parsed.time) < time) {
-      throw UserError("{}: time {} is before that of an earlier line", where, *parsed.time);
+    for (const TranscriptLine& parsed : parse_transcript_line(line, where, messages)) {
+      if (parsed.time && Seconds(*parsed.time) < time) {
+        throw UserError("{}: time {} is before that of an earlier line", where, *parsed.time);
+      }
+      time = Seconds(parsed.time.value_or(time.count()));
+      if (filter.is_stale(parsed)) continue;
+      transcripts.push_back({.text = parsed.text,
+                             .revision = static_cast<int64_t>(transcripts.size()) + 1,
+                             .time = time,
+                             .is_final = parsed.is_final});
     }
-    time = Seconds(parsed.time.value_or(time.count()));
-    if (filter.is_stale(parsed)) continue;
-    transcripts.push_back({.text = parsed.text,
-                           .revision = static_cast<int64_t>(transcripts.size()) + 1,
-                           .time = time,
-                           .is_final = parsed.is_final});
   }
   if (transcripts.empty()) throw UserError("{}: holds no transcript", file.string());
   return transcripts;

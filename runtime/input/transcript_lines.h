@@ -11,16 +11,20 @@
 
 namespace predgen {
 
+class TranscriptMessages;
+
 /// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.
 struct TranscriptLine {
   std::string text;
-  std::optional<double> time;       // seconds
-  std::optional<int64_t> revision;  // of the recogniser
-  bool is_final = false;            // "end_of_turn" if it is there, otherwise "final"
+  std::optional<double> time{};       // seconds
+  std::optional<int64_t> revision{};  // of the recogniser
+  bool is_final = false;              // "end_of_turn" if it is there, otherwise "final"
 };
 
-/// UserError begins with `where`.
-TranscriptLine parse_transcript_line(const std::string& line, const std::string& where);
+/// What one line of input says: such an object, or a message of a speech service as it comes. Those
+/// of a service are one connection's, in their order. UserError begins with `where`.
+std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
+                                                  TranscriptMessages& messages);
 
 /// A transcript that comes too late: its revision is not above one that came before in the same
 /// turn.
@@ -33,8 +37,8 @@ class RevisionFilter {
   int64_t newest_ = kNone;
 };
 
-/// Transcripts of a JSONL file, for a ScheduledSource; a line without time arrives with the one in
-/// front of it. UserError names the line.
+/// Transcripts of a file of such lines, for a ScheduledSource; a line without time arrives with the
+/// one in front of it. UserError names the line.
 std::vector<Transcript> read_transcript_file(const std::filesystem::path& file);
 
 }  // namespace predgen

@@ -4,17 +4,11 @@
 
 #include "core/stop.h"
 #include "core/text.h"
+#include "runtime/input/word_alone.h"
 #include "text/utf8.h"
 
 namespace predgen {
 namespace {
-
-// Han, kana and their punctuation, which are written without spaces between words.
-bool is_word_alone(char32_t c) {
-  return (c >= 0x3000 && c <= 0x30FF) || (c >= 0x3400 && c <= 0x9FFF) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFF9F) ||
-         (c >= 0x20000 && c <= 0x3FFFF);
-}
 
 // Where the unfinished word that ends at byte `end` begins; `end` if there is none.
 size_t unfinished_word(std::string_view line, size_t end) {

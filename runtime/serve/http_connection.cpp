@@ -125,6 +125,11 @@ void HttpConnection::refuse(const ApiError& error) {
   send({.status = error.status(), .body = error.json()});
 }
 
+void HttpConnection::refuse_one_more() {
+  refuse(ApiError({.status = 503, .type = "server_error", .code = "overloaded"},
+                  "there are too many connections: try again"));
+}
+
 void HttpConnection::refuse_rest(const ApiError& error) {
   refuse(error);
   beast::error_code ended;

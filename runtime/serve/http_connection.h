@@ -12,23 +12,22 @@
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/http.h"
 #include "runtime/serve/serve_config.h"
+#include "runtime/serve/tcp_server.h"
 
 namespace predgen {
 
 /// A client's connection, used by one thread. Every wait has a limit.
-class HttpConnection : public HttpReply {
+class HttpConnection : public TcpConnection, public HttpReply {
  public:
   /// Borrows both.
   HttpConnection(const HttpLimits& limits, const HttpHandler& handler);
 
-  /// For whoever accepts the connection.
-  boost::asio::ip::tcp::socket& socket() { return stream_.socket(); }
+  boost::asio::ip::tcp::socket& socket() override { return stream_.socket(); }
 
   /// Answers requests, one after the other, until the client or an error ends it; after `drain`,
   /// that is the end of the request under way; after `stop` at once.
-  void serve(const std::stop_token& drain, const std::stop_token& stop);
-  /// Answers nothing but this.
-  void refuse(const ApiError& error);
+  void serve(const std::stop_token& drain, const std::stop_token& stop) override;
+  void refuse_one_more() override;
 
   State state() const override;
   void send(const HttpAnswer& answer) override;
@@ -38,6 +37,8 @@ class HttpConnection : public HttpReply {
  private:
   /// Nothing: there will be no more.
   std::optional<HttpRequest> read();
+  /// Answers nothing but this.
+  void refuse(const ApiError& error);
   /// Sends what is wrong with a request that was not read to its end.
   void refuse_rest(const ApiError& error);
   void begin_events();

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <stop_token>
 #include <string>
 
 #include "runtime/serve/http.h"
 #include "runtime/serve/serve_config.h"
+#include "runtime/serve/tcp_server.h"
 
 namespace predgen {
 
@@ -15,17 +15,17 @@ class HttpServer {
  public:
   /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
   HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler);
-  ~HttpServer();
 
   /// The one that it listens at, also where 0 was asked for.
-  int port() const;
+  int port() const { return server_.port(); }
   /// Answers until `stop`. Then nobody new is let in, and answers under way may take up to
   /// limits.grace_seconds before they are broken off.
-  void run(const std::stop_token& stop);
+  void run(const std::stop_token& stop) { server_.run(stop); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  const HttpLimits limits_;
+  const HttpHandler handler_;
+  TcpServer server_;  // last: its connections use both
 };
 
 }  // namespace predgen

@@ -56,6 +56,17 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   }
 }
 
+void read_wyoming(ConfigReader wyoming, WyomingConfig& into) {
+  wyoming.optional("host", into.host);
+  wyoming.optional<int64_t>("port", into.port, -1, 65535);
+  wyoming.optional<int64_t>("connections", into.connections, 1, 1024);
+  wyoming.optional<int64_t>("max_conversations", into.max_conversations, 1, 1024);
+}
+
+bool is_local(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
 }  // namespace
 
 ServeConfig read_serve_config(const std::filesystem::path& file,
@@ -78,19 +89,26 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
   reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
   reader.choice("decoder", config.decoder, as_choices(generator_names()));
   read_realtime(reader.section("realtime"), config.realtime);
+  read_wyoming(reader.section("wyoming"), config.wyoming);
   read_limits(reader.section("limits"), config.limits);
   reader.finish();
   return config;
 }
 
 void check_access(const ServeConfig& config, bool insecure_without_key) {
-  const bool is_local =
-      config.host == "localhost" || config.host == "::1" || config.host.starts_with("127.");
-  if (is_local || insecure_without_key || !config.api_keys_sha256.empty()) return;
-  throw UserError(
-      "host {}: other machines could ask without a key: give api_keys_sha256 (printf %s KEY | "
-      "sha256sum), or --insecure-without-key",
-      config.host);
+  if (insecure_without_key) return;
+  if (!is_local(config.host) && config.api_keys_sha256.empty()) {
+    throw UserError(
+        "host {}: other machines could ask without a key: give api_keys_sha256 (printf %s KEY | "
+        "sha256sum), or --insecure-without-key",
+        config.host);
+  }
+  if (config.wyoming.port >= 0 && !is_local(config.wyoming.host)) {
+    throw UserError(
+        "wyoming.host {}: other machines could ask, for Wyoming has no keys: give 127.0.0.1, or "
+        "--insecure-without-key",
+        config.wyoming.host);
+  }
 }
 
 }  // namespace predgen

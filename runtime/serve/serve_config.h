@@ -33,6 +33,14 @@ struct RealtimeConfig {
   std::string recogniser{};            // ws:// of one for sound; empty: sound is refused
 };
 
+/// What Home Assistant talks to.
+struct WyomingConfig {
+  std::string host = "127.0.0.1";
+  int64_t port = -1;  // -1: there is no such service; 0: a free one
+  int64_t connections = 16;
+  int64_t max_conversations = 8;  // with those that wait for their next turn
+};
+
 /// configs/runtime/serve.yaml has the same keys.
 struct ServeConfig {
   std::string host = "127.0.0.1";  // an address, or localhost
@@ -46,6 +54,7 @@ struct ServeConfig {
   int64_t pass_tokens = 512;
   std::string decoder = "ar";  // one of generator_names()
   RealtimeConfig realtime{};
+  WyomingConfig wyoming{};
   HttpLimits limits{};
 };
 
@@ -53,7 +62,7 @@ struct ServeConfig {
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides);
 
-/// UserError if other machines could ask without a key, unless that is wanted.
+/// UserError if other machines could ask without a key, unless that is wanted. Wyoming has no keys.
 void check_access(const ServeConfig& config, bool insecure_without_key);
 
 }  // namespace predgen

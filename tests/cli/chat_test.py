@@ -96,6 +96,19 @@ def main(scratch):
     check(recorded[0]["text"] == answers["off"][0], "a recorded turn gives the same answer")
     check(recorded[0]["speculative_nfe"] > 0, "and was speculated on")
 
+    # Messages of speech services as they come.
+    services = {"Deepgram Flux": lambda text, end: {"type": "TurnInfo", "event": "EndOfTurn" if end else "Update",
+                                                    "turn_index": 0, "transcript": text},
+                "sherpa-onnx": lambda text, end: {"text": text, "segment": 0, "is_final": end, "is_eof": False},
+                "RTVI": lambda text, end: {"label": "rtvi-ai", "type": "user-transcription",
+                                           "data": {"text": text, "user_id": "", "timestamp": "", "final": end}}}
+    for name, message in services.items():
+        heard = [message(row["text"], "final" in row) for words in WORDS for row in lines(words)]
+        result = run("chat", *model, "--transcripts", "-", "--json",
+                     input="".join(json.dumps(row) + "\n" for row in heard) + "Done!\n")
+        texts = [turn["text"] for turn in json.loads(result.stdout)["turns"]]
+        check(texts == answers["off"], f"{name}'s messages are turns: {result.stderr.strip()}")
+
     typed = run("chat", *model, input="\n".join(WORDS) + "\n")
     check(typed.returncode == 0 and typed.stdout == "".join(text + "\n" for text in answers["off"]),
           "typed lines are turns; stdout holds the answers alone")
@@ -104,7 +117,8 @@ def main(scratch):
     for more, given, part in ((["--tts", "zonos"], "hi\n", "--tts-model"),
                               (["--tts", "espeak", "--audio-out", "x.mp3"], "hi\n", "x.mp3"),
                               (["--transcripts", scratch / "none.jsonl"], "", "none.jsonl"),
-                              (["--transcripts", "-"], '{"text": "a"}\n{oops\n', "2")):
+                              (["--transcripts", "-"], '{"text": "a"}\n{oops\n', "2"),
+                              (["--transcripts", "-"], '{"type": "Error"}\n', "AssemblyAI")):
         bad = run("chat", *model, *more, input=given)
         check(bad.returncode == 2 and part in bad.stderr, f"{more} is refused: {bad.stderr.strip()}")
 

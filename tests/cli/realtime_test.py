@@ -102,6 +102,12 @@ def check_words_as_they_come(process, texts):
             check(events[0].type == "conversation.item.added", "nothing comes before the turn has ended")
             check(text_of(events) == text, f"the text of a request: {text_of(events)}")
     check(metric(process, "predgen_speculative_passes_total") > 0, "drafts were made")
+    with connect(process) as connection:  # a speech service's own messages
+        connection.recv()
+        prompt, text = next(iter(texts.items()))
+        for event, words in (("Update", prompt[:12]), ("EagerEndOfTurn", prompt), ("EndOfTurn", prompt)):
+            connection.send({"type": "TurnInfo", "event": event, "turn_index": 0, "transcript": words})
+        check(text_of(take_until(connection, "response.done")) == text, "Deepgram's end of a turn begins the answer")
 
 
 def check_extensions(process):

@@ -4,24 +4,21 @@
 
 #include "core/json.h"
 #include "runtime/serve/api_error.h"
-#include "runtime/serve/web_socket.h"
 
 namespace predgen {
 
-/// Events for a client, in the shapes of OpenAI's Realtime API. Thread-safe; borrows the sender.
+/// Where a conversation's events go, in the shapes of OpenAI's Realtime API. Thread-safe; never
+/// waits.
 class EventSender {
  public:
-  explicit EventSender(WebSocketSender& sender) : sender_(sender) {}
+  virtual ~EventSender() = default;
 
   /// `fields`: an object; type and event_id come from here.
-  void send(const char* type, const Json& fields) const;
+  virtual void send(const char* type, const Json& fields) const = 0;
   /// `event_id`: of the client's event that is to blame; empty: none.
-  void send_error(const ApiError& error, const std::string& event_id = {}) const;
-  /// After what was sent so far.
-  void close(int code, const std::string& reason) const { sender_.close(code, reason); }
-
- private:
-  WebSocketSender& sender_;
+  virtual void send_error(const ApiError& error, const std::string& event_id = {}) const = 0;
+  /// After what was sent so far. `code`: of RFC 6455.
+  virtual void close(int code, const std::string& reason) const = 0;
 };
 
 }  // namespace predgen

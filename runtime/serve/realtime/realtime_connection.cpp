@@ -140,7 +140,7 @@ void RealtimeConnection::on_open(WebSocketSender& sender) {
 }
 
 void RealtimeConnection::on_text(std::string_view message) {
-  if (!conversation_) return;
+  if (!conversation_ || TranscriptMessages::is_farewell(message)) return;
   Json event;
   try {
     event = parse_event(message);
@@ -158,7 +158,20 @@ void RealtimeConnection::on_text(std::string_view message) {
   }
 }
 
+bool RealtimeConnection::hear(const Json& event) {
+  std::optional<TranscriptLines> lines;
+  try {
+    lines = messages_.read(event, "the event");
+  } catch (const UserError& error) {
+    throw ApiError({.code = "invalid_value"}, error.what());
+  }
+  if (!lines) return false;
+  for (const TranscriptLine& line : *lines) conversation_->hear(line);
+  return true;
+}
+
 void RealtimeConnection::handle(const Json& event) {
+  if (hear(event)) return;
   RequestFields fields(event, "");
   const std::string type = fields.text("type", /*required=*/true).value();
   fields.text("event_id");

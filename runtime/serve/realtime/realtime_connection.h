@@ -4,8 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "runtime/input/transcripts/transcript_messages.h"
 #include "runtime/serve/realtime/realtime_conversation.h"
-#include "runtime/serve/web_socket.h"
+#include "runtime/serve/realtime/web_socket_events.h"
 
 namespace predgen {
 
@@ -26,11 +27,14 @@ class RealtimeConnection : public WebSocketHandler {
 
  private:
   void handle(const Json& event);
+  /// Whether it is a message of a speech service, whose words count then.
+  bool hear(const Json& event);
 
   const RealtimeHost& host_;
   const std::optional<ApiError> refused_;
-  std::optional<EventSender> events_;
+  std::optional<WebSocketEvents> events_;
   std::unique_ptr<RealtimeConversation> conversation_;
+  TranscriptMessages messages_;
 };
 
 }  // namespace predgen

@@ -73,6 +73,32 @@ TEST(StdinSource, MalformedLineIsNamed) {
   expect_user_error([&] { source.wait_newer(0, clock); }, {"line 3", "text"});
 }
 
+TEST(StdinSource, TakesMessagesOfSpeechServicesAsTheyCome) {
+  Pipe input;
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kJsonLines, clock, {});
+  input.send("{\"text\": \"FIND ME\", \"segment\": 0, \"is_final\": true, \"is_eof\": false}\n");
+  const auto first = source.wait_newer(0, clock);
+  EXPECT_EQ(first->text, "FIND ME");
+  EXPECT_TRUE(first->is_final);
+  input.send("{\"text\": \"\", \"segment\": 1, \"is_final\": true, \"is_eof\": true}\nDone!\n");
+  input.send("{\"text\": \"own\", \"final\": true}\n{\"type\": \"Error\"}\n");
+  EXPECT_EQ(source.wait_newer(first->revision, clock)->text, "own");
+  expect_user_error([&] { source.wait_newer(99, clock); }, {"line 5", "AssemblyAI"});
+}
+
+TEST(StdinSource, WhatWasNoSpeechIsNoTurnAtTheEnd) {
+  Pipe input;
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kJsonLines, clock, {});
+  input.send("{\"text\": \"uh\"}\n{\"text\": \"\"}\n");
+  input.end();
+  std::optional<Transcript> heard;
+  while (const auto newer = source.wait_newer(heard ? heard->revision : 0, clock)) heard = newer;
+  EXPECT_EQ(heard->text, "");
+  EXPECT_FALSE(heard->is_final);
+}
+
 TEST(StdinSource, EndsWhileNothingComes) {
   alarm(60);  // ends a test that hangs
   Pipe input;

@@ -1,67 +1,16 @@
 #include "runtime/serve/http_server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <semaphore>
 #include <thread>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/runtime/serve/local_server.h"
+#include "tests/runtime/serve/socket.h"
 
 namespace predgen {
 namespace {
-
-/// A client that sends bytes as they are.
-class Socket {
- public:
-  explicit Socket(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
-  ~Socket() { close(); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  void close() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = -1;
-  }
-  /// False: the other side has closed.
-  bool send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (count <= 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(count));
-    }
-    return true;
-  }
-  /// Everything until `end` has come, or the other side closes.
-  std::string read_until(const std::string& end) {
-    std::string text;
-    char byte = 0;
-    while (!text.ends_with(end) && ::recv(descriptor_, &byte, 1, 0) == 1) text += byte;
-    return text;
-  }
-  std::string read_all() {
-    std::string text;
-    std::array<char, 4096> some{};
-    for (ssize_t count = 0; (count = ::recv(descriptor_, some.data(), some.size(), 0)) > 0;) {
-      text.append(some.data(), static_cast<size_t>(count));
-    }
-    return text;
-  }
-
- private:
-  int descriptor_;
-};
 
 /// It answers with what it was asked.
 HttpHandler echo() {

@@ -37,6 +37,10 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.preset, none.realtime.preset);
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
   EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
+  EXPECT_EQ(file.wyoming.host, none.wyoming.host);
+  EXPECT_EQ(file.wyoming.port, none.wyoming.port);
+  EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
+  EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
 }
 
 TEST(ServeConfig, WrongValuesAreNamed) {
@@ -52,6 +56,8 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("limits.queue_bytes=1", {"queue_bytes"});
   refused("realtime.recogniser=wss://there", {"realtime.recogniser", "wss://there", "proxy"});
   refused("realtime.recogniser=127.0.0.1:6006", {"realtime.recogniser", "ws://HOST:PORT"});
+  refused("wyoming.port=-2", {"wyoming", "port"});
+  refused("wyoming.max_conversations=0", {"max_conversations"});
   refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
 }
 
@@ -68,6 +74,19 @@ TEST(ServeConfig, OtherMachinesNeedAKey) {
     check(host, true, {});
     expect_user_error([&] { check(host, false, {}); }, {host, "--insecure-without-key"});
   }
+}
+
+TEST(ServeConfig, WyomingHasNoKeys) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  config.wyoming.host = "0.0.0.0";
+  check_access(config, /*insecure_without_key=*/false);  // there is no such service
+  config.wyoming.port = 10700;
+  check_access(config, /*insecure_without_key=*/true);
+  expect_user_error([&] { check_access(config, /*insecure_without_key=*/false); },
+                    {"wyoming.host 0.0.0.0", "--insecure-without-key"});
+  config.wyoming.host = "localhost";
+  check_access(config, /*insecure_without_key=*/false);
 }
 
 }  // namespace

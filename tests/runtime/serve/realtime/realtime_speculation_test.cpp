@@ -48,6 +48,27 @@ TEST(RealtimeSpeculation, NothingOfADraftLeavesBeforeTheTurnEnds) {
   EXPECT_THAT(house.metrics.text({}), HasSubstr("predgen_kept_first_sentences_total 1\n"));
 }
 
+TEST(RealtimeSpeculation, MessagesOfSpeechServicesAreHeardAsTheyCome) {
+  House house;
+  house.answer = mostly_the_same;
+  Talk talk(house);
+  const auto flux = [&](const char* event, const char* transcript) {
+    talk.send({{"type", "TurnInfo"}, {"event", event}, {"transcript", transcript}});
+  };
+  flux("Update", "a table for");
+  settle(house, "a table for<end>");
+  EXPECT_EQ(talk.client.num_unread(), 0u);
+  flux("EndOfTurn", "a table for two");
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "Yes I can. It is two!");
+  talk.send({{"text", "play some music"}, {"segment", 0}, {"is_final", true}});
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "Yes I can. It is music!");
+  talk.connection.on_text("Done!");  // which sherpa-onnx ends with
+  talk.send({{"type", "TurnInfo"}, {"event", "EndOfTurn"}});
+  EXPECT_EQ(talk.error_code(), "invalid_value");
+  talk.send({{"type", "Turned"}});
+  EXPECT_EQ(talk.error_code(), "unknown_event");
+}
+
 TEST(RealtimeSpeculation, TheTextIsThatOfAPlainRequest) {
   House house;
   house.answer = mostly_the_same;

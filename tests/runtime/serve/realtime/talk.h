@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,6 +62,7 @@ struct House {
     if (has_voice) host.offer.voice = "anna";
     host.make_voice = [this](const std::string& name) {
       if (name != "anna" && name != "otto") throw UserError("there is no voice {}", name);
+      const std::lock_guard lock(voices_mutex);
       voices.push_back(name);
       return std::make_unique<RealtimeVoice>(num_chunks, broken_sentence);
     };
@@ -98,6 +100,7 @@ struct House {
   std::function<void()> on_pass;  // with the baton
   std::string broken_sentence;    // of voices that are made from now on
   int num_chunks = 1'000'000;     // that they may speak
+  std::mutex voices_mutex;
   std::vector<std::string> voices, prompts;
 
   FakeTokenizer tokenizer{kWords};

@@ -1,17 +1,17 @@
-#include "runtime/serve/realtime/event_sender.h"
+#include "runtime/serve/realtime/web_socket_events.h"
 
 #include "runtime/serve/new_id.h"
 
 namespace predgen {
 
-void EventSender::send(const char* type, const Json& fields) const {
+void WebSocketEvents::send(const char* type, const Json& fields) const {
   Json event{{"type", type}, {"event_id", new_id("event_")}};
   event.update(fields);
   sender_.send(event.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
                           Json::error_handler_t::replace));
 }
 
-void EventSender::send_error(const ApiError& error, const std::string& event_id) const {
+void WebSocketEvents::send_error(const ApiError& error, const std::string& event_id) const {
   Json fields = Json::parse(error.json());
   fields["error"]["event_id"] = event_id.empty() ? Json() : Json(event_id);
   send("error", fields);

@@ -1,0 +1,44 @@
+#include "runtime/input/transcripts/heard_turn.h"
+
+#include "core/text.h"
+#include "runtime/input/word_alone.h"
+#include "text/utf8.h"
+
+namespace predgen {
+namespace {
+
+std::string joined(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty()) return one + other;
+  size_t last = last_character(one), first = 0;
+  const bool is_one_word =
+      is_word_alone(next_character(one, last)) && is_word_alone(next_character(other, first));
+  return one + (is_one_word ? "" : " ") + other;
+}
+
+}  // namespace
+
+void HeardTurn::revise(std::string_view segment) { open_ = trimmed(segment); }
+
+void HeardTurn::finish_segment() {
+  finished_ = joined(finished_, open_);
+  open_.clear();
+}
+
+void HeardTurn::tell(TranscriptLines& lines) {
+  const std::string text = joined(finished_, open_);
+  if (text == told_) return;
+  told_ = text;
+  lines.push_back({.text = text});
+}
+
+void HeardTurn::end(TranscriptLines& lines) {
+  finish_segment();
+  if (finished_.empty()) {
+    tell(lines);  // what was told was no speech
+  } else {
+    lines.push_back({.text = finished_, .is_final = true});
+  }
+  *this = {};
+}
+
+}  // namespace predgen

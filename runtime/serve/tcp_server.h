@@ -1,0 +1,50 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace predgen {
+
+/// A client's connection, served by a thread of its own.
+class TcpConnection {
+ public:
+  virtual ~TcpConnection() = default;
+
+  /// For whoever accepts the connection.
+  virtual boost::asio::ip::tcp::socket& socket() = 0;
+  /// Until the client or an error ends it; after `drain`, that is the end of what is under way;
+  /// after `stop` at once.
+  virtual void serve(const std::stop_token& drain, const std::stop_token& stop) = 0;
+  /// Instead: there are too many connections. Waits for a short time at most.
+  virtual void refuse_one_more() = 0;
+};
+
+/// Lets clients in, with a thread for each connection.
+class TcpServer {
+ public:
+  struct Limits {
+    int64_t connections = 64;
+    double grace_seconds = 20;  // of what is under way at a stop
+  };
+  using MakeConnection = std::function<std::unique_ptr<TcpConnection>()>;
+
+  /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
+  TcpServer(const std::string& host, int port, Limits limits, MakeConnection make);
+  ~TcpServer();
+
+  /// The one that it listens at, also where 0 was asked for.
+  int port() const;
+  /// Serves until `stop`. Then nobody new is let in, and what is under way may take up to
+  /// limits.grace_seconds before it is broken off.
+  void run(const std::stop_token& stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,48 @@
+#include "runtime/serve/wyoming/wyoming_conversations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+
+std::shared_ptr<WyomingConversation> WyomingConversations::enter(
+    const std::string& id, WyomingConversation::Client client) {
+  std::list<Kept> old;  // which end without the mutex
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      kept_, [&](const Kept& one) { return one.id == id && !one.conversation->is_broken(); });
+  if (found != kept_.end()) {
+    if (!found->conversation->enter(std::move(client))) {
+      throw ApiError({.status = 409, .code = "conversation_is_busy"},
+                     "another turn of this conversation is under way: wait for its answer");
+    }
+    found->entered = host_.clock.now();
+    kept_.splice(kept_.end(), kept_, found);
+    return kept_.back().conversation;
+  }
+  old = remove_old();
+  if (std::ssize(kept_) >= max_conversations_) {
+    throw ApiError({.status = 429, .code = "session_limit_reached"},
+                   fmt::format("{} conversations are under way, which is the limit: try again",
+                               max_conversations_));
+  }
+  auto conversation = std::make_shared<WyomingConversation>(host_);
+  conversation->enter(std::move(client));
+  kept_.push_back({.id = id, .entered = host_.clock.now(), .conversation = conversation});
+  return conversation;
+}
+
+std::list<WyomingConversations::Kept> WyomingConversations::remove_old() {
+  std::list<Kept> old;
+  const Seconds now = host_.clock.now();
+  for (auto one = kept_.begin(); one != kept_.end();) {
+    const auto next = std::next(one);
+    const bool must_go = one->conversation->is_broken() || now - one->entered > idle_ ||
+                         std::ssize(kept_) >= max_conversations_;
+    if (must_go && one->conversation->is_free()) old.splice(old.end(), kept_, one);
+    one = next;
+  }
+  return old;
+}
+
+}  // namespace predgen

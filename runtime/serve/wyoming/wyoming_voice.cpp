@@ -1,0 +1,124 @@
+#include "runtime/serve/wyoming/wyoming_voice.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "runtime/speech/pcm16.h"
+#include "text/spoken/speech_text.h"
+
+namespace predgen {
+
+WyomingVoice::WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
+                           std::function<void()> on_spoken)
+    : make_voice_(std::move(make_voice)),
+      max_bytes_(static_cast<size_t>(max_bytes)),
+      sender_(sender),
+      on_spoken_(std::move(on_spoken)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+WyomingVoice::~WyomingVoice() = default;
+
+void WyomingVoice::begin(const std::string& voice, bool is_stream) {
+  push({.kind = Step::Kind::kBegin, .text = voice, .is_stream = is_stream});
+}
+
+void WyomingVoice::add(const std::string& text) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (num_bytes_ + text.size() > max_bytes_) {
+      throw UserError("more than {} bytes of text wait to be spoken", max_bytes_);
+    }
+    num_bytes_ += text.size();
+  }
+  push({.kind = Step::Kind::kText, .text = text});
+}
+
+void WyomingVoice::end() { push({.kind = Step::Kind::kEnd}); }
+
+void WyomingVoice::push(Step step) {
+  const std::lock_guard lock(mutex_);
+  steps_.push_back(std::move(step));
+  changed_.notify_all();
+}
+
+void WyomingVoice::work(const std::stop_token& stop) {
+  try {
+    while (true) {
+      Step step;
+      {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [&] { return !steps_.empty(); })) return;
+        step = std::move(steps_.front());
+        steps_.pop_front();
+      }
+      take(step, stop);
+    }
+  } catch (const UserError& error) {
+    sender_.send(error_event(error.what(), "invalid_value"));
+  } catch (const std::exception& error) {
+    spdlog::error("a voice failed: {}", first_line(error.what()));
+    sender_.send(error_event("the server failed; its log says more", "server_error"));
+  }
+  sender_.close();
+}
+
+void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
+  if (step.kind == Step::Kind::kText) {
+    text_ += step.text;
+    return speak(/*is_last=*/false, stop);
+  }
+  if (step.kind == Step::Kind::kBegin) {
+    if (!voice_ || step.text != name_) voice_ = make_voice_(step.text);
+    name_ = step.text;
+    is_stream_ = step.is_stream;
+    text_.clear();
+    spoken_ = 0;
+    ends_ = {};
+    num_samples_ = 0;
+    return sender_.send({.type = "audio-start", .data = format()});
+  }
+  speak(/*is_last=*/true, stop);
+  sender_.send({.type = "audio-stop", .data = {{"timestamp", format()["timestamp"]}}});
+  if (is_stream_) sender_.send({.type = "synthesize-stopped"});
+  {
+    const std::lock_guard lock(mutex_);
+    num_bytes_ -= text_.size();
+  }
+  on_spoken_();
+}
+
+void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {
+  while (const std::optional<size_t> end = ends_.next(text_, is_last)) {
+    speak_sentence(text_.substr(spoken_, *end - spoken_), stop);
+    spoken_ = *end;
+  }
+}
+
+void WyomingVoice::speak_sentence(const std::string& sentence, const std::stop_token& stop) {
+  const std::string spoken = speakable_text(sentence, voice_->language());
+  if (spoken.empty()) return;
+  const auto synthesis = voice_->begin(spoken);
+  std::vector<float> samples;
+  for (bool goes_on = true; goes_on && !stop.stop_requested(); samples.clear()) {
+    goes_on = synthesis->advance(samples);
+    if (samples.empty()) continue;
+    if (!sender_.wait_for_room(stop)) return;
+    const std::vector<int16_t> pcm = to_pcm16(samples);
+    sender_.send(
+        {.type = "audio-chunk",
+         .data = format(),
+         .payload = {reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())}});
+    num_samples_ += std::ssize(pcm);
+  }
+}
+
+Json WyomingVoice::format() const {
+  return {{"rate", voice_->sample_rate()},
+          {"width", sizeof(int16_t)},
+          {"channels", 1},
+          {"timestamp", num_samples_ * 1000 / voice_->sample_rate()}};
+}
+
+}  // namespace predgen
