@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expect_user_error.h"
+#include "tests/runtime/converse/stage.h"
+
+namespace predgen {
+namespace {
+
+using testing::HasSubstr;
+
+const ToolSet kLamp{.json = R"([{"type":"function","function":{"name":"lamp"}}])",
+                    .names = {"lamp"}};
+
+/// "Yes." and a call that has the user's words; then what the function said.
+std::string call_lamp(const std::string& user) {
+  if (const size_t end = user.find('>'); end != std::string::npos) {
+    return "It says " + user.substr(end + 1) + ". Go on!";
+  }
+  return R"(Yes. <tool_call>{"name": "lamp", "arguments": {"room": ")" + user + "\"}}</tool_call>";
+}
+
+std::string sentences(const FakeSpeaker::Timed& said) {
+  std::string all;
+  for (const auto& [time, sentence] : said) all += "[" + sentence + "]";
+  return all;
+}
+
+TEST(SessionTools, ACallIsNeitherSaidNorShown) {
+  for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+    Stage stage({.work = work, .answer = call_lamp});
+    stage.session.set_tools(kLamp);
+    std::string shown, drafted;
+    TurnObserver observer;
+    observer.on_text = [&](const std::string& text) { shown += text; };
+    observer.on_draft = [&](const std::string& text, size_t) { drafted += text; };
+    const TurnResult result = stage.run(
+        {partial("red", 0.1), partial("red room", 4), final_one("red room", 8)}, observer);
+    EXPECT_EQ(result.calls, (std::vector<ToolCall>{{"", "lamp", R"({"room":"red room"})"}}));
+    EXPECT_EQ(result.text, "Yes.");
+    EXPECT_EQ(shown, "Yes.");
+    EXPECT_EQ(drafted.find("tool_call"), std::string::npos);
+    EXPECT_EQ(sentences(stage.speaker.all_said[0]), "[Yes.]");
+    EXPECT_EQ(sentences(stage.speaker.all_prepared[0]).find("{"), std::string::npos);
+    const std::string prompt = stage.tokenizer.decode(result.prompt, /*keep_special=*/true);
+    EXPECT_TRUE(prompt.starts_with("<system>" + kLamp.json + "<end><user>")) << prompt;
+  }
+}
+
+TEST(SessionTools, AnAnswerGoesOnWithWhatAFunctionSaid) {
+  Stage stage({.answer = call_lamp});
+  stage.session.set_tools(kLamp);
+  const TurnResult first = stage.run({final_one("red", 1)});
+  std::vector<Message> history = stage.session.history();
+  ASSERT_EQ(history.size(), 2u);
+  ASSERT_EQ(history[1].tool_calls, first.calls);
+  history.push_back({.role = "tool", .content = "on", .tool_call_id = "c"});
+  stage.session.set_history(history);
+  const TurnResult second = stage.run({final_one("", 9)});
+  EXPECT_EQ(second.text, "It says on. Go on!");
+  EXPECT_EQ(stage.session.history().size(), 4u);  // no empty message of the user
+  EXPECT_EQ(second.prompt, stage.tokenizer.render_chat(history, true, kLamp));
+}
+
+TEST(SessionTools, WhatIsGoneOnWithIsNotForgotten) {
+  Stage stage({.answer = call_lamp, .context_length = 400});
+  stage.session.set_tools(kLamp);
+  std::vector<Message> history;
+  for (const char* words : {"one", "two"}) {
+    history.push_back({.role = "user", .content = std::string(100, 'x') + words});
+    history.push_back({.role = "assistant", .content = "", .tool_calls = {{"c", "lamp", "{}"}}});
+    history.push_back({.role = "tool", .content = "on", .tool_call_id = "c"});
+  }
+  stage.session.set_history(history);
+  const TurnResult result = stage.run({final_one("", 9)});
+  EXPECT_EQ(result.error, std::nullopt);
+  EXPECT_EQ(result.dropped_rounds, 1);
+  EXPECT_THAT(stage.tokenizer.decode(result.prompt), HasSubstr("xtwo"));
+}
+
+TEST(SessionTools, NeedATemplateThatHasThem) {
+  Stage stage({});
+  stage.tokenizer = FakeTokenizer(kWords, ToolFormat::kNone);
+  expect_user_error([&] { stage.session.set_tools(kLamp); }, {"chat template"});
+  EXPECT_TRUE(stage.session.config().tools.empty());
+}
+
+}  // namespace
+}  // namespace predgen
