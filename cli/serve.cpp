@@ -112,7 +112,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .session = session_config(config, engine, baton),
       .offer = {.model = config.model_name,
                 .voice = has_voice ? voice.espeak.voice : "",
-                .max_new_tokens = config.max_new_tokens},
+                .max_new_tokens = config.max_new_tokens,
+                .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
       .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
       .ahead = voice.ahead_buffer()};
   RealtimeApi realtime(host, config.realtime.max_sessions);

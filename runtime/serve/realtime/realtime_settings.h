@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen {
 
@@ -16,6 +17,7 @@ struct RealtimeOffer {
   std::string model;
   std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
   int64_t max_new_tokens = 256;
+  bool has_tools = false;  // the model can call functions
 };
 
 /// What a client has chosen for its session, or for one response of it.
@@ -24,6 +26,8 @@ struct RealtimeSettings {
   bool has_audio = false;  // sound with its transcript; otherwise text alone
   std::string voice{};
   std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
+  ToolSet tools{};
+  bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
   bool speculates = true;
   std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
 
