@@ -30,6 +30,7 @@ TEST(SessionTools, ACallIsNeitherSaidNorShown) {
   for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
     Stage stage({.work = work, .answer = call_lamp});
     stage.session.set_tools(kLamp);
+    stage.session.set_max_new_tokens(200);
     std::string shown, drafted;
     TurnObserver observer;
     observer.on_text = [&](const std::string& text) { shown += text; };
