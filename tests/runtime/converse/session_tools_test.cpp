@@ -12,12 +12,17 @@ using testing::HasSubstr;
 const ToolSet kLamp{.json = R"([{"type":"function","function":{"name":"lamp"}}])",
                     .names = {"lamp"}};
 
-/// "Yes." and a call that has the user's words; then what the function said.
+/// A call that has the user's words.
+std::string call_of(const std::string& user) {
+  return R"(<tool_call>{"name": "lamp", "arguments": {"room": ")" + user + "\"}}</tool_call>";
+}
+
+/// "Yes." and a call; then what the function said.
 std::string call_lamp(const std::string& user) {
   if (const size_t end = user.find('>'); end != std::string::npos) {
     return "It says " + user.substr(end + 1) + ". Go on!";
   }
-  return R"(Yes. <tool_call>{"name": "lamp", "arguments": {"room": ")" + user + "\"}}</tool_call>";
+  return "Yes. " + call_of(user);
 }
 
 std::string sentences(const FakeSpeaker::Timed& said) {
@@ -26,25 +31,31 @@ std::string sentences(const FakeSpeaker::Timed& said) {
   return all;
 }
 
+void expect_silent_call(InputTimeWork work, const std::string& text) {
+  Stage stage({.work = work,
+               .answer = [&](const std::string& user) { return text + call_of(user); },
+               .max_draft_tokens = 200});
+  stage.session.set_tools(kLamp);
+  stage.session.set_max_new_tokens(200);
+  std::string shown, drafted;
+  TurnObserver observer;
+  observer.on_text = [&](const std::string& more) { shown += more; };
+  observer.on_draft = [&](const std::string& draft, size_t) { drafted += draft; };
+  const TurnResult result =
+      stage.run({partial("red", 0.1), partial("red room", 9), final_one("red room", 18)}, observer);
+  EXPECT_EQ(result.calls, (std::vector<ToolCall>{{"", "lamp", R"({"room":"red room"})"}}));
+  EXPECT_EQ(result.text, text);
+  EXPECT_EQ(shown, text);
+  EXPECT_EQ(drafted.find("tool_call"), std::string::npos);
+  EXPECT_EQ(sentences(stage.speaker.all_said[0]), text.empty() ? "" : "[" + text + "]");
+  EXPECT_EQ(sentences(stage.speaker.all_prepared[0]).find("{"), std::string::npos);
+  const std::string prompt = stage.tokenizer.decode(result.prompt, /*keep_special=*/true);
+  EXPECT_TRUE(prompt.starts_with("<system>" + kLamp.json + "<end><user>")) << prompt;
+}
+
 TEST(SessionTools, ACallIsNeitherSaidNorShown) {
   for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
-    Stage stage({.work = work, .answer = call_lamp});
-    stage.session.set_tools(kLamp);
-    stage.session.set_max_new_tokens(200);
-    std::string shown, drafted;
-    TurnObserver observer;
-    observer.on_text = [&](const std::string& text) { shown += text; };
-    observer.on_draft = [&](const std::string& text, size_t) { drafted += text; };
-    const TurnResult result = stage.run(
-        {partial("red", 0.1), partial("red room", 4), final_one("red room", 8)}, observer);
-    EXPECT_EQ(result.calls, (std::vector<ToolCall>{{"", "lamp", R"({"room":"red room"})"}}));
-    EXPECT_EQ(result.text, "Yes.");
-    EXPECT_EQ(shown, "Yes.");
-    EXPECT_EQ(drafted.find("tool_call"), std::string::npos);
-    EXPECT_EQ(sentences(stage.speaker.all_said[0]), "[Yes.]");
-    EXPECT_EQ(sentences(stage.speaker.all_prepared[0]).find("{"), std::string::npos);
-    const std::string prompt = stage.tokenizer.decode(result.prompt, /*keep_special=*/true);
-    EXPECT_TRUE(prompt.starts_with("<system>" + kLamp.json + "<end><user>")) << prompt;
+    for (const char* text : {"Yes.", ""}) expect_silent_call(work, text);
   }
 }
 
