@@ -12,15 +12,41 @@
 namespace predgen {
 namespace {
 
+/// As OpenAI has them, but the arguments may be an object.
+std::vector<ToolCall> parse_calls(const Json& message, const std::string& where) {
+  std::vector<ToolCall> calls;
+  if (!message.contains("tool_calls")) return calls;
+  for (const Json& call : json_get<Json>(message, "tool_calls", where)) {
+    const Json function = json_get<Json>(call, "function", where);
+    const Json arguments = json_get<Json>(function, "arguments", where);
+    calls.push_back(
+        {.id = call.value("id", ""),
+         .name = json_get<std::string>(function, "name", where),
+         .arguments = arguments.is_string() ? arguments.get<std::string>() : arguments.dump()});
+  }
+  return calls;
+}
+
 std::vector<Message> parse_messages(const Json& list, const std::string& where) {
   if (!list.is_array()) throw UserError("{}: messages must be a list of {{role, content}}", where);
   if (list.empty()) throw UserError("{}: the conversation is empty", where);
   std::vector<Message> messages;
   for (const Json& entry : list) {
     messages.push_back({.role = json_get<std::string>(entry, "role", where),
-                        .content = json_get<std::string>(entry, "content", where)});
+                        .content = json_get<std::string>(entry, "content", where),
+                        .tool_calls = parse_calls(entry, where),
+                        .tool_call_id = entry.value("tool_call_id", "")});
   }
   return messages;
+}
+
+ToolSet parse_tools(const Json& list, const std::string& where) {
+  ToolSet tools{.json = list.dump()};
+  for (const Json& tool : list) {
+    const Json function = json_get<Json>(tool, "function", where);
+    tools.names.push_back(json_get<std::string>(function, "name", where));
+  }
+  return tools;
 }
 
 TokenIds parse_id_list(const Json& row, const std::string& where) {
@@ -45,6 +71,7 @@ InputRow parse_row(const std::string& line, const std::string& where) {
   InputRow result;
   if (row.contains("prompt")) result.prompt = json_get<std::string>(row, "prompt", where);
   if (row.contains("messages")) result.messages = parse_messages(row["messages"], where);
+  if (row.contains("tools")) result.tools = parse_tools(row["tools"], where);
   if (row.contains("token_ids")) result.token_ids = parse_id_list(row, where);
   return result;
 }
@@ -99,7 +126,9 @@ TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer,
                    const RawPromptOptions& options) {
   if (row.token_ids) return *row.token_ids;
   PREDGEN_CHECK(tokenizer, "text rows need a tokenizer");
-  if (row.messages) return tokenizer->render_chat(*row.messages);
+  if (row.messages) {
+    return tokenizer->render_chat(*row.messages, /*add_generation_prompt=*/true, row.tools);
+  }
   PREDGEN_CHECK(row.prompt, "an empty input row");
   TokenIds ids = options.parse_special ? tokenizer->encode_special(*row.prompt)
                                        : tokenizer->encode(*row.prompt);

@@ -19,6 +19,7 @@ struct InputRow {
   std::optional<std::string> prompt;             // raw text
   std::optional<std::vector<Message>> messages;  // through the chat template
   std::optional<TokenIds> token_ids;
+  ToolSet tools{};  // of messages, that the answer may call
 };
 
 /// What every command that reads raw prompts lets its user choose.

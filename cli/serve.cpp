@@ -136,7 +136,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .offer = {.model = config.model_name,
                 .voice = has_voice ? voice.espeak.voice : "",
                 .max_new_tokens = config.max_new_tokens,
-                .has_recogniser = !config.realtime.recogniser.empty()},
+                .has_recogniser = !config.realtime.recogniser.empty(),
+                .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
       .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
       .ahead = voice.ahead_buffer(),
       .make_recogniser = recognisers_at(config.realtime.recogniser)};

@@ -15,14 +15,14 @@ std::string StreamingText::push(TokenSpan tokens) {
     begun_ = !pending_.empty();
   }
   const size_t length = complete_utf8_length(pending_);
-  const std::string complete = replace_ill_formed_utf8(pending_.substr(0, length));
+  std::string complete = replace_ill_formed_utf8(pending_.substr(0, length));
   pending_.erase(0, length);
   text_ += complete;
   return complete;
 }
 
 std::string StreamingText::finish() {
-  const std::string rest = replace_ill_formed_utf8(pending_);
+  std::string rest = replace_ill_formed_utf8(pending_);
   pending_.clear();
   text_ += rest;
   return rest;

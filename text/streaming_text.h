@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "text/tokenizer.h"
 
@@ -14,6 +15,8 @@ class StreamingText {
 
   /// The text that became complete with these tokens; may be empty.
   std::string push(TokenSpan tokens);
+  /// Text that is decoded already.
+  void append(std::string_view text) { text_ += text; }
   /// What is left at the end; ill-formed bytes become U+FFFD.
   std::string finish();
   /// Everything returned so far.

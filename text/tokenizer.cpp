@@ -61,15 +61,19 @@ class HuggingFaceTokenizer : public Tokenizer {
     return text;
   }
 
-  TokenIds render_chat(const std::vector<Message>& messages,
-                       bool add_generation_prompt) const override {
+  TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
+                       const ToolSet& tools) const override {
     if (!chat_template_) throw UserError(chat_template_problem_);
     TokenIds ids;
     for (const ChatTemplate::Segment& segment :
-         chat_template_->render(messages, add_generation_prompt)) {
+         chat_template_->render(messages, add_generation_prompt, tools)) {
       append_segment(segment, ids);
     }
     return ids;
+  }
+
+  ToolFormat tool_format() const override {
+    return chat_template_ ? chat_template_->tool_format() : ToolFormat::kNone;
   }
 
   const TokenIds& stop_tokens() const override { return stop_tokens_; }

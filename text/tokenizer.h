@@ -10,13 +10,17 @@
 
 #include "text/token_ids.h"
 #include "text/tokenize/text_frame.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen {
 
 struct Message {
-  std::string role;     // "system", "user" or "assistant"
+  std::string role;     // "system", "user", "assistant", or "tool": what a called function says
   std::string content;  // UTF-8
   TokenIds ids{};       // when not empty: used instead of encoding `content` (a generated answer)
+  std::vector<ToolCall>
+      tool_calls{};            // of an assistant, after the content; then `ids` do not count
+  std::string tool_call_id{};  // of a tool: the call that it answers
 };
 
 /// Text to ids and back. Thread-safe after construction.
@@ -46,9 +50,14 @@ class Tokenizer {
   /// The model's chat template over `messages`, `add_generation_prompt` ends it where the
   /// assistant's answer begins. The only place that adds special tokens. Whether the ids of a
   /// history stay a prefix when messages are appended is up to the template (ChatTemplate).
-  /// UserError for an empty list, other roles, or an order of roles that the template refuses.
+  /// `tools`: what the model is told that it may call. UserError for an empty list, other roles, or
+  /// an order of roles that the template refuses.
   virtual TokenIds render_chat(const std::vector<Message>& messages,
-                               bool add_generation_prompt = true) const = 0;
+                               bool add_generation_prompt = true,
+                               const ToolSet& tools = {}) const = 0;
+
+  /// How the model writes calls; kNone: its template has no tools, or an unknown form of calls.
+  virtual ToolFormat tool_format() const = 0;
 
   /// Ends an assistant answer: from generation_config.json / config.json and the template.
   virtual const TokenIds& stop_tokens() const = 0;

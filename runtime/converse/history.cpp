@@ -4,6 +4,8 @@
 #include <functional>
 #include <iterator>
 
+#include "core/text.h"
+
 namespace predgen {
 namespace {
 
@@ -50,6 +52,10 @@ void History::replace(const std::vector<Message>& messages) {
   messages_.insert(messages_.end(), messages.begin(), messages.end());
 }
 
+bool History::goes_on_without(const std::string& user_text) const {
+  return is_blank(user_text) && !messages_.empty() && is_role(messages_.back(), "tool");
+}
+
 void History::drop(int64_t num_rounds) { messages_ = from_round(num_rounds); }
 
 int64_t History::num_rounds() const {
@@ -71,13 +77,13 @@ std::vector<Message> History::from_round(int64_t first) const {
 TokenIds History::render(int64_t first) const {
   const std::vector<Message> messages = from_round(first);
   if (messages.empty()) return {};
-  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/false);
+  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/false, tools_);
 }
 
 TokenIds History::render(int64_t first, const std::string& user_text) const {
   std::vector<Message> messages = from_round(first);
-  messages.push_back({.role = "user", .content = user_text});
-  return tokenizer_.render_chat(messages);
+  if (!goes_on_without(user_text)) messages.push_back({.role = "user", .content = user_text});
+  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_);
 }
 
 int64_t History::rounds_to_drop(int64_t context_length) const {
@@ -88,9 +94,11 @@ int64_t History::rounds_to_drop(int64_t context_length) const {
 History::Prompt History::prompt(const std::string& user_text, const Room& room) const {
   const int64_t limit = room.context_length - room.answer_length;
   TokenIds whole = render(0, user_text);
-  if (size_of(whole) <= limit || num_rounds() == 0) return {std::move(whole), 0};
+  // The round that is gone on with has to stay.
+  const int64_t most = num_rounds() - (goes_on_without(user_text) ? 1 : 0);
+  if (size_of(whole) <= limit || most <= 0) return {std::move(whole), 0};
   const int64_t first = first_that_fits(
-      rounds_to_drop(room.context_length), num_rounds(),
+      std::min(rounds_to_drop(room.context_length), most), most,
       [&](int64_t candidate) { return size_of(render(candidate, user_text)) <= limit; });
   return {render(first, user_text), first};
 }

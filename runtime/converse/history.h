@@ -25,6 +25,10 @@ class History {
   std::vector<Message> rounds() const;
   /// Another one; the rounds stay.
   void set_system_prompt(const std::string& text);
+  /// What the model may call from now on.
+  void set_tools(const ToolSet& tools) { tools_ = tools; }
+  /// Whether nothing new of the user is needed: the last message is what a function said.
+  bool goes_on_without(const std::string& user_text) const;
   /// Other rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
   void add(const Message& message) { messages_.push_back(message); }
@@ -35,9 +39,10 @@ class History {
     TokenIds ids;
     int64_t dropped_rounds = 0;
   };
-  /// History, `user_text` and the generation prompt. If that leaves too little room, the history is
-  /// shortened to half of the context, so that the next turns find their prefix cached again; to
-  /// less if need be. A prompt that is too long without any history is returned all the same.
+  /// History, `user_text` (unless it goes on without) and the generation prompt. If that leaves too
+  /// little room, the history is shortened to half of the context, so that the next turns find
+  /// their prefix cached again; to less if need be. A prompt that is too long without any history
+  /// is returned all the same.
   Prompt prompt(const std::string& user_text, const Room& room) const;
 
   /// The history's own tokens, which the next prompt most likely begins with; may be empty.
@@ -54,6 +59,7 @@ class History {
 
   const Tokenizer& tokenizer_;
   std::vector<Message> messages_;
+  ToolSet tools_;
 };
 
 }  // namespace predgen

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include "core/check_at_least.h"
@@ -59,6 +60,7 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
   check_at_least(1, config.turn.max_new_tokens, "max_new_tokens");
   check_verifier(config.verifier);
   if (config.sampling) config.sampling->validate();
+  set_tools(config.tools);
 }
 
 void Session::check_verifier(const VerifierConfig& verifier) const {
@@ -91,6 +93,14 @@ void Session::set_max_new_tokens(int64_t count) {
 void Session::set_system_prompt(const std::string& text) {
   history_.set_system_prompt(text);
   config_.system_prompt = text;
+}
+
+void Session::set_tools(const ToolSet& tools) {
+  if (!tools.empty() && tokenizer_.tool_format() == ToolFormat::kNone) {
+    throw UserError("the model's chat template has no tools, or an unknown form of calls");
+  }
+  history_.set_tools(tools);
+  config_.tools = tools;
 }
 
 void Session::set_history(const std::vector<Message>& history, const std::stop_token& stop) {
@@ -218,7 +228,7 @@ GenerationConfig Session::draft_config(const Transcript& heard, const Turn& turn
 }
 
 void Session::draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn) {
-  AnswerReader reader(tokenizer_, config_.turn.split_mode);
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
   std::optional<SentenceSplitter::Sentence> sentence;
   int64_t num_sentences = 0;
   const auto take = [&](const AnswerReader::Progress& progress) {
@@ -249,6 +259,10 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   // An answer without a full stop is a sentence when it ends, not when the draft is cut.
   if (step.generation.stop_reason == StopReason::kStopToken) take(reader.finish());
   turn.first_sentence = sentence ? sentence->num_tokens : std::numeric_limits<int64_t>::max();
+  // What a call says is for a program: nothing in it may be about right.
+  if (const auto begin = reader.call_begin()) {
+    turn.first_sentence = std::min(turn.first_sentence, *begin);
+  }
   int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
   num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
   turn.result.events.push_back({clock_.now(), "draft", reader.text()});
@@ -269,9 +283,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   const Seconds verification_start = clock_.now();
   const int64_t passes_before = speculator_.num_forward_passes();
   const int64_t draft_model_before = num_draft_model_passes();
-  AnswerReader reader(tokenizer_, config_.turn.split_mode);
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (!progress.text.empty()) turn.observer.on_text(progress.text);
+    std::ranges::copy(progress.calls, std::back_inserter(result.calls));
     for (const SentenceSplitter::Sentence& sentence : progress.sentences) {
       const Seconds now = clock_.now();
       const bool is_first = !metrics.ttfs;
@@ -328,9 +343,13 @@ void Session::finish_speech(const Transcript& heard, Turn& turn) {
 void Session::remember(const TurnResult& result) {
   const TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
   history_.drop(result.dropped_rounds);
-  history_.add({.role = "user", .content = result.prompt_text});
-  history_.add(
-      {.role = "assistant", .content = result.text, .ids = TokenIds(ids.begin(), ids.end())});
+  if (!history_.goes_on_without(result.prompt_text)) {
+    history_.add({.role = "user", .content = result.prompt_text});
+  }
+  history_.add({.role = "assistant",
+                .content = result.text,
+                .ids = TokenIds(ids.begin(), ids.end()),
+                .tool_calls = result.calls});
 }
 
 }  // namespace predgen

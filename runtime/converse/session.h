@@ -25,6 +25,7 @@ struct SessionConfig {
   std::optional<SamplingConfig> sampling{};  // with the verifier greedy only; nothing: greedy
   uint64_t first_turn = 0;                   // its number: each turn draws in its own way
   std::string system_prompt{};               // its text; empty: none
+  ToolSet tools{};                           // that the model may call
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
   /// Whether what passes cost (measure_prices()) changes anything.
@@ -67,11 +68,17 @@ class Session {
   /// Its text; empty: none. What the cache has of the old one goes with the next prompt.
   void set_system_prompt(const std::string& text);
 
+  /// The same. UserError if the model's template has no tools.
+  void set_tools(const ToolSet& tools);
+
   /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
   /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
   /// not fit even without history, a voice that is lost) takes its input up to the final transcript
   /// and says so in the result; the history is as before it. Interrupted if stopped, also while
   /// it speaks; then nothing more of the turn is heard.
+  /// Functions that the answer calls are in the result, and in the history; nothing of a call is
+  /// spoken, shown or handed out before the final transcript has confirmed it. Where the history
+  /// ends with what a function said, the final transcript may be blank: the answer goes on.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
 

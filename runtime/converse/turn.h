@@ -11,6 +11,7 @@
 #include "runtime/input/transcript_source.h"
 #include "text/sentence/sentence_splitter.h"
 #include "text/token_ids.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen {
 
@@ -65,6 +66,7 @@ struct TurnResult {
   int64_t first_sentence_tokens = 0;
   TurnMetrics metrics;
   std::vector<TurnEvent> events;
+  std::vector<ToolCall> calls;  // of functions, at its end, without ids unless the model gave one
   /// Why the turn failed; then the rest is what there was by then, and the history is without it.
   std::optional<std::string> error;
 };

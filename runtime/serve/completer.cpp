@@ -9,7 +9,9 @@
 #include "runtime/converse/answer_reader.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/serve/api_error.h"
+#include "runtime/serve/new_id.h"
 #include "runtime/serve/stop_strings.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 
@@ -37,14 +39,30 @@ std::unique_ptr<Completer, Completer::Job::Leave> Completer::enter() {
       fmt::format("{} answers are under way, which is the limit: try again", config_.max_sessions));
 }
 
+void Completer::check_tools(const CompletionRequest& request) const {
+  if (!request.is_chat() || tokenizer_.tool_format() != ToolFormat::kNone) return;
+  const std::string why = "the model's chat template has no tools, or an unknown form of calls";
+  if (!request.tools.empty()) {
+    throw ApiError({.param = "tools", .code = "unsupported_value"},
+                   "'tools' are not supported: " + why);
+  }
+  for (const Message& message : std::get<0>(request.prompt)) {
+    if (message.role != "tool" && message.tool_calls.empty()) continue;
+    throw ApiError({.param = "messages", .code = "unsupported_value"},
+                   "'messages' have tool calls, which are not supported: " + why);
+  }
+}
+
 TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
   const auto* text = std::get_if<std::string>(&request.prompt);
   const auto* ids = std::get_if<TokenIds>(&request.prompt);
   const std::string field = request.is_chat() ? "messages" : "prompt";
   try {
-    TokenIds tokens = ids    ? *ids
-                      : text ? tokenizer_.encode(*text)
-                             : tokenizer_.render_chat(std::get<0>(request.prompt));
+    TokenIds tokens = ids ? *ids
+                      : text
+                          ? tokenizer_.encode(*text)
+                          : tokenizer_.render_chat(std::get<0>(request.prompt),
+                                                   /*add_generation_prompt=*/true, request.tools);
     if (tokens.empty()) throw UserError("it has no tokens");
     if (ids) tokenizer_.decode(tokens);  // knows them all
     return tokens;
@@ -69,8 +87,12 @@ Completer::Job Completer::prepare(const CompletionRequest& request) {
   Job job;
   job.session_ = enter();
   job.begin_ = clock_.now();
+  check_tools(request);
   job.prompt_ = prompt_ids(request);
   job.stop_ = request.stop;
+  job.tool_names_ = request.tools.names;
+  job.has_many_calls_ = request.has_many_calls;
+  job.logprobs_ = request.logprobs;
   const auto length = std::ssize(job.prompt_);
   job.generation_ = {
       .max_new_tokens = room(request, length),
@@ -100,8 +122,11 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
       .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
   metrics_.count_prompt(length, result.usage.cached_tokens);
 
-  AnswerReader reader(tokenizer_, SplitMode::kNatural);
+  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tool_names_);
   StopStrings stop_strings(job.stop_);
+  const auto is_whole = [&] {
+    return stop_strings.is_found() || (!job.has_many_calls_ && !result.calls.empty());
+  };
   bool has_token = false, has_sentence = false;
   const auto take = [&](const AnswerReader::Progress& progress) {
     const Seconds elapsed = clock_.now() - job.begin_;
@@ -112,15 +137,29 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
     }
     const std::string text = stop_strings.push(progress.text);
     if (!text.empty()) sink.on_text(text);
+    for (ToolCall call : progress.calls) {
+      if (is_whole()) break;
+      if (const std::string held = stop_strings.finish(); !held.empty()) sink.on_text(held);
+      if (call.id.empty()) call.id = new_id("call_");
+      sink.on_call(call);
+      result.calls.push_back(std::move(call));
+    }
   };
+  std::optional<TokenScorer> scorer;
+  if (job.logprobs_) scorer.emplace(engine_, tokenizer_, *job.logprobs_);
   GenerationConfig generation = job.generation_;
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
   const GenerationResult generated =
       make_generator({.name = config_.decoder}, engine_)
           ->generate(sequence, {}, generation, [&](TokenSpan tokens) {
             throw_if_stopped(stop);
+            if (scorer && !tokens.empty()) {
+              std::vector<TokenScore> scores = scorer->score(sequence, std::ssize(tokens));
+              if (is_stop_token(generation.stop_tokens, tokens.back())) scores.pop_back();
+              sink.on_scores(std::move(scores));
+            }
             take(reader.push(tokens));
-            return sink.is_wanted() && !stop_strings.is_found();
+            return sink.is_wanted() && !is_whole();
           });
   throw_if_stopped(stop);
   take(reader.finish());

@@ -15,6 +15,7 @@
 #include "runtime/serve/kept_sequences.h"
 #include "runtime/serve/serve_config.h"
 #include "runtime/serve/serve_metrics.h"
+#include "runtime/serve/token_scorer.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -24,7 +25,8 @@ struct CompletionUsage {
 };
 
 struct CompletionResult {
-  bool is_cut = false;  // by the limit on its tokens
+  bool is_cut = false;            // by the limit on its tokens
+  std::vector<ToolCall> calls{};  // each with an id
   CompletionUsage usage{};
 };
 
@@ -48,14 +50,22 @@ class Completer {
     TokenIds prompt_;
     std::vector<std::string> stop_;
     GenerationConfig generation_;
+    std::vector<std::string> tool_names_;
+    bool has_many_calls_ = true;
+    std::optional<int64_t> logprobs_;
   };
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
-  /// and when there are as many sessions as may be. Runs without the baton.
+  /// for tools that the model's template does not have, and when there are as many sessions as may
+  /// be. Runs without the baton.
   Job prepare(const CompletionRequest& request);
 
   struct Sink {
     /// More of the answer, in the calling thread, which holds the baton.
     std::function<void(const std::string& text)> on_text;
+    /// The same for a call of a function, whole.
+    std::function<void(const ToolCall& call)> on_call;
+    /// The next tokens, if a request wants to know how likely they are: before their text.
+    std::function<void(std::vector<TokenScore> scores)> on_scores;
     /// Whether anybody waits for it. Called by any thread; keeps the baton.
     std::function<bool()> is_wanted;
   };
@@ -68,6 +78,7 @@ class Completer {
 
  private:
   std::unique_ptr<Completer, Job::Leave> enter();
+  void check_tools(const CompletionRequest& request) const;
   TokenIds prompt_ids(const CompletionRequest& request) const;
   /// How many tokens the answer to a prompt of `length` may have.
   int64_t room(const CompletionRequest& request, int64_t length) const;

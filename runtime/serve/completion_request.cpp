@@ -1,10 +1,12 @@
 #include "runtime/serve/completion_request.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/request_fields.h"
+#include "runtime/serve/tool_request.h"
 
 namespace predgen {
 namespace {
@@ -12,6 +14,7 @@ namespace {
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kDefaultCompletionTokens = 16;
 constexpr size_t kMaxStops = 4;
+constexpr int64_t kMaxLogprobs = 20, kMaxCompletionLogprobs = 5;  // as OpenAI has it
 
 /// A text, or a list of parts of a text.
 std::string read_content(const Json& content, const std::string& where) {
@@ -32,14 +35,32 @@ std::string read_content(const Json& content, const std::string& where) {
 Message read_message(const Json& message, const std::string& where) {
   if (!message.is_object()) RequestFields::fail_type(where, "an object", message);
   const Json role = message.value("role", Json());
-  if (role != "system" && role != "developer" && role != "user" && role != "assistant") {
-    RequestFields::fail_value(where + ".role", "must be system, developer, user or assistant");
+  if (role != "system" && role != "developer" && role != "user" && role != "assistant" &&
+      role != "tool") {
+    RequestFields::fail_value(where + ".role",
+                              "must be system, developer, user, assistant or tool");
   }
-  if (!message.value("tool_calls", Json()).empty()) {
-    RequestFields::fail_value(where + ".tool_calls", "tools are not supported");
+  Message read{.role = role == "developer" ? "system" : role.get<std::string>(), .content = ""};
+  if (role == "assistant") {
+    read.tool_calls = read_tool_calls(message.value("tool_calls", Json()), where + ".tool_calls");
   }
-  return {.role = role == "developer" ? "system" : role.get<std::string>(),
-          .content = read_content(message.value("content", Json()), where + ".content")};
+  if (role == "tool") {
+    const Json id = message.value("tool_call_id", Json());
+    if (!id.is_string()) RequestFields::fail_type(where + ".tool_call_id", "a string", id);
+    read.tool_call_id = id.get<std::string>();
+  }
+  const Json content = message.value("content", Json());
+  if (!content.is_null() || read.tool_calls.empty()) {
+    read.content = read_content(content, where + ".content");
+  }
+  return read;
+}
+
+bool has_call(const std::vector<Message>& messages, const std::string& id) {
+  return std::ranges::any_of(messages, [&](const Message& message) {
+    return std::ranges::any_of(message.tool_calls,
+                               [&](const ToolCall& call) { return call.id == id; });
+  });
 }
 
 std::vector<Message> read_messages(const Json& list) {
@@ -47,7 +68,12 @@ std::vector<Message> read_messages(const Json& list) {
   if (list.empty()) RequestFields::fail_value("messages", "must not be empty");
   std::vector<Message> messages;
   for (const Json& message : list) {
-    messages.push_back(read_message(message, fmt::format("messages[{}]", messages.size())));
+    const std::string where = fmt::format("messages[{}]", messages.size());
+    Message read = read_message(message, where);
+    if (read.role == "tool" && !has_call(messages, read.tool_call_id)) {
+      RequestFields::fail_value(where + ".tool_call_id", "no message before it has such a call");
+    }
+    messages.push_back(std::move(read));
   }
   return messages;
 }
@@ -111,8 +137,8 @@ void read_common(RequestFields& fields, CompletionRequest& request) {
   fields.expect_neutral("presence_penalty", {Json(0)});
   fields.expect_neutral("frequency_penalty", {Json(0)});
   fields.expect_neutral("logit_bias", {Json::object()});
-  for (const char* name : {"user", "metadata", "store", "service_tier", "safety_identifier",
-                           "prompt_cache_key", "parallel_tool_calls"}) {
+  for (const char* name :
+       {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"}) {
     fields.ignore(name);
   }
 }
@@ -126,12 +152,18 @@ CompletionRequest parse_chat_request(std::string_view body) {
   request.prompt = read_messages(fields.any("messages", /*required=*/true));
   const auto newer_name = fields.integer("max_completion_tokens", 1, kAny);
   if (newer_name) request.max_tokens = newer_name;
-  fields.expect_neutral("logprobs", {Json(false)});
-  fields.expect_neutral("top_logprobs", {Json(0)});
+  const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
+  if (fields.flag("logprobs")) {
+    request.logprobs = top.value_or(0);
+  } else if (top.value_or(0) > 0) {
+    RequestFields::fail_value("top_logprobs", "needs logprobs");
+  }
   fields.expect_neutral("response_format", {Json({{"type", "text"}})});
   fields.expect_neutral("modalities", {Json::array({"text"})});
-  fields.expect_neutral("tools", {Json::array()});
-  fields.expect_neutral("tool_choice", {Json("none"), Json("auto")});
+  const std::optional<ToolSet> tools = read_tools(fields, ToolShape::kNested);
+  if (read_tool_choice(fields).value_or(true)) request.tools = tools.value_or(ToolSet());
+  const bool is_asked = !fields.any("parallel_tool_calls").is_null();
+  if (is_asked) request.has_many_calls = fields.flag("parallel_tool_calls");
   fields.finish();
   return request;
 }
@@ -144,7 +176,7 @@ CompletionRequest parse_completion_request(std::string_view body) {
   if (!request.max_tokens) request.max_tokens = kDefaultCompletionTokens;
   fields.expect_neutral("best_of", {Json(1)});
   fields.expect_neutral("echo", {Json(false)});
-  fields.expect_neutral("logprobs", {});
+  request.logprobs = fields.integer("logprobs", 0, kMaxCompletionLogprobs);
   fields.expect_neutral("suffix", {Json("")});
   fields.finish();
   return request;

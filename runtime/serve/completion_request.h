@@ -19,7 +19,10 @@ struct CompletionRequest {
   std::variant<std::vector<Message>, std::string, TokenIds> prompt;
   std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;
-  AskedSampling sampling;  // the seed is drawn where the request has none
+  AskedSampling sampling;             // the seed is drawn where the request has none
+  ToolSet tools{};                    // that the answer may call
+  bool has_many_calls = true;         // otherwise it ends with the first one
+  std::optional<int64_t> logprobs{};  // of each token, and so many of the likeliest; nothing: none
   bool stream = false;
   bool include_usage = false;  // in a stream
 

@@ -1,8 +1,11 @@
 #include "runtime/serve/openai_api.h"
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "core/log.h"
 #include "core/text.h"
@@ -47,6 +50,16 @@ HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
 ApiError our_fault(const std::exception& error) {
   spdlog::error("a request failed: {}", first_line(error.what()));
   return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+}
+
+using Scores = std::optional<std::vector<TokenScore>>;
+
+Scores first_scores(const CompletionRequest& request) {
+  return request.logprobs ? Scores(std::in_place) : std::nullopt;
+}
+
+void add(Scores& scores, std::vector<TokenScore>& more) {
+  std::ranges::move(more, std::back_inserter(scores.value()));
 }
 
 }  // namespace
@@ -163,34 +176,44 @@ void OpenAiApi::complete(const CompletionRequest& request, HttpReply& reply,
   const Completer::Job job = completer_.prepare(request);
   if (request.stream) return stream(request, job, reply, stop);
   std::string text;
+  Scores scores = first_scores(request);
   const CompletionResult result =
       completer_.complete(job,
                           {.on_text = [&](const std::string& more) { text += more; },
+                           .on_call = [](const ToolCall&) {},  // they are in the result
+                           .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
                            .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
                           stop);
   const CompletionJson json(request.is_chat(), model_name_);
-  reply.send({.body = json.whole(text, result).dump()});
+  reply.send({.body = json.whole(text, result, scores).dump()});
 }
 
 void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& job,
                        HttpReply& reply, const std::stop_token& stop) {
   const CompletionJson json(request.is_chat(), model_name_);
   if (request.is_chat()) reply.send_event(json.role_chunk().dump());
+  const auto send = [&](const Json& chunk) {
+    // Sending takes no time, unless the client is slow: nobody waits for it.
+    std::optional<Baton::Rest> rest;
+    if (reply.state() == HttpReply::State::kBusy) rest.emplace(baton_);
+    reply.send_event(chunk.dump());
+  };
+  size_t num_calls = 0;
+  Scores scores = first_scores(request);  // of what was not sent yet
+  const auto taken = [&] { return std::exchange(scores, first_scores(request)); };
   try {
-    const CompletionResult result =
-        completer_.complete(job,
-                            {.on_text =
-                                 [&](const std::string& more) {
-                                   // Sending takes no time, unless the client is slow: nobody waits
-                                   // for it.
-                                   std::optional<Baton::Rest> rest;
-                                   if (reply.state() == HttpReply::State::kBusy)
-                                     rest.emplace(baton_);
-                                   reply.send_event(json.text_chunk(more).dump());
-                                 },
-                             .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
-                            stop);
-    reply.send_event(json.last_chunk(result).dump());
+    const CompletionResult result = completer_.complete(
+        job,
+        {.on_text = [&](const std::string& more) { send(json.text_chunk(more, taken())); },
+         .on_call =
+             [&](const ToolCall& call) {
+               for (const Json& chunk : json.call_chunks(call, num_calls)) send(chunk);
+               ++num_calls;
+             },
+         .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
+         .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+        stop);
+    reply.send_event(json.last_chunk(result, taken()).dump());
     if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());
     reply.send_event("[DONE]");
   } catch (const Interrupted&) {

@@ -108,7 +108,9 @@ bool RequestFields::is_null(const std::string& name) {
 
 void RequestFields::expect_neutral(const std::string& name, const std::vector<Json>& neutral) {
   const Json& value = any(name);
-  if (value.is_null() || std::ranges::find(neutral, value) != neutral.end()) return;
+  const nlohmann::json sorted(value);  // the order of keys does not matter
+  const auto is_same = [&](const Json& one) { return nlohmann::json(one) == sorted; };
+  if (value.is_null() || std::ranges::any_of(neutral, is_same)) return;
   const std::string only =
       neutral.empty() ? "" : fmt::format(" but for the value {}", neutral.front().dump());
   fail_unsupported(full_name(name), "is not supported" + only);

@@ -85,6 +85,36 @@ def check_answers(process, texts):
     check("".join(part.choices[0].text for part in parts) == completion.choices[0].text, "in a stream, too")
 
 
+def results_of(*arguments):
+    result = run(*arguments, "--json")
+    check(result.returncode == 0, f"{arguments}: {result.stderr[-300:]}")
+    return json.loads(result.stdout)["results"][0]
+
+
+def check_probabilities(process):
+    """They are what `predgen score` says."""
+    api = client(process)
+    prompt = results_of("tokenize", *MODEL[:2], "--text", "The weather")["token_ids"]
+    answer = results_of("generate", *MODEL, "--token-ids", ",".join(map(str, prompt)), "--max-new-tokens", "8")
+    ids = ",".join(map(str, prompt + answer["token_ids"]))
+    expected = results_of("score", *MODEL, "--token-ids", ids)["logprobs"][len(prompt):]
+    ask = {"model": "demo", "prompt": prompt, "temperature": 0, "max_tokens": 8, "logprobs": 2}
+    whole = api.completions.create(**ask).choices[0]
+    check("".join(whole.logprobs.tokens) == whole.text, f"all tokens: {whole.logprobs.tokens}")
+    check(all(abs(ours - theirs) < 1e-4 for ours, theirs in zip(whole.logprobs.token_logprobs, expected, strict=True)),
+          f"{whole.logprobs.token_logprobs} {expected}")
+    check(all(len(top) == 2 and abs(max(top.values()) - ours) < 1e-6
+              for top, ours in zip(whole.logprobs.top_logprobs, whole.logprobs.token_logprobs)), "the likeliest")
+    parts = [part.choices[0].logprobs for part in api.completions.create(stream=True, **ask)]
+    streamed = [logprob for part in parts if part for logprob in part.token_logprobs]
+    check(streamed == whole.logprobs.token_logprobs, "the same in a stream")
+    chat = api.chat.completions.create(model="demo", messages=user(PROMPTS[0]), temperature=0, logprobs=True,
+                                       top_logprobs=3).choices[0]
+    check("".join(one.token for one in chat.logprobs.content) == chat.message.content, "of chats, too")
+    check(all(len(one.top_logprobs) == 3 and bytes(one.bytes).decode() == one.token
+              for one in chat.logprobs.content), f"{chat.logprobs.content[0]}")
+
+
 def check_together(process, texts):
     """As many requests as prompts at a time."""
     before = metric(process, "predgen_forward_passes_total")
@@ -184,6 +214,7 @@ def main(scratch):
     with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]") as process:
         check(urllib.request.urlopen(process.url + "/health").status == 200, "is well")
         check_answers(process, texts)
+        check_probabilities(process)
         check_together(process, long_texts)
         check_errors(process)
         check_disconnect(process)

@@ -11,13 +11,16 @@
 namespace predgen {
 
 /// Bytes are ids 0..255; then the control ids; then whole words given by the test, longest match
-/// first. A message is <role> content <end>; <end> is the stop token.
+/// first. A message is <role> content <end>; <end> is the stop token. Tools are another system
+/// message, calls are written as Hermes does, and what a function says is a user's.
 class FakeTokenizer : public Tokenizer {
  public:
   static constexpr TokenId kSystem = 256, kUser = 257, kAssistant = 258, kEnd = 259;
   static constexpr TokenId kFirstWord = 260;
 
-  explicit FakeTokenizer(std::vector<std::string> words = {}) : words_(std::move(words)) {}
+  explicit FakeTokenizer(std::vector<std::string> words = {},
+                         ToolFormat tool_format = ToolFormat::kHermes)
+      : words_(std::move(words)), tool_format_(tool_format) {}
 
   TokenIds encode(std::string_view text) const override { return encode_with(text, false); }
   TokenIds encode_special(std::string_view text) const override { return encode_with(text, true); }
@@ -42,20 +45,25 @@ class FakeTokenizer : public Tokenizer {
   }
   const TextFrame& text_frame() const override { return text_frame_; }
 
-  TokenIds render_chat(const std::vector<Message>& messages,
-                       bool add_generation_prompt = true) const override {
+  TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt = true,
+                       const ToolSet& tools = {}) const override {
     if (messages.empty()) throw UserError("no messages");
     TokenIds ids;
-    for (const Message& message : messages) {
-      ids.push_back(role_id(message.role));
-      const TokenIds content = message.ids.empty() ? encode(message.content) : message.ids;
+    const auto add = [&](TokenId role, const TokenIds& content) {
+      ids.push_back(role);
       ids.insert(ids.end(), content.begin(), content.end());
       ids.push_back(kEnd);
+    };
+    if (!tools.empty()) add(kSystem, encode(tools.json));
+    for (const Message& message : messages) {
+      const bool has_ids = !message.ids.empty() && message.tool_calls.empty();
+      add(role_id(message.role), has_ids ? message.ids : encode(content_of(message)));
     }
     if (add_generation_prompt) ids.push_back(kAssistant);
     return ids;
   }
 
+  ToolFormat tool_format() const override { return tool_format_; }
   const TokenIds& stop_tokens() const override { return stop_tokens_; }
   std::optional<TokenId> answer_end() const override { return kEnd; }
   int64_t vocab_size() const override { return kFirstWord + static_cast<int64_t>(words_.size()); }
@@ -68,9 +76,19 @@ class FakeTokenizer : public Tokenizer {
   }
   static TokenId role_id(const std::string& role) {
     if (role == "system") return kSystem;
-    if (role == "user") return kUser;
+    if (role == "user" || role == "tool") return kUser;
     if (role == "assistant") return kAssistant;
     throw UserError("no role '{}'", role);
+  }
+
+  static std::string content_of(const Message& message) {
+    std::string text = message.role == "tool" ? "<" + message.tool_call_id + ">" + message.content
+                                              : message.content;
+    for (const ToolCall& call : message.tool_calls) {
+      text += "<tool_call>{\"name\": \"" + call.name + "\", \"arguments\": " + call.arguments +
+              "}</tool_call>";
+    }
+    return text;
   }
 
   TokenIds encode_with(std::string_view text, bool parse_special) const {
@@ -99,6 +117,7 @@ class FakeTokenizer : public Tokenizer {
   }
 
   std::vector<std::string> words_;
+  ToolFormat tool_format_;
   TokenIds stop_tokens_{kEnd};
   TextFrame text_frame_;
 };

@@ -27,8 +27,19 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
   return sentences;
 }
 
-std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish() {
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::push_text(std::string_view text) {
   added_ = text_.text().size();
+  text_.append(text);
+  token_ends_.push_back(text_.text().size());
+  if (mode_ == SplitMode::kNatural) return take_natural(false);
+  std::vector<Sentence> sentences;
+  if (text.find_first_of(".?!") != std::string_view::npos) take(text_.text().size(), sentences);
+  return sentences;
+}
+
+std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish(std::string_view rest) {
+  added_ = text_.text().size();
+  text_.append(rest);
   text_.finish();
   if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
   if (mode_ == SplitMode::kNatural) return take_natural(true);

@@ -28,8 +28,11 @@ class SentenceSplitter {
   /// Next token; the sentences that it confirmed, mostly none or one. The last token of a sentence
   /// may lie before this one.
   std::vector<Sentence> push(TokenId token);
-  /// The answer is over (stop token or limit): what is left, mostly one sentence.
-  std::vector<Sentence> finish();
+  /// The same, given the text that the token completed, or let be certain.
+  std::vector<Sentence> push_text(std::string_view text);
+  /// The answer is over (stop token or limit): what is left, mostly one sentence. `rest`: text that
+  /// push_text() did not get.
+  std::vector<Sentence> finish(std::string_view rest = {});
 
   /// The answer's text as far as its characters are complete.
   const std::string& text() const { return text_.text(); }

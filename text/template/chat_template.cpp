@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "text/template/template_tools.h"
 #include "text/utf8.h"
 
 namespace predgen {
@@ -16,8 +17,10 @@ constexpr std::string_view kSpace = " \t\r\n";
 void check_messages(const std::vector<Message>& messages) {
   if (messages.empty()) throw UserError("a conversation needs at least one message");
   for (const Message& message : messages) {
-    if (message.role != "system" && message.role != "user" && message.role != "assistant") {
-      throw UserError("a message has the role \"{}\" (system, user, assistant)", message.role);
+    if (message.role != "system" && message.role != "user" && message.role != "assistant" &&
+        message.role != "tool") {
+      throw UserError("a message has the role \"{}\" (system, user, assistant, tool)",
+                      message.role);
     }
     require_utf8(message.content, "a message's content");
   }
@@ -68,6 +71,10 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
   require_utf8(source_.jinja, source_.where);
   find_visible();
   probe();
+  tool_format_ =
+      find_tool_format([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
+        return run(messages, add_generation_prompt, tools);
+      });
 }
 
 /// A token is visible if the source has it as a whole literal that contents are searched for:
@@ -124,17 +131,18 @@ void ChatTemplate::probe() {
   if (end_token_) after_answer_ = rest.substr(0, end);
 }
 
-std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt) const {
+std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt,
+                              const Json& tools) const {
   Json variables = source_.special_tokens;
   variables["messages"] = messages;
   variables["add_generation_prompt"] = add_generation_prompt;
-  variables["tools"] = nullptr;
+  variables["tools"] = tools;
   variables["documents"] = nullptr;
   return with_advice([&] { return template_.render(variables, source_.today); });
 }
 
 bool ChatTemplate::keeps_ids(const Message& message) const {
-  if (message.ids.empty()) return false;
+  if (message.ids.empty() || !message.tool_calls.empty()) return false;
   return message.role != "assistant" ||
          std::none_of(visible_.begin(), visible_.end(), [&](TokenId id) {
            return message.content.find(tokens_.texts().at(id)) != std::string::npos;
@@ -142,6 +150,10 @@ bool ChatTemplate::keeps_ids(const Message& message) const {
 }
 
 Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
+  const auto escape = [&](const std::string& text) { return tokens_.escape(text); };
+  const auto escaped_id = [&](const std::string& id) {
+    return escape(tool_format_ == ToolFormat::kMistral ? nine_characters(id) : id);
+  };
   Json result = Json::array();
   for (size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
@@ -149,6 +161,12 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
     result.push_back(message_json(message.role, keeps_ids(message)
                                                     ? placeholder(i)
                                                     : tokens_.escape(message.content, visible)));
+    if (message.role == "tool") result.back()["tool_call_id"] = escaped_id(message.tool_call_id);
+    for (const ToolCall& call : message.tool_calls) {
+      const Json arguments = parse_json(call.arguments, "the arguments of a call");
+      result.back()["tool_calls"].push_back(
+          call_json(escaped_id(call.id), escape(call.name), with_texts(arguments, escape)));
+    }
   }
   const bool has_both =
       messages.size() > 1 && messages[0].role == "system" && messages[1].role == "user";
@@ -161,9 +179,9 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
 }
 
 /// A system message alone; `messages` holds nothing else.
-std::string ChatTemplate::run_opening(Json messages) const {
+std::string ChatTemplate::run_opening(Json messages, const Json& tools) const {
   try {
-    std::string text = run(messages, false);
+    std::string text = run(messages, false, tools);
     if (!text.empty()) return text;
   } catch (const TemplateRaised&) {
   }
@@ -174,7 +192,7 @@ std::string ChatTemplate::run_opening(Json messages) const {
     messages[0] = message_json(
         "user", fmt::format("{}\n\n{}", messages[0]["content"].get<std::string>(), first));
   }
-  const std::string text = run(messages, false);
+  const std::string text = run(messages, false, tools);
   return text.substr(0, text.find(first));
 }
 
@@ -229,12 +247,19 @@ std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
 }
 
 std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& messages,
-                                                        bool add_generation_prompt) const {
+                                                        bool add_generation_prompt,
+                                                        const ToolSet& tools) const {
   check_messages(messages);
   const Json contents = to_json(messages);
+  Json shown;
+  if (!tools.empty()) {
+    shown = with_texts(parse_json(tools.json, "tools"),
+                       [&](const std::string& text) { return tokens_.escape(text); });
+  }
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
-  std::string text = is_opening ? run_opening(contents) : run(contents, add_generation_prompt);
+  std::string text =
+      is_opening ? run_opening(contents, shown) : run(contents, add_generation_prompt, shown);
   for (size_t i = 0; i < messages.size(); ++i) {
     if (keeps_ids(messages[i])) fit_ids(i, messages[i], text);
   }

@@ -53,8 +53,12 @@ class ChatTemplate {
   /// not take goes into the first user message. A system message alone, without the generation
   /// prompt, gives what comes before the first user message's content if the template gives
   /// nothing.
-  std::vector<Segment> render(const std::vector<Message>& messages,
-                              bool add_generation_prompt) const;
+  /// `tools` are shown as the template has it; their texts, too, may hold no control token.
+  std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
+                              const ToolSet& tools = {}) const;
+
+  /// How the template shows an assistant's calls, if it shows tools at all.
+  ToolFormat tool_format() const { return tool_format_; }
 
   /// What ends an assistant's answer, if the template says so with one control token.
   std::optional<TokenId> end_token() const { return end_token_; }
@@ -63,8 +67,9 @@ class ChatTemplate {
   bool answers_follow_prompt() const { return answers_follow_prompt_; }
 
  private:
-  std::string run(const Json& messages, bool add_generation_prompt) const;
-  std::string run_opening(Json messages) const;
+  std::string run(const Json& messages, bool add_generation_prompt,
+                  const Json& tools = nullptr) const;
+  std::string run_opening(Json messages, const Json& tools) const;
   Json to_json(const std::vector<Message>& messages) const;
   bool keeps_ids(const Message& message) const;
   void fit_ids(size_t index, const Message& message, std::string& text) const;
@@ -81,6 +86,7 @@ class ChatTemplate {
   bool takes_system_ = true, answers_follow_prompt_ = false;
   std::string before_answer_, after_answer_;  // between generation prompt, content and end token
   std::optional<TokenId> end_token_;
+  ToolFormat tool_format_ = ToolFormat::kNone;
 };
 
 }  // namespace predgen

@@ -7,6 +7,7 @@
 #include "runtime/serve/new_id.h"
 #include "runtime/serve/realtime/realtime_settings.h"
 #include "runtime/serve/request_fields.h"
+#include "runtime/serve/tool_request.h"
 
 namespace predgen {
 namespace {
@@ -46,40 +47,104 @@ size_t whole_words(const std::string& text, size_t size) {
   return size;
 }
 
-}  // namespace
-
-ConversationItem parse_item(const Json& json, const std::string& where) {
-  RequestFields fields(json, where);
-  fields.any("type", /*required=*/true);
-  fields.expect_neutral("type", {"message"});
-  fields.expect_neutral("object", {"realtime.item"});
-  fields.ignore("status");
-  ConversationItem item{.id = fields.text("id").value_or(new_id("item_")),
-                        .role = fields.text("role", /*required=*/true).value(),
-                        .text = ""};
+void parse_message(RequestFields& fields, ConversationItem& item) {
+  item.role = fields.text("role", /*required=*/true).value();
   if (item.role != "system" && item.role != "user" && item.role != "assistant") {
     RequestFields::fail_value(fields.full_name("role"), "must be system, user or assistant");
   }
   const std::string content = fields.full_name("content");
   item.text = parse_content(fields.any("content", /*required=*/true), item, content);
   if (item.text.empty()) RequestFields::fail_value(content, "must have a text");
+}
+
+void parse_call(RequestFields& fields, ConversationItem& item) {
+  item.role = "assistant";
+  const std::string arguments = fields.text("arguments").value_or("");
+  item.call = {.id = fields.text("call_id").value_or(new_id("call_")),
+               .name = fields.text("name", /*required=*/true).value(),
+               .arguments = read_arguments(arguments, fields.full_name("arguments"))};
+}
+
+void parse_output(RequestFields& fields, ConversationItem& item) {
+  item.role = "tool";
+  item.call_id = fields.text("call_id", /*required=*/true).value();
+  item.text = fields.text("output", /*required=*/true).value();
+}
+
+/// At the end, but in front of what the user has said meanwhile.
+void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
+  const bool has_call = std::ranges::any_of(rounds, [&](const Message& message) {
+    return std::ranges::any_of(message.tool_calls,
+                               [&](const ToolCall& call) { return call.id == item.call_id; });
+  });
+  if (!has_call) return;  // it was deleted
+  const auto place = rounds.back().role == "user" ? rounds.end() - 1 : rounds.end();
+  rounds.insert(place, {.role = "tool", .content = item.text, .tool_call_id = item.call_id});
+}
+
+size_t size_of(const ConversationItem& item) {
+  return item.text.size() + kBytesPerItem + (item.call ? item.call->arguments.size() : 0);
+}
+
+}  // namespace
+
+ConversationItem parse_item(const Json& json, const std::string& where) {
+  RequestFields fields(json, where);
+  const std::string type = fields.text("type", /*required=*/true).value();
+  fields.expect_neutral("object", {"realtime.item"});
+  fields.ignore("status");
+  ConversationItem item{.id = fields.text("id").value_or(new_id("item_")), .role = "", .text = ""};
+  if (type == "message") {
+    parse_message(fields, item);
+  } else if (type == "function_call") {
+    parse_call(fields, item);
+  } else if (type == "function_call_output") {
+    parse_output(fields, item);
+  } else {
+    RequestFields::fail_unsupported(fields.full_name("type"),
+                                    "can be message, function_call and function_call_output only");
+  }
   fields.finish();
   return item;
 }
 
 Json to_json(const ConversationItem& item) {
+  Json json{{"id", item.id}, {"object", "realtime.item"}};
+  if (item.call) {
+    json.update({{"type", "function_call"},
+                 {"status", item.status},
+                 {"call_id", item.call->id},
+                 {"name", item.call->name},
+                 {"arguments", item.call->arguments}});
+    return json;
+  }
+  if (item.role == "tool") {
+    json.update({{"type", "function_call_output"},
+                 {"status", item.status},
+                 {"call_id", item.call_id},
+                 {"output", item.text}});
+    return json;
+  }
   const std::string type = content_type(item);
   const char* name = type.ends_with("audio") ? "transcript" : "text";
-  return {{"id", item.id},     {"object", "realtime.item"},
-          {"type", "message"}, {"status", item.status},
-          {"role", item.role}, {"content", Json::array({Json{{"type", type}, {name, item.text}}})}};
+  json.update({{"type", "message"},
+               {"status", item.status},
+               {"role", item.role},
+               {"content", Json::array({Json{{"type", type}, {name, item.text}}})}});
+  return json;
 }
 
 const ConversationItem& ConversationItems::add(ConversationItem item, const std::string& previous) {
   if (contains(item.id)) {
     RequestFields::fail_value("item.id", fmt::format("there is an item {} already", item.id));
   }
-  const size_t size = item.text.size() + kBytesPerItem;
+  const auto is_its_call = [&](const ConversationItem& one) {
+    return one.call && one.call->id == item.call_id;
+  };
+  if (item.role == "tool" && std::ranges::none_of(items_, is_its_call)) {
+    RequestFields::fail_value("item.call_id", fmt::format("there is no call {}", item.call_id));
+  }
+  const size_t size = size_of(item);
   if (item.role != "assistant" && num_bytes_ + size > kMaxBytes) {
     throw ApiError({.param = "item", .code = "conversation_too_long"},
                    "the conversation is too long: begin another one");
@@ -154,15 +219,26 @@ std::vector<Message> ConversationItems::history() const {
   std::vector<Message> rounds;
   for (const ConversationItem& item : items_) {
     if (item.role == "system" || item.is_forgotten) continue;
-    if (rounds.empty() || rounds.back().role != item.role) {
-      rounds.push_back({.role = item.role, .content = item.text, .ids = item.ids});
-    } else {
+    const bool is_same = !rounds.empty() && rounds.back().role == item.role;
+    if (item.call) {
+      if (!is_same) rounds.push_back({.role = item.role, .content = ""});
+      rounds.back().tool_calls.push_back(*item.call);
+    } else if (item.role == "tool") {
+      add_output(item, rounds);
+    } else if (is_same && rounds.back().tool_calls.empty()) {
       rounds.back().content += "\n" + item.text;
       rounds.back().ids.clear();
+    } else {
+      rounds.push_back({.role = item.role, .content = item.text, .ids = item.ids});
     }
   }
   if (!rounds.empty() && rounds.back().role == "user") rounds.pop_back();
   return rounds;
+}
+
+bool ConversationItems::goes_on() const {
+  const std::vector<Message> rounds = history();
+  return !rounds.empty() && rounds.back().role == "tool";
 }
 
 std::string ConversationItems::pending() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,20 @@
 
 namespace predgen {
 
-/// One message of a conversation, as a client sees it.
+/// One message of a conversation, as a client sees it; or a call of a function, or what that said.
 struct ConversationItem {
-  std::string id, role;  // "system", "user" or "assistant"
+  std::string id, role;  // "system", "user" or "assistant"; "tool": what a function said
   std::string text;
   std::string status = "completed";
-  int64_t num_samples = 0;    // of its sound; 0: it has none
-  bool is_forgotten = false;  // the answer to it failed, or there is nothing to answer
-  bool is_spoken = false;     // by the user; the text is what was understood
-  TokenIds ids{};             // of a generated text that was not changed
+  int64_t num_samples = 0;         // of its sound; 0: it has none
+  bool is_forgotten = false;       // the answer to it failed, or there is nothing to answer
+  bool is_spoken = false;          // by the user; the text is what was understood
+  TokenIds ids{};                  // of a generated text that was not changed
+  std::optional<ToolCall> call{};  // the assistant's, instead of a text
+  std::string call_id{};           // that a function's words belong to
 };
 
-/// `where`: its name in the event. ApiError for what is no message of texts.
+/// `where`: its name in the event. ApiError for what is no message of texts and no function's.
 ConversationItem parse_item(const Json& item, const std::string& where);
 Json to_json(const ConversationItem& item);
 
@@ -30,7 +33,7 @@ Json to_json(const ConversationItem& item);
 class ConversationItems {
  public:
   /// After the item `previous`; empty: at the end; "root": in front of all. ApiError if there is no
-  /// such item, the new one's id is taken, or the conversation is too long.
+  /// such item, or no such call; the new one's id is taken, or the conversation is too long.
   const ConversationItem& add(ConversationItem item, const std::string& previous = {});
   bool contains(const std::string& id) const;
   /// ApiError if there is none. `param`: the name of the event's field.
@@ -48,8 +51,11 @@ class ConversationItems {
   std::string previous(const std::string& id) const;
   /// The texts of system messages, a paragraph each.
   std::string system_text() const;
-  /// User and assistant messages in turn, without what is pending.
+  /// User and assistant messages in turn, without what is pending. What a function said stands
+  /// in front of that.
   std::vector<Message> history() const;
+  /// Whether the assistant can go on without the user: a function has said something.
+  bool goes_on() const;
   /// What the user has said since the last answer; empty: nothing.
   std::string pending() const;
 

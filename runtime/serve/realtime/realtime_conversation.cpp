@@ -174,7 +174,7 @@ void RealtimeConversation::begin_response(const RealtimeSettings& settings, cons
   }
   if (end_code_ != 0) throw stopping();
   const std::string text = items_.pending();
-  if (is_blank(text)) {
+  if (is_blank(text) && !items_.goes_on()) {
     throw ApiError({.code = "nothing_to_answer"},
                    "no message of the user waits for an answer: add one first");
   }
@@ -271,6 +271,11 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     session.set_system_prompt(system);
     if (!history) history = session.history();
   }
+  const ToolSet tools = wanted.may_call ? wanted.tools : ToolSet();
+  if (tools != session.config().tools) {
+    session.set_tools(tools);
+    if (!history) history = session.history();
+  }
   if (history) session.set_history(*history, stop);
 }
 
@@ -321,10 +326,15 @@ void RealtimeConversation::finish_turn(const Session& session, const TurnResult&
     end.status = "incomplete";
     end.details = {{"type", "incomplete"}, {"reason", "max_output_tokens"}};
   }
+  end.calls = result.calls;
+  for (ToolCall& call : end.calls) {
+    if (call.id.empty()) call.id = new_id("call_");
+  }
   const std::vector<Message> history = session.history();
   if (wants("metrics")) send_metrics(result);
   const std::lock_guard lock(mutex_);
-  finish_response(end, history.back().ids);
+  if (!end.calls.empty()) has_new_history_ = true;  // the session does not know their ids
+  finish_response(end, end.calls.empty() ? history.back().ids : TokenIds());
 }
 
 void RealtimeConversation::send_metrics(const TurnResult& result) {
@@ -344,18 +354,17 @@ void RealtimeConversation::send_metrics(const TurnResult& result) {
 void RealtimeConversation::finish_response(const RealtimeResponse::End& end, const TokenIds& ids) {
   const bool is_failed = end.status == "failed";
   if (is_failed) items_.forget_pending();
-  const bool has_item = response_->finish(end);
-  if (has_item) {
-    ConversationItem item = response_->item();
-    item.ids = ids;
+  std::string before = response_->previous();  // which may have been deleted
+  if (!items_.contains(before)) before.clear();
+  for (ConversationItem& item : response_->finish(end)) {
+    if (!item.call) item.ids = ids;
     item.is_forgotten = is_failed;
-    const std::string item_id = item.id;
-    const std::string& before = response_->previous();  // which may have been deleted
-    items_.add(std::move(item), items_.contains(before) ? before : "");
-    if (truncation_ && items_.find(item_id).num_samples > 0) {
-      items_.truncate(item_id, *truncation_);
-      has_new_history_ = true;
-    }
+    before = items_.add(std::move(item), before).id;
+  }
+  const std::string message = response_->item().id;
+  if (truncation_ && items_.contains(message) && items_.find(message).num_samples > 0) {
+    items_.truncate(message, *truncation_);
+    has_new_history_ = true;
   }
   truncation_.reset();
   response_.reset();

@@ -89,29 +89,57 @@ void RealtimeResponse::add_sound(std::span<const float> samples) {
   events_.send("response.output_audio.delta", with(place(), {{"delta", delta}}));
 }
 
-bool RealtimeResponse::finish(const End& end) {
+void RealtimeResponse::finish_item(const End& end) {
+  item_.status = end.status == "completed" ? "completed" : "incomplete";
+  const Json whole = to_json(item_);
+  if (settings_.has_audio) {
+    events_.send("response.output_audio.done", place());
+    events_.send("response.output_audio_transcript.done",
+                 with(place(), {{"transcript", item_.text}}));
+  } else {
+    events_.send("response.output_text.done", with(place(), {{"text", item_.text}}));
+  }
+  events_.send("response.content_part.done", with(place(), {{"part", part(item_.text)}}));
+  events_.send("response.output_item.done",
+               {{"response_id", id_}, {"output_index", 0}, {"item", whole}});
+  events_.send("conversation.item.done", {{"previous_item_id", previous_}, {"item", whole}});
+}
+
+void RealtimeResponse::send_call(const ConversationItem& item, size_t index,
+                                 const std::string& previous) const {
+  const Json output{{"response_id", id_}, {"output_index", index}};
+  Json begun = to_json(item);
+  begun.update({{"status", "in_progress"}, {"arguments", ""}});
+  events_.send("response.output_item.added", with(output, {{"item", begun}}));
+  events_.send("conversation.item.added", {{"previous_item_id", previous}, {"item", begun}});
+  const Json place = with(output, {{"item_id", item.id}, {"call_id", item.call->id}});
+  events_.send("response.function_call_arguments.delta",
+               with(place, {{"delta", item.call->arguments}}));
+  events_.send("response.function_call_arguments.done",
+               with(place, {{"name", item.call->name}, {"arguments", item.call->arguments}}));
+  events_.send("response.output_item.done", with(output, {{"item", to_json(item)}}));
+  events_.send("conversation.item.done", {{"previous_item_id", previous}, {"item", to_json(item)}});
+}
+
+std::vector<ConversationItem> RealtimeResponse::finish(const End& end) {
   const std::lock_guard lock(mutex_);
+  const bool is_empty = !has_item_ && end.calls.empty();
+  if (is_empty && end.status == "completed") begin_item();
+  std::vector<ConversationItem> items;
+  if (has_item_) {
+    finish_item(end);
+    items.push_back(item_);
+  }
+  for (const ToolCall& call : end.calls) {
+    ConversationItem item{.id = new_id("item_"), .role = "assistant", .text = "", .call = call};
+    send_call(item, items.size(), items.empty() ? previous_ : items.back().id);
+    items.push_back(std::move(item));
+  }
   Json response = with(json(end.status), {{"status_details", end.details}});
   response["usage"] = usage_json(end.usage);
-  if (!has_item_ && end.status == "completed") begin_item();  // the answer is empty
-  if (has_item_) {
-    item_.status = end.status == "completed" ? "completed" : "incomplete";
-    const Json whole = to_json(item_);
-    if (settings_.has_audio) {
-      events_.send("response.output_audio.done", place());
-      events_.send("response.output_audio_transcript.done",
-                   with(place(), {{"transcript", item_.text}}));
-    } else {
-      events_.send("response.output_text.done", with(place(), {{"text", item_.text}}));
-    }
-    events_.send("response.content_part.done", with(place(), {{"part", part(item_.text)}}));
-    events_.send("response.output_item.done",
-                 {{"response_id", id_}, {"output_index", 0}, {"item", whole}});
-    events_.send("conversation.item.done", {{"previous_item_id", previous_}, {"item", whole}});
-    response["output"].push_back(whole);
-  }
+  for (const ConversationItem& item : items) response["output"].push_back(to_json(item));
   events_.send("response.done", {{"response", response}});
-  return has_item_;
+  return items;
 }
 
 ConversationItem RealtimeResponse::item() const {

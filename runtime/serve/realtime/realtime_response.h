@@ -4,6 +4,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/serve/realtime/conversation_items.h"
 #include "runtime/serve/realtime/event_sender.h"
@@ -34,9 +35,10 @@ class RealtimeResponse {
     std::string status = "completed";  // "cancelled", "incomplete" or "failed"
     Json details{};                    // null where it is completed
     Usage usage{};
+    std::vector<ToolCall> calls{};  // with ids
   };
-  /// The last events. Returns whether there is any answer.
-  bool finish(const End& end);
+  /// The last events. Returns the answer: a message, if there is one, and its calls.
+  std::vector<ConversationItem> finish(const End& end);
   /// The answer so far; after finish(): all of it.
   ConversationItem item() const;
 
@@ -45,6 +47,9 @@ class RealtimeResponse {
   Json place() const;
   Json part(const std::string& text) const;
   void begin_item();
+  /// Of the message.
+  void finish_item(const End& end);
+  void send_call(const ConversationItem& item, size_t index, const std::string& previous) const;
 
   const EventSender& events_;
   const RealtimeSettings settings_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runtime/serve/request_fields.h"
+#include "runtime/serve/tool_request.h"
 
 namespace predgen {
 namespace {
@@ -89,6 +90,18 @@ void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSetti
   audio.finish();
 }
 
+void read_functions(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
+  if (auto tools = read_tools(fields, ToolShape::kFlat)) {
+    if (!tools->empty() && !offer.has_tools) {
+      RequestFields::fail_unsupported(
+          fields.full_name("tools"),
+          "are not supported: the model's chat template has none, or an unknown form of calls");
+    }
+    into.tools = std::move(*tools);
+  }
+  into.may_call = read_tool_choice(fields).value_or(into.may_call);
+}
+
 /// What a session and a response have in common.
 void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   if (const auto text = fields.text("instructions")) into.instructions = *text;
@@ -100,8 +113,7 @@ void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSett
   fields.expect_neutral("input_audio_format", {"pcm16"});
   fields.expect_neutral("output_audio_format", {"pcm16"});
   read_audio(fields, offer, into);
-  fields.expect_neutral("tools", {Json::array()});
-  fields.expect_neutral("tool_choice", {"auto", "none"});
+  read_functions(fields, offer, into);
   fields.expect_neutral("temperature", {});
   fields.expect_neutral("prompt", {});
 }
@@ -141,8 +153,8 @@ Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) c
           {"model", offer.model},
           {"output_modalities", Json::array({has_audio ? "audio" : "text"})},
           {"instructions", instructions},
-          {"tools", Json::array()},
-          {"tool_choice", "auto"},
+          {"tools", tools_json(tools, ToolShape::kFlat)},
+          {"tool_choice", may_call ? "auto" : "none"},
           {"max_output_tokens", max_output_tokens ? Json(*max_output_tokens) : Json("inf")},
           {"tracing", nullptr},
           {"truncation", "auto"},

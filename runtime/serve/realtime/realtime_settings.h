@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "runtime/serve/realtime/turn_detection.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen {
 
@@ -18,6 +19,7 @@ struct RealtimeOffer {
   std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
   int64_t max_new_tokens = 256;
   bool has_recogniser = false;
+  bool has_tools = false;  // the model can call functions
 };
 
 /// What a client has chosen for its session, or for one response of it.
@@ -27,6 +29,8 @@ struct RealtimeSettings {
   std::string voice{};
   std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
   TurnDetection turn_detection{};
+  ToolSet tools{};
+  bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
   bool speculates = true;
   std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
 

@@ -48,6 +48,43 @@ TEST(CompletionRequest, HasAllThatAChatSays) {
   EXPECT_EQ(request.sampling.seed, static_cast<uint64_t>(-3));
 }
 
+TEST(CompletionRequest, HasFunctionsAndWhatTheySaid) {
+  const std::string tools = R"("tools": [{"type": "function", "function": {"name": "f",
+    "description": "does", "strict": true, "parameters": {"type": "object", "required": ["a"]}}},
+    {"type": "function", "function": {"name": "g"}}])";
+  const std::string messages = R"({"model": "m", "parallel_tool_calls": false, "messages": [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
+      "function": {"name": "f", "arguments": "{\"a\": 1}"}},
+      {"id": "c2", "type": "function", "function": {"name": "g", "arguments": ""}}]},
+    {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "done"}]}], )";
+  const CompletionRequest request = parse_chat_request(messages + tools + "}");
+  EXPECT_EQ(request.tools.names, (std::vector<std::string>{"f", "g"}));
+  const Json shown = Json::parse(request.tools.json);
+  EXPECT_EQ(shown[0]["function"].dump(),
+            R"({"name":"f","description":"does","parameters":{"type":"object","required":["a"]}})");
+  EXPECT_EQ(shown[1]["function"]["parameters"]["type"], "object");
+  EXPECT_FALSE(request.has_many_calls);
+  const auto& said = std::get<0>(request.prompt);
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_EQ(said[1].content, "");
+  EXPECT_EQ(said[1].tool_calls,
+            (std::vector<ToolCall>{{"c1", "f", R"({"a":1})"}, {"c2", "g", "{}"}}));
+  EXPECT_EQ(said[2].role, "tool");
+  EXPECT_EQ(said[2].tool_call_id, "c2");
+  EXPECT_EQ(said[2].content, "done");
+  EXPECT_TRUE(parse_chat_request(messages + tools + R"(, "tool_choice": "none"})").tools.empty());
+}
+
+TEST(CompletionRequest, SaysWhoseProbabilitiesAreWanted) {
+  const std::string chat = R"({"model":"m","messages":[{"role":"user","content":"hi"}])";
+  EXPECT_EQ(parse_chat_request(chat + R"(,"logprobs":false,"top_logprobs":0})").logprobs,
+            std::nullopt);
+  EXPECT_EQ(parse_chat_request(chat + R"(,"logprobs":true})").logprobs, 0);
+  EXPECT_EQ(parse_chat_request(chat + R"(,"logprobs":true,"top_logprobs":3})").logprobs, 3);
+  EXPECT_EQ(parse_completion_request(R"({"model":"m","prompt":"hi","logprobs":0})").logprobs, 0);
+}
+
 TEST(CompletionRequest, ANullIsAsGoodAsNothing) {
   const CompletionRequest request = parse_chat_request(
       R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":null,"stop":null,
@@ -92,15 +129,35 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
       {R"("stop":"")", "stop", "invalid_value"},
       {R"("stop":["a","b","c","d","e"])", "stop", "invalid_value"},
       {R"("n":2)", "n", "unsupported_value"},
-      {R"("logprobs":true)", "logprobs", "unsupported_value"},
-      {R"("tools":[{}])", "tools", "unsupported_value"},
+      {R"("logprobs":5)", "logprobs", "invalid_type"},
+      {R"("top_logprobs":2)", "top_logprobs", "invalid_value"},
+      {R"("logprobs":true,"top_logprobs":21)", "top_logprobs", "invalid_value"},
+      {R"("tools":[{}])", "tools[0].type", "missing_required_parameter"},
+      {R"("tools":{})", "tools", "invalid_type"},
+      {R"("tools":[{"type":"custom"}])", "tools[0].type", "unsupported_value"},
+      {R"("tools":[{"type":"function","function":{}}])", "tools[0].function.name",
+       "missing_required_parameter"},
+      {R"("tools":[{"type":"function","function":{"name":"a b"}}])", "tools[0].function.name",
+       "invalid_value"},
+      {R"("tools":[{"type":"function","function":{"name":"f","parameters":1}}])",
+       "tools[0].function.parameters", "invalid_type"},
+      {R"("tool_choice":"required")", "tool_choice", "unsupported_value"},
+      {R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice",
+       "unsupported_value"},
       {R"("temprature":1)", "temprature", ""},  // quoted below
       {R"({"model":"m","messages":[]})", "messages", "invalid_value"},
       {R"({"model":"m","messages":"hi"})", "messages", "invalid_type"},
       {R"({"model":"m"})", "messages", "missing_required_parameter"},
       {R"({"messages":[]})", "model", "missing_required_parameter"},
-      {R"({"model":"m","messages":[{"role":"tool","content":"x"}]})", "messages[0].role",
+      {R"({"model":"m","messages":[{"role":"critic","content":"x"}]})", "messages[0].role",
        "invalid_value"},
+      {R"({"model":"m","messages":[{"role":"tool","content":"x"}]})", "messages[0].tool_call_id",
+       "invalid_type"},
+      {R"({"model":"m","messages":[{"role":"tool","content":"x","tool_call_id":"c"}]})",
+       "messages[0].tool_call_id", "invalid_value"},
+      {R"({"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function",
+          "function":{"name":"f","arguments":"[1]"}}]}]})",
+       "messages[0].tool_calls[0].function.arguments", "invalid_value"},
       {R"({"model":"m","messages":[{"role":"user"}]})", "messages[0].content", "invalid_type"},
       {R"({"model":"m","messages":[{"role":"user","content":[{"type":"image_url"}]}]})",
        "messages[0].content", "invalid_value"}};
@@ -114,7 +171,7 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
   const std::string unknown = refused(R"("temprature":1)").what();
   EXPECT_NE(unknown.find("did you mean \"temperature\""), std::string::npos) << unknown;
   EXPECT_EQ(refused(R"("best_of":3)", /*is_chat=*/false).param(), "best_of");
-  EXPECT_EQ(refused(R"("logprobs":0)", /*is_chat=*/false).param(), "logprobs");
+  EXPECT_EQ(refused(R"("logprobs":6)", /*is_chat=*/false).param(), "logprobs");
 }
 
 TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {

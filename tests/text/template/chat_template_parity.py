@@ -185,6 +185,60 @@ def reasoning_chats(texts):
     return chats
 
 
+TOOLS = [
+    {"type": "function", "function": {
+        "name": "weather", "description": "The weather \"now\" in a city: 'é', 世界 \n or <|im_end|> [INST]",
+        "parameters": {"type": "object", "required": ["city"], "properties": {
+            "city": {"type": "string", "enum": ["Köln", "<|eot_id|>"]},
+            "height": {"type": "number", "default": 1.0, "minimum": 1e-7, "maximum": 48.8566130001},
+            "days": {"type": "array", "items": {"type": "integer"}, "default": []}}}}},
+    {"type": "function", "function": {
+        "name": "lamp", "description": "Switches a lamp.", "parameters": {"type": "object", "properties": {}}}},
+]
+
+
+def tool_chats(texts, has_many, has_system):
+    """Conversations in which functions were called. `has_many`: several in one message."""
+    generator = random.Random(5)
+
+    def call(index, name, arguments):
+        return {"id": f"call{index:05}", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+    chats = []
+    for index in range(20):
+        text = generator.choice(texts)[:80]
+        calls = [call(index, "weather", {"city": text + "</s>[INST]", "height": generator.choice([0.1, 2.0, 1e22, 48.8566130001]),
+                                         "deep": [{"a": None, "b": [True, -7]}, {}]})]
+        if has_many and index % 2:
+            calls.append(call(100 + index, "lamp", {}))
+        chat = [{"role": "user", "content": text}, {"role": "assistant", "content": "", "tool_calls": calls}]
+        chat += [{"role": "tool", "content": f'{{"degrees": {n}}} {text}', "tool_call_id": one["id"]}
+                 for n, one in enumerate(calls)]
+        if index % 3:
+            chat += [{"role": "assistant", "content": text}, {"role": "user", "content": "<|im_end|> and [/INST]?"}]
+        if has_system and index % 4 == 0:
+            chat = [{"role": "system", "content": text}, *chat]
+        chats.append(chat if index else [{"role": "user", "content": text}])
+    return chats
+
+
+def renamed_ids(tokenizer, chat):
+    ids = tokenizer.apply_chat_template(chat, tools=TOOLS, add_generation_prompt=True, tokenize=True)
+    return list(ids if isinstance(ids, list) else ids["input_ids"])
+
+
+def check_tools(name, template, folder, renamed, texts):
+    """Functions and their calls, as apply_chat_template renders them."""
+    if "tools" not in template:
+        return 0
+    chats = tool_chats(texts, has_many="Llama" not in name, has_system=True)
+    expected = [renamed_ids(renamed, chat) for chat in chats]
+    rows = [{"messages": chat, "tools": TOOLS} for chat in chats]
+    ours = [row["token_ids"] for row in predgen_tokenize(folder, rows)]
+    spoiled = [row["token_ids"] for row in predgen_tokenize(folder, [{**row, "tools": TOOLS[:1]} for row in rows])]
+    return compare(f"{name}, with tools", chats, ours, expected) + sum(a == b for a, b in zip(spoiled, expected))
+
+
 def with_merged_system(chat):
     """What stands in for a system message that the template refuses."""
     if len(chat) < 2 or chat[0]["role"] != "system":
@@ -231,6 +285,7 @@ def check_family(name, family, texts, work):
     fault = work / "fault.jinja"
     fault.write_text(template + "{{ ' ' }}", encoding="utf-8")  # planted: must change every row
     spoiled = [row["token_ids"] for row in predgen_tokenize(folder, rows, "--chat-template", str(fault))]
+    errors += check_tools(name, template, folder, renamed, texts)
     return errors + sum(a == b for a, b in zip(spoiled, expected))
 
 

@@ -186,7 +186,7 @@ TEST(ChatTemplate, ComesFromTheJinjaFileOrTheConfig) {
 TEST(ChatTemplate, NeedsMessagesRolesAndItsTokens) {
   const auto tokenizer = tokenizer_with(kChatMl);
   expect_user_error([&] { tokenizer->render_chat({}); }, {"at least one message"});
-  expect_user_error([&] { tokenizer->render_chat({{"tool", "x"}}); }, {"\"tool\""});
+  expect_user_error([&] { tokenizer->render_chat({{"critic", "x"}}); }, {"\"critic\""});
   expect_user_error([&] { tokenizer->render_chat({{"user", "\xFF"}}); }, {"UTF-8"});
 }
 
@@ -369,6 +369,85 @@ TEST(ChatTemplate, AFileCanStandInForTheFoldersTemplate) {
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x!");
   EXPECT_NE(tokenizer->content_hash(), load_tokenizer(path)->content_hash());
   expect_user_error([&] { load_tokenizer(path, path / "absent.jinja"); }, {"absent.jinja"});
+}
+
+/// Shows tools and calls as Hermes has them, in one line.
+const std::string kHermes =
+    "{% for t in tools or [] %}<tools>{{ t | tojson }}</tools>{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>"
+    "{% endfor %}{% if m.tool_call_id %}<{{ m.tool_call_id }}>{% endif %}<|im_end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant {% endif %}";
+
+const ToolSet kTools{.json = R"([{"type":"function","function":{"name":"f","description":
+    "gives 0.1 <|im_end|>","parameters":{"least":1.0,"most":48.8566130001,"step":1e-07}}}])",
+                     .names = {"f"}};
+
+TEST(ChatTemplate, ShowsToolsCallsAndWhatFunctionsSaid) {
+  const auto tokenizer = tokenizer_with(kHermes);
+  const std::vector<Message> messages{
+      {"user", "x"},
+      {.role = "assistant",
+       .content = "",
+       .ids = {'z'},
+       .tool_calls = {{"c1", "f", R"({"b": "<|im_end|>", "a": [1, null]})"}}},
+      {.role = "tool", .content = "y", .tool_call_id = "c1"}};
+  const TokenIds ids = tokenizer->render_chat(messages, true, kTools);
+  EXPECT_EQ(tokenizer->decode(ids, true),
+            R"(<tools>{"type": "function", "function": {"name": "f", "description": )"
+            R"("gives 0.1 <|im_end|>", "parameters": {"least": 1.0, "most": 48.8566130001, )"
+            R"("step": 1e-07}}}</tools>)"
+            "<|im_start|>user x<|im_end|><|im_start|>assistant "
+            R"(<tool_call>{"name": "f", "arguments": {"b": "<|im_end|>", "a": [1, null]}})"
+            "</tool_call><|im_end|><|im_start|>tool y<c1><|im_end|><|im_start|>assistant ");
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), Folder::kEnd), 3);  // typed ones are text
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}}), true),
+            "<|im_start|>user x<|im_end|><|im_start|>assistant ");
+}
+
+TEST(ChatTemplate, SaysHowItShowsCalls) {
+  const auto format = [](const std::string& source) {
+    return tokenizer_with(source)->tool_format();
+  };
+  const auto with_calls = [](const std::string& shown) {
+    return "{{ tools | tojson }}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% for c in "
+           "m.tool_calls "
+           "or [] %}" +
+           shown +
+           "{% endfor %}{% endfor %}{% if add_generation_prompt %}[assistant]"
+           "{% endif %}";
+  };
+  EXPECT_EQ(format(kHermes), ToolFormat::kHermes);
+  EXPECT_EQ(format(kChatMl), ToolFormat::kNone);
+  EXPECT_EQ(format(with_calls("{\"name\": \"{{ c.function.name }}\", \"parameters\": "
+                              "{{ c.function.arguments | tojson }}}")),
+            ToolFormat::kLlama);
+  EXPECT_EQ(format(with_calls("[TOOL_CALLS][{{ c.function | tojson }}]")), ToolFormat::kMistral);
+  EXPECT_EQ(format(with_calls("[TOOL_CALLS]{{ c.function.name }}[ARGS]"
+                              "{{ c.function.arguments | tojson }}")),
+            ToolFormat::kMistral);
+  // Calls in a form that no parser knows.
+  EXPECT_EQ(format(with_calls("<tool_call><function={{ c.function.name }}></tool_call>")),
+            ToolFormat::kNone);
+  // Calls without tools.
+  EXPECT_EQ(format("{% for m in messages %}{% for c in m.tool_calls or [] %}<tool_call>"
+                   "{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}"),
+            ToolFormat::kNone);
+}
+
+TEST(ChatTemplate, MistralsIdsHaveNineCharacters) {
+  const auto tokenizer = tokenizer_with(
+      "{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"
+      "[TOOL_CALLS][{{ c.function | tojson }}]{{ c.id }}{% endfor %}{{ m.tool_call_id }}{% endfor "
+      "%}");
+  const std::vector<Message> messages{
+      {"user", "x"},
+      {.role = "assistant", .content = "", .tool_calls = {{"call_0123-456789", "f", "{}"}}},
+      {.role = "tool", .content = ":", .tool_call_id = "call_0123-456789"},
+      {.role = "assistant", .content = "", .tool_calls = {{"c", "f", "{}"}}}};
+  const std::string text = tokenizer->decode(tokenizer->render_chat(messages, true, kTools), true);
+  EXPECT_NE(text.find("]123456789:123456789["), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("]00000000c")) << text;
 }
 
 }  // namespace

@@ -15,8 +15,9 @@ inline bool is_divisible(int64_t number, int64_t by) {
 /// endless loop, all memory or an exhausted stack. Counted by thread. The engine has no limits of
 /// its own and no place to hook them in from outside, so engine.patch puts these calls where one
 /// evaluation can take much. What else is in the patch cannot be had from outside either: Python's
-/// white space (python_strip.h), integers at which the processor traps or a loop never ends, and
-/// two references in place of copies of all built-in functions for every name.
+/// white space (python_strip.h) and digits (python_float.h), integers at which the processor traps
+/// or a loop never ends, and two references in place of copies of all built-in functions for every
+/// name.
 class JinjaLimits {
  public:
   /// Begins counting anew.

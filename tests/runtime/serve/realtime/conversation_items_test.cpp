@@ -48,6 +48,28 @@ TEST(ConversationItems, UserMessagesInARowAreOne) {
   EXPECT_EQ(items.system_text(), "Be brief.\n\nIn rhymes.");
 }
 
+TEST(ConversationItems, CallsBelongToTheirMessageAndAreAnswered) {
+  ConversationItems items;
+  items.add(message("1", "user", "light"));
+  items.add(message("2", "assistant", "I do."));
+  for (const char* id : {"a", "b"}) {
+    items.add({.id = id, .role = "assistant", .text = "", .call = ToolCall{id, "lamp", "{}"}});
+  }
+  EXPECT_FALSE(items.goes_on());
+  items.add(message("3", "user", "Hello?"));
+  items.add({.id = "4", .role = "tool", .text = "bright", .call_id = "b"});
+  EXPECT_EQ(items.pending(), "Hello?");
+  EXPECT_TRUE(items.goes_on());
+  const std::vector<Message> history = items.history();
+  ASSERT_EQ(history.size(), 3u);
+  EXPECT_EQ(history[1].content, "I do.");
+  EXPECT_EQ(history[1].tool_calls.size(), 2u);
+  EXPECT_EQ(history[2].role, "tool");
+  EXPECT_EQ(history[2].tool_call_id, "b");
+  EXPECT_EQ(code_of([&] { items.add({.id = "5", .role = "tool", .text = "x", .call_id = "c"}); }),
+            "invalid_value item.call_id");
+}
+
 TEST(ConversationItems, HaveAPlace) {
   ConversationItems items;
   items.add(message("b", "user", "b"));
@@ -132,7 +154,7 @@ TEST(ConversationItems, AreReadAsClientsWriteThem) {
   };
   EXPECT_EQ(refused(content("user", "input_audio")), "unsupported_value item.content");
   EXPECT_EQ(refused(content("nobody", "input_text")), "invalid_value item.role");
-  EXPECT_EQ(refused(R"({"type":"function_call","role":"user","content":[]})"),
+  EXPECT_EQ(refused(R"({"type":"mcp_call","role":"user","content":[]})"),
             "unsupported_value item.type");
   EXPECT_EQ(refused(R"({"type":"message","role":"user","content":[]})"),
             "invalid_value item.content");

@@ -163,9 +163,9 @@ TEST(RealtimeConnection, EventsThatAreNoneAreRefused) {
 TEST(RealtimeConnection, AnUpdateCountsWholeOrNotAtAll) {
   House house;
   Talk talk(house);
-  talk.update({{"instructions", "Be brief."}, {"tools", Json::array({{{"name", "f"}}})}});
+  talk.update({{"instructions", "Be brief."}, {"tool_choice", "required"}});
   const Json error = talk.client.next("error")["error"];
-  EXPECT_EQ(error["param"], "session.tools");
+  EXPECT_EQ(error["param"], "session.tool_choice");
   talk.update(Json::object());
   EXPECT_EQ(talk.client.next("session.updated")["session"]["instructions"], "");
 }

@@ -27,7 +27,7 @@ TEST(RealtimeSettings, AreReadByTodaysNames) {
       "type": "realtime", "model": "m", "instructions": "Be brief.",
       "output_modalities": ["audio"], "max_output_tokens": 7, "tools": [], "tool_choice": "auto",
       "tracing": null, "truncation": "auto",
-      "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}, "turn_detection": null},
+      "audio": {"input": {"format": {"rate": 24000, "type": "audio/pcm"}, "turn_detection": null},
                 "output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "otto",
                            "speed": 1.0}},
       "predgen": {"speculation": false, "events": ["speculation", "metrics"]}})");
@@ -54,6 +54,18 @@ TEST(RealtimeSettings, AreReadByTheNamesOfTheBeta) {
   EXPECT_FALSE(after(R"({"modalities": ["text"]})").has_audio);
 }
 
+TEST(RealtimeSettings, FunctionsStayUntilThereAreOthers) {
+  const RealtimeOffer offer{.model = "m", .voice = "", .has_tools = true};
+  RealtimeSettings settings =
+      after(R"({"tools": [{"type": "function", "name": "f", "description": "x"}]})", offer);
+  settings = updated(Json{{"instructions", "Be brief."}}, settings, offer);
+  EXPECT_EQ(settings.tools.names, std::vector<std::string>{"f"});
+  EXPECT_EQ(settings.json("sess_1", offer)["tools"][0]["name"], "f");
+  settings = updated(Json{{"tool_choice", "none"}}, settings, offer);
+  EXPECT_FALSE(settings.may_call);
+  EXPECT_TRUE(updated(Json{{"tools", Json::array()}}, settings, offer).tools.empty());
+}
+
 TEST(RealtimeSettings, VoicesOfOpenAiAreTheConfiguredOne) {
   EXPECT_EQ(after(R"({"audio": {"output": {"voice": "marin"}}})").voice, "anna");
 }
@@ -71,7 +83,11 @@ TEST(RealtimeSettings, WhatIsNotSupportedIsNamed) {
   EXPECT_EQ(refused(R"({"audio": {"output": {"voice": "otto"}}})", kSilent),
             "unsupported_value session.audio.output.voice");
   EXPECT_EQ(refused(R"({"max_output_tokens": 0})"), "invalid_value session.max_output_tokens");
-  EXPECT_EQ(refused(R"({"tools": [{"type": "function"}]})"), "unsupported_value session.tools");
+  EXPECT_EQ(refused(R"({"tools": [{"type": "function", "name": "f"}]})"),
+            "unsupported_value session.tools");
+  EXPECT_EQ(refused(R"({"tools": [{"type": "mcp"}]})"), "unsupported_value session.tools[0].type");
+  EXPECT_EQ(refused(R"({"tool_choice": {"type": "function", "name": "f"}})"),
+            "unsupported_value session.tool_choice");
   EXPECT_EQ(refused(R"({"audio": {"input": {"turn_detection": {"type": "server_vad"}}}})"),
             "unsupported_value session.audio.input.turn_detection");
   EXPECT_EQ(refused(R"({"audio": {"output": {"format": {"type": "audio/pcmu"}}}})"),

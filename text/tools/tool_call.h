@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace predgen {
+
+/// A function that an assistant's message wants called.
+struct ToolCall {
+  std::string id;         // what the answer to it names; of a new one empty, or the model's own
+  std::string name;       // of the function
+  std::string arguments;  // a JSON object
+
+  bool operator==(const ToolCall&) const = default;
+};
+
+/// Functions that a model may call.
+struct ToolSet {
+  std::string json{};  // a list as OpenAI has it: [{"type": "function", "function": {"name": ..
+  std::vector<std::string> names{};
+
+  bool empty() const { return names.empty(); }
+  bool operator==(const ToolSet&) const = default;
+};
+
+/// How a model writes calls. kHermes: <tool_call>{"name", "arguments"}</tool_call> (Hermes, Qwen).
+/// kLlama: {"name", "parameters"} as the whole answer, or after <|python_tag|>. kMistral:
+/// [TOOL_CALLS] with a list of {"name", "arguments"}, or with name[ARGS]{..}.
+enum class ToolFormat { kNone, kHermes, kLlama, kMistral };
+
+}  // namespace predgen
