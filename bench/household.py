@@ -1,6 +1,6 @@
 """A household: people who talk to one `predgen serve` at random times, their words as a recogniser gives them.
 
-usage: household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [-- OPTIONS OF SERVE]
+household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [-- OPTIONS OF SERVE]
 
 PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and begins
 anew after a time that is exponential with a mean of --seconds. By number of people: milliseconds from the last word to the
@@ -14,7 +14,6 @@ import json
 import os
 import random
 import subprocess
-import time
 
 import websockets.asyncio.client
 
@@ -31,13 +30,13 @@ def prompts_of(file):
 
 
 async def speak(socket, prompt):
-    """Seconds from the last word to the first sentence."""
+    """Seconds from the last word to the first sentence; None: there was none."""
     words = prompt.split()
     for i in range(1, len(words) + 1):
         await asyncio.sleep(WORD_SECONDS)
         await socket.send(json.dumps({"type": "predgen.transcript.update", "text": " ".join(words[:i]), "revision": i,
                                       "end_of_turn": i == len(words)}))
-    begin, text = time.monotonic(), ""
+    first = None
     while True:
         event = json.loads(await socket.recv())
         if event["type"] == "error":
@@ -45,7 +44,7 @@ async def speak(socket, prompt):
         if event["type"] == "predgen.metrics":
             first = event["metrics"]["ttfs"]
         if event["type"] == "response.done":
-            return first, time.monotonic() - begin
+            return first
 
 
 async def person(url, prompts, number, speculates, options):
@@ -61,7 +60,7 @@ async def person(url, prompts, number, speculates, options):
 
 async def household(url, prompts, count, speculates, options):
     people = [person(url, prompts, number, speculates, options) for number in range(count)]
-    return [first for taken in await asyncio.gather(*people) for first, _ in taken]
+    return [first for taken in await asyncio.gather(*people) for first in taken if first is not None]
 
 
 def measure(options, prompts, count, speculates):

@@ -89,10 +89,11 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                              engine);
 }
 
-/// The first passes take longer than others. What they cost says how far drafts make way for answers.
+/// The first passes take longer than others. What they cost says how far drafts make way for
+/// answers.
 void warm_up(Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  constexpr int64_t kWidest = 64;
+  constexpr int64_t kWidest = 16;
   const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
   engine.yield_speculation(tokens_for(1, measure_pass_seconds(engine, widest)));
 }

@@ -19,4 +19,10 @@ struct TransformerParts {
   const at::Tensor& inverse_frequencies;  // float32 [D/2]
 };
 
+/// Whether a norm's weight, where the model has one, is of the embedding's device and type.
+inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
+  return !norm.defined() || (norm.device() == embedding.device() && norm.is_contiguous() &&
+                             norm.scalar_type() == embedding.scalar_type());
+}
+
 }  // namespace predgen

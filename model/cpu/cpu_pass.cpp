@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
+#include "model/pass_guard.h"
 
 namespace predgen {
 
@@ -21,26 +21,6 @@ bool are_alike(std::span<const CpuLinear> linears) {
            linear.product.group == linears.front().product.group;
   });
 }
-
-/// A norm's weight, where the model has one.
-bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
-  return !norm.defined() ||
-         (norm.is_cpu() && norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
-}
-
-/// Whoever runs a pass.
-class Running {
- public:
-  explicit Running(std::atomic_flag& flag) : flag_(flag) {
-    PREDGEN_CHECK(!flag.test_and_set(std::memory_order_acquire), "passes of a model overlap");
-  }
-  ~Running() { flag_.clear(std::memory_order_release); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
 
 const void* data(const at::Tensor& tensor) { return tensor.const_data_ptr(); }
 
@@ -327,7 +307,7 @@ float* CpuPass::room_for_logits(int64_t V) {
 
 std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
-  const Running running(is_running_);
+  const PassGuard guard(is_running_);
   if (!read(model)) return {};
   tokens_.read(steps, model.config.vocab_size);
   prepare(model, steps);

@@ -5,13 +5,16 @@
 #include <functional>
 #include <memory>
 
+#include "model/stream_priority.h"
+
 namespace predgen {
 
 /// A stream and memory for the captures of a model on CUDA, whose graphs run one at a time: each
 /// may write over what another one gave.
 class GraphMemory {
  public:
-  explicit GraphMemory(at::Device device);
+  /// `priority`: of the graphs, whatever stream they are launched on.
+  GraphMemory(at::Device device, StreamPriority priority);
   ~GraphMemory();
 
  private:
@@ -27,8 +30,9 @@ class CapturedGraph {
   /// Whether this build can capture graphs: its LibTorch is one with CUDA.
   static bool is_available();
 
-  /// Runs `work` some times, so that libraries choose their kernels, then captures it; other
-  /// threads may use the device meanwhile. Borrows the memory.
+  /// Runs `work` some times, so that libraries choose their kernels, then captures it, after what
+  /// the current stream was given before. Captures wait for each other; other threads may use the
+  /// device meanwhile, but not wait for all of it. Borrows the memory.
   CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work);
   ~CapturedGraph();
 

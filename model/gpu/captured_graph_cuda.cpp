@@ -1,8 +1,10 @@
 #include <ATen/cuda/CUDAGraph.h>
-#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
+
+#include <mutex>
 
 #include "model/gpu/captured_graph.h"
 
@@ -11,20 +13,25 @@ namespace {
 
 constexpr int kWarmUps = 3;  // libraries choose kernels and workspaces before the capture
 
-void synchronize(c10::DeviceIndex device) { at::detail::getCUDAHooks().deviceSynchronize(device); }
+/// Graphs of all threads share a generator of LibTorch's without a lock.
+std::mutex& captures() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 }  // namespace
 
 struct GraphMemory::Parts {
-  explicit Parts(c10::DeviceIndex device)
-      : stream(c10::cuda::getStreamFromPool(false, device)), pool(at::cuda::graph_pool_handle()) {}
+  Parts(c10::DeviceIndex device, StreamPriority priority)
+      : stream(c10::cuda::getStreamFromPool(priority == StreamPriority::kHigh, device)),
+        pool(at::cuda::graph_pool_handle()) {}
 
   c10::cuda::CUDAStream stream;
   at::cuda::MempoolId_t pool;
 };
 
-GraphMemory::GraphMemory(at::Device device)
-    : parts_(std::make_unique<const Parts>(device.index())) {}
+GraphMemory::GraphMemory(at::Device device, StreamPriority priority)
+    : parts_(std::make_unique<const Parts>(device.index(), priority)) {}
 GraphMemory::~GraphMemory() = default;
 
 struct CapturedGraph::Parts {
@@ -55,25 +62,27 @@ bool CapturedGraph::is_available() { return true; }
 CapturedGraph::CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work)
     : parts_(std::make_unique<Parts>()) {
   const GraphMemory::Parts& shared = *memory.parts_;
-  const c10::DeviceIndex device = shared.stream.device_index();
-  synchronize(device);  // a capture needs a stream of its own
-  {
-    const c10::StreamGuard guard(shared.stream.unwrap());
-    for (int i = 0; i < kWarmUps; ++i) work();
-    synchronize(device);
-    // What other threads do on the device meanwhile, a language model say, is their affair.
-    try {
-      parts_->graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
-      parts_->result = work();
-      parts_->graph.capture_end();
-    } catch (...) {
-      parts_->abandon(shared);
-      throw;
-    }
+  const std::lock_guard lock(captures());
+  c10::Event before(c10::DeviceType::CUDA);
+  before.record(c10::cuda::getCurrentCUDAStream(shared.stream.device_index()).unwrap());
+  before.block(shared.stream.unwrap());
+  const c10::StreamGuard guard(shared.stream.unwrap());  // a capture needs a stream of its own
+  for (int i = 0; i < kWarmUps; ++i) work();
+  shared.stream.synchronize();
+  // What other threads launch on the device meanwhile, a language model say, is their affair.
+  try {
+    parts_->graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
+    parts_->result = work();
+    parts_->graph.capture_end();
+  } catch (...) {
+    parts_->abandon(shared);
+    throw;
   }
-  synchronize(device);
 }
-CapturedGraph::~CapturedGraph() = default;
+CapturedGraph::~CapturedGraph() {
+  const std::lock_guard lock(captures());
+  parts_.reset();
+}
 
 const at::Tensor& CapturedGraph::replay() {
   parts_->graph.replay();

@@ -7,7 +7,7 @@ namespace predgen {
 struct GraphMemory::Parts {};
 struct CapturedGraph::Parts {};
 
-GraphMemory::GraphMemory(at::Device) {}
+GraphMemory::GraphMemory(at::Device, StreamPriority) {}
 GraphMemory::~GraphMemory() = default;
 
 bool CapturedGraph::is_available() { return false; }

@@ -1,5 +1,6 @@
 #include "model/gpu/gpu_pass.h"
 
+#include <ATen/autocast_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
@@ -8,7 +9,9 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "model/gpu/joined_products.h"
+#include "model/pass_guard.h"
 #include "model/stream_priority.h"
 
 namespace predgen {
@@ -37,24 +40,30 @@ const void* data(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
-/// A norm's weight, where the model has one.
-bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
-  return !norm.defined() || (norm.is_contiguous() && norm.scalar_type() == embedding.scalar_type());
-}
-
-/// Says where the weights of the layers lie and which adapters are on: a graph has their addresses.
+/// Says where the weights lie and which adapters are on: a graph has their addresses.
 size_t places_of_weights(const TransformerParts& model) {
   size_t places = 0;
   const auto add = [&](const void* place) {
     places = places * 31 + std::hash<const void*>()(place);
   };
+  const auto add_linear = [&](const Linear& linear) {
+    add(data(linear.weight));
+    add(linear.quantized.get());
+    add(data(linear.bias));
+    if (!linear.has_adapter()) return;
+    add(data(linear.lora_A));
+    add(data(linear.lora_B));
+    places = places * 31 + std::hash<double>()(linear.lora_scaling);
+  };
+  add_linear(model.head);
   for (const DecoderLayer& layer : model.layers) {
     for (const Linear* linear :
          {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
-      add(data(linear->weight));
-      add(linear->quantized.get());
-      add(data(linear->bias));
-      add(linear->has_adapter() ? data(linear->lora_A) : nullptr);
+      add_linear(*linear);
+    }
+    for (const at::Tensor& norm :
+         {layer.attention_norm, layer.mlp_norm, layer.q_norm, layer.k_norm}) {
+      add(data(norm));
     }
   }
   return places;
@@ -240,6 +249,7 @@ std::optional<GpuPass::Kind> GpuPass::kind_of(const TransformerParts& model,
   const ModelConfig& config = model.config;
   const at::Tensor& embedding = model.embedding;
   const at::ScalarType scalar = embedding.scalar_type();
+  if (at::autocast::is_autocast_enabled(embedding.device().type())) return {};
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (model.layers.empty() || model.layers.front().q.training) return {};
   const bool has_shape = D <= kMaxGpuHeadDim && D % 8 == 0 && shared <= kMaxGpuRows;
@@ -258,8 +268,9 @@ std::optional<GpuPass::Kind> GpuPass::kind_of(const TransformerParts& model,
   Kind kind;
   kind.num_tokens = filled_up(tokens_.size());
   const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
-  kind.num_logits = num_wanted <= 1 ? num_wanted : filled_up(num_wanted);
-  kind.num_chunks = filled_up((longest + chunk - 1) / chunk);
+  kind.num_logits = num_wanted <= 1 ? num_wanted : kind.num_tokens;
+  kind.num_chunks = 1;
+  while (kind.num_chunks * chunk < longest) kind.num_chunks *= 4;  // so that kinds are few
   constexpr int64_t kMostOfATile = 8;
   kind.tile =
       steps.size() > 1 ? 1 : std::min({kMostOfATile, kMaxGpuRows / shared, kind.num_tokens});
@@ -313,9 +324,10 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
 
 std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
+  const PassGuard running(is_running_);
   tokens_.read(steps, model.config.vocab_size);
   const std::optional<Kind> kind = kind_of(model, steps);
-  if (!kind) return {};
+  if (!kind || refused_.contains(*kind)) return {};
   const at::Device device = model.embedding.device();
   const c10::DeviceGuard guard(device);
   upload(model, steps, *kind);
@@ -324,9 +336,16 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
   if (!device.is_cuda() || !CapturedGraph::is_available()) {
     return launch().narrow(0, 0, num_wanted).clone();
   }
-  if (!memory_) memory_ = std::make_unique<const GraphMemory>(device);
+  if (!memory_) memory_ = std::make_unique<const GraphMemory>(device, StreamPriority::kHigh);
   std::unique_ptr<CapturedGraph>& graph = graphs_[*kind];
-  if (!graph) graph = std::make_unique<CapturedGraph>(*memory_, launch);
+  try {
+    if (!graph) graph = std::make_unique<CapturedGraph>(*memory_, launch);
+  } catch (const c10::OutOfMemoryError&) {
+    spdlog::warn("no memory for a graph of passes over {} tokens: they run in LibTorch's operators",
+                 kind->num_tokens);
+    refused_.insert(*kind);
+    return {};
+  }
   return graph->replay().narrow(0, 0, num_wanted).clone();
 }
 

@@ -75,7 +75,7 @@ JoinedProducts JoinedProducts::multiply(std::initializer_list<const Linear*> lin
   const auto add = [&](const at::Tensor& y, int64_t begin) {
     products.rows[i] = static_cast<const char*>(y.const_data_ptr()) +
                        begin * static_cast<int64_t>(y.element_size());
-    products.strides[i++] = y.size(-1);
+    products.strides[i++] = y.stride(0);
   };
   if (const std::optional<Linear> whole = joined(std::span(linears.begin(), linears.size()))) {
     products.kept.push_back((*whole)(x));

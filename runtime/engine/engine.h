@@ -79,10 +79,11 @@ class Engine {
   /// there is run without the others, so that it throws in its own thread only.
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
-  /// From now on speculative work makes way: with other work in the pass it has as many tokens as make
-  /// that a tenth longer, by itself as many as four passes over one token cost. So it stops where the
-  /// answers of others fill the device. `tokens_a_pass`: how many cost as much as a pass over one
-  /// (tokens_for(1, ..)). By default there is no such bound.
+  /// From now on speculative work makes way: with other work in the pass it has as many tokens as
+  /// make that a tenth longer, by itself as many as four passes over one token cost; a draft is
+  /// verified whole or not at all. So speculation stops where the answers of others fill the
+  /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)). By
+  /// default there is no such bound.
   void yield_speculation(int64_t tokens_a_pass) { tokens_a_pass_ = tokens_a_pass; }
 
   /// Passes run so far.

@@ -58,7 +58,9 @@ void DraftWidth::record(int64_t checked, int64_t right) {
     return;
   }
   const int64_t tried = right + (right < checked ? 1 : 0);
-  for (size_t i = 0; i <= index_of(tried - 1, places_.size()); ++i) keep(places_[i], 0.9);
+  // What was not tried is forgotten more slowly, so that it will be.
+  const size_t last = index_of(tried - 1, places_.size());
+  for (size_t i = 0; i < places_.size(); ++i) keep(places_[i], i <= last ? 0.9 : 0.98);
   for (int64_t place = 0; place < tried; ++place) {
     Place& at = places_[index_of(place, places_.size())];
     at.tried += 1;

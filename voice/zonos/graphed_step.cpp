@@ -33,7 +33,8 @@ struct GraphedStep::Graph {
   int64_t num_held = 0;  // how many
 };
 
-GraphedStep::GraphedStep(const ZonosModel& model) : model_(model), memory_(model.device()) {}
+GraphedStep::GraphedStep(const ZonosModel& model)
+    : model_(model), memory_(model.device(), StreamPriority::kLow) {}
 GraphedStep::~GraphedStep() = default;
 
 GraphedStep::Graph& GraphedStep::graph_for(int64_t capacity, int64_t rows) {

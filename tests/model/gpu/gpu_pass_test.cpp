@@ -2,6 +2,7 @@
 // operators. tests/cuda has them on a GPU.
 #include "model/gpu/gpu_pass.h"
 
+#include <ATen/autocast_mode.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
@@ -238,6 +239,10 @@ TEST(GpuPass, WhatItDoesNotTake) {
   ModelConfig config = config_of(false);
   EXPECT_GT(launches_of(config, kMaxGpuTokens), 0);
   EXPECT_EQ(launches_of(config, kMaxGpuTokens + 1), 0);
+  at::autocast::set_autocast_enabled(at::kCPU, true);  // products would be narrower than the rest
+  EXPECT_EQ(launches_of(config, 3), 0);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_GT(launches_of(config, 3), 0);
   config.head_dim = 20;
   EXPECT_EQ(launches_of(config, 3), 0);
   config.head_dim = 136;

@@ -47,6 +47,19 @@ TEST(DraftWidth, GuessesThatGoOnBeingRightAreWorthTheirPlaces) {
   EXPECT_GT(independent.best(), 0);
 }
 
+/// What it chooses is what it learns from: a place where guesses once failed is tried again.
+TEST(DraftWidth, GrowsAgainWhenGuessesAreRightAgain) {
+  for (const double price : {0.1, 0.15, 0.2, 0.3}) {
+    std::vector<double> seconds;
+    for (int width = 0; width <= 16; ++width) seconds.push_back(1 + price * width);
+    DraftWidth width(16, seconds);
+    for (int i = 0; i < 100; ++i) width.record(16, 2);
+    EXPECT_LE(width.best(), 3) << price;
+    for (int i = 0; i < 80; ++i) width.record(width.best(), width.best());
+    EXPECT_EQ(width.best(), 16) << price;
+  }
+}
+
 TEST(DraftWidth, RefusesNothing) {
   expect_user_error([] { DraftWidth(0); }, {"draft width", "0"});
 }
