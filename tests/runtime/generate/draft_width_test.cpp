@@ -55,7 +55,7 @@ TEST(DraftWidth, GrowsAgainWhenGuessesAreRightAgain) {
     DraftWidth width(16, seconds);
     for (int i = 0; i < 100; ++i) width.record(16, 2);
     EXPECT_LE(width.best(), 3) << price;
-    for (int i = 0; i < 80; ++i) width.record(width.best(), width.best());
+    for (int i = 0; i < 200; ++i) width.record(width.best(), width.best());
     EXPECT_EQ(width.best(), 16) << price;
   }
 }
