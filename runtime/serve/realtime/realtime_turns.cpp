@@ -91,7 +91,8 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     wanted = response_ ? response_->settings() : settings_;
     voice = std::move(new_voice_);
     const std::string more = items_.system_text();
-    system = wanted.instructions + (wanted.instructions.empty() || more.empty() ? "" : "\n\n") + more;
+    system =
+        wanted.instructions + (wanted.instructions.empty() || more.empty() ? "" : "\n\n") + more;
     if (std::exchange(has_new_history_, false)) history = items_.history();
   }
   if (voice) speaker.use(std::move(voice));

@@ -143,7 +143,8 @@ TEST(RealtimeListening, ACommitThatFailedIsNotWaitedFor) {
   use_commits(talk);
   speak(talk);
   house.desk.on_finish = [] { throw std::runtime_error("no thread"); };
-  EXPECT_ANY_THROW(talk.send({{"type", "input_audio_buffer.commit"}}));
+  talk.send({{"type", "input_audio_buffer.commit"}});
+  talk.client.next("error");
   EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
 }
 

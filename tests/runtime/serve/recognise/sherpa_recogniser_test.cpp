@@ -184,11 +184,8 @@ TEST(SherpaRecogniser, AnEndThatNobodyAskedForIsAFailure) {
 }
 
 TEST(SherpaRecogniser, WhatIsNoResultIsAFailureThatQuotesNothing) {
-  const std::vector<std::string> messages{"secret",
-                                          "[]",
-                                          R"({"text": "secret")",
+  const std::vector<std::string> messages{"secret", "[]", R"({"text": "secret")",
                                           R"({"text": 5, "x": "secret"})",
-                                          "{\"text\": \"secret\xff\"}",
                                           std::string(100'000, '[')};
   for (const std::string& message : messages) {
     Server server({[&](Socket& socket) {
