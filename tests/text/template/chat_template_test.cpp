@@ -454,11 +454,11 @@ TEST(ChatTemplate, WhereAMessageHasOneCallEachHasAMessage) {
       "{% for t in tools or [] %}{{ t.function.name }}!{% endfor %}{% for m in messages %}"
       "{% if m.tool_calls %}{% if m.tool_calls|length != 1 %}{{ raise_exception('one') }}{% endif "
       "%}"
-      "<a>{\"name\": \"{{ m.tool_calls[0].function.name }}\", \"parameters\": "
+      "{\"name\": \"{{ m.tool_calls[0].function.name }}\", \"parameters\": "
       "{{ m.tool_calls[0].function.arguments | tojson }}}"
       "{% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
-  const std::string f = R"(<a>{"name": "f", "parameters": {}})",
-                    g = R"(<a>{"name": "g", "parameters": {}})";
+  const std::string f = R"({"name": "f", "parameters": {}})",
+                    g = R"({"name": "g", "parameters": {}})";
   EXPECT_EQ(shown(source, two_calls()), "f!<user>x" + f + "<tool>1" + g + "<tool>2<user>y");
   std::vector<Message> without_first = two_calls();
   without_first.erase(without_first.begin() + 2);
