@@ -61,6 +61,7 @@ void read_wyoming(ConfigReader wyoming, WyomingConfig& into) {
   wyoming.optional<int64_t>("port", into.port, -1, 65535);
   wyoming.optional<int64_t>("connections", into.connections, 1, 1024);
   wyoming.optional<int64_t>("max_conversations", into.max_conversations, 1, 1024);
+  wyoming.optional("insecure_without_key", into.insecure_without_key);
 }
 
 bool is_local(const std::string& host) {
@@ -96,18 +97,18 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
 }
 
 void check_access(const ServeConfig& config, bool insecure_without_key) {
-  if (insecure_without_key) return;
-  if (!is_local(config.host) && config.api_keys_sha256.empty()) {
+  if (!insecure_without_key && !is_local(config.host) && config.api_keys_sha256.empty()) {
     throw UserError(
         "host {}: other machines could ask without a key: give api_keys_sha256 (printf %s KEY | "
         "sha256sum), or --insecure-without-key",
         config.host);
   }
-  if (config.wyoming.port >= 0 && !is_local(config.wyoming.host)) {
+  const WyomingConfig& wyoming = config.wyoming;
+  if (wyoming.port >= 0 && !wyoming.insecure_without_key && !is_local(wyoming.host)) {
     throw UserError(
         "wyoming.host {}: other machines could ask, for Wyoming has no keys: give 127.0.0.1, or "
-        "--insecure-without-key",
-        config.wyoming.host);
+        "wyoming.insecure_without_key=true",
+        wyoming.host);
   }
 }
 

@@ -38,7 +38,8 @@ struct WyomingConfig {
   std::string host = "127.0.0.1";
   int64_t port = -1;  // -1: there is no such service; 0: a free one
   int64_t connections = 16;
-  int64_t max_conversations = 8;  // with those that wait for their next turn
+  int64_t max_conversations = 8;      // with those that wait for their next turn
+  bool insecure_without_key = false;  // other machines may ask
 };
 
 /// configs/runtime/serve.yaml has the same keys.
@@ -62,7 +63,8 @@ struct ServeConfig {
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides);
 
-/// UserError if other machines could ask without a key, unless that is wanted. Wyoming has no keys.
+/// UserError if other machines could ask without a key, unless that is wanted. Wyoming has no keys,
+/// and a setting of its own; `insecure_without_key` is that of HTTP.
 void check_access(const ServeConfig& config, bool insecure_without_key);
 
 }  // namespace predgen

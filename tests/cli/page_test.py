@@ -129,9 +129,51 @@ def check_microphone(folder):
             page.tab_to("speak")
             page.type([Keys.ENTER])
             check(page.find("speak").get_attribute("aria-pressed") == "false", "until it is switched off")
+            check_closing(page)
             check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
         finally:
             page.driver.quit()
+
+
+def check_closing(page):
+    """What is sent when it is switched off; and that it is off, however soon that is."""
+    page.driver.execute_script("""
+      window.sent = [];
+      window.plainSend = send;
+      send = (event) => sent.push(event.type);
+      microphone = new Microphone();
+      handlers["input_audio_buffer.speech_started"]();
+      switchMicrophone();""")
+    sent = page.driver.execute_script("return sent.filter((type) => type.startsWith('input_audio_buffer'))")
+    check(sent == ["input_audio_buffer.commit"], f"words that nothing has drafted on are committed: {sent}")
+    page.driver.execute_script("""
+      sent = [];
+      handlers["conversation.item.input_audio_transcription.completed"]({transcript: "x"});
+      microphone = new Microphone();
+      switchMicrophone();""")
+    sent = page.driver.execute_script("return sent.filter((type) => type.startsWith('input_audio_buffer'))")
+    check(sent == ["input_audio_buffer.clear"], f"a turn that is over is not committed again: {sent}")
+    ended = page.driver.execute_async_script("""
+      const done = arguments[0];
+      const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+      let let_go = null, stream = null;
+      devices.getUserMedia = async (what) => {
+        stream = await open(what);
+        await new Promise((resolve) => { let_go = resolve; });
+        return stream;
+      };
+      const opening = switchMicrophone();
+      const wait = setInterval(async () => {
+        if (!let_go) return;
+        clearInterval(wait);
+        switchMicrophone();
+        let_go();
+        await opening;
+        devices.getUserMedia = open;
+        send = window.plainSend;
+        done(stream.getTracks().every((track) => track.readyState === "ended"));
+      }, 20);""")
+    check(ended, "a microphone that was switched off while it was asked for stays off")
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

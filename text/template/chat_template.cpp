@@ -75,6 +75,11 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
       find_tool_format([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
         return run(messages, add_generation_prompt, tools);
       });
+  if (tool_format_ == ToolFormat::kNone) return;
+  call_order_ =
+      find_call_order([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
+        return run(messages, add_generation_prompt, tools);
+      });
 }
 
 /// A token is visible if the source has it as a whole literal that contents are searched for:
@@ -246,10 +251,11 @@ std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
   return segments;
 }
 
-std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& messages,
+std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& given,
                                                         bool add_generation_prompt,
                                                         const ToolSet& tools) const {
-  check_messages(messages);
+  check_messages(given);
+  const std::vector<Message> messages = arranged(given, call_order_);
   const Json contents = to_json(messages);
   Json shown;
   if (!tools.empty()) {

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "text/template/control_tokens.h"
 #include "text/template/jinja_template.h"
+#include "text/template/template_tools.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -54,6 +55,8 @@ class ChatTemplate {
   /// prompt, gives what comes before the first user message's content if the template gives
   /// nothing.
   /// `tools` are shown as the template has it; their texts, too, may hold no control token.
+  /// Where the template takes one call a message only, several become a message each; where roles
+  /// must alternate, a message without words stands between a function's and the user's.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
                               const ToolSet& tools = {}) const;
 
@@ -87,6 +90,7 @@ class ChatTemplate {
   std::string before_answer_, after_answer_;  // between generation prompt, content and end token
   std::optional<TokenId> end_token_;
   ToolFormat tool_format_ = ToolFormat::kNone;
+  CallOrder call_order_;
 };
 
 }  // namespace predgen

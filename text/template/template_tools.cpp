@@ -36,6 +36,19 @@ Json with_texts(const Json& value, const std::function<std::string(const std::st
   return result;
 }
 
+namespace {
+
+bool renders(const RunTemplate& run, const Json& messages, const Json& tools) {
+  try {
+    run(messages, /*add_generation_prompt=*/true, tools);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 ToolFormat find_tool_format(const RunTemplate& run) {
   const std::string name = "probe";
   const Json arguments{{"x", "y"}};
@@ -63,6 +76,86 @@ ToolFormat find_tool_format(const RunTemplate& run) {
     if (has_call) return format;
   }
   return ToolFormat::kNone;
+}
+
+CallOrder find_call_order(const RunTemplate& run) {
+  const auto call = [](const char* id) { return call_json(id, "f", Json::object()); };
+  const auto said = [](const char* id) {
+    return Json{{"role", "tool"}, {"content", "x"}, {"tool_call_id", id}};
+  };
+  const auto plain = [](const char* role, const std::string& content) {
+    return Json{{"role", role}, {"content", content}};
+  };
+  const auto calling = [&](const Json& calls) {
+    return Json{{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}};
+  };
+  const Json tools = Json::array(
+      {{{"type", "function"},
+        {"function",
+         {{"name", "f"}, {"description", "z"}, {"parameters", {{"type", "object"}}}}}}});
+  const char *const one = "abcdefghi", *const other = "abcdefghj";
+  const Json user = plain("user", "x"), called = calling(Json::array({call(one)}));
+  CallOrder order;
+  const Json both = calling(Json::array({call(one), call(other)}));
+  order.is_one_a_message = !renders(run, {user, both, said(one), said(other)}, tools) &&
+                           renders(run, {user, called, said(one)}, tools);
+  if (renders(run, {user, called, said(one), user}, tools)) return order;
+  for (const char* text : {"", "OK."}) {
+    if (!renders(run, {user, called, said(one), plain("assistant", text), user}, tools)) continue;
+    order.between = text;
+    break;
+  }
+  return order;
+}
+
+namespace {
+
+/// One call a message, each with what its function said behind it.
+std::vector<Message> with_single_calls(const std::vector<Message>& messages) {
+  std::vector<Message> result;
+  for (auto message = messages.begin(); message != messages.end();) {
+    const auto first = message++;
+    if (first->tool_calls.size() < 2) {
+      result.push_back(*first);
+      continue;
+    }
+    const auto end = std::find_if(message, messages.end(),
+                                  [](const Message& one) { return one.role != "tool"; });
+    std::vector<Message> outputs(message, end);
+    message = end;
+    for (const ToolCall& call : first->tool_calls) {
+      result.push_back({.role = first->role, .content = "", .tool_calls = {call}});
+      if (&call == &first->tool_calls.front()) result.back().content = first->content;
+      const auto mine = std::ranges::find_if(
+          outputs, [&](const Message& one) { return one.tool_call_id == call.id; });
+      if (mine == outputs.end()) continue;
+      result.push_back(*mine);
+      outputs.erase(mine);
+    }
+    result.insert(result.end(), outputs.begin(), outputs.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order) {
+  const std::vector<Message> all = order.is_one_a_message ? with_single_calls(messages) : messages;
+  if (!order.between) return all;
+  std::vector<Message> result;
+  for (const Message& message : all) {
+    const bool has_last = !result.empty();
+    const bool is_after_call =
+        has_last && (result.back().role == "tool" || !result.back().tool_calls.empty());
+    const bool is_after_answer = has_last && !is_after_call && result.back().role == "assistant";
+    if (message.role == "user" && is_after_call) {
+      result.push_back({.role = "assistant", .content = *order.between});
+    } else if (message.role == "tool" && is_after_answer) {
+      result.push_back({.role = "user", .content = *order.between});
+    }
+    result.push_back(message);
+  }
+  return result;
 }
 
 }  // namespace predgen

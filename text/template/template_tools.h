@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
+#include "text/tokenizer.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
@@ -22,5 +25,15 @@ using RunTemplate =
     std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& tools)>;
 /// The form of calls in what a template makes of one; kNone if it does not show tools.
 ToolFormat find_tool_format(const RunTemplate& run);
+
+/// What a template that shows tools does not take of a conversation with calls.
+struct CallOrder {
+  bool is_one_a_message = false;  // several calls in one message are refused (Llama 3)
+  // Roles must alternate (Mistral), and this stands between a function's words and a user's.
+  std::optional<std::string> between{};
+};
+CallOrder find_call_order(const RunTemplate& run);
+/// `messages` as such a template takes them.
+std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order);
 
 }  // namespace predgen

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "runtime/input/transcripts/heard_turn.h"
+#include "runtime/input/transcripts/sherpa_result.h"
 
 namespace predgen {
 namespace {
@@ -12,12 +13,11 @@ class SherpaOnnxReader : public TranscriptReader {
  public:
   TranscriptLines take(const Json& message, const std::string& where) override {
     TranscriptLines lines;
-    const auto segment = json_get<int64_t>(message, "segment", where);
-    if (segment != segment_.value_or(segment)) turn_.end(lines);
-    segment_ = segment;
-    turn_.revise(json_get<std::string>(message, "text", where));
-    const bool is_end = message.contains("is_final") && json_get<bool>(message, "is_final", where);
-    is_end ? turn_.end(lines) : turn_.tell(lines);
+    const SherpaResult result = parse_sherpa_result(message, where);
+    if (result.segment != segment_.value_or(result.segment)) turn_.end(lines);
+    segment_ = result.segment;
+    turn_.revise(result.text);
+    result.is_final ? turn_.end(lines) : turn_.tell(lines);
     return lines;
   }
 

@@ -6,6 +6,7 @@ let socket = null, hasVoice = false, hasRecogniser = false, microphone = null;
 let revision = 0, lastWords = [], turns = 0;
 const revised = new Set();  // places of words that have changed in this turn
 let answer = null, spokenItem = null, drafting = true;
+let isHeard = false;  // by the server's recogniser: words of a turn that is not over
 let isAnswering = false, waitingWords = null;  // of a turn that ended before the answer did
 
 function send(event) {
@@ -144,8 +145,9 @@ const handlers = {
     sendSettings();
   },
   "session.updated": ({session}) => { at("speculation").checked = session.predgen.speculation; },
-  "input_audio_buffer.speech_started": () => { interrupt(); beginTurn(); },
+  "input_audio_buffer.speech_started": () => { isHeard = true; interrupt(); beginTurn(); },
   "conversation.item.input_audio_transcription.completed": ({transcript}) => {
+    isHeard = false;
     if (transcript) showTurnOf(transcript);
   },
   "response.created": () => {
@@ -170,6 +172,7 @@ const handlers = {
   "predgen.sentence.ready": ({text}) => { at("ready").textContent = `First sentence ready: ${text}`; },
   "predgen.metrics": (event) => showTurn(event),
   "error": ({error}) => {
+    if (error.code === "recogniser_failed") isHeard = false;
     if (error.code !== "response_cancel_not_active") show("error", error.message);
   },
 };
@@ -196,7 +199,7 @@ function connect() {
     setState(reason ? `over: ${reason}` : "no connection: an API key may be needed", true);
     if (code === 1006) at("access").open = true;
     answer = null;
-    isAnswering = false;
+    isAnswering = isHeard = false;
     closeMicrophone();
   };
 }
@@ -211,7 +214,7 @@ function closeMicrophone() {
 async function switchMicrophone() {
   if (microphone) {
     closeMicrophone();
-    if (lastWords.length === 0) return send({type: "input_audio_buffer.clear"});
+    if (!isHeard) return send({type: "input_audio_buffer.clear"});
     send({type: "input_audio_buffer.commit"});
     return send({type: "response.create"});
   }
@@ -222,6 +225,7 @@ async function switchMicrophone() {
       if (microphone === opened) send({type: "input_audio_buffer.append", audio});
     });
   } catch (error) {
+    if (microphone !== opened) return;
     show("error", `The microphone: ${error.message}`);
     closeMicrophone();
   }

@@ -83,7 +83,10 @@ void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
 }
 
 size_t size_of(const ConversationItem& item) {
-  return item.text.size() + kBytesPerItem + (item.call ? item.call->arguments.size() : 0);
+  size_t size = kBytesPerItem + item.id.size() + item.text.size() + item.call_id.size();
+  if (item.call)
+    size += item.call->id.size() + item.call->name.size() + item.call->arguments.size();
+  return size;
 }
 
 }  // namespace
@@ -145,7 +148,7 @@ const ConversationItem& ConversationItems::add(ConversationItem item, const std:
     RequestFields::fail_value("item.call_id", fmt::format("there is no call {}", item.call_id));
   }
   const size_t size = size_of(item);
-  if (item.role != "assistant" && num_bytes_ + size > kMaxBytes) {
+  if (!item.is_own && num_bytes_ + size > kMaxBytes) {
     throw ApiError({.param = "item", .code = "conversation_too_long"},
                    "the conversation is too long: begin another one");
   }

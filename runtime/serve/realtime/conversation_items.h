@@ -19,6 +19,7 @@ struct ConversationItem {
   int64_t num_samples = 0;         // of its sound; 0: it has none
   bool is_forgotten = false;       // the answer to it failed, or there is nothing to answer
   bool is_spoken = false;          // by the user; the text is what was understood
+  bool is_own = false;             // an answer, which has a bound of its own
   TokenIds ids{};                  // of a generated text that was not changed
   std::optional<ToolCall> call{};  // the assistant's, instead of a text
   std::string call_id{};           // that a function's words belong to

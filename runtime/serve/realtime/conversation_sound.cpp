@@ -32,9 +32,10 @@ void RealtimeConversation::commit_sound() {
   }
   try {
     in.commit();
-  } catch (const ApiError&) {
+  } catch (...) {
     const std::lock_guard lock(mutex_);
     num_commits_ = std::max<int64_t>(0, num_commits_ - 1);
+    begin_next_response();
     throw;
   }
 }
@@ -79,19 +80,20 @@ void RealtimeConversation::on_turn(const SpokenTurn& turn) {
 }
 
 void RealtimeConversation::add_spoken(const SpokenTurn& turn) {
+  const ConversationItem& added = items_.add({.id = turn.item,
+                                              .role = "user",
+                                              .text = turn.text,
+                                              .is_forgotten = is_blank(turn.text),
+                                              .is_spoken = true});
   if (turn.stopped_at) {
     events_.send("input_audio_buffer.speech_stopped",
                  {{"audio_end_ms", *turn.stopped_at}, {"item_id", turn.item}});
   }
-  const std::string before = items_.last_id();
+  const std::string before = items_.previous(turn.item);
   events_.send(
       "input_audio_buffer.committed",
       {{"previous_item_id", before.empty() ? Json() : Json(before)}, {"item_id", turn.item}});
-  append({.id = turn.item,
-          .role = "user",
-          .text = turn.text,
-          .is_forgotten = is_blank(turn.text),
-          .is_spoken = true});
+  announce(added);
   const Json place{{"item_id", turn.item}, {"content_index", 0}};
   if (!turn.text.empty()) {
     Json delta = place;
@@ -119,10 +121,10 @@ void RealtimeConversation::begin_next_response() {
 void RealtimeConversation::on_lost(const ApiError& error) {
   const std::lock_guard lock(mutex_);
   num_commits_ = 0;
-  next_response_.reset();
   events_.send_error(error);
   source_.push(response_ ? "" : items_.pending(), /*is_final=*/false);
   changed_.notify_all();
+  begin_next_response();
 }
 
 }  // namespace predgen

@@ -1,14 +1,9 @@
 #include "runtime/serve/realtime/realtime_conversation.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "core/log.h"
 #include "core/text.h"
-#include "runtime/converse/turn_json.h"
-#include "runtime/serve/realtime/realtime_speaker.h"
 
 namespace predgen {
 namespace {
@@ -25,12 +20,8 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
 
-/// What a client may know of it. Details of what is not its fault are for the log.
-ApiError to_api_error(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const ApiError*>(&error)) return *known;
-  if (dynamic_cast<const UserError*>(&error)) return ApiError({}, error.what());
-  spdlog::error("a conversation failed: {}", first_line(error.what()));
-  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+RealtimeResponse::End cancelled(const char* reason) {
+  return {.status = "cancelled", .details = {{"type", "cancelled"}, {"reason", reason}}};
 }
 
 }  // namespace
@@ -43,7 +34,7 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const Event
       drafts_(events) {
   if (host.offer.has_recogniser) {
     SpeechListener& listener = *this;
-    sound_ = std::make_unique<SoundIn>(host.make_recogniser, listener);
+    sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, listener);
     sound_->detect_turns(settings_.turn_detection);
   }
   if (!settings_.voice.empty()) new_voice_ = host.make_voice(settings_.voice);
@@ -71,12 +62,16 @@ void RealtimeConversation::change() {
 const ConversationItem& RealtimeConversation::append(ConversationItem item,
                                                      const std::string& previous) {
   const ConversationItem& added = items_.add(std::move(item), previous);
+  announce(added);
+  return added;
+}
+
+void RealtimeConversation::announce(const ConversationItem& added) {
   const std::string before = items_.previous(added.id);
   const Json fields{{"previous_item_id", before.empty() ? Json() : Json(before)},
                     {"item", to_json(added)}};
   events_.send("conversation.item.added", fields);
   events_.send("conversation.item.done", fields);
-  return added;
 }
 
 void RealtimeConversation::update(const Json& session) {
@@ -101,7 +96,12 @@ void RealtimeConversation::update(const Json& session) {
 
 void RealtimeConversation::add_item(const Json& item, const std::string& previous) {
   const std::lock_guard lock(mutex_);
-  append(parse_item(item, "item"), previous);
+  ConversationItem added = parse_item(item, "item");
+  if (!host_.offer.has_tools && (added.call || added.role == "tool")) {
+    RequestFields::fail_unsupported(
+        "item.type", "can be message only: the model's chat template has no functions");
+  }
+  append(std::move(added), previous);
   has_new_history_ = true;
   change();
 }
@@ -141,14 +141,16 @@ void RealtimeConversation::hear(const TranscriptLine& line) {
     changed_.notify_all();
     return;
   }
-  if (response_) begin_response(settings_, {});  // which refuses
+  if (end_code_ != 0) throw stopping();
   if (is_blank(line.text)) {
     source_.push("", /*is_final=*/false);
     throw ApiError({.param = "text", .code = "invalid_value"},
                    "invalid value for 'text': the turn has ended, and nothing was said");
   }
   append({.id = new_id("item_"), .role = "user", .text = line.text});
-  begin_response(settings_, {});
+  if (!response_) return begin_response(settings_, {});
+  source_.push("", /*is_final=*/false);
+  next_response_ = {settings_, {}};
 }
 
 void RealtimeConversation::respond(const Json& response) {
@@ -159,7 +161,11 @@ void RealtimeConversation::respond(const Json& response) {
     throw ApiError({.param = "response.audio.output.voice", .code = "unsupported_value"},
                    "a response has the session's voice: change that by session.update");
   }
-  if (num_commits_ > 0 && !response_ && !next_response_) {
+  if (next_response_) {
+    throw ApiError({.code = "conversation_already_has_active_response"},
+                   "a response waits to begin: wait for it, or cancel it");
+  }
+  if (num_commits_ > 0 && !response_) {
     next_response_ = {settings, metadata};
   } else {
     begin_response(settings, metadata);
@@ -181,11 +187,19 @@ void RealtimeConversation::begin_response(const RealtimeSettings& settings, cons
   response_ = std::make_shared<RealtimeResponse>(events_, settings, metadata, conversation_id_,
                                                  items_.last_id());
   source_.push(text, /*is_final=*/true);
+  is_blocked_ = false;
   changed_.notify_all();
 }
 
 void RealtimeConversation::cancel(const std::string& id) {
   const std::lock_guard lock(mutex_);
+  if (!response_ && next_response_ && id.empty()) {
+    const NextResponse next = *std::exchange(next_response_, std::nullopt);
+    RealtimeResponse waiting(events_, next.settings, next.metadata, conversation_id_,
+                             items_.last_id());
+    waiting.finish(cancelled("client_cancelled"));
+    return;
+  }
   if (!response_ || (!id.empty() && id != response_->id())) {
     throw ApiError({.param = id.empty() ? "" : "response_id", .code = "response_cancel_not_active"},
                    "there is no such response under way");
@@ -210,147 +224,6 @@ bool RealtimeConversation::wants(const char* events) const {
   return settings_.events.contains(events);
 }
 
-void RealtimeConversation::work(const std::stop_token& stop) {
-  const c10::InferenceMode inference;
-  const Baton::Hold hold(host_.baton);
-  try {
-    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock, host_.ahead,
-                                                  [this](std::span<const float> samples) {
-                                                    if (const auto current = response())
-                                                      current->add_sound(samples);
-                                                  });
-    RealtimeSpeaker& speaker = *made;
-    Session session(host_.session, host_.engine, host_.tokenizer, std::move(made), host_.clock);
-    while (wait_for_work(stop)) {
-      try {
-        prepare(session, speaker);
-        if (!source_.is_empty()) run_turn(session);
-      } catch (const Interrupted&) {
-        clear_up();
-      } catch (const std::exception& error) {
-        fail(to_api_error(error));
-      }
-    }
-  } catch (const std::exception& error) {
-    events_.send_error(to_api_error(error));
-    events_.close(1011, "the server failed");
-  }
-}
-
-bool RealtimeConversation::wait_for_work(const std::stop_token& stop) {
-  const Baton::Rest rest(host_.baton);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return has_changed_ || !source_.is_empty(); });
-  return !stop.stop_requested();
-}
-
-void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
-  RealtimeSettings wanted;
-  std::string system;
-  std::optional<std::vector<Message>> history;
-  std::unique_ptr<SpeechSynthesizer> voice;
-  std::stop_token stop;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_cancelled_) turn_stop_ = {};
-    stop = turn_stop_.get_token();
-    source_.begin_turn(stop);
-    has_changed_ = false;
-    wanted = response_ ? response_->settings() : settings_;
-    voice = std::move(new_voice_);
-    system = joined(wanted.instructions, "\n\n", items_.system_text());
-    if (std::exchange(has_new_history_, false)) history = items_.history();
-  }
-  if (voice) speaker.use(std::move(voice));
-  speaker.set_silent(!wanted.has_audio);
-  const SessionConfig& config = host_.session;
-  session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
-  session.set_max_new_tokens(std::min(
-      config.turn.max_new_tokens, wanted.max_output_tokens.value_or(config.turn.max_new_tokens)));
-  if (system != session.config().system_prompt) {
-    session.set_system_prompt(system);
-    if (!history) history = session.history();
-  }
-  const ToolSet tools = wanted.may_call ? wanted.tools : ToolSet();
-  if (tools != session.config().tools) {
-    session.set_tools(tools);
-    if (!history) history = session.history();
-  }
-  if (history) session.set_history(*history, stop);
-}
-
-TurnObserver RealtimeConversation::observer() {
-  TurnObserver observer;
-  observer.on_transcript = [this](const Transcript& heard) { drafts_.hear(heard); };
-  observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
-    drafts_.draft(draft, accepted_bytes, wants("speculation"));
-  };
-  observer.on_first_sentence = [this](const std::string& sentence) {
-    if (wants("sentence")) events_.send("predgen.sentence.ready", {{"text", sentence}});
-  };
-  observer.on_text = [this](const std::string& text) {
-    drafts_.answer(text, wants("speculation"));
-    response()->add_text(text);
-  };
-  return observer;
-}
-
-void RealtimeConversation::run_turn(Session& session) {
-  std::stop_token stop;
-  {
-    const std::lock_guard lock(mutex_);
-    stop = turn_stop_.get_token();
-  }
-  drafts_.begin_turn();
-  if (const auto result = session.run_turn(source_, observer(), stop))
-    finish_turn(session, *result);
-}
-
-void RealtimeConversation::finish_turn(const Session& session, const TurnResult& result) {
-  host_.metrics.count_turn(result.metrics);
-  host_.metrics.count_generated(std::ssize(result.answer));
-  RealtimeResponse::End end;
-  end.usage = {.input_tokens = std::ssize(result.prompt),
-               .output_tokens = std::ssize(result.answer)};
-  if (result.error) {
-    const int64_t room = std::min(host_.session.max_context, host_.engine.model().max_positions());
-    if (std::ssize(result.prompt) >= room) {
-      return fail(ApiError({.code = "context_length_exceeded"}, *result.error));
-    }
-    return fail(to_api_error(Error("{}", *result.error)));
-  }
-  const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
-  const bool is_whole = !result.answer.empty() &&
-                        std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
-  if (!is_whole) {
-    end.status = "incomplete";
-    end.details = {{"type", "incomplete"}, {"reason", "max_output_tokens"}};
-  }
-  end.calls = result.calls;
-  for (ToolCall& call : end.calls) {
-    if (call.id.empty()) call.id = new_id("call_");
-  }
-  const std::vector<Message> history = session.history();
-  if (wants("metrics")) send_metrics(result);
-  const std::lock_guard lock(mutex_);
-  if (!end.calls.empty()) has_new_history_ = true;  // the session does not know their ids
-  finish_response(end, end.calls.empty() ? history.back().ids : TokenIds());
-}
-
-void RealtimeConversation::send_metrics(const TurnResult& result) {
-  Seconds end_of_turn{0};
-  for (const TurnEvent& event : result.events) {
-    if (event.kind == "final") end_of_turn = event.time;
-  }
-  Json events = Json::array();  // without texts: those of drafts are other events
-  for (const TurnEvent& event : result.events) {
-    events.push_back({{"kind", event.kind}, {"time", (event.time - end_of_turn).count()}});
-  }
-  events_.send("predgen.metrics", {{"response_id", response()->id()},
-                                   {"metrics", metrics_json(result.metrics)},
-                                   {"events", events}});
-}
-
 void RealtimeConversation::finish_response(const RealtimeResponse::End& end, const TokenIds& ids) {
   const bool is_failed = end.status == "failed";
   if (is_failed) items_.forget_pending();
@@ -359,6 +232,7 @@ void RealtimeConversation::finish_response(const RealtimeResponse::End& end, con
   for (ConversationItem& item : response_->finish(end)) {
     if (!item.call) item.ids = ids;
     item.is_forgotten = is_failed;
+    item.is_own = true;
     before = items_.add(std::move(item), before).id;
   }
   const std::string message = response_->item().id;
@@ -380,14 +254,16 @@ void RealtimeConversation::clear_up() {
   has_changed_ = true;
   if (!is_cancelled_ || !response_) return;
   source_.drop_final();
-  finish_response(
-      {.status = "cancelled", .details = {{"type", "cancelled"}, {"reason", cancel_reason_}}});
+  finish_response(cancelled(cancel_reason_));
 }
 
 void RealtimeConversation::fail(const ApiError& error) {
   const std::lock_guard lock(mutex_);
   has_new_history_ = true;
-  if (!response_) return events_.send_error(error);
+  if (!response_) {
+    is_blocked_ = true;  // the words that it was for are still there
+    return events_.send_error(error);
+  }
   source_.drop_final();
   Json told = Json::parse(error.json())["error"];
   finish_response({.status = "failed", .details = {{"type", "failed"}, {"error", told}}});

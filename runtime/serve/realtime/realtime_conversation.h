@@ -39,7 +39,7 @@ class RealtimeConversation : private SpeechListener {
   void send_item(const std::string& id);
   void delete_item(const std::string& id);
   void truncate_item(const std::string& id, int64_t milliseconds);
-  /// What was said so far; a final one begins the response.
+  /// What was said so far; a final one begins the response, after the one that is under way.
   void hear(const TranscriptLine& line);
   /// ApiError without a recogniser, or when the server stops.
   SoundIn& sound();
@@ -48,7 +48,7 @@ class RealtimeConversation : private SpeechListener {
   void clear_sound();
   /// `response` as in response.create, null if there is none.
   void respond(const Json& response);
-  /// `id` empty: whatever is under way.
+  /// `id` empty: whatever is under way, or else waits for sound to be understood.
   void cancel(const std::string& id);
   /// Closes the connection when no response is under way any more, with this reason.
   void end(int code, const std::string& reason);
@@ -68,7 +68,7 @@ class RealtimeConversation : private SpeechListener {
   void on_turn(const SpokenTurn& turn) override;
   void on_lost(const ApiError& error) override;
 
-  /// With the mutex, as the next six.
+  /// With the mutex, as the next eight.
   ApiError stopping() const;
   void interrupt(const char* reason);
   void add_spoken(const SpokenTurn& turn);
@@ -78,6 +78,7 @@ class RealtimeConversation : private SpeechListener {
   /// The answer becomes an item.
   void finish_response(const RealtimeResponse::End& end, const TokenIds& ids = {});
   const ConversationItem& append(ConversationItem item, const std::string& previous = {});
+  void announce(const ConversationItem& added);
   /// The session is to know more than it does; a draft begins anew with that.
   void change();
 
@@ -112,7 +113,8 @@ class RealtimeConversation : private SpeechListener {
   std::optional<NextResponse> next_response_;  // waits for commits, or the end of another one
   int64_t num_commits_ = 0;                    // of sound, that are not understood yet
   bool has_changed_ = true, has_new_history_ = false;  // what the session does not know
-  int end_code_ = 0;                                   // 0: goes on
+  bool is_blocked_ = false;  // the session failed without a response: words alone change nothing
+  int end_code_ = 0;         // 0: goes on
   std::string end_reason_;
 
   DraftEvents drafts_;              // the session's thread only

@@ -22,6 +22,8 @@ Json usage_json(const RealtimeResponse::Usage& usage) {
           {"output_token_details", {{"text_tokens", usage.output_tokens}, {"audio_tokens", 0}}}};
 }
 
+Json or_null(const std::string& id) { return id.empty() ? Json() : Json(id); }
+
 }  // namespace
 
 RealtimeResponse::RealtimeResponse(const EventSender& events, const RealtimeSettings& settings,
@@ -67,7 +69,8 @@ void RealtimeResponse::begin_item() {
                   {"role", "assistant"}, {"content", Json::array()}};
   events_.send("response.output_item.added",
                {{"response_id", id_}, {"output_index", 0}, {"item", item}});
-  events_.send("conversation.item.added", {{"previous_item_id", previous_}, {"item", item}});
+  events_.send("conversation.item.added",
+               {{"previous_item_id", or_null(previous_)}, {"item", item}});
   events_.send("response.content_part.added", with(place(), {{"part", part("")}}));
 }
 
@@ -102,7 +105,8 @@ void RealtimeResponse::finish_item(const End& end) {
   events_.send("response.content_part.done", with(place(), {{"part", part(item_.text)}}));
   events_.send("response.output_item.done",
                {{"response_id", id_}, {"output_index", 0}, {"item", whole}});
-  events_.send("conversation.item.done", {{"previous_item_id", previous_}, {"item", whole}});
+  events_.send("conversation.item.done",
+               {{"previous_item_id", or_null(previous_)}, {"item", whole}});
 }
 
 void RealtimeResponse::send_call(const ConversationItem& item, size_t index,
@@ -111,14 +115,16 @@ void RealtimeResponse::send_call(const ConversationItem& item, size_t index,
   Json begun = to_json(item);
   begun.update({{"status", "in_progress"}, {"arguments", ""}});
   events_.send("response.output_item.added", with(output, {{"item", begun}}));
-  events_.send("conversation.item.added", {{"previous_item_id", previous}, {"item", begun}});
+  events_.send("conversation.item.added",
+               {{"previous_item_id", or_null(previous)}, {"item", begun}});
   const Json place = with(output, {{"item_id", item.id}, {"call_id", item.call->id}});
   events_.send("response.function_call_arguments.delta",
                with(place, {{"delta", item.call->arguments}}));
   events_.send("response.function_call_arguments.done",
                with(place, {{"name", item.call->name}, {"arguments", item.call->arguments}}));
   events_.send("response.output_item.done", with(output, {{"item", to_json(item)}}));
-  events_.send("conversation.item.done", {{"previous_item_id", previous}, {"item", to_json(item)}});
+  events_.send("conversation.item.done",
+               {{"previous_item_id", or_null(previous)}, {"item", to_json(item)}});
 }
 
 std::vector<ConversationItem> RealtimeResponse::finish(const End& end) {

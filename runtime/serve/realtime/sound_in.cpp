@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kPerMillisecond = kRealtimeRate / 1000;
 constexpr int64_t kShortest = 100 * kPerMillisecond;  // that can be committed
 constexpr int64_t kLongest = int64_t{600} * kRealtimeRate;
-constexpr int64_t kDeaf = int64_t{2} * kRealtimeRate;  // until a recogniser is tried again
+constexpr Seconds kDeaf{2};  // until a recogniser is tried again
 constexpr size_t kMaxTextBytes = 64 << 10, kMaxCommits = 8;
 
 std::vector<float> decode(const std::string& base64) {
@@ -45,8 +45,9 @@ std::string SoundIn::Words::all() const {
   return past.empty() || now.empty() ? past + now : past + " " + now;
 }
 
-SoundIn::SoundIn(const MakeRecogniser& make_recogniser, SpeechListener& listener)
+SoundIn::SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener)
     : make_recogniser_(make_recogniser),
+      clock_(clock),
       listener_(listener),
       resampler_(std::make_unique<CallingSink>([this](std::span<const float> samples) {
                    resampled_.insert(resampled_.end(), samples.begin(), samples.end());
@@ -77,7 +78,7 @@ bool SoundIn::is_deaf(size_t num_samples) {
   if (!lost_) return false;
   num_samples_ += static_cast<int64_t>(num_samples);
   // The rest of a turn that the client will commit is not its question.
-  if (!detection_.is_on || num_samples_ - *lost_ < kDeaf) return true;
+  if (!detection_.is_on || clock_.now() - *lost_ < kDeaf) return true;
   lost_.reset();
   turn_begin_ = num_samples_;
   return true;
@@ -141,7 +142,7 @@ void SoundIn::lose(const ApiError& error) {
   resampled_.clear();
   const bool is_under_way = detection_.is_on || num_samples_ > turn_begin_;
   begin_turn();
-  if (is_under_way) lost_ = num_samples_;
+  if (is_under_way) lost_ = clock_.now();
   listener_.on_lost(error);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/realtime/turn_detection.h"
 #include "runtime/serve/recognise/recogniser.h"
@@ -41,9 +42,9 @@ class SpeechListener {
 /// A turn ends where the client says so, or where the recogniser finds a pause. Thread-safe.
 class SoundIn : public RecogniserHandler {
  public:
-  /// The recogniser is made with the first sound. Borrows both; the listener may not be waiting
-  /// for this when it is called.
-  SoundIn(const MakeRecogniser& make_recogniser, SpeechListener& listener);
+  /// The recogniser is made with the first sound. Borrows all; the listener must not hold its
+  /// lock while it calls this.
+  SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener);
   ~SoundIn() override;
 
   void detect_turns(const TurnDetection& detection);
@@ -84,20 +85,21 @@ class SoundIn : public RecogniserHandler {
   SpokenTurn spoken() const;
 
   const MakeRecogniser& make_recogniser_;
+  Clock& clock_;
   SpeechListener& listener_;
 
   std::mutex mutex_;  // guards what follows
   TurnDetection detection_;
   std::vector<float> resampled_;  // not passed on yet
   ResamplingSink resampler_;
-  int64_t utterance_ = 0;        // that the recogniser is getting
-  std::deque<Commit> commits_;   // whose ends have not come back yet
-  Words words_;                  // of the first commit; without one of utterance_
-  std::string item_;             // of the turn, if its beginning was told
-  int64_t num_samples_ = 0;      // at kRealtimeRate, of all sound
-  int64_t turn_begin_ = 0;       // of num_samples_
-  int64_t words_changed_ = 0;    // of num_samples_
-  std::optional<int64_t> lost_;  // of num_samples_, where the turn was lost; nothing: it was not
+  int64_t utterance_ = 0;                   // that the recogniser is getting
+  std::deque<Commit> commits_;              // whose ends have not come back yet
+  Words words_;                             // of the first commit; without one of utterance_
+  std::string item_;                        // of the turn, if its beginning was told
+  int64_t num_samples_ = 0;                 // at kRealtimeRate, of all sound
+  int64_t turn_begin_ = 0;                  // of num_samples_
+  int64_t words_changed_ = 0;               // of num_samples_
+  std::optional<Seconds> lost_;             // when the turn was; nothing: it was not
   std::unique_ptr<Recogniser> recogniser_;  // last: its thread calls this
 };
 

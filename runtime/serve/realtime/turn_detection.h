@@ -20,8 +20,8 @@ struct TurnDetection {
   Json json() const;
 };
 
-/// `before` changed by the session's field `name`. ApiError for a way to detect turns that is not
-/// supported.
+/// `before`, as it is changed by the session's field `name`. ApiError for a way to detect turns
+/// that is not supported.
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
                                   const TurnDetection& before);
 

@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "runtime/serve/recognise/sherpa_result.h"
+#include "runtime/input/transcripts/sherpa_result.h"
 
 namespace predgen {
 namespace asio = boost::asio;
@@ -208,7 +209,12 @@ void SherpaRecogniser::take_message() {
   if (of->is_finishing) expect_within(limits_.answer_seconds);
   RecognisedSegment segment;
   try {
-    segment = parse_sherpa_result(message);
+    check_json_depth(message, "it");
+    const Json json = Json::parse(message, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) throw UserError("it is no JSON object");
+    SherpaResult result = parse_sherpa_result(json, "it");
+    segment = {
+        .text = std::move(result.text), .number = result.segment, .is_over = result.is_final};
   } catch (const UserError& error) {
     return fail(fmt::format("has sent what is no result: {}", error.what()));
   }

@@ -9,8 +9,8 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
     const std::string& id, WyomingConversation::Client client) {
   std::list<Kept> old;  // which end without the mutex
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      kept_, [&](const Kept& one) { return one.id == id && !one.conversation->is_broken(); });
+  const auto found =
+      std::ranges::find_if(kept_, [&](const Kept& one) { return one.id == id && !is_over(one); });
   if (found != kept_.end()) {
     if (!found->conversation->enter(std::move(client))) {
       throw ApiError({.status = 409, .code = "conversation_is_busy"},
@@ -32,13 +32,16 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
   return conversation;
 }
 
+bool WyomingConversations::is_over(const Kept& one) const {
+  const bool is_idle = host_.clock.now() - one.entered > idle_ && one.conversation->is_free();
+  return is_idle || one.conversation->is_broken();
+}
+
 std::list<WyomingConversations::Kept> WyomingConversations::remove_old() {
   std::list<Kept> old;
-  const Seconds now = host_.clock.now();
   for (auto one = kept_.begin(); one != kept_.end();) {
     const auto next = std::next(one);
-    const bool must_go = one->conversation->is_broken() || now - one->entered > idle_ ||
-                         std::ssize(kept_) >= max_conversations_;
+    const bool must_go = is_over(*one) || std::ssize(kept_) >= max_conversations_;
     if (must_go && one->conversation->is_free()) old.splice(old.end(), kept_, one);
     one = next;
   }

@@ -14,7 +14,7 @@ namespace predgen {
 /// connection for every turn. Those that were used last are kept. Thread-safe; borrows the host.
 class WyomingConversations {
  public:
-  /// A conversation without a turn for `idle_seconds` is forgotten when the next one begins.
+  /// A conversation without a turn for `idle_seconds` is forgotten.
   WyomingConversations(const RealtimeHost& host, int64_t max_conversations, double idle_seconds)
       : host_(host), max_conversations_(max_conversations), idle_(idle_seconds) {}
 
@@ -29,7 +29,9 @@ class WyomingConversations {
     Seconds entered{0};
     std::shared_ptr<WyomingConversation> conversation;
   };
-  /// With the mutex: takes out those that must make room.
+  /// With the mutex, as the next one: it is forgotten.
+  bool is_over(const Kept& one) const;
+  /// Takes out those that must make room.
   std::list<Kept> remove_old();
 
   const RealtimeHost& host_;

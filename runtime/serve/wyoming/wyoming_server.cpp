@@ -5,8 +5,10 @@
 namespace predgen {
 namespace {
 
-RealtimeHost without_voice(RealtimeHost host) {
+RealtimeHost without_sound(RealtimeHost host) {
   host.offer.voice.clear();
+  host.offer.has_recogniser = false;
+  host.make_recogniser = nullptr;
   return host;
 }
 
@@ -22,7 +24,7 @@ WyomingOffer offer_of(const RealtimeHost& host, const std::string& version) {
 
 WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limits,
                              const RealtimeHost& realtime, const std::string& version)
-    : silent_(without_voice(realtime)),
+    : silent_(without_sound(realtime)),
       conversations_(silent_, config.max_conversations, limits.silence_seconds),
       host_{.conversations = conversations_,
             .offer = offer_of(realtime, version),

@@ -83,7 +83,8 @@ void WyomingSession::ping(const Json& data) {
 }
 
 void WyomingSession::refuse(const Json&) {
-  throw UserError("there is no recogniser, intents and wake words here: handle and tts only");
+  throw UserError(
+      "by Wyoming there are handle and tts here: no recogniser, no intents and no wake words");
 }
 
 bool WyomingSession::enter(const Json& data) {

@@ -9,6 +9,11 @@
 #include "text/spoken/speech_text.h"
 
 namespace predgen {
+namespace {
+
+constexpr size_t kBytesPerStep = 64;  // what one takes besides its text
+
+}  // namespace
 
 WyomingVoice::WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
                            std::function<void()> on_spoken)
@@ -21,24 +26,23 @@ WyomingVoice::WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSende
 WyomingVoice::~WyomingVoice() = default;
 
 void WyomingVoice::begin(const std::string& voice, bool is_stream) {
-  push({.kind = Step::Kind::kBegin, .text = voice, .is_stream = is_stream});
+  // With room for its end.
+  push({.kind = Step::Kind::kBegin, .text = voice, .is_stream = is_stream},
+       voice.size() + 2 * kBytesPerStep);
 }
 
 void WyomingVoice::add(const std::string& text) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (num_bytes_ + text.size() > max_bytes_) {
-      throw UserError("more than {} bytes of text wait to be spoken", max_bytes_);
-    }
-    num_bytes_ += text.size();
-  }
-  push({.kind = Step::Kind::kText, .text = text});
+  push({.kind = Step::Kind::kText, .text = text}, text.size() + kBytesPerStep);
 }
 
-void WyomingVoice::end() { push({.kind = Step::Kind::kEnd}); }
+void WyomingVoice::end() { push({.kind = Step::Kind::kEnd}, 0); }
 
-void WyomingVoice::push(Step step) {
+void WyomingVoice::push(Step step, size_t num_bytes) {
   const std::lock_guard lock(mutex_);
+  if (num_bytes_ + num_bytes > max_bytes_) {
+    throw UserError("more than {} bytes of text wait to be spoken", max_bytes_);
+  }
+  num_bytes_ += num_bytes;
   steps_.push_back(std::move(step));
   changed_.notify_all();
 }
@@ -67,6 +71,7 @@ void WyomingVoice::work(const std::stop_token& stop) {
 void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
   if (step.kind == Step::Kind::kText) {
     text_ += step.text;
+    forget(kBytesPerStep);
     return speak(/*is_last=*/false, stop);
   }
   if (step.kind == Step::Kind::kBegin) {
@@ -80,13 +85,15 @@ void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
     return sender_.send({.type = "audio-start", .data = format()});
   }
   speak(/*is_last=*/true, stop);
+  forget(text_.size() + name_.size() + 2 * kBytesPerStep);
   sender_.send({.type = "audio-stop", .data = {{"timestamp", format()["timestamp"]}}});
   if (is_stream_) sender_.send({.type = "synthesize-stopped"});
-  {
-    const std::lock_guard lock(mutex_);
-    num_bytes_ -= text_.size();
-  }
   on_spoken_();
+}
+
+void WyomingVoice::forget(size_t num_bytes) {
+  const std::lock_guard lock(mutex_);
+  num_bytes_ -= num_bytes;
 }
 
 void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {

@@ -19,16 +19,17 @@ namespace predgen {
 class WyomingVoice {
  public:
   using MakeVoice = std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& name)>;
-  /// `max_bytes`: of texts that are not spoken yet. `on_spoken`: called by the voice's thread after
-  /// each text.
+  /// `max_bytes`: of texts that are not spoken yet, with what else a text takes. `on_spoken`:
+  /// called by the voice's thread after each text.
   WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
                std::function<void()> on_spoken);
   /// Ends before the voice's next step.
   ~WyomingVoice();
 
   /// A text in a voice of this name. `is_stream`: its end is told by synthesize-stopped, too.
+  /// UserError if too much has come.
   void begin(const std::string& voice, bool is_stream);
-  /// More of it. UserError if too much has come.
+  /// More of it; the same.
   void add(const std::string& text);
   void end();
 
@@ -38,10 +39,12 @@ class WyomingVoice {
     std::string text{};  // or the voice's name
     bool is_stream = false;
   };
-  void push(Step step);
+  /// `num_bytes`: that it counts for. UserError if too much waits.
+  void push(Step step, size_t num_bytes);
   /// The voice's thread, as all that follows.
   void work(const std::stop_token& stop);
   void take(const Step& step, const std::stop_token& stop);
+  void forget(size_t num_bytes);
   /// The sentences that are complete.
   void speak(bool is_last, const std::stop_token& stop);
   void speak_sentence(const std::string& sentence, const std::stop_token& stop);

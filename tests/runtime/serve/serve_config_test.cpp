@@ -38,6 +38,7 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
   EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
   EXPECT_EQ(file.wyoming.host, none.wyoming.host);
+  EXPECT_EQ(file.wyoming.insecure_without_key, none.wyoming.insecure_without_key);
   EXPECT_EQ(file.wyoming.port, none.wyoming.port);
   EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
   EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
@@ -82,9 +83,18 @@ TEST(ServeConfig, WyomingHasNoKeys) {
   config.wyoming.host = "0.0.0.0";
   check_access(config, /*insecure_without_key=*/false);  // there is no such service
   config.wyoming.port = 10700;
-  check_access(config, /*insecure_without_key=*/true);
+  for (const bool insecure : {false, true}) {  // that is HTTP's
+    expect_user_error([&] { check_access(config, insecure); },
+                      {"wyoming.host 0.0.0.0", "wyoming.insecure_without_key=true"});
+  }
+  config.wyoming.insecure_without_key = true;
+  check_access(config, /*insecure_without_key=*/false);
+  config.host = "0.0.0.0";
+  config.api_keys_sha256.clear();
   expect_user_error([&] { check_access(config, /*insecure_without_key=*/false); },
-                    {"wyoming.host 0.0.0.0", "--insecure-without-key"});
+                    {"--insecure-without-key"});
+  config = {};
+  config.wyoming.port = 10700;
   config.wyoming.host = "localhost";
   check_access(config, /*insecure_without_key=*/false);
 }

@@ -435,6 +435,64 @@ TEST(ChatTemplate, SaysHowItShowsCalls) {
             ToolFormat::kNone);
 }
 
+/// A user asks, two functions are called, the user goes on before anything else is said.
+std::vector<Message> two_calls() {
+  return {{"user", "x"},
+          {.role = "assistant", .content = "", .tool_calls = {{"a", "f", "{}"}, {"b", "g", "{}"}}},
+          {.role = "tool", .content = "1", .tool_call_id = "a"},
+          {.role = "tool", .content = "2", .tool_call_id = "b"},
+          {"user", "y"}};
+}
+
+std::string shown(const std::string& source, const std::vector<Message>& messages) {
+  const auto tokenizer = tokenizer_with(source);
+  return tokenizer->decode(tokenizer->render_chat(messages, false, kTools), true);
+}
+
+TEST(ChatTemplate, WhereAMessageHasOneCallEachHasAMessage) {
+  const std::string source =
+      "{% for t in tools or [] %}{{ t.function.name }}!{% endfor %}{% for m in messages %}"
+      "{% if m.tool_calls %}{% if m.tool_calls|length != 1 %}{{ raise_exception('one') }}{% endif "
+      "%}"
+      "{\"name\": \"{{ m.tool_calls[0].function.name }}\", \"parameters\": "
+      "{{ m.tool_calls[0].function.arguments | tojson }}}"
+      "{% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
+  const std::string f = R"({"name": "f", "parameters": {}})",
+                    g = R"({"name": "g", "parameters": {}})";
+  EXPECT_EQ(shown(source, two_calls()), "f!<user>x" + f + "<tool>1" + g + "<tool>2<user>y");
+  std::vector<Message> without_first = two_calls();
+  without_first.erase(without_first.begin() + 2);
+  EXPECT_EQ(shown(source, without_first), "f!<user>x" + f + g + "<tool>2<user>y");
+}
+
+TEST(ChatTemplate, WhereRolesMustAlternateAnEmptyMessageIsBetween) {
+  const auto source = [](const std::string& condition) {
+    return "{% for t in tools or [] %}{{ t.function.name }}!{% endfor %}{% set ns = "
+           "namespace(i=0) %}{% for m in messages %}{% if m.role == 'tool' %}<tool>{{ m.content }}"
+           "{% elif m.tool_calls %}<a>[TOOL_CALLS]{{ m.tool_calls | map(attribute='function') | "
+           "list | tojson }}{% else %}{% if (m.role == 'user') != (ns.i % 2 == 0)" +
+           condition +
+           " %}{{ raise_exception('alternate') }}{% endif %}{% set ns.i = ns.i + 1 %}"
+           "<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
+  };
+  const std::string begin = R"(f!<user>x<a>[TOOL_CALLS][{"name": "f", "arguments": {}}, )"
+                            R"({"name": "g", "arguments": {}}]<tool>1<tool>2)";
+  EXPECT_EQ(shown(source(""), two_calls()), begin + "<assistant><user>y");
+  EXPECT_EQ(shown(source(" or not m.content"), two_calls()), begin + "<assistant>OK.<user>y");
+  std::vector<Message> unanswered = two_calls();
+  unanswered.erase(unanswered.begin() + 2, unanswered.begin() + 4);
+  EXPECT_TRUE(shown(source(""), unanswered).ends_with("}]<assistant><user>y"));
+  std::vector<Message> late =
+      two_calls();  // an output, after the answer to what was said before it
+  late.erase(late.begin() + 3);
+  late.push_back({"assistant", "z"});
+  late.push_back({.role = "tool", .content = "2", .tool_call_id = "b"});
+  late.push_back({"assistant", "w"});
+  EXPECT_TRUE(shown(source(""), late)
+                  .ends_with("<tool>1<assistant><user>y<assistant>z<user><tool>2<assistant>w"));
+  EXPECT_EQ(shown(kHermes, two_calls()).find("OK."), std::string::npos);
+}
+
 TEST(ChatTemplate, MistralsIdsHaveNineCharacters) {
   const auto tokenizer = tokenizer_with(
       "{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"

@@ -93,7 +93,31 @@ TEST(ConversationItems, AreNotMoreThanTheServerWantsToHold) {
   const std::string text(100'000, 'a');
   for (int i = 0; i < 10; ++i) items.add(message(std::to_string(i), "user", text));
   EXPECT_EQ(code_of([&] { items.add(message("x", "user", text)); }), "conversation_too_long item");
-  items.add(message("y", "assistant", text));  // what was said already
+  EXPECT_EQ(code_of([&] { items.add(message("y", "assistant", text)); }),
+            "conversation_too_long item");
+  ConversationItem own = message("y", "assistant", text);
+  own.is_own = true;
+  items.add(own);  // what was said already
+}
+
+TEST(ConversationItems, AllThatIsHeldCounts) {
+  const std::string text(100'000, 'a');
+  const auto holds = [&](const std::function<ConversationItem(const std::string&)>& make) {
+    ConversationItems items;
+    for (int i = 0; i < 10; ++i) items.add(make(std::to_string(i)));
+    return code_of([&] { items.add(make("x")); }) != "conversation_too_long item";
+  };
+  const auto call = [](const ToolCall& one) {
+    return ConversationItem{.id = one.id, .role = "assistant", .text = "", .call = one};
+  };
+  EXPECT_FALSE(holds([&](const std::string& id) { return call({id, "lamp", text}); }));
+  EXPECT_FALSE(holds([&](const std::string& id) { return call({id, text, "{}"}); }));
+  EXPECT_FALSE(holds([&](const std::string& id) {
+    ConversationItem item = call({id + text, "lamp", "{}"});
+    item.id = id;
+    return item;
+  }));
+  EXPECT_FALSE(holds([&](const std::string& id) { return message(id + text, "user", "a"); }));
 }
 
 TEST(ConversationItems, WhatFailedIsNotAskedAgain) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -29,7 +30,10 @@ struct RecogniserDesk {
       desk.samples.insert(desk.samples.end(), more.begin(), more.end());
       return true;
     }
-    void finish(int64_t of) override { desk.log.push_back("finish " + std::to_string(of)); }
+    void finish(int64_t of) override {
+      if (desk.on_finish) desk.on_finish();
+      desk.log.push_back("finish " + std::to_string(of));
+    }
     void drop(int64_t of) override { desk.log.push_back("drop " + std::to_string(of)); }
     RecogniserDesk& desk;
   };
@@ -37,6 +41,7 @@ struct RecogniserDesk {
   RecogniserHandler* handler = nullptr;
   int64_t utterance = 0;  // that is heard
   bool is_full = false;
+  std::function<void()> on_finish;
   std::vector<float> samples;
   std::vector<std::string> log;
 };

@@ -201,10 +201,62 @@ TEST(RealtimeConnection, OneResponseAtATime) {
   talk.respond();
   talk.respond();
   EXPECT_EQ(talk.error_code(), "conversation_already_has_active_response");
-  talk.hear("two", /*end_of_turn=*/true);
-  EXPECT_EQ(talk.error_code(), "conversation_already_has_active_response");
+  talk.hear("two", /*end_of_turn=*/true);  // which is answered afterwards
+  EXPECT_EQ(talk.client.next("conversation.item.done")["item"]["content"][0]["text"], "two");
   passes.release(1000);
   EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: two. Go on!");
+}
+
+TEST(RealtimeConnection, WhatTheModelCannotTakeIsToldOnce) {
+  House house;
+  Talk talk(house);
+  talk.update({{"instructions", std::string(5000, 'x')}});
+  EXPECT_EQ(talk.error_code(), "invalid_conversation");
+  talk.hear("one");  // without an end
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(talk.client.num_unread(), 1u);
+  talk.hear("one two", /*end_of_turn=*/true);
+  const Json failed = talk.client.next("response.done")["response"];
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_EQ(failed["status_details"]["error"]["code"], "invalid_conversation");
+  talk.hear("three");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(talk.client.num_unread(), 2u);
+  talk.update({{"instructions", "Be brief."}});
+  talk.client.next("session.updated");
+  talk.hear("four", /*end_of_turn=*/true);
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: four. Go on!");
+}
+
+TEST(RealtimeConnection, WhatTheTemplateRefusesIsTheClientsFault) {
+  struct StrictTokenizer : FakeTokenizer {
+    using FakeTokenizer::FakeTokenizer;
+    TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
+                         const ToolSet& tools) const override {
+      if (messages.back().content == "no") throw UserError("the template says: no");
+      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools);
+    }
+  };
+  House house;
+  const StrictTokenizer tokenizer(kWords);
+  const RealtimeHost host{.engine = house.engine,
+                          .baton = house.baton,
+                          .tokenizer = tokenizer,
+                          .clock = house.clock,
+                          .metrics = house.metrics,
+                          .session = house.host.session,
+                          .offer = house.host.offer};
+  FakeSender client;
+  RealtimeConnection connection(host, std::nullopt);
+  connection.on_open(client);
+  connection.on_text(R"({"type": "predgen.transcript.update", "text": "no", "final": true})");
+  const Json response = client.next("response.done")["response"];
+  connection.on_close();
+  EXPECT_EQ(response["status"], "failed");
+  const Json& error = response["status_details"]["error"];
+  EXPECT_EQ(error["type"], "invalid_request_error");
+  EXPECT_EQ(error["message"], "the model cannot be given this conversation: the template says: no");
 }
 
 TEST(RealtimeConnection, AResponseCanBeCancelled) {

@@ -92,8 +92,8 @@ TEST(RealtimeListening, AResponseWaitsForWhatWasCommitted) {
   house.desk.hear("hel");
   talk.send({{"type", "input_audio_buffer.commit"}});
   talk.respond();
-  talk.send({{"type", "response.cancel"}});
-  EXPECT_EQ(talk.error_code(), "response_cancel_not_active");  // nothing has begun
+  talk.respond();
+  EXPECT_EQ(talk.error_code(), "conversation_already_has_active_response");
   house.desk.hear("hello");
   house.desk.end();
   EXPECT_THAT(
@@ -102,6 +102,64 @@ TEST(RealtimeListening, AResponseWaitsForWhatWasCommitted) {
                   "conversation.item.done", "conversation.item.input_audio_transcription.delta",
                   "conversation.item.input_audio_transcription.completed", "response.created"));
   EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: hello. Go on!");
+}
+
+TEST(RealtimeListening, AResponseThatWaitsCanBeCancelled) {
+  ListeningHouse house;
+  Talk talk(house);
+  use_commits(talk);
+  speak(talk);
+  talk.send({{"type", "input_audio_buffer.commit"}});
+  talk.respond();
+  talk.send({{"type", "response.cancel"}});
+  EXPECT_EQ(talk.client.next()["type"], "response.created");
+  const Json response = talk.client.next()["response"];
+  EXPECT_EQ(response["status"], "cancelled");
+  EXPECT_EQ(response["status_details"]["reason"], "client_cancelled");
+  house.desk.hear("hello");
+  house.desk.end();
+  talk.client.next("conversation.item.input_audio_transcription.completed");
+  EXPECT_EQ(talk.client.num_unread(), 0u);
+  talk.send({{"type", "response.cancel"}});
+  EXPECT_EQ(talk.error_code(), "response_cancel_not_active");
+}
+
+TEST(RealtimeListening, AResponseToTextOutlivesLostSound) {
+  ListeningHouse house;
+  Talk talk(house);
+  use_commits(talk);
+  speak(talk);
+  talk.send({{"type", "input_audio_buffer.commit"}});
+  talk.say("one");
+  talk.respond();
+  house.desk.handler->on_failure("has gone away");
+  EXPECT_EQ(talk.error_code(), "recogniser_failed");
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
+}
+
+TEST(RealtimeListening, ACommitThatFailedIsNotWaitedFor) {
+  ListeningHouse house;
+  Talk talk(house);
+  use_commits(talk);
+  speak(talk);
+  house.desk.on_finish = [] { throw std::runtime_error("no thread"); };
+  talk.send({{"type", "input_audio_buffer.commit"}});
+  talk.client.next("error");
+  EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
+}
+
+TEST(RealtimeListening, ATurnForWhichThereIsNoRoomIsNotCommitted) {
+  ListeningHouse house;
+  Talk talk(house);
+  talk.say(std::string((1 << 20) - 100, 'a'), "a");
+  talk.send({{"type", "conversation.item.delete"}, {"item_id", "a"}});
+  talk.client.next("conversation.item.deleted");
+  speak(talk);
+  house.desk.hear("hello", /*is_over=*/true);
+  speak(talk, 500);
+  const std::vector<Json> events = talk.client.until("error");
+  EXPECT_EQ(events.back()["error"]["code"], "conversation_too_long");
+  EXPECT_THAT(types_of(events), ElementsAre("input_audio_buffer.speech_started", "error"));
 }
 
 TEST(RealtimeListening, ACommitAloneIsNotAnswered) {

@@ -208,6 +208,11 @@ TEST(RealtimeTools, WhatDoesNotFitIsRefused) {
   const Json error = talk.client.next("error")["error"];
   EXPECT_EQ(error["code"], "unsupported_value");
   EXPECT_EQ(error["param"], "session.tools");
+  talk.answer_call("c1", "x");
+  EXPECT_EQ(talk.error_code(), "unsupported_value");
+  talk.send({{"type", "conversation.item.create"},
+             {"item", {{"type", "function_call"}, {"name", "lamp"}, {"arguments", "{}"}}}});
+  EXPECT_EQ(talk.error_code(), "unsupported_value");
 }
 
 TEST(RealtimeTools, AClientCanTellOfEarlierCalls) {

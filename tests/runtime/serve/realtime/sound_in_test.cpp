@@ -9,6 +9,7 @@
 #include "runtime/serve/realtime/base64.h"
 #include "runtime/serve/realtime/realtime_settings.h"
 #include "runtime/speech/pcm16.h"
+#include "tests/fakes/manual_clock.h"
 #include "tests/runtime/serve/realtime/fake_recogniser.h"
 
 namespace predgen {
@@ -54,7 +55,8 @@ struct Ear : SpeechListener {
   RecogniserDesk desk;
   std::vector<std::string> log, begun;
   std::vector<SpokenTurn> turns;
-  SoundIn in{desk.make, *this};
+  ManualClock clock;
+  SoundIn in{desk.make, clock, *this};
 };
 
 TEST(SoundIn, ChunksBecomeTheSoundOfTheRecogniser) {
@@ -223,8 +225,13 @@ TEST(SoundIn, ARecogniserIsTriedAgainSoonWhileItListens) {
   ear.in.append(tone(100));
   EXPECT_THAT(ear.log, ElementsAre("lost recogniser_failed"));
   ear.desk.is_full = false;
-  for (int i = 0; i < 20; ++i) ear.in.append(tone(100));
+  for (int i = 0; i < 3; ++i) ear.in.append(tone(4000));  // in no time
+  ear.clock.set(1.9);
+  ear.in.append(tone(100));
   EXPECT_THAT(ear.desk.samples, IsEmpty());
+  ear.clock.set(2);
+  ear.in.append(tone(100));
+  EXPECT_THAT(ear.desk.samples, IsEmpty());  // the message that it wakes up with
   ear.in.append(tone(100));
   EXPECT_FALSE(ear.desk.samples.empty());
   EXPECT_THAT(ear.log, SizeIs(1));

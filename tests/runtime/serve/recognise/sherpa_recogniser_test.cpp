@@ -183,5 +183,23 @@ TEST(SherpaRecogniser, AnEndThatNobodyAskedForIsAFailure) {
                                        StartsWith("has gone away: "), "has sent no text"));
 }
 
+TEST(SherpaRecogniser, WhatIsNoResultIsAFailureThatQuotesNothing) {
+  const std::vector<std::string> messages{"secret", "[]", R"({"text": "secret")",
+                                          R"({"text": 5, "x": "secret"})",
+                                          std::string(100'000, '[')};
+  for (const std::string& message : messages) {
+    Server server({[&](Socket& socket) {
+      read(socket);
+      write(socket, message);
+    }});
+    Log log;
+    SherpaRecogniser recogniser(server.url(), {}, log);
+    recogniser.add(0, {1});
+    const std::string why = log.take(1).at(0);
+    EXPECT_THAT(why, StartsWith("has sent what is no result: "));
+    EXPECT_EQ(why.find("secret"), std::string::npos) << why;
+  }
+}
+
 }  // namespace
 }  // namespace predgen

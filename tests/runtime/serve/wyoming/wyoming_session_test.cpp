@@ -313,10 +313,53 @@ TEST(WyomingSession, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
   }
 }
 
+TEST(WyomingSession, TextsWithoutWordsTakeRoomToo) {
+  House house(/*has_voice=*/true);
+  house.num_chunks = 0;  // it is never done with the first one
+  Service service(house);
+  service.host.limits.message_bytes = 1000;
+  Visit visit(service);
+  visit.send("synthesize", {{"text", "One."}});
+  const auto fill = [&] {
+    for (int i = 0; i < 100; ++i) {
+      visit.send("synthesize-start");
+      visit.send("synthesize-stop");
+    }
+  };
+  expect_user_error(fill, {"1000 bytes"});
+}
+
+TEST(WyomingSession, RoomIsFreeAgainWhenATextWasSpoken) {
+  House house(/*has_voice=*/true);
+  Service service(house);
+  service.host.limits.message_bytes = 300;
+  Visit visit(service);
+  for (int i = 0; i < 20; ++i) {
+    visit.send("synthesize", {{"text", "One."}});
+    visit.client.until("audio-stop");
+  }
+}
+
+TEST(WyomingSession, AConversationIsForgottenAfterItsTime) {
+  House house;
+  Service service(house);
+  Visit visit(service);
+  visit.say("one", "c");
+  EXPECT_EQ(visit.answer(), "You said: one. Go on!");
+  house.clock.set(590);
+  visit.say("two", "c");
+  EXPECT_EQ(visit.answer(), "You said: two. Go on!");
+  EXPECT_THAT(house.last_prompt(), HasSubstr("You said: one. Go on!"));
+  house.clock.set(590 + 601);
+  visit.say("three", "c");
+  EXPECT_EQ(visit.answer(), "You said: three. Go on!");
+  EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("You said: two. Go on!")));
+}
+
 TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
   House house(/*has_voice=*/true);
   Service service(house);
-  service.host.limits.message_bytes = 100;
+  service.host.limits.message_bytes = 300;
   const auto refused = [&](const char* type, const Json& data,
                            const std::vector<std::string>& parts) {
     Visit visit(service);
@@ -331,19 +374,19 @@ TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
           {"conversation_id", "256"});
   refused("transcript-chunk", {{"text", "a"}}, {"transcript-start"});
   refused("synthesize", Json::object(), {"text"});
-  refused("synthesize", {{"text", std::string(101, 'x')}}, {"100"});
+  refused("synthesize", {{"text", std::string(301, 'x')}}, {"300"});
   refused("synthesize", {{"text", "a"}, {"text_format", "ssml"}}, {"text_format", "ssml"});
   refused("synthesize", {{"text", "a"}, {"voice", {{"name", "anna"}, {"speaker", "x"}}}},
           {"speaker"});
   refused("synthesize-chunk", {{"text", "a"}}, {"synthesize-start"});
   refused("synthesize-stop", Json::object(), {"synthesize-start"});
-  refused("transcribe", Json::object(), {"recogniser"});
+  refused("transcribe", Json::object(), {"by Wyoming", "handle and tts"});
   Visit visit(service);
   visit.send("synthesize-start");
   expect_user_error([&] { visit.send("synthesize-start"); }, {"synthesize-start"});
   visit.send("transcript-start");
-  visit.send("transcript-chunk", {{"text", std::string(100, 'x')}});
-  expect_user_error([&] { visit.send("transcript-chunk", {{"text", "x"}}); }, {"100"});
+  visit.send("transcript-chunk", {{"text", std::string(300, 'x')}});
+  expect_user_error([&] { visit.send("transcript-chunk", {{"text", "x"}}); }, {"300"});
   service.host.offer.voice.clear();
   refused("synthesize", {{"text", "a"}}, {"--tts"});
 }
