@@ -95,7 +95,7 @@ std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& c
   std::unique_lock lock(mutex_);
   while (true) {
     throw_if_stopped(stop_);
-    const std::optional<Transcript> newest = newest_locked(clock.now());
+    std::optional<Transcript> newest = newest_locked(clock.now());
     if (newest && newest->revision > revision) {
       // What is older was overtaken; the newest stays for latest(), unless it ends the turn.
       while (!events_.empty() && events_.front().transcript.revision < newest->revision) {
