@@ -1,6 +1,6 @@
 """A household: people who talk to one `predgen serve` at random times, their words as a recogniser gives them.
 
-household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [-- OPTIONS OF SERVE]
+household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [--serve "OPTIONS OF SERVE"]
 
 PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and begins
 anew after a time that is exponential with a mean of --seconds. By number of people: milliseconds from the last word to the
@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import random
+import shlex
 import subprocess
 
 import websockets.asyncio.client
@@ -64,7 +65,7 @@ async def household(url, prompts, count, speculates, options):
 
 
 def measure(options, prompts, count, speculates):
-    server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--port", "0", *options.serve,
+    server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--port", "0", *shlex.split(options.serve),
                                "limits.connections=64", "realtime.max_sessions=64", "max_new_tokens=64"],
                               stdout=subprocess.PIPE, text=True)
     try:
@@ -80,7 +81,7 @@ def quantile(values, share):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("predgen")
     parser.add_argument("model")
     parser.add_argument("prompts")
@@ -88,7 +89,7 @@ def main():
     parser.add_argument("--turns", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("serve", nargs="*")
+    parser.add_argument("--serve", default="")
     options = parser.parse_args()
     prompts = prompts_of(options.prompts)
     for count in map(int, options.people.split(",")):
