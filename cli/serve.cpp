@@ -90,12 +90,15 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
 }
 
 /// The first passes take longer than others. What they cost says how far drafts make way for
-/// answers.
-void warm_up(Engine& engine, Baton& baton) {
+/// answers; `pass_seconds` if that is known.
+void warm_up(Engine& engine, Baton& baton, std::vector<double> pass_seconds) {
   const Baton::Hold hold(baton);
   constexpr int64_t kWidest = 16;
-  const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
-  engine.yield_speculation(tokens_for(1, measure_pass_seconds(engine, widest)));
+  if (pass_seconds.empty()) {
+    const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
+    pass_seconds = measure_pass_seconds(engine, widest);
+  }
+  engine.yield_speculation(tokens_for(1, pass_seconds));
 }
 
 void print_address(const char* scheme, const std::string& host, int port) {
@@ -122,7 +125,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
   Baton baton;
   Engine engine(set_up_model(options.model), {.pass_tokens = config.pass_tokens, .baton = &baton});
-  warm_up(engine, baton);
+  const SessionConfig session = session_config(config, engine, baton);
+  warm_up(engine, baton, session.generator.pass_seconds);
 
   SystemClock clock(stop);
   ServeMetrics metrics;
@@ -133,7 +137,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .tokenizer = *tokenizer,
       .clock = clock,
       .metrics = metrics,
-      .session = session_config(config, engine, baton),
+      .session = session,
       .offer = {.model = config.model_name,
                 .voice = has_voice ? voice.espeak.voice : "",
                 .max_new_tokens = config.max_new_tokens,

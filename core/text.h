@@ -20,6 +20,13 @@ inline std::string_view trimmed(std::string_view text, std::string_view blank = 
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
+/// Both with `between`, or the one that is not empty.
+inline std::string joined(const std::string& one, std::string_view between,
+                          const std::string& other) {
+  if (one.empty() || other.empty()) return one + other;
+  return (one + std::string(between)).append(other);
+}
+
 /// For the text of an HTML element or a quoted attribute.
 inline std::string escape_html(std::string_view text) {
   std::string escaped;

@@ -28,10 +28,6 @@ constexpr size_t kRowsBegin = static_cast<size_t>(kMaxGpuTokens) * sizeof(GpuTok
 constexpr size_t kCachesBegin = kRowsBegin + static_cast<size_t>(kMaxGpuTokens) * sizeof(int32_t);
 static_assert(kRowsBegin % alignof(int32_t) == 0 && kCachesBegin % alignof(GpuCache) == 0);
 
-int64_t filled_up(int64_t count) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
-}
-
 GpuType type_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat ? GpuType::kFloat32 : GpuType::kBfloat16;
 }
@@ -266,7 +262,7 @@ std::optional<GpuPass::Kind> GpuPass::kind_of(const TransformerParts& model,
   for (const PassToken& token : tokens_.tokens()) longest = std::max(longest, token.place + 1);
   const int64_t chunk = gpu_chunk(type_of(embedding));
   Kind kind;
-  kind.num_tokens = filled_up(tokens_.size());
+  kind.num_tokens = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(tokens_.size())));
   const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
   kind.num_logits = num_wanted <= 1 ? num_wanted : kind.num_tokens;
   kind.num_chunks = 1;

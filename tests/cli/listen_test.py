@@ -15,7 +15,7 @@ if importlib.util.find_spec("websockets") is None:
     sys.exit(77)
 
 from fake_recogniser import SECONDS_PER_WORD, Recogniser  # noqa: E402
-from serving import KEY, PROMPTS, check, client, server, user  # noqa: E402
+from serving import KEY, PROMPTS, check, client, server, take_until, user  # noqa: E402
 
 RATE, CHUNK = 24000, 0.1
 
@@ -39,15 +39,6 @@ def conversation(process, turn_detection=None, events=()):
             "audio": {"input": {"format": {"type": "audio/pcm", "rate": RATE}, "turn_detection": turn_detection}}})
         check(connection.recv().type == "session.updated", "is taken")
         yield connection
-
-
-def take_until(connection, kind):
-    events = []
-    while not events or events[-1].type != kind:
-        events.append(connection.recv())
-        if events[-1].type == "error" and kind != "error":
-            check(False, f"no error: {events[-1]}")
-    return events
 
 
 def speak(connection, text, pace=0.0):

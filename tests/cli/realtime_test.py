@@ -21,23 +21,13 @@ if importlib.util.find_spec("websockets") is None:
 import openai  # noqa: E402
 import websockets.sync.client  # noqa: E402
 
-from serving import KEY, PROMPTS, check, client, metric, server, user, wait_for  # noqa: E402
+from serving import KEY, PROMPTS, check, client, metric, server, take_until, user, wait_for  # noqa: E402
 
 ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
 
 
 def connect(process, key=KEY):
     return client(process, key).realtime.connect(model="demo")
-
-
-def take_until(connection, kind):
-    """The events up to one of this type. The extensions are no types that the client knows."""
-    events = []
-    while not events or events[-1].type != kind:
-        events.append(connection.recv())
-        if events[-1].type == "error":
-            check(False, f"no error: {events[-1]}")
-    return events
 
 
 def say(connection, text):

@@ -38,6 +38,16 @@ def client(process, key=KEY):
     return openai.OpenAI(base_url=process.url + "/v1", api_key=key, max_retries=0)
 
 
+def take_until(connection, kind):
+    """The events of a realtime connection up to one of this type. The extensions are no types that the client knows."""
+    events = []
+    while not events or events[-1].type != kind:
+        events.append(connection.recv())
+        if events[-1].type == "error" and kind != "error":
+            check(False, f"no error: {events[-1]}")
+    return events
+
+
 def user(text):
     return [{"role": "user", "content": text}]
 

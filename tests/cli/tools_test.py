@@ -14,7 +14,7 @@ if importlib.util.find_spec("websockets") is None:
 
 import openai  # noqa: E402
 
-from serving import KEY, check, client, server, user  # noqa: E402
+from serving import KEY, check, client, server, take_until, user  # noqa: E402
 from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, BROKEN, FUNCTION, TALK, make_tool_model  # noqa: E402
 
 ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
@@ -70,15 +70,6 @@ def check_demo():
             check(False, "a model without functions refuses them")
         except openai.BadRequestError as error:
             check(error.param == "tools" and "chat template" in error.message, f"{error}")
-
-
-def take_until(connection, kind):
-    events = []
-    while not events or events[-1].type != kind:
-        events.append(connection.recv())
-        if events[-1].type == "error":
-            check(False, f"no error: {events[-1]}")
-    return events
 
 
 def begin(connection, **more):

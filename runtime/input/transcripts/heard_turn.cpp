@@ -7,7 +7,8 @@
 namespace predgen {
 namespace {
 
-std::string joined(const std::string& one, const std::string& other) {
+/// With a space between them, where the language has any.
+std::string joined_words(const std::string& one, const std::string& other) {
   if (one.empty() || other.empty()) return one + other;
   size_t last = last_character(one), first = 0;
   const bool is_one_word =
@@ -20,12 +21,12 @@ std::string joined(const std::string& one, const std::string& other) {
 void HeardTurn::revise(std::string_view segment) { open_ = trimmed(segment); }
 
 void HeardTurn::finish_segment() {
-  finished_ = joined(finished_, open_);
+  finished_ = joined_words(finished_, open_);
   open_.clear();
 }
 
 void HeardTurn::tell(TranscriptLines& lines) {
-  const std::string text = joined(finished_, open_);
+  const std::string text = joined_words(finished_, open_);
   if (text == told_) return;
   told_ = text;
   lines.push_back({.text = text});

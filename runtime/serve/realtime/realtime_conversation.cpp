@@ -8,10 +8,6 @@
 namespace predgen {
 namespace {
 
-std::string joined(const std::string& one, const char* between, const std::string& other) {
-  return one.empty() || other.empty() ? one + other : one + between + other;
-}
-
 RealtimeSettings first_settings(const RealtimeHost& host) {
   return {.instructions = host.session.system_prompt,
           .has_audio = !host.offer.voice.empty(),

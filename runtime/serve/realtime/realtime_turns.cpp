@@ -90,9 +90,7 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     has_changed_ = is_blocked_ = false;
     wanted = response_ ? response_->settings() : settings_;
     voice = std::move(new_voice_);
-    const std::string more = items_.system_text();
-    system =
-        wanted.instructions + (wanted.instructions.empty() || more.empty() ? "" : "\n\n") + more;
+    system = joined(wanted.instructions, "\n\n", items_.system_text());
     if (std::exchange(has_new_history_, false)) history = items_.history();
   }
   if (voice) speaker.use(std::move(voice));

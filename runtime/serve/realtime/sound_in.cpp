@@ -41,9 +41,7 @@ void SoundIn::Words::end_segment() {
   has_paused = !past.empty();
 }
 
-std::string SoundIn::Words::all() const {
-  return past.empty() || now.empty() ? past + now : past + " " + now;
-}
+std::string SoundIn::Words::all() const { return joined(past, " ", now); }
 
 SoundIn::SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener)
     : make_recogniser_(make_recogniser),

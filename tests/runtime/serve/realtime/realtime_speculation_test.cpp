@@ -19,18 +19,6 @@ std::string mostly_the_same(const std::string& user) {
 
 Json wanting(const std::vector<std::string>& events) { return {{"predgen", {{"events", events}}}}; }
 
-/// Waits until the session has done with everything that it was sent.
-void settle(House& house, const std::string& drafted) {
-  for (int i = 0; i < 10000; ++i) {
-    {
-      const Baton::Hold hold(house.baton);
-      if (!house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos) return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL() << "no draft has " << drafted;
-}
-
 TEST(RealtimeSpeculation, NothingOfADraftLeavesBeforeTheTurnEnds) {
   House house;
   house.answer = mostly_the_same;

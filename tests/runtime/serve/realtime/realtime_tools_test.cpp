@@ -50,7 +50,7 @@ struct LampTalk : Talk {
 };
 
 /// Waits until the model has drafted this.
-void settle(House& house, const std::string& drafted) {
+void await_draft(House& house, const std::string& drafted) {
   for (int i = 0; i < 10000; ++i) {
     if (house.was_asked("", drafted)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -118,7 +118,7 @@ TEST(RealtimeTools, NothingOfADraftedCallLeavesBeforeTheTurnEnds) {
   talk.update({{"predgen", {{"events", {"speculation", "sentence"}}}}});
   talk.client.next("session.updated");
   talk.hear("light");
-  settle(house, "</tool_call>");
+  await_draft(house, "</tool_call>");
   talk.hear("light, please", /*end_of_turn=*/true);
   const std::vector<Json> events = talk.client.until("response.done");
   EXPECT_FALSE(has_raw_call(events));
@@ -143,7 +143,7 @@ TEST(RealtimeTools, NothingInACallIsAboutRight) {
   };
   LampTalk talk(house);
   talk.hear("light in here");
-  settle(house, "here\"}}</tool_call>");
+  await_draft(house, "here\"}}</tool_call>");
   talk.hear("light in there", /*end_of_turn=*/true);
   const Json item = talk.client.next("response.done")["response"]["output"].at(0);
   EXPECT_EQ(item["arguments"], R"({"room":"there"})");

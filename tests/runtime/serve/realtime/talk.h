@@ -1,6 +1,9 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -154,6 +157,19 @@ struct Talk {
   Json created;
   bool has_left = false;
 };
+
+/// Waits until the newest prompt holds this, as the session has it when it has done with what it
+/// was sent.
+inline void settle(House& house, const std::string& drafted) {
+  for (int i = 0; i < 10000; ++i) {
+    {
+      const Baton::Hold hold(house.baton);
+      if (!house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL() << "no draft has " << drafted;
+}
 
 inline std::string text_of(const Json& response) {
   const Json& part = response["output"].at(0)["content"].at(0);

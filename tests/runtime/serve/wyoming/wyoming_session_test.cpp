@@ -27,18 +27,6 @@ Json in(const std::string& conversation) {
   return {{"context", {{"conversation_id", conversation}, {"satellite_id", "kitchen"}}}};
 }
 
-/// Waits until a prompt that ends so was run.
-void settle(House& house, const std::string& drafted) {
-  for (int i = 0; i < 10000; ++i) {
-    {
-      const Baton::Hold hold(house.baton);
-      if (!house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos) return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL() << "no draft has " << drafted;
-}
-
 TEST(WyomingSession, SaysWhatThereIs) {
   House house;
   Service service(house);
