@@ -109,7 +109,7 @@ void read(const at::Tensor& tensor) {
 }
 
 void measure(const Kind& kind, int64_t out, int64_t in, int rounds) {
-  for (const int64_t rows : {1, 2, 4, 8, 16, 32, 64}) {
+  for (const int64_t rows : {1, 2, 4, 8, 16, 32, 64, 512}) {
     const at::Tensor x = at::randn({rows, in}).to(at::kBFloat16);
     const double work = static_cast<double>(rows * in * out);
     const auto count = std::clamp<size_t>(static_cast<size_t>(kWork / work), 1, kind.copies.size());
@@ -121,7 +121,7 @@ void measure(const Kind& kind, int64_t out, int64_t in, int rounds) {
                          microseconds(kind.copies.size(), [&](size_t i) { read(kind.copies[i]); }));
     }
     fmt::print(
-        "{} {:>6} -> {:>6} {:>2} rows: ours {:>8.0f}  LibTorch {:>8.0f} ({:>5.2f}x)  {:>5.1f} of "
+        "{} {:>6} -> {:>6} {:>3} rows: ours {:>8.0f}  LibTorch {:>8.0f} ({:>5.2f}x)  {:>5.1f} of "
         "{:.1f} GB/s ({:>3.0f} %)  {:.0f} G/s\n",
         kind.name, in, out, rows, ours, libtorch, libtorch / ours,
         1e-3 * static_cast<double>(kind.bytes) / ours,

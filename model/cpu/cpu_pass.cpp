@@ -177,8 +177,8 @@ class CpuPass::Work {
 
   void attend_heads(const DecoderLayer& weights, size_t index) {
     const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
-    const auto [begin, end] = share(num_tokens_ * G, 1, thread_, pass_.team_->size());
-    for (int64_t i = begin; i < end; ++i) {
+    // In turn: later tokens see more keys.
+    for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->size()) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
       TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
       attention.queries = pass_.q_.data() + i * shared * D;

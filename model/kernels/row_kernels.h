@@ -45,6 +45,9 @@ struct RowKernel {
 
 struct RowKernels {
   RowKernel float32, bfloat16, int8, int4;
+  /// Panels [begin,end) of the matrix of `product`, of which only weight, scales, in and group
+  /// count, to bfloat16 [out,in].
+  void (*widen_int4)(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end);
 };
 
 extern const RowKernels kPlainRowKernels;

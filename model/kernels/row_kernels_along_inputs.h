@@ -10,18 +10,17 @@ constexpr int64_t kMaxRows = 64;      // whose sums of a panel stay in the first
 constexpr int64_t kPanel = 16;        // outputs that take turns over a block of inputs
 constexpr int64_t kLongAhead = 2048;  // bytes that long rows of W are sent for ahead of need
 constexpr int64_t kLine = 64;         // bytes that memory gives at once
+constexpr int kTile = Isa::kOutputs;  // outputs whose sums lie beside each other
 
 /// The sums of some rows and outputs, which stay in registers.
 template <class Kind, int kRows, int kOutputs>
 struct Sums {
-  typename Kind::Sum sums[kOutputs][kRows];
+  static constexpr int kCount = kRows * kOutputs;
+  typename Kind::Sum sums[kCount];
 
   Sums() {
-#pragma GCC unroll 8
-    for (int output = 0; output < kOutputs; ++output) {
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) sums[output][row] = Kind::zero();
-    }
+#pragma GCC unroll 16
+    for (auto& sum : sums) sum = Kind::zero();
   }
 
   /// kApart: each output has inputs of its own, a block further.
@@ -41,16 +40,35 @@ struct Sums {
 #pragma GCC unroll 8
         for (int output = 0; output < kOutputs; ++output) {
           if (kApart) values = Kind::load_x(x + row * x_stride + output * kRowBlock, part);
-          sums[output][row] = Kind::multiply_add(sums[output][row], weights[output][part], values);
+          const int i = row * kOutputs + output;
+          sums[i] = Kind::multiply_add(sums[i], weights[output][part], values);
         }
       }
     }
   }
 
-  /// Of one output, for rows beyond kRows anything.
-  Four of(int output) const {
-    const auto* row = sums[output];
-    return Kind::sum(row[0], row[1 % kRows], row[2 % kRows], row[3 % kRows]);
+  /// Added to those of earlier blocks, `to` [kRows,kTile].
+  template <bool kApart = false>
+  void add_to(float* to, const PackedRows& x, int64_t block, int64_t row) const {
+    const float* scales = x.scales + block * x.scale_stride + row;
+    if constexpr (kCount == Isa::kLanes && kOutputs == kTile && !kApart) {
+      auto all = Kind::sum(sums);
+      if (Kind::kHasScales) all = all * Isa::for_outputs(scales);
+      return Isa::store(to, Isa::load_floats(to) + all);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; i += 4) {
+      Four four = Kind::sum(sums[i], sums[(i + 1) % kCount], sums[(i + 2) % kCount],
+                            sums[(i + 3) % kCount]);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        if (i + j >= kCount) break;
+        const int own_row = (i + j) / kOutputs, output = (i + j) % kOutputs;
+        const int64_t stride = kApart ? x.scale_stride : 0;
+        const float sum = four[j] * (Kind::kHasScales ? scales[output * stride + own_row] : 1);
+        to[own_row * kTile + (kApart ? 0 : output)] += sum;
+      }
+    }
   }
 };
 
@@ -60,13 +78,29 @@ struct Place {
   const PackedRows& x;
   int64_t first_row, last_row, output, end;  // at most kMaxRows and kPanel
   int64_t begin = 0;                         // inputs of the block
-  float* sums = nullptr;                     // [kPanel,kMaxRows]
+  float* sums = nullptr;                     // [kPanel/kTile,kMaxRows,kTile]
   // What memory is sent for: the next panel in the order of its addresses, so that the processor
   // goes on with it by itself.
   const char* next = nullptr;
+
+  float* sums_of(int64_t of_output, int64_t row) const {
+    const int64_t o = of_output - output;
+    return sums + (o / kTile * kMaxRows + row - first_row) * kTile + o % kTile;
+  }
 };
 
-/// A block of inputs for rows from `row` and outputs from `output` on; the first of the rows fetch.
+/// Lines of memory that a block of so many outputs has, shared by all that use it.
+template <class Kind, int kOutputs>
+int64_t lines_for_each(const Place& place) {
+  const int64_t users = (place.last_row - place.first_row + kRegisterRows - 1) / kRegisterRows;
+  constexpr int64_t kLines =
+      kOutputs * kRowBlock * static_cast<int64_t>(sizeof(typename Kind::Value)) / kLine;
+  return (kLines + users - 1) / users;
+}
+
+/// A block of inputs for rows from `row` and outputs from `output` on. kFetches: it is alone with
+/// the weights and sends for the next ones as it goes; others share that, a few lines each, since
+/// one that sent for all would wait for memory.
 template <class Kind, int kRows, int kOutputs, bool kFetches>
 void add_block(Place& place, int64_t row, int64_t output) {
   using Value = typename Kind::Value;
@@ -74,6 +108,11 @@ void add_block(Place& place, int64_t row, int64_t output) {
   const int64_t in = place.product.in, end = least(place.begin + kRowBlock, in);
   const auto* weight = static_cast<const Value*>(place.product.weight) + output * in;
   const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
+  if (!kFetches) {
+    for (int64_t n = lines_for_each<Kind, kOutputs>(place); n > 0; --n, place.next += kLine) {
+      __builtin_prefetch(place.next);
+    }
+  }
   Sums<Kind, kRows, kOutputs> block;
   int64_t i = place.begin;
   for (; i + Kind::kStep <= end; i += Kind::kStep) {
@@ -92,11 +131,7 @@ void add_block(Place& place, int64_t row, int64_t output) {
     }
     block.add(values + i, x.stride, last[0], Kind::kStep);
   }
-#pragma GCC unroll 8
-  for (int o = 0; o < kOutputs; ++o) {
-    Kind::add(block.of(o), x, place.begin / kRowBlock, row,
-              place.sums + (output + o - place.output) * kMaxRows + row - place.first_row);
-  }
+  block.add_to(place.sums_of(output, row), x, place.begin / kRowBlock, row);
 }
 
 /// Whole blocks of one output, kBlocks at a time: as many sums are under way as of several outputs,
@@ -119,11 +154,7 @@ void add_long_output(Place& place, int64_t row) {
       place.next += kBytes;
       blocks.template add<true>(values + i, x.stride, weight + i, kRowBlock);
     }
-#pragma GCC unroll 8
-    for (int b = 0; b < kBlocks; ++b) {
-      Kind::add(blocks.of(b), x, place.begin / kRowBlock + b, row,
-                place.sums + row - place.first_row);
-    }
+    blocks.template add_to<true>(place.sums_of(place.output, row), x, place.begin / kRowBlock, row);
   }
 }
 
@@ -156,15 +187,27 @@ inline bool is_long(const RowProduct& product) {
   return product.rows <= 2 && product.in >= 4 * kRowBlock;
 }
 
+/// Stores a row's sums of kCount outputs from `output` on, with scales and bias.
+template <class Kind, int kCount>
+void finish(const Place& place, int64_t row, int64_t output) {
+  const RowProduct& product = place.product;
+  float line[kCount];
+  for (int o = 0; o < kCount; ++o) {
+    line[o] = Kind::finish(product, output + o, *place.sums_of(output + o, row));
+  }
+  if (product.bias != nullptr) {
+    for (int o = 0; o < kCount; ++o) line[o] += Kind::bias(product, output + o);
+  }
+  store_line(product, row, output, line, kCount);
+}
+
 template <class Kind>
 void multiply_panel(Place place) {
   const RowProduct& product = place.product;
   alignas(64) float sums[kPanel * kMaxRows];
   const int64_t rows = place.last_row - place.first_row;
-  for (int64_t o = 0; o < place.end - place.output; ++o) {
-    for (int64_t r = 0; r < rows + kRegisterRows - 1 && r < kMaxRows; ++r) {
-      sums[o * kMaxRows + r] = 0.0f;
-    }
+  for (int64_t o = 0; o < place.end - place.output; o += kTile) {
+    for (int64_t i = 0; i < rows * kTile; ++i) sums[o * kMaxRows + i] = 0.0f;
   }
   place.sums = sums;
   place.next = static_cast<const char*>(product.weight) +
@@ -175,18 +218,20 @@ void multiply_panel(Place place) {
               : add_long_output<Kind, 2, Isa::kFewOutputs>(place, place.first_row);
   }
   for (; place.begin < product.in; place.begin += kRowBlock) {
-    add_rows<Kind, true>(place, place.first_row);
-    for (int64_t row = place.first_row + kRegisterRows; row < place.last_row;
-         row += kRegisterRows) {
+    if (rows <= kRegisterRows) {
+      add_rows<Kind, true>(place, place.first_row);
+      continue;
+    }
+    for (int64_t row = place.first_row; row < place.last_row; row += kRegisterRows) {
       add_rows<Kind, false>(place, row);
     }
   }
-  for (int64_t output = place.output; output < place.end; ++output) {
-    const float bias = product.bias != nullptr ? Kind::bias(product, output) : 0.0f;
-    for (int64_t r = 0; r < rows; ++r) {
-      const float sum = Kind::finish(product, output, sums[(output - place.output) * kMaxRows + r]);
-      store(product, place.first_row + r, output, product.bias != nullptr ? sum + bias : sum);
+  for (int64_t row = place.first_row; row < place.last_row; ++row) {
+    if (place.end - place.output == kPanel) {
+      finish<Kind, kPanel>(place, row, place.output);
+      continue;
     }
+    for (int64_t o = place.output; o < place.end; ++o) finish<Kind, 1>(place, row, o);
   }
 }
 

@@ -14,7 +14,7 @@ struct Isa {
   using Floats = __m512;
   static constexpr int kLanes = 16;
   static constexpr int kFewOutputs = 2, kOutputs = 4;  // of one and two rows, of three and four
-  static constexpr int kInt4RegisterRows = 8;
+  static constexpr int kInt4RegisterRows = 8, kInt4Sums = 16;
 
   static Ints zero() { return _mm512_setzero_si512(); }
   static Ints load_ints(const void* from) { return _mm512_loadu_si512(from); }
@@ -37,6 +37,9 @@ struct Isa {
     return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
 #endif
   }
+  static Ints even(Ints pairs) { return _mm512_and_si512(pairs, _mm512_set1_epi32(0xFFFF)); }
+  static Ints odd(Ints pairs) { return _mm512_srli_epi32(pairs, 16); }
+  static Ints plus(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
   static Ints minus(Ints a, int32_t b) { return _mm512_sub_epi32(a, _mm512_set1_epi32(b)); }
   static __m256i halves(Ints values) {
     return _mm256_add_epi32(_mm512_castsi512_si256(values), _mm512_extracti64x4_epi64(values, 1));
@@ -58,6 +61,17 @@ struct Isa {
     even = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
     odd = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
   }
+  /// Of finite values: to bfloat16, the nearest, of two the even one.
+  static Ints narrow_pairs(Floats even, Floats odd) {
+    const auto rounded = [](Floats values) {
+      const Ints bits = _mm512_castps_si512(values);
+      const Ints last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+      return _mm512_add_epi32(bits, _mm512_add_epi32(last, _mm512_set1_epi32(0x7FFF)));
+    };
+    const Ints upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
+    return _mm512_or_si512(_mm512_srli_epi32(rounded(even), 16),
+                           _mm512_and_si512(rounded(odd), upper));
+  }
   static Floats multiply_add(Floats sum, Floats a, Floats b) { return _mm512_fmadd_ps(a, b, sum); }
   static __m256 halves(Floats values) {
     return _mm256_add_ps(_mm512_castps512_ps256(values), _mm512_extractf32x8_ps(values, 1));
@@ -66,6 +80,50 @@ struct Isa {
     const __m256 all =
         _mm256_hadd_ps(_mm256_hadd_ps(halves(a), halves(b)), _mm256_hadd_ps(halves(c), halves(d)));
     return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+  }
+
+  /// Of each of sixteen, with the bits of sum(): its two halves, neighbours twice, and what is
+  /// left.
+  static Floats sum(const Floats (&of)[kLanes]) {
+    Floats halves[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const Floats a = of[i / 4 * 8 + i % 4], b = of[i / 4 * 8 + i % 4 + 4];
+      halves[i] = _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE);
+    }
+    const auto neighbours = [](Floats a, Floats b) {
+      return _mm512_shuffle_ps(a, b, 0x88) + _mm512_shuffle_ps(a, b, 0xDD);
+    };
+    const auto quarter = [&](const Floats* v) {
+      return neighbours(neighbours(v[0], v[1]), neighbours(v[2], v[3]));
+    };
+    const Floats a = quarter(halves), b = quarter(halves + 4);
+    return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xDD);
+  }
+  static Floats sum(const Ints (&of)[kLanes]) {
+    Ints halves[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const Ints a = of[i / 4 * 8 + i % 4], b = of[i / 4 * 8 + i % 4 + 4];
+      halves[i] =
+          _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x44), _mm512_shuffle_i32x4(a, b, 0xEE));
+    }
+    const auto neighbours = [](Ints a, Ints b) {
+      const Floats x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
+      return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
+                              _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xDD)));
+    };
+    const auto quarter = [&](const Ints* v) {
+      return neighbours(neighbours(v[0], v[1]), neighbours(v[2], v[3]));
+    };
+    const Ints a = quarter(halves), b = quarter(halves + 4);
+    return to_floats(
+        _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD)));
+  }
+  /// What is there for each of four rows, for its kOutputs outputs.
+  static Floats for_outputs(const float* rows) {
+    const Ints row = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+    return _mm512_permutexvar_ps(row, _mm512_castps128_ps512(_mm_loadu_ps(rows)));
   }
 };
 

@@ -23,6 +23,7 @@ struct DotBfloat16 : Bfloat16Base {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }
   static Four sum(Sum a, Sum b, Sum c, Sum d) { return Isa::sum(a, b, c, d); }
+  static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
 };
 
 }  // namespace
@@ -32,6 +33,7 @@ const RowKernels kAvx512Bf16RowKernels{
     .bfloat16 = {.pack = pack_as<NarrowBfloat16>, .multiply = multiply_along_inputs<DotBfloat16>},
     .int8 = kIsaRowKernels.int8,
     .int4 = kIsaRowKernels.int4,
+    .widen_int4 = kIsaRowKernels.widen_int4,
 };
 
 }  // namespace predgen

@@ -23,11 +23,17 @@ void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Gr
                     int64_t row, float* sums) {
   const auto* values =
       static_cast<const int16_t*>(x.values) + row * x.stride + group.index * product.group;
-  Isa::Ints totals[kRows][kInt4Parts];
+  // Few rows have several sums for each of theirs, so that one need not wait for the one before.
+  constexpr int kMost = Isa::kInt4Sums / (kRows * kInt4Parts);
+  constexpr int kSums = kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
+  Isa::Ints totals[kSums][kRows][kInt4Parts];
+#pragma GCC unroll 4
+  for (int s = 0; s < kSums; ++s) {
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int part = 0; part < kInt4Parts; ++part) totals[r][part] = Isa::zero();
+      for (int part = 0; part < kInt4Parts; ++part) totals[s][r][part] = Isa::zero();
+    }
   }
   for (int64_t i = 0; i < product.group; i += kInt4Unit) {
     const uint32_t* unit = group.words + i / kInt4Unit * kInt4Panel;
@@ -49,7 +55,8 @@ void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Gr
         const Isa::Ints pair = Isa::all_pairs(values + r * x.stride + i + 2 * k);
 #pragma GCC unroll 8
         for (int part = 0; part < kInt4Parts; ++part) {
-          totals[r][part] = Isa::multiply_add(totals[r][part], pairs[part], pair);
+          Isa::Ints& total = totals[k % kSums][r][part];
+          total = Isa::multiply_add(total, pairs[part], pair);
         }
       }
     }
@@ -62,7 +69,10 @@ void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Gr
 #pragma GCC unroll 8
     for (int part = 0; part < kInt4Parts; ++part) {
       float* to = sums + r * kInt4Panel + part * Isa::kLanes;
-      const auto centred = Isa::to_floats(Isa::minus(totals[r][part], 8 * x.sums[place]));
+      Isa::Ints total = totals[0][r][part];
+#pragma GCC unroll 4
+      for (int s = 1; s < kSums; ++s) total = Isa::plus(total, totals[s][r][part]);
+      const auto centred = Isa::to_floats(Isa::minus(total, 8 * x.sums[place]));
       Isa::store(to, Isa::load_floats(to) + centred * Isa::all(scale) * group.scales[part] +
                          Isa::all(sum) * group.offsets[part]);
     }
@@ -94,30 +104,32 @@ inline int64_t add_most_int4_rows(const RowProduct& product, const PackedRows& x
   return row;
 }
 
+inline Int4Group int4_group(const RowProduct& product, int64_t panel, int64_t index) {
+  const int64_t place = (panel * (product.in / product.group) + index) * kInt4Panel;
+  Int4Group group;
+  group.words = static_cast<const uint32_t*>(product.weight) + place * (product.group / kInt4Unit);
+  group.index = index;
+  for (int part = 0; part < kInt4Parts; ++part) {
+    Isa::load_pairs(product.scales + 2 * (place + part * Isa::kLanes), group.scales[part],
+                    group.offsets[part]);
+  }
+  return group;
+}
+
 inline void multiply_int4_panel(const RowProduct& product, const PackedRows& x, int64_t first,
                                 int64_t last, int64_t panel) {
   alignas(64) float sums[kInt4Rows * kInt4Panel];
   for (int64_t i = 0; i < (last - first) * kInt4Panel; ++i) sums[i] = 0.0f;
   const int64_t groups = product.in / product.group;
   for (int64_t index = 0; index < groups; ++index) {
-    const int64_t place = (panel * groups + index) * kInt4Panel;
-    Int4Group group;
-    group.words =
-        static_cast<const uint32_t*>(product.weight) + place * (product.group / kInt4Unit);
-    group.index = index;
-    for (int part = 0; part < kInt4Parts; ++part) {
-      Isa::load_pairs(product.scales + 2 * (place + part * Isa::kLanes), group.scales[part],
-                      group.offsets[part]);
-    }
+    const Int4Group group = int4_group(product, panel, index);
     int64_t row = add_most_int4_rows(product, x, group, first, last, sums);
     for (; row < last; row += kRegisterRows) {
       add_int4_rows(product, x, group, row, last, sums + (row - first) * kInt4Panel);
     }
   }
   for (int64_t row = first; row < last; ++row) {
-    for (int64_t o = 0; o < kInt4Panel; ++o) {
-      store(product, row, panel * kInt4Panel + o, sums[(row - first) * kInt4Panel + o]);
-    }
+    store_line(product, row, panel * kInt4Panel, sums + (row - first) * kInt4Panel, kInt4Panel);
   }
 }
 
@@ -127,6 +139,41 @@ inline void multiply_int4(const RowProduct& product, const PackedRows& x, int64_
     const int64_t last = least(first + kInt4Rows, product.rows);
     for (int64_t panel = begin; panel < end; ++panel) {
       multiply_int4_panel(product, x, first, last, panel);
+    }
+  }
+}
+
+/// A group in bfloat16, to [kInt4Panel,in].
+inline void widen_int4_group(const RowProduct& product, const Int4Group& group, uint16_t* to) {
+  for (int64_t i = 0; i < product.group; i += kInt4Unit) {
+    const uint32_t* unit = group.words + i / kInt4Unit * kInt4Panel;
+    Isa::Ints wide[kInt4Unit / 2][kInt4Parts];  // two inputs each
+#pragma GCC unroll 8
+    for (int part = 0; part < kInt4Parts; ++part) {
+      const Isa::Ints words = Isa::load_ints(unit + part * Isa::kLanes);
+      const auto value = [&](Isa::Ints q) {
+        return Isa::to_floats(Isa::minus(q, 8)) * group.scales[part] + group.offsets[part];
+      };
+#pragma GCC unroll 4
+      for (int k = 0; k < kInt4Unit / 2; ++k) {
+        const Isa::Ints pairs = Isa::four_bits(words, 4 * k);
+        wide[k][part] = Isa::narrow_pairs(value(Isa::even(pairs)), value(Isa::odd(pairs)));
+      }
+    }
+    uint32_t lanes[kInt4Unit / 2][kInt4Panel];
+    __builtin_memcpy(lanes, wide, sizeof(lanes));
+    for (int64_t out = 0; out < kInt4Panel; ++out) {
+      const uint32_t row[] = {lanes[0][out], lanes[1][out], lanes[2][out], lanes[3][out]};
+      __builtin_memcpy(to + out * product.in + group.index * product.group + i, row, sizeof(row));
+    }
+  }
+}
+
+inline void widen_int4(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end) {
+  for (int64_t panel = begin; panel < end; ++panel) {
+    for (int64_t index = 0; index < product.in / product.group; ++index) {
+      widen_int4_group(product, int4_group(product, panel, index),
+                       to + panel * kInt4Panel * product.in);
     }
   }
 }

@@ -29,13 +29,15 @@ inline uint16_t narrow(float value) {
   return static_cast<uint16_t>(value != value ? 0x7FC0 : rounded);
 }
 
-inline void store(const RowProduct& product, int64_t row, int64_t output, float value) {
+/// Outputs from `output` on.
+inline void store_line(const RowProduct& product, int64_t row, int64_t output, const float* values,
+                       int64_t count) {
   const int64_t place = row * product.out + output;
-  if (product.y != nullptr) {
-    product.y[place] = narrow(value);
-  } else {
-    product.wide_y[place] = value;
+  if (product.y == nullptr) {
+    for (int64_t o = 0; o < count; ++o) product.wide_y[place + o] = values[o];
+    return;
   }
+  for (int64_t o = 0; o < count; ++o) product.y[place + o] = narrow(values[o]);
 }
 
 /// One row's values of a block in 16 bits of the largest. A block of next to nothing is zero, one

@@ -12,6 +12,7 @@ constexpr RowKernels kIsaRowKernels{
     .bfloat16 = {.pack = pack_bfloat16, .multiply = multiply_bfloat16},
     .int8 = {.pack = pack_int8, .multiply = multiply_along_inputs<Int8Values>},
     .int4 = {.pack = pack_int4, .multiply = multiply_int4},
+    .widen_int4 = widen_int4,
 };
 
 }  // namespace

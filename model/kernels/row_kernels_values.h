@@ -9,18 +9,8 @@ namespace {
 
 using Four __attribute__((vector_size(16))) = float;
 
-inline Four load_four(const float* from) {
-  Four four;
-  __builtin_memcpy(&four, from, sizeof(four));
-  return four;
-}
-inline void store_four(float* to, Four four) { __builtin_memcpy(to, &four, sizeof(four)); }
-
-/// Sums that need no scale.
 struct PlainSums {
-  static void add(Four sums, const PackedRows&, int64_t, int64_t, float* to) {
-    store_four(to, load_four(to) + sums);
-  }
+  static constexpr bool kHasScales = false;
   static float finish(const RowProduct&, int64_t, float sum) { return sum; }
 };
 
@@ -47,6 +37,7 @@ struct Float32 : PlainSums {
   static Vector load_x(const float* from, int) { return Isa::load_floats(from); }
   static Sum multiply_add(Sum sum, Vector a, Vector b) { return Isa::multiply_add(sum, a, b); }
   static Four sum(Sum a, Sum b, Sum c, Sum d) { return Isa::sum(a, b, c, d); }
+  static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
   static float bias(const RowProduct& product, int64_t output) {
     return static_cast<const float*>(product.bias)[output];
   }
@@ -85,6 +76,7 @@ struct WideBfloat16 : Bfloat16Base {
   }
   static Sum multiply_add(Sum sum, Vector a, Vector b) { return Isa::multiply_add(sum, a, b); }
   static Four sum(Sum a, Sum b, Sum c, Sum d) { return Isa::sum(a, b, c, d); }
+  static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
 };
 
 /// The same sums, but x stays in 16 bits: beside two rows of W it keeps within the first-level
@@ -110,16 +102,14 @@ struct Int8Values : NarrowBias {
   using Packed = int16_t;
   static constexpr int kParts = 1;
   static constexpr int64_t kStep = 2 * Isa::kLanes;
+  static constexpr bool kHasScales = true;
 
   static Sum zero() { return Isa::zero(); }
   static void load(const int8_t* from, Vector (&to)[kParts]) { to[0] = Isa::load_bytes(from); }
   static Vector load_x(const int16_t* from, int) { return Isa::load_ints(from); }
   static Sum multiply_add(Sum sum, Vector a, Vector b) { return Isa::multiply_add(sum, a, b); }
   static Four sum(Sum a, Sum b, Sum c, Sum d) { return Isa::sum(a, b, c, d); }
-  static void add(Four sums, const PackedRows& x, int64_t block, int64_t row, float* to) {
-    const Four scales = load_four(x.scales + block * x.scale_stride + row);
-    store_four(to, load_four(to) + sums * scales);
-  }
+  static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
   static float finish(const RowProduct& product, int64_t output, float sum) {
     return sum * widen(product.scales + output);
   }

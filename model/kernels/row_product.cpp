@@ -5,8 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 
-#include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -74,41 +72,6 @@ void check_int4(const at::Tensor& words, const at::Tensor& scales) {
                 c10::str(words.sizes()));
 }
 
-/// `value` in bfloat16, to the nearest; it is finite.
-uint32_t narrow(float value) {
-  const auto wide = std::bit_cast<uint32_t>(value);
-  return (wide + 0x7FFF + (wide >> 16 & 1)) >> 16;
-}
-
-/// Of one panel. Loops go over its outputs, so that the compiler can take several at a time.
-void widen_panel(const uint32_t* words, const at::BFloat16* pairs, int64_t units, int64_t group,
-                 at::BFloat16* to) {
-  std::array<float, kInt4Panel> scale{}, offset{};
-  for (int64_t unit = 0; unit < units; ++unit, words += kInt4Panel, to += kInt4Unit) {
-    if (unit % (group / kInt4Unit) == 0) {
-      for (size_t out = 0; out < kInt4Panel; ++out) {
-        scale[out] = *pairs++;
-        offset[out] = *pairs++;
-      }
-    }
-    std::array<std::array<uint32_t, kInt4Panel>, kInt4Unit / 2> wide;  // two inputs each
-    for (size_t k = 0; k < wide.size(); ++k) {
-      for (size_t out = 0; out < kInt4Panel; ++out) {
-        const auto value = [&](uint32_t q) {
-          return narrow(static_cast<float>(static_cast<int32_t>(q & 0xF) - 8) * scale[out] +
-                        offset[out]);
-        };
-        const uint32_t word = words[out] >> 4 * k;
-        wide[k][out] = value(word) | value(word >> 16) << 16;
-      }
-    }
-    for (size_t out = 0; out < kInt4Panel; ++out) {
-      const std::array row{wide[0][out], wide[1][out], wide[2][out], wide[3][out]};
-      std::memcpy(to + static_cast<int64_t>(out) * units * kInt4Unit, row.data(), sizeof(row));
-    }
-  }
-}
-
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
 /// Whether our kernel takes it.
@@ -133,7 +96,7 @@ bool are_few_rows(const at::Tensor& input, const at::Tensor& weight, const at::T
 }  // namespace
 
 int64_t max_rows_on_cpu() {
-  return has_avx2_kernels_on_cpu() ? std::numeric_limits<int64_t>::max() : kFewRowsOnCpu;
+  return is_libtorch_faster_at_many_rows() ? kFewRowsOnCpu : std::numeric_limits<int64_t>::max();
 }
 
 bool has_int8_product(const at::Tensor& x) {
@@ -215,16 +178,14 @@ at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::
 
 at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales) {
   check_int4(words, scales);
-  const int64_t units = words.size(1), in = units * kInt4Unit, group = in / scales.size(1);
+  const int64_t in = words.size(1) * kInt4Unit;
+  const RowProduct product{.weight = words.const_data_ptr(),
+                           .scales = bits(scales),
+                           .in = in,
+                           .group = in / scales.size(1)};
   at::Tensor wide = at::empty({words.size(0) * kInt4Panel, in}, scales.options());
-  const auto* from = reinterpret_cast<const uint32_t*>(words.const_data_ptr<int32_t>());
-  const auto* pairs = scales.const_data_ptr<at::BFloat16>();
-  auto* to = wide.mutable_data_ptr<at::BFloat16>();
   at::parallel_for(0, words.size(0), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      widen_panel(from + panel * units * kInt4Panel, pairs + panel * in / group * kInt4Panel * 2,
-                  units, group, to + panel * kInt4Panel * in);
-    }
+    row_kernels().widen_int4(product, mutable_bits(wide), begin, end);
   });
   return wide;
 }

@@ -14,8 +14,8 @@ namespace predgen {
 // it.
 
 constexpr int64_t kFewRowsOnCuda = 16;
-/// Above, LibTorch's product is taken, for integers with a matrix that was widened; but not where
-/// ours runs in AVX2, which LibTorch's is no faster in with more rows (bench/row_products.cpp).
+/// Above, LibTorch's product is taken where it is faster: on CPUs with AMX, and where ours has no
+/// vectors; for integers with a matrix that was widened.
 constexpr int64_t kFewRowsOnCpu = 64;
 /// kFewRowsOnCpu, or no bound.
 int64_t max_rows_on_cpu();

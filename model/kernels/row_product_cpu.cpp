@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <string>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace predgen {
 namespace {
@@ -26,6 +29,16 @@ const RowKernels& choose() {
   if (able == "AVX2" || able.starts_with("AVX512")) return kAvx2RowKernels;
 #endif
   return kPlainRowKernels;
+}
+
+bool has_amx_bfloat16() {
+#if defined(__x86_64__)
+  constexpr unsigned kFeatures = 7, kAmxBf16 = 1U << 22;  // of CPUID; in edx
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(kFeatures, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAmxBf16) != 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -69,6 +82,12 @@ bool has_avx2_kernels_on_cpu() {
 #else
   return false;
 #endif
+}
+
+bool is_libtorch_faster_at_many_rows() {
+  static const bool is_faster =
+      !has_vector_kernels_on_cpu() || (!has_avx2_kernels_on_cpu() && has_amx_bfloat16());
+  return is_faster;
 }
 
 void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels& kernels) {

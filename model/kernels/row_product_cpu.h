@@ -12,6 +12,8 @@ const RowKernels& row_kernels();
 /// Whether these are for vectors: the plain ones are no faster than LibTorch's in bfloat16.
 bool has_vector_kernels_on_cpu();
 bool has_avx2_kernels_on_cpu();
+/// In bfloat16: where it has AMX and ours are not held to less, or ours have no vectors.
+bool is_libtorch_faster_at_many_rows();
 
 /// Of `product.rows` rows, packed for a kernel of `weights`.
 struct PackedSizes {

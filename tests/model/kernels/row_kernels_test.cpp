@@ -165,6 +165,23 @@ TEST(RowKernels, IntegersGiveTheSameBitsOnEveryProcessor) {
   }
 }
 
+TEST(RowKernels, FourBitsAreWidenedTheSameOnEveryProcessor) {
+  for (const Matrix& matrix : matrices()) {
+    if (matrix.kind != RowWeights::kInt4) continue;
+    // Of the processor's own kernels; row_product_test compares these with LibTorch's operators.
+    const at::Tensor expected = widen_int4(matrix.weight, matrix.scales);
+    for (const Set& set : sets()) {
+      at::Tensor wide = at::zeros({matrix.out, matrix.in}, at::kBFloat16);
+      set.kernels->widen_int4({.weight = matrix.bytes.data() + 1,
+                               .scales = bits(matrix.scales),
+                               .in = matrix.in,
+                               .group = matrix.group},
+                              static_cast<uint16_t*>(wide.mutable_data_ptr()), 0, matrix.out / 16);
+      EXPECT_TRUE(at::equal(wide, expected)) << set.name << ", " << matrix.name();
+    }
+  }
+}
+
 TEST(RowKernels, RowsThatAreNotFiniteSpoilNoOthers) {
   for (const Matrix& matrix : matrices()) {
     at::Tensor x = random_rows(5, matrix.in);
