@@ -35,6 +35,7 @@ constexpr int64_t kRowBlock = 512;    // inputs that are summed by themselves: 2
 constexpr int64_t kRegisterRows = 4;  // rows whose sums are in registers together
 constexpr int64_t kInt4Panel = 16;    // outputs that lie beside each other in 4 bits
 constexpr int64_t kInt4Unit = 8;      // inputs of one of their 32-bit words
+constexpr int64_t kInt4MaxGroup = 256;  // inputs that share a scale
 
 struct RowKernel {
   /// Rows [begin,end); threads may share them.

@@ -14,7 +14,7 @@ struct Isa {
   using Floats = __m512;
   static constexpr int kLanes = 16;
   static constexpr int kFewOutputs = 2, kOutputs = 4;  // of one and two rows, of three and four
-  static constexpr int kInt4RegisterRows = 8, kInt4Sums = 16;
+  static constexpr int kInt4RegisterRows = 8, kInt4Sums = 16, kInt4Panels = 2, kInt4ManyRows = 64;
 
   static Ints zero() { return _mm512_setzero_si512(); }
   static Ints load_ints(const void* from) { return _mm512_loadu_si512(from); }

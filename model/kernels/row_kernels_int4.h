@@ -17,6 +17,20 @@ struct Int4Group {
   Isa::Floats scales[kInt4Parts], offsets[kInt4Parts];
 };
 
+/// A row's sums of a group, to be scaled and added to `to` [kInt4Panel].
+inline void add_int4_totals(const PackedRows& x, const Int4Group& group, int64_t row,
+                            const Isa::Ints* totals, float* to) {
+  const int64_t place = group.index * x.scale_stride + row;
+  const float scale = x.scales[place];
+  const float sum = scale * static_cast<float>(x.sums[place]);
+#pragma GCC unroll 8
+  for (int part = 0; part < kInt4Parts; ++part, to += Isa::kLanes) {
+    const auto centred = Isa::to_floats(Isa::minus(totals[part], 8 * x.sums[place]));
+    Isa::store(to, Isa::load_floats(to) + centred * Isa::all(scale) * group.scales[part] +
+                       Isa::all(sum) * group.offsets[part]);
+  }
+}
+
 /// A group for rows from `row` on, added to `sums` [kRows,kInt4Panel].
 template <int kRows>
 void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Group& group,
@@ -63,19 +77,14 @@ void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Gr
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-    const int64_t place = group.index * x.scale_stride + row + r;
-    const float scale = x.scales[place];
-    const float sum = scale * static_cast<float>(x.sums[place]);
-#pragma GCC unroll 8
-    for (int part = 0; part < kInt4Parts; ++part) {
-      float* to = sums + r * kInt4Panel + part * Isa::kLanes;
-      Isa::Ints total = totals[0][r][part];
 #pragma GCC unroll 4
-      for (int s = 1; s < kSums; ++s) total = Isa::plus(total, totals[s][r][part]);
-      const auto centred = Isa::to_floats(Isa::minus(total, 8 * x.sums[place]));
-      Isa::store(to, Isa::load_floats(to) + centred * Isa::all(scale) * group.scales[part] +
-                         Isa::all(sum) * group.offsets[part]);
+    for (int s = 1; s < kSums; ++s) {
+#pragma GCC unroll 8
+      for (int part = 0; part < kInt4Parts; ++part) {
+        totals[0][r][part] = Isa::plus(totals[0][r][part], totals[s][r][part]);
+      }
     }
+    add_int4_totals(x, group, row + r, totals[0][r], sums + r * kInt4Panel);
   }
 }
 
@@ -93,17 +102,6 @@ inline void add_int4_rows(const RowProduct& product, const PackedRows& x, const 
   }
 }
 
-/// What is unpacked is then used by so many rows; fewer sums than that wait for each other.
-inline int64_t add_most_int4_rows(const RowProduct& product, const PackedRows& x,
-                                  const Int4Group& group, int64_t row, int64_t last, float* sums) {
-  constexpr int kRows = Isa::kInt4RegisterRows;
-  for (; row + kRows <= last; row += kRows) {
-    add_int4_group<kRows>(product, x, group, row, sums);
-    sums += kRows * kInt4Panel;
-  }
-  return row;
-}
-
 inline Int4Group int4_group(const RowProduct& product, int64_t panel, int64_t index) {
   const int64_t place = (panel * (product.in / product.group) + index) * kInt4Panel;
   Int4Group group;
@@ -116,29 +114,116 @@ inline Int4Group int4_group(const RowProduct& product, int64_t panel, int64_t in
   return group;
 }
 
-inline void multiply_int4_panel(const RowProduct& product, const PackedRows& x, int64_t first,
-                                int64_t last, int64_t panel) {
-  alignas(64) float sums[kInt4Rows * kInt4Panel];
-  for (int64_t i = 0; i < (last - first) * kInt4Panel; ++i) sums[i] = 0.0f;
-  const int64_t groups = product.in / product.group;
-  for (int64_t index = 0; index < groups; ++index) {
+/// Groups of panels beside each other, for so many rows (Isa::kInt4ManyRows) that it pays.
+struct UnpackedInt4 {
+  static constexpr int kPanels = Isa::kInt4Panels, kParts = kPanels * kInt4Parts;
+  Int4Group groups[kPanels];
+  Isa::Ints pairs[kInt4MaxGroup / 2][kParts];
+
+  UnpackedInt4(const RowProduct& product, int64_t panel, int64_t index) {
+    for (int p = 0; p < kPanels; ++p) {
+      groups[p] = int4_group(product, panel + p, index);
+      for (int64_t unit = 0; unit < product.group / kInt4Unit; ++unit) {
+        const uint32_t* from = groups[p].words + unit * kInt4Panel;
+        __builtin_prefetch(reinterpret_cast<const char*>(from) + kInt4Ahead);
+        for (int part = 0; part < kInt4Parts; ++part) {
+          const Isa::Ints words = Isa::load_ints(from + part * Isa::kLanes);
+#pragma GCC unroll 4
+          for (int k = 0; k < 4; ++k) {
+            pairs[4 * unit + k][p * kInt4Parts + part] = Isa::four_bits(words, 4 * k);
+          }
+        }
+      }
+    }
+  }
+
+  /// As add_int4_group(); `sums` of the panels are `stride` apart.
+  template <int kRows>
+  void add(const RowProduct& product, const PackedRows& x, int64_t row, float* sums,
+           int64_t stride) const {
+    const auto* values =
+        static_cast<const int16_t*>(x.values) + row * x.stride + groups[0].index * product.group;
+    Isa::Ints totals[kRows][kParts];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int part = 0; part < kParts; ++part) totals[r][part] = Isa::zero();
+    }
+    for (int64_t i = 0; i < product.group / 2; ++i) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const Isa::Ints pair = Isa::all_pairs(values + r * x.stride + 2 * i);
+#pragma GCC unroll 8
+        for (int part = 0; part < kParts; ++part) {
+          totals[r][part] = Isa::multiply_add(totals[r][part], pairs[i][part], pair);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) {
+        add_int4_totals(x, groups[p], row + r, totals[r] + p * kInt4Parts,
+                        sums + p * stride + r * kInt4Panel);
+      }
+    }
+  }
+};
+
+/// Rows [first,last) of UnpackedInt4::kPanels panels.
+inline void add_many_int4_rows(const RowProduct& product, const PackedRows& x, int64_t first,
+                               int64_t last, int64_t panel, float* sums, int64_t stride) {
+  for (int64_t index = 0; index < product.in / product.group; ++index) {
+    const UnpackedInt4 unpacked(product, panel, index);
+    constexpr int kRows = Isa::kInt4RegisterRows;
+    int64_t row = first;
+    for (; row + kRows <= last; row += kRows) {
+      unpacked.add<kRows>(product, x, row, sums + (row - first) * kInt4Panel, stride);
+    }
+    for (; row < last; ++row) {
+      unpacked.add<1>(product, x, row, sums + (row - first) * kInt4Panel, stride);
+    }
+  }
+}
+
+inline void add_few_int4_rows(const RowProduct& product, const PackedRows& x, int64_t first,
+                              int64_t last, int64_t panel, float* sums) {
+  for (int64_t index = 0; index < product.in / product.group; ++index) {
     const Int4Group group = int4_group(product, panel, index);
-    int64_t row = add_most_int4_rows(product, x, group, first, last, sums);
+    constexpr int kRows = Isa::kInt4RegisterRows;  // fewer sums than theirs wait for each other
+    int64_t row = first;
+    for (; row + kRows <= last; row += kRows) {
+      add_int4_group<kRows>(product, x, group, row, sums + (row - first) * kInt4Panel);
+    }
     for (; row < last; row += kRegisterRows) {
       add_int4_rows(product, x, group, row, last, sums + (row - first) * kInt4Panel);
     }
-  }
-  for (int64_t row = first; row < last; ++row) {
-    store_line(product, row, panel * kInt4Panel, sums + (row - first) * kInt4Panel, kInt4Panel);
   }
 }
 
 inline void multiply_int4(const RowProduct& product, const PackedRows& x, int64_t begin,
                           int64_t end) {
+  constexpr int64_t kPanels = UnpackedInt4::kPanels;
+  alignas(64) float sums[kPanels * kInt4Rows * kInt4Panel];
   for (int64_t first = 0; first < product.rows; first += kInt4Rows) {
     const int64_t last = least(first + kInt4Rows, product.rows);
-    for (int64_t panel = begin; panel < end; ++panel) {
-      multiply_int4_panel(product, x, first, last, panel);
+    const int64_t size = (last - first) * kInt4Panel;
+    const bool are_many = last - first >= Isa::kInt4ManyRows;
+    for (int64_t panel = begin; panel < end;) {
+      const int64_t count = are_many && panel + kPanels <= end ? kPanels : 1;
+      for (int64_t i = 0; i < count * size; ++i) sums[i] = 0.0f;
+      if (count == kPanels && are_many) {
+        add_many_int4_rows(product, x, first, last, panel, sums, size);
+      } else {
+        add_few_int4_rows(product, x, first, last, panel, sums);
+      }
+      for (int64_t row = first; row < last; ++row) {
+        for (int64_t p = 0; p < count; ++p) {
+          store_line(product, row, (panel + p) * kInt4Panel,
+                     sums + p * size + (row - first) * kInt4Panel, kInt4Panel);
+        }
+      }
+      panel += count;
     }
   }
 }

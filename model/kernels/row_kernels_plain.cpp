@@ -11,7 +11,7 @@ struct Isa {
   using Floats __attribute__((vector_size(16))) = float;
   static constexpr int kLanes = 4;
   static constexpr int kFewOutputs = 2, kOutputs = 2;  // of one and two rows, of three and four
-  static constexpr int kInt4RegisterRows = 4, kInt4Sums = 4;
+  static constexpr int kInt4RegisterRows = 4, kInt4Sums = 4, kInt4Panels = 1, kInt4ManyRows = 4;
 
   static Ints zero() { return Ints{}; }
   static Ints load_ints(const void* from) {
