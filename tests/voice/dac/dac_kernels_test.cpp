@@ -94,7 +94,7 @@ TEST_P(DacKernel, MultipliesAsAConvolution) {
                    at::IntArrayRef{dilation})
             .squeeze(0)
             .t();
-    const double bound = 1e-6 + 1.2e-7 * static_cast<double>(taps * in);
+    const double bound = 5e-6 + 1.5e-7 * static_cast<double>(taps * in);
     for (const bool adds : {false, true}) {
       const at::Tensor found =
           multiply(x, weights, bias, dilation, adds ? add : at::Tensor(), 0, rows);
