@@ -5,6 +5,7 @@
 
 #include "cli/bench_command.h"
 #include "cli/model_setup.h"
+#include "cli/start_time.h"
 #include "core/error.h"
 
 namespace predgen {
@@ -15,7 +16,8 @@ constexpr const char* kExamples = R"(
 its bytes are the weights, keys and values that each token reads, set against the fastest sum over
 a large buffer on the same device. Verify runs a whole draft in one pass: as long as that costs
 fewer steps than it keeps tokens, speculation pays. Jacobi answers questions with the model (and
-its adapter), as acceptance depends on the text; it pays if it is above 1 x a token a pass.
+its adapter), as acceptance depends on the text; it pays if it is above 1 x a token a pass. The
+first token counts from the start of the program: libraries, weights and one short prompt.
 
 --tts: real-time factor: seconds of work for a second of sound; below 1 the voice keeps up. The
 first audio is that of a sentence nobody prepared. Buffer ready: when what is synthesised ahead is
@@ -44,6 +46,7 @@ void refuse_without(const CLI::App& command, const char* needed,
 
 void bench(const CLI::App& command, BenchOptions options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
+  options.model.startup = seconds_since_start();
   const bool has_voice = options.voice.voice.tts != "none";
   const bool has_model = !options.model.model.model.empty();
   if (!has_model && !has_voice) {

@@ -18,6 +18,7 @@ struct ModelBench {
   SpeedConfig speed;
   std::string input, chat_template;
   bool no_kernels = false;
+  double startup = 0;  // s, from the start of the program to its work
   void add_to(CLI::App& command);
 };
 /// Its report, printed as a table too if `print_table`.

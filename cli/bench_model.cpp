@@ -2,17 +2,20 @@
 #include <c10/core/StreamGuard.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "cli/bench_command.h"
 #include "cli/input_rows.h"
 #include "cli/model_setup.h"
+#include "cli/start_time.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "evaluate/speed_report.h"
 #include "model/stream_priority.h"
 #include "model/weights/checkpoint.h"
+#include "runtime/generate/sampler.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -78,6 +81,13 @@ SpeedTexts read_texts(const ModelBench& options, int64_t max_positions,
   return texts;
 }
 
+/// A conversation's first pass, up to the token.
+void run_first_token(Engine& engine, const TokenIds& prompt) {
+  Sequence sequence = engine.make_sequence(static_cast<int64_t>(prompt.size()) + 1);
+  sequence.append(prompt);
+  argmax_rows(*engine.run({.sequence = &sequence}).logits);
+}
+
 std::string name_of(at::ScalarType type) { return type == at::kFloat ? "fp32" : "bf16"; }
 
 }  // namespace
@@ -106,11 +116,13 @@ void ModelBench::add_to(CLI::App& command) {
 }
 
 Json bench_model(const ModelBench& options, bool print_table, const std::stop_token& stop) {
+  const auto begin = std::chrono::steady_clock::now();
   const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
   check_sizes(options, max_positions);
   std::vector<std::string> names;
   const SpeedTexts texts = read_texts(options, max_positions, names);
   const SystemClock clock(stop);
+  const std::optional<double> cached = cached_share(options.model.model);
   const Seconds start = clock.now();
   std::shared_ptr<Transformer> model = set_up_model(options.model);
   model->set_kernels(!options.no_kernels);
@@ -121,6 +133,11 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   }
   const at::Device device = model->device();
   const c10::StreamGuard stream(make_stream(device, StreamPriority::kHigh));
+
+  run_first_token(*engine, texts.prompts[0]);
+  const double first_token =
+      options.startup +
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   Progress progress("bench", "parts", num_speed_parts(options.speed));
   int64_t done = 0;
@@ -138,7 +155,9 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"width_invariant", options.model.width_invariant},
       {"kernels", !options.no_kernels},
       {"parameters", model->config().num_parameters()},
-      {"load", load}};
+      {"load", load},
+      {"first_token", first_token},
+      {"weights_in_memory_before", cached ? Json(*cached) : Json()}};
   const PeakMemory peak = peak_memory(device);  // before the buffer below
   engine.reset();
   model.reset();
@@ -159,6 +178,9 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
                           report["dtype"].get<std::string>(), quantization, device.str(), threads,
                           load, options.speed.runs)
                   .c_str());
+  const std::string before =
+      cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";
+  std::printf("first token %.2f s after the start of the program%s\n", first_token, before.c_str());
   std::printf("%s", format_speed(report).c_str());
   return report;
 }

@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "evaluate/statistics.h"
 #include "text/spoken/speech_text.h"
+#include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
 namespace {
@@ -72,6 +73,11 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
     const Summary summary = summarize(list);
     report[name] = {{"mean", *summary.mean}, {"p50", *summary.p50}, {"p90", *summary.p90}};
   }
+  if (const auto* zonos = dynamic_cast<const ZonosSynthesizer*>(voice.get())) {
+    const ZonosSpeed speed = zonos->measure(stop);
+    report["seconds_per_column"] = speed.seconds_per_step;
+    report["codec_real_time_factor"] = speed.codec_real_time_factor;
+  }
   if (!print_table) return report;
   const auto line = [&](const char* title, const char* name, double scale, const char* unit) {
     const Json& summary = report.at(name);
@@ -87,6 +93,11 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
   line("step", "seconds_per_step", 1e3, "ms");
   line("audio", "audio", 1, "s");
   line("real-time factor", "real_time_factor", 1, "");
+  if (report.contains("seconds_per_column")) {
+    std::printf("%-18s %9.3g ms without the codec, whose real-time factor is %.3g\n", "step",
+                report["seconds_per_column"].get<double>() * 1e3,
+                report["codec_real_time_factor"].get<double>());
+  }
   return report;
 }
 

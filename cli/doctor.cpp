@@ -1,5 +1,7 @@
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/InferenceMode.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
 #include "voice/zonos/zonos_model.h"
+#include "voice/zonos/zonos_speed.h"
 #include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
@@ -47,8 +50,8 @@ void print_machine() {
   if (num_gpus == 0) {
     std::printf(
         "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
-        "to keep up with speech,\n          and so does the Zonos voice (a step takes about "
-        "a second on a CPU, and 86 of them speak a second): use --tts espeak\n");
+        "to keep up with speech,\n          and so does the Zonos voice (--tts-model measures it "
+        "here): use --tts espeak\n");
     if (at::detail::getCUDAHooks().hasCUDART()) {
       const long version = at::detail::getCUDAHooks().versionCUDART();
       std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
@@ -177,7 +180,34 @@ double count_values(const Shapes& shapes) {
   return count;
 }
 
-void report_voice(const DoctorOptions& options) {
+/// How fast the voice is here, and what that means. In 8 bits on a CPU, which is the fastest there.
+void report_voice_speed(const ZonosOptions& voice, const std::stop_token& stop) {
+  const c10::InferenceMode inference;
+  LoadOptions load = voice.load;
+  if (parse_device(load.device).is_cpu()) {
+    load.dtype = "bf16";
+    load.quantization = Quantization::kInt8;
+  }
+  const auto model = ZonosModel::load(voice.model, load);
+  const DacDecoder decoder{DacWeights(voice.codec_folder(), model->device())};
+  const ZonosSpeed speed = measure_zonos(*model, decoder, voice.generation, stop);
+  const double factor = speed.real_time_factor();
+  const char* how = model->device().is_cpu() ? "on the CPU, in 8 bits" : "on the GPU";
+  std::printf("Speed %s, %d threads\n", how, at::get_num_threads());
+  std::printf("  step     %.3g ms, and %.1f of them speak a second: %.3g s\n",
+              speed.seconds_per_step * 1e3, speed.steps_per_second,
+              speed.seconds_per_step * speed.steps_per_second);
+  std::printf("  codec    %.3g s for a second of sound\n", speed.codec_real_time_factor);
+  if (factor < 1) {
+    std::printf("  Zonos keeps up here: %.3g s of work for a second of sound\n", factor);
+  } else {
+    std::printf(
+        "  Zonos does not keep up here: %.3g s of work for a second of sound; use --tts espeak\n",
+        factor);
+  }
+}
+
+void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("Voice %s\n", options.tts_model.c_str());
   const ZonosConfig config = ZonosConfig::load(options.tts_model);
   const double parameters = count_values(config.weight_layout());
@@ -207,14 +237,15 @@ void report_voice(const DoctorOptions& options) {
     throw UserError("{}: {} of the things above are missing or unusable", options.tts_model,
                     report.num_missing());
   }
+  report_voice_speed(voice, stop);
 }
 
-void run_doctor(const DoctorOptions& options) {
+void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   if (!(options.memory_gib > 0))
     throw UserError("--memory {}: must be above 0", options.memory_gib);
   if (options.context < 1) throw UserError("--context {}: must be above 0", options.context);
   print_machine();
-  if (!options.tts_model.empty()) report_voice(options);
+  if (!options.tts_model.empty()) report_voice(options, stop);
   if (options.model.empty()) return;
   const ModelConfig config = ModelConfig::load(options.model);
   std::printf("Model %s\n", options.model.c_str());
@@ -240,19 +271,19 @@ void run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, const std::stop_token&) {
+void add_doctor(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "What this machine has; whether a model is whole and fits");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "What this machine has; whether a model is whole and fits, and a voice keeps up");
   command->add_option("--model", options->model, "Hugging Face model folder");
   command->add_option("--memory", options->memory_gib, "GiB of the GPU to fit into")
       ->capture_default_str();
   command->add_option("--context", options->context, "tokens of conversation to keep")
       ->capture_default_str();
-  command->add_option("--tts-model", options->tts_model, "Zonos voice folder");
+  command->add_option("--tts-model", options->tts_model, "Zonos voice folder: it is measured, too");
   command->add_option("--tts-codec", options->tts_codec, "its codec; dac_44khz in it if absent");
   command->footer("Example:\n  predgen doctor --model checkpoints/demo");
-  command->callback([options] { run_doctor(*options); });
+  command->callback([options, stop] { run_doctor(*options, stop); });
 }
 
 }  // namespace predgen

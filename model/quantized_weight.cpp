@@ -1,13 +1,12 @@
 #include "model/quantized_weight.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
 #include "core/error.h"
+#include "model/cpu/parallel_ranges.h"
 #include "model/gpu/gpu_kernels.h"
 #include "model/kernels/row_product.h"
 #include "model/kernels/row_tiles.h"
@@ -40,7 +39,7 @@ RowError for_each_row(const at::Tensor& wide, const Quantize& quantize) {
   const int64_t num_rows = wide.size(0), in = wide.size(1);
   std::vector<RowError> errors(static_cast<size_t>(num_rows));
   const float* values = wide.const_data_ptr<float>();
-  at::parallel_for(0, num_rows, kGrain / in + 1, [&](int64_t begin, int64_t end) {
+  parallel_ranges(num_rows, kGrain / in + 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       errors[static_cast<size_t>(row)] = quantize(row, values + row * in);
     }

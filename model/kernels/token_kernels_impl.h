@@ -61,21 +61,44 @@ inline void add_scaled(float* to, const float* x, float scale, int64_t count) {
 
 inline bool is_above(float a, float b) { return a > b || (a != a && b == b); }
 
+inline bool has_any(Words mask) {
+  uint64_t parts[kLanes / 2], any = 0;
+  __builtin_memcpy(parts, &mask, sizeof(mask));
+  for (const uint64_t part : parts) any |= part;
+  return any != 0;
+}
+
 inline int64_t first_largest(const float* x, int64_t count) {
-  Floats most = all(x[0]);
+  constexpr int64_t kAtOnce = 4;  // vectors that do not wait for each other
+  Floats most[kAtOnce];
+  for (Floats& lanes : most) lanes = all(x[0]);
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Floats values = load(x + i);
-    most = (values > most) | (values != values) ? values : most;
+  for (; i + kAtOnce * kLanes <= count; i += kAtOnce * kLanes) {
+    for (int64_t j = 0; j < kAtOnce; ++j) {
+      const Floats values = load(x + i + j * kLanes);
+      most[j] = (values > most[j]) | (values != values) ? values : most[j];
+    }
   }
-  float largest = most[0];
-  for (int64_t lane = 1; lane < kLanes; ++lane) {
-    if (is_above(most[lane], largest)) largest = most[lane];
+  float largest = x[0];
+  for (const Floats& lanes : most) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      if (is_above(lanes[lane], largest)) largest = lanes[lane];
+    }
   }
   for (; i < count; ++i) {
     if (is_above(x[i], largest)) largest = x[i];
   }
-  for (i = 0; i + 1 < count; ++i) {
+  constexpr int64_t kStep = 8 * kLanes;
+  for (i = 0; i + kStep <= count; i += kStep) {
+    Words found{};
+    for (int64_t j = 0; j < kStep; j += kLanes) {
+      const Floats values = load(x + i + j);
+      found |=
+          reinterpret_cast<Words>(largest != largest ? values != values : values == all(largest));
+    }
+    if (has_any(found)) break;
+  }
+  for (; i + 1 < count; ++i) {
     if (x[i] == largest || (largest != largest && x[i] != x[i])) break;
   }
   return i;

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "model/weights/converted_read.h"
 #include "model/weights/safetensors_types.h"
 
 namespace predgen {
@@ -170,7 +171,9 @@ class SafetensorsFile::Mapping {
       const ssize_t count = pread(descriptor_.value, target, num_bytes, static_cast<off_t>(offset));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw Error("{}: cannot be read: {}", where, std::strerror(errno));
-      if (count == 0) throw Error("{}: has become shorter while it was read", where);
+      if (count == 0) {
+        throw UserError("{}: has become shorter while it was read: copy it here again", where);
+      }
       target += count;
       num_bytes -= static_cast<size_t>(count);
       offset += static_cast<size_t>(count);
@@ -254,9 +257,11 @@ at::Tensor SafetensorsFile::load(const std::string& name, at::Device device,
   const auto address = reinterpret_cast<uintptr_t>(mapping_->data() + stored.begin);
   if (device.is_cpu() && stored.dtype == dtype && address % kAlignment == 0) return tensor(name);
   const at::Tensor loaded = at::empty(stored.shape, at::TensorOptions(dtype).device(device));
-  if (device.is_cpu() && stored.dtype == dtype) {
-    mapping_->read(static_cast<char*>(loaded.mutable_data_ptr()), loaded.nbytes(), stored.begin,
-                   file_.string());
+  if (device.is_cpu()) {
+    const auto read = [&](char* to, size_t num_bytes, size_t offset) {
+      mapping_->read(to, num_bytes, stored.begin + offset, file_.string());
+    };
+    read_converted(read, stored.dtype, loaded);
     return loaded;
   }
   for_each_block(stored.shape, [&](int64_t begin, int64_t end) {

@@ -21,6 +21,8 @@ def check_report(scratch):
     report = json.loads(result.stdout)
     check(list(report) == ["model"], "the model alone")
     report = report["model"]
+    check(0 < report["load"] < report["first_token"] < 600, f"the first token comes after {report['first_token']} s")
+    check(0 <= report["weights_in_memory_before"] <= 1, "what was in memory before")
     decode = report["decode"]
     for name, figure in (("prefill", report["prefill"]["seconds"]), ("step", report["step"]["seconds"]),
                          ("decode", decode["tokens_per_second"])):
@@ -49,7 +51,8 @@ def check_report(scratch):
     table = run("bench", "--model", DEMO, "--quantize", "int8", "--input", rows, *SMALL)
     check(table.returncode == 0, f"in 8 bits {table.stderr[-300:]}")
     for part in ("int8", "prefill of 40", "verify a draft of 8", "Jacobi, blocks of 4",
-                 "% of memory bandwidth", "peak memory"):
+                 "% of memory bandwidth", "peak memory", "after the start of the program",
+                 "% of the weight files in memory before"):
         check(part in table.stdout, f"the table has: {part}")
 
 

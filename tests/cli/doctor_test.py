@@ -1,5 +1,7 @@
 """predgen doctor: what it says of a whole model folder and of a broken one."""
 
+import math
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
 from reference_models import PREDGEN, REPOSITORY, check  # noqa: E402
+from tiny_zonos import make_voice  # noqa: E402
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 
@@ -40,5 +43,29 @@ def main():
         check(result.returncode == 2 and "not a model folder" in result.stderr, "no folder")
 
 
+def check_voice():
+    """A voice is measured, and the verdict is that of the figures."""
+    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+        print("skipped: doctor --tts-model (no predgen-espeak)")
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        voice = make_voice(Path(scratch) / "voice")
+        result = doctor("--tts-model", voice)
+        check(result.returncode == 0, f"a whole voice: {result.stderr[-300:]}")
+        step = re.search(r"step +(\S+) ms, and 86.1 of them speak a second: (\S+) s", result.stdout)
+        codec = re.search(r"codec +(\S+) s for a second of sound", result.stdout)
+        verdict = re.search(r"Zonos (keeps up|does not keep up) here: (\S+) s of work", result.stdout)
+        check(step and codec and verdict, f"step, codec and verdict: {result.stdout}")
+        check(math.isclose(float(step[1]) * 1e-3 * 44100 / 512, float(step[2]), rel_tol=0.02), "steps of a second")
+        factor = float(verdict[2])
+        check(math.isclose(float(step[2]) + float(codec[1]), factor, rel_tol=0.02), "and all work")
+        check((factor < 1) == (verdict[1] == "keeps up"), f"{factor} is what it says")
+        check((factor < 1) == ("use --tts espeak" not in result.stdout.split("Speed")[1]), "espeak is named")
+        (voice / "dac_44khz" / "model.safetensors").unlink()
+        result = doctor("--tts-model", voice)
+        check(result.returncode == 2 and "Speed" not in result.stdout, "a broken voice is not measured")
+
+
 if __name__ == "__main__":
     main()
+    check_voice()

@@ -115,7 +115,8 @@ def check_bench_and_doctor(scratch, voice):
     check(report.returncode == 0, f"bench runs {report.stderr[-300:]}")
     figures = json.loads(report.stdout)["voice"]
     check(0 < figures["first_audio"]["mean"] < figures["buffer_ready"]["mean"]
-          and figures["real_time_factor"]["p90"] > 0, "its figures are in order")
+          and figures["real_time_factor"]["p90"] > 0 and figures["seconds_per_column"] > 0
+          and figures["codec_real_time_factor"] > 0, "its figures are in order")
     check(run("bench").returncode == 2, "bench without a voice says what to give")
     doctor = run("doctor", "--tts-model", voice)
     check(doctor.returncode == 0 and "codec" in doctor.stdout, f"doctor knows it {doctor.stderr}")

@@ -1,8 +1,16 @@
 #include "voice/dac/dac_decoder.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace predgen {
+namespace {
+
+// Of what a block gives at a time on a CPU: with that its layers stay in the processor's cache.
+constexpr int64_t kPieceValues = 192 * 1024;
+
+}  // namespace
 
 DacDecoder::DacDecoder(const DacWeights& weights)
     : config_(weights.config()),
@@ -10,16 +18,16 @@ DacDecoder::DacDecoder(const DacWeights& weights)
       snake_(weights, "decoder.snake1"),
       last_(weights, "decoder.conv2") {
   std::vector<at::Tensor> codebooks, projections;
+  at::Tensor bias;
   for (int64_t k = 0; k < config_.num_codebooks; ++k) {
     const std::string quantizer = fmt::format("quantizer.quantizers.{}.", k);
     codebooks.push_back(weights.tensor(quantizer + "codebook.weight"));
-    projections.push_back(weights.tensor(quantizer + "out_proj.weight").squeeze(2));
-    const at::Tensor bias = weights.tensor(quantizer + "out_proj.bias");
-    bias_E1_ = bias_E1_.defined() ? bias_E1_ + bias : bias;
+    projections.push_back(weights.tensor(quantizer + "out_proj.weight").squeeze(2).t());
+    const at::Tensor own = weights.tensor(quantizer + "out_proj.bias");
+    bias = bias.defined() ? bias + own : own;
   }
   codebooks_SD_ = at::cat(codebooks);
-  projection_EC_ = at::cat(projections, 1);
-  bias_E1_ = bias_E1_.reshape({-1, 1});
+  projection_ = TapWeights(at::cat(projections).unsqueeze(0), bias);
 
   int64_t samples = config_.hop();  // that one value stands for, at this depth
   lookahead_ = first_.padding() * samples;
@@ -57,29 +65,44 @@ at::Tensor DacDecoder::latents(const at::Tensor& codes_KN) const {
                 codes.max().item<int64_t>(), config_.codebook_size);
   const at::Tensor first_row_K1 = at::arange(config_.num_codebooks).mul_(config_.codebook_size);
   const at::Tensor rows = (codes + first_row_K1.unsqueeze(1)).flatten().to(codebooks_SD_.device());
-  const at::Tensor chosen_CN =
+  const at::Tensor chosen_NC =
       codebooks_SD_.index_select(0, rows)
           .view({config_.num_codebooks, num_frames, config_.codebook_dim})
-          .transpose(1, 2)
-          .reshape({config_.num_codebooks * config_.codebook_dim, num_frames});
-  return at::addmm(bias_E1_, projection_EC_, chosen_CN);
+          .transpose(0, 1)
+          .reshape({num_frames, config_.num_codebooks * config_.codebook_dim});
+  return projection_.multiply(chosen_NC);
 }
 
 at::Tensor DacDecoder::advance(State& state, const at::Tensor& codes_KN, bool is_end) const {
-  at::Tensor x = first_(state.first, latents(codes_KN), is_end);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const Block& block = blocks_[i];
-    x = block.up(state.blocks[i].up, block.snake(x), is_end);
-    for (size_t j = 0; j < block.units.size(); ++j) {
-      x = block.units[j](state.blocks[i].units[j], x, is_end);
-    }
+  std::vector<at::Tensor> parts;
+  run_blocks(0, state, first_(state.first, latents(codes_KN), is_end), is_end, parts);
+  return at::cat(parts).cpu();
+}
+
+void DacDecoder::run_blocks(size_t first, State& state, const at::Tensor& x_NE, bool is_end,
+                            std::vector<at::Tensor>& parts) const {
+  if (first == blocks_.size()) {
+    parts.push_back(last_(state.last, x_NE, is_end, snake_).tanh_().squeeze(1));
+    return;
   }
-  return last_(state.last, snake_(x), is_end).tanh_().squeeze(0).cpu();
+  const Block& block = blocks_[first];
+  const int64_t num_in = x_NE.size(0);
+  const int64_t most = x_NE.is_cpu() ? std::max<int64_t>(1, kPieceValues / block.up.num_values())
+                                     : std::max<int64_t>(1, num_in);
+  for (int64_t begin = 0; begin == 0 || begin < num_in; begin += most) {
+    const int64_t count = std::min(most, num_in - begin);
+    const bool ends = is_end && begin + count == num_in;
+    at::Tensor y =
+        block.up(state.blocks[first].up, x_NE.narrow(0, begin, count), ends, block.snake);
+    for (size_t i = 0; i < block.units.size(); ++i) {
+      y = block.units[i](state.blocks[first].units[i], y, ends);
+    }
+    run_blocks(first + 1, state, y, ends, parts);
+  }
 }
 
 at::Tensor DacDecoder::decode(const at::Tensor& codes_KT) const {
-  // In pieces whose layers' outputs stay in the processor's cache: several times faster than at
-  // once.
+  // Layers of many channels, whose outputs are small, read their weights once for so many frames.
   constexpr int64_t kPiece = 32;
   State state = begin();
   std::vector<at::Tensor> parts;

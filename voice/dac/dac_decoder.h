@@ -43,12 +43,15 @@ class DacDecoder {
   State begin() const;
   /// The samples that the next frames complete, and at the end all that are left.
   at::Tensor advance(State& state, const at::Tensor& codes_KN, bool is_end) const;
+  /// The block `first`, all after it and the last layer, depth first in pieces of x; samples go to
+  /// `parts`.
+  void run_blocks(size_t first, State& state, const at::Tensor& x_NE, bool is_end,
+                  std::vector<at::Tensor>& parts) const;
   at::Tensor latents(const at::Tensor& codes_KN) const;
 
   const DacConfig config_;
-  at::Tensor codebooks_SD_;   // the rows of all codebooks, one after the other
-  at::Tensor projection_EC_;  // of all codebooks side by side
-  at::Tensor bias_E1_;
+  at::Tensor codebooks_SD_;  // the rows of all codebooks, one after the other
+  TapWeights projection_;    // of all codebooks side by side
   Conv first_;
   std::vector<Block> blocks_;
   Snake snake_;

@@ -14,15 +14,16 @@ at::Tensor unit_rows(const at::Tensor& rows_ND) {
 
 StridedConv::StridedConv(const DacWeights& weights, const std::string& name) {
   const at::Tensor weight_OEk = weights.tensor(name + ".weight");
+  const int64_t num_out = weight_OEk.size(0), num_in = weight_OEk.size(1);
   stride_ = weight_OEk.size(2) / 2;
-  weight_OC_ = weight_OEk.flatten(1);
-  bias_O1_ = weights.tensor(name + ".bias").unsqueeze(1);
+  const at::Tensor taps_2SEO = weight_OEk.view({num_out, num_in, 2, stride_}).permute({2, 3, 1, 0});
+  weights_ =
+      TapWeights(taps_2SEO.reshape({2, stride_ * num_in, num_out}), weights.tensor(name + ".bias"));
 }
 
-at::Tensor StridedConv::operator()(const at::Tensor& x_EN) const {
-  const at::Tensor windows_ENk =
-      at::constant_pad_nd(x_EN, {stride_ / 2, stride_ / 2}).unfold(1, 2 * stride_, stride_);
-  return at::addmm(bias_O1_, weight_OC_, windows_ENk.transpose(1, 2).flatten(0, 1));
+at::Tensor StridedConv::operator()(const at::Tensor& x_NE) const {
+  const at::Tensor padded = at::constant_pad_nd(x_NE, {0, 0, stride_ / 2, stride_ / 2});
+  return weights_.multiply(padded.view({-1, stride_ * x_NE.size(1)}));
 }
 
 DacEncoder::DacEncoder(const DacWeights& weights)
@@ -46,11 +47,11 @@ at::Tensor DacEncoder::encode(const Waveform& waveform) const {
   const at::Tensor samples_N = mono_at(waveform, config_.sample_rate);
   const int64_t hop = config_.hop(), excess = samples_N.size(0) % hop;
   const at::Tensor whole = at::constant_pad_nd(samples_N, {0, excess == 0 ? 0 : hop - excess});
-  const auto run = [](const Conv& conv, const at::Tensor& x_EN) {
+  const auto run = [](const Conv& conv, const at::Tensor& x_NE) {
     ConvState state;
-    return conv(state, x_EN, /*is_end=*/true);
+    return conv(state, x_NE, /*is_end=*/true);
   };
-  at::Tensor x = run(first_, whole.unsqueeze(0).to(quantizers_[0].codebook_SD.device()));
+  at::Tensor x = run(first_, whole.unsqueeze(1).to(quantizers_[0].codebook_SD.device()));
   for (const Block& block : blocks_) {
     for (const ResidualUnit& unit : block.units) {
       ResidualUnitState state;
@@ -62,15 +63,15 @@ at::Tensor DacEncoder::encode(const Waveform& waveform) const {
 }
 
 /// Each codebook describes what those before it left: the row whose direction is nearest.
-at::Tensor DacEncoder::quantize(at::Tensor residual_EN) const {
+at::Tensor DacEncoder::quantize(at::Tensor residual_NE) const {
   std::vector<at::Tensor> codes;
   for (const Quantizer& quantizer : quantizers_) {
-    const at::Tensor wanted_ND = quantizer.in.valid(residual_EN).t();
+    const at::Tensor wanted_ND = quantizer.in.valid(residual_NE);
     const at::Tensor similarity_NS =
         at::mm(unit_rows(wanted_ND), unit_rows(quantizer.codebook_SD).t());
     codes.push_back(similarity_NS.argmax(1));
-    const at::Tensor chosen_DN = quantizer.codebook_SD.index_select(0, codes.back()).t();
-    residual_EN = residual_EN - quantizer.out.valid(chosen_DN);
+    const at::Tensor chosen_ND = quantizer.codebook_SD.index_select(0, codes.back());
+    residual_NE = residual_NE - quantizer.out.valid(chosen_ND);
   }
   return at::stack(codes);
 }

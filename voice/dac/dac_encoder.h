@@ -11,15 +11,15 @@
 
 namespace predgen {
 
-/// A convolution of stride S (even) and kernel 2S, with S/2 zeros at both ends: float32 [E,S*n] to
-/// [O,n].
+/// A convolution of stride S (even) and kernel 2S, with S/2 zeros at both ends: float32 [S*n,E] to
+/// [n,O].
 class StridedConv {
  public:
   StridedConv(const DacWeights& weights, const std::string& name);
-  at::Tensor operator()(const at::Tensor& x_EN) const;
+  at::Tensor operator()(const at::Tensor& x_NE) const;
 
  private:
-  at::Tensor weight_OC_, bias_O1_;
+  TapWeights weights_;  // of two times S moments
   int64_t stride_ = 0;
 };
 
@@ -45,7 +45,7 @@ class DacEncoder {
     Conv in, out;
     at::Tensor codebook_SD;
   };
-  at::Tensor quantize(at::Tensor residual_EN) const;
+  at::Tensor quantize(at::Tensor residual_NE) const;
 
   const DacConfig config_;
   Conv first_;

@@ -1,86 +1,109 @@
 #include "voice/dac/dac_layers.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "model/cpu/parallel_ranges.h"
+#include "voice/dac/dac_kernels.h"
 
 namespace predgen {
 namespace {
 
-at::Tensor column(const at::Tensor& values) { return values.reshape({-1, 1}).contiguous(); }
+constexpr int64_t kGrain = 16384;  // values of one task
 
-/// A copy: a view would keep all of `x_EN` in memory.
-at::Tensor keep_from(const at::Tensor& x_EN, int64_t begin) {
-  return x_EN.narrow(1, begin, x_EN.size(1) - begin).clone(at::MemoryFormat::Contiguous);
+/// A copy: a view would keep all of `x_NE` in memory.
+at::Tensor keep_from(const at::Tensor& x_NE, int64_t begin) {
+  return x_NE.narrow(0, begin, x_NE.size(0) - begin).clone();
+}
+
+/// `before` zeros, or what `tail` holds if it is defined; snake(x); `after` zeros.
+at::Tensor lengthen(const at::Tensor& tail, int64_t before, const at::Tensor& x_NE, int64_t after,
+                    const Snake& snake) {
+  if (tail.defined()) before = tail.size(0);
+  const int64_t num_new = x_NE.size(0);
+  const at::Tensor longer = x_NE.new_empty({before + num_new + after, x_NE.size(1)});
+  at::Tensor begin = longer.narrow(0, 0, before);
+  if (tail.defined()) {
+    begin.copy_(tail);
+  } else {
+    begin.zero_();
+  }
+  snake.write(x_NE, longer.narrow(0, before, num_new));
+  longer.narrow(0, before + num_new, after).zero_();
+  return longer;
 }
 
 }  // namespace
 
 Snake::Snake(const DacWeights& weights, const std::string& name)
-    : alpha_E1_(column(weights.tensor(name + ".alpha"))),
-      inverse_E1_((alpha_E1_ + 1e-9).reciprocal()) {}
+    : alpha_E_(weights.tensor(name + ".alpha").flatten().contiguous()),
+      inverse_E_((alpha_E_ + 1e-9).reciprocal()) {}
 
-at::Tensor Snake::operator()(const at::Tensor& x_EN) const {
-  return (x_EN * alpha_E1_).sin_().square_().mul_(inverse_E1_).add_(x_EN);
+at::Tensor Snake::operator()(const at::Tensor& x_NE) const {
+  const at::Tensor y_NE = at::empty_like(x_NE);
+  write(x_NE, y_NE);
+  return y_NE;
+}
+
+void Snake::write(const at::Tensor& x_NE, const at::Tensor& to_NE) const {
+  if (!alpha_E_.defined()) {
+    to_NE.copy_(x_NE);
+    return;
+  }
+  if (!x_NE.is_cpu()) {
+    to_NE.copy_((x_NE * alpha_E_).sin_().square_().mul_(inverse_E_).add_(x_NE));
+    return;
+  }
+  const int64_t E = x_NE.size(1);
+  PREDGEN_CHECK(x_NE.is_contiguous() && to_NE.is_contiguous() && E == alpha_E_.size(0),
+                "{} for {} channels", c10::str(x_NE.sizes()), alpha_E_.size(0));
+  const auto* from = x_NE.const_data_ptr<float>();
+  auto* to = to_NE.mutable_data_ptr<float>();
+  parallel_ranges(x_NE.size(0), std::max<int64_t>(1, kGrain / E), [&](int64_t i, int64_t end) {
+    dac_kernels().snake(from + i * E, alpha_E_.const_data_ptr<float>(),
+                        inverse_E_.const_data_ptr<float>(), end - i, E, to + i * E);
+  });
 }
 
 Conv::Conv(const DacWeights& weights, const std::string& name, int64_t dilation)
-    : taps_KOE_(weights.tensor(name + ".weight").permute({2, 0, 1}).contiguous()),
-      bias_O1_(column(weights.tensor(name + ".bias"))),
+    : weights_(weights.tensor(name + ".weight").permute({2, 1, 0}), weights.tensor(name + ".bias")),
       dilation_(dilation),
-      padding_((taps_KOE_.size(0) - 1) * dilation / 2) {}
+      padding_((weights_.taps() - 1) * dilation / 2) {}
 
-at::Tensor Conv::valid(const at::Tensor& x_EN) const {
-  // A product for each tap: as fast as LibTorch's convolution for long pieces, and faster for short
-  // ones, for which that one sorts the weights anew each time.
-  const int64_t num_out = x_EN.size(1) - 2 * padding_;
-  at::Tensor y_ON = at::addmm(bias_O1_, taps_KOE_[0], x_EN.narrow(1, 0, num_out));
-  for (int64_t tap = 1; tap < taps_KOE_.size(0); ++tap) {
-    y_ON.addmm_(taps_KOE_[tap], x_EN.narrow(1, tap * dilation_, num_out));
-  }
-  return y_ON;
-}
-
-at::Tensor Conv::operator()(ConvState& state, const at::Tensor& x_EN, bool is_end) const {
-  const at::Tensor zeros = x_EN.new_zeros({x_EN.size(0), padding_});
-  std::vector<at::Tensor> parts{state.tail_EN.defined() ? state.tail_EN : zeros, x_EN};
-  if (is_end) parts.push_back(zeros);
-  const at::Tensor input = at::cat(parts, 1);
-  const int64_t num_out = input.size(1) - 2 * padding_;
+at::Tensor Conv::operator()(ConvState& state, const at::Tensor& x_NE, bool is_end,
+                            const Snake& snake) const {
+  const at::Tensor input = lengthen(state.tail_NE, padding_, x_NE, is_end ? padding_ : 0, snake);
+  const int64_t num_out = input.size(0) - 2 * padding_;
   if (num_out <= 0) {
-    state.tail_EN = input;
-    return x_EN.new_empty({taps_KOE_.size(1), 0});
+    state.tail_NE = input;
+    return x_NE.new_empty({0, weights_.num_out()});
   }
-  state.tail_EN = keep_from(input, num_out);
+  state.tail_NE = keep_from(input, num_out);
   return valid(input);
 }
 
-TransposedConv::TransposedConv(const DacWeights& weights, const std::string& name)
-    : bias_O1_(column(weights.tensor(name + ".bias"))) {
+TransposedConv::TransposedConv(const DacWeights& weights, const std::string& name) {
   const at::Tensor weight_EOk = weights.tensor(name + ".weight");
+  const int64_t num_in = weight_EOk.size(0), num_out = weight_EOk.size(1);
   stride_ = weight_EOk.size(2) / 2;
-  weight_OE_ = weight_EOk.reshape({weight_EOk.size(0), -1}).t().contiguous();
+  // Each moment of the input gives 2S of the output: S of its own and S to which the next one's
+  // are added.
+  const at::Tensor taps_2ESO =
+      weight_EOk.view({num_in, num_out, 2, stride_}).permute({2, 0, 3, 1}).flip(0);
+  weights_ = TapWeights(taps_2ESO.reshape({2, num_in, stride_ * num_out}),
+                        weights.tensor(name + ".bias").repeat({stride_}));
 }
 
-at::Tensor TransposedConv::operator()(TransposedConvState& state, const at::Tensor& x_EN,
-                                      bool is_end) const {
-  const int64_t num_in = x_EN.size(1), num_channels = bias_O1_.size(0);
-  const bool is_begin = !state.tail_OS.defined();
-  at::Tensor y_ON = x_EN.new_empty({num_channels, 0});
-  if (num_in > 0) {
-    // Each input sample gives 2S values: S of its own and S that the next sample's are added to.
-    const at::Tensor products = at::mm(weight_OE_, x_EN).view({num_channels, 2, stride_, num_in});
-    const at::Tensor own_ONS = products.select(1, 0).transpose(1, 2);
-    const at::Tensor next_ONS = products.select(1, 1).transpose(1, 2);
-    at::Tensor sum_ONS = own_ONS.clone(at::MemoryFormat::Contiguous);
-    sum_ONS.narrow(1, 1, num_in - 1).add_(next_ONS.narrow(1, 0, num_in - 1));
-    if (!is_begin) sum_ONS.select(1, 0).add_(state.tail_OS);
-    state.tail_OS = next_ONS.select(1, num_in - 1).clone(at::MemoryFormat::Contiguous);
-    y_ON = sum_ONS.view({num_channels, -1}).add_(bias_O1_);
-    if (is_begin) y_ON = y_ON.narrow(1, stride_ / 2, y_ON.size(1) - stride_ / 2);
-  }
-  if (is_end && state.tail_OS.defined()) {
-    y_ON = at::cat({y_ON, state.tail_OS.narrow(1, 0, stride_ / 2) + bias_O1_}, 1);
-  }
-  return y_ON;
+at::Tensor TransposedConv::operator()(TransposedConvState& state, const at::Tensor& x_NE,
+                                      bool is_end, const Snake& snake) const {
+  const bool is_begin = !state.last_1E.defined();
+  const int64_t num_channels = weights_.num_out() / stride_;
+  if (is_begin && x_NE.size(0) == 0) return x_NE.new_empty({0, num_channels});
+  const at::Tensor input = lengthen(state.last_1E, 1, x_NE, is_end ? 1 : 0, snake);
+  state.last_1E = keep_from(input, input.size(0) - 1);
+  const at::Tensor y_NO = weights_.multiply(input).view({-1, num_channels});
+  const int64_t first = is_begin ? stride_ / 2 : 0, cut = first + (is_end ? stride_ / 2 : 0);
+  return y_NO.narrow(0, first, y_NO.size(0) - cut);
 }
 
 ResidualUnit::ResidualUnit(const DacWeights& weights, const std::string& name, int64_t dilation)
@@ -89,13 +112,23 @@ ResidualUnit::ResidualUnit(const DacWeights& weights, const std::string& name, i
       wide_(weights, name + ".conv1", dilation),
       narrow_(weights, name + ".conv2") {}
 
-at::Tensor ResidualUnit::operator()(ResidualUnitState& state, const at::Tensor& x_EN,
+at::Tensor ResidualUnit::operator()(ResidualUnitState& state, const at::Tensor& x_NE,
                                     bool is_end) const {
-  const at::Tensor y_EN = narrow_.valid(narrow_snake_(wide_(state.conv, snake_(x_EN), is_end)));
-  const at::Tensor skip = state.skip_EN.defined() ? at::cat({state.skip_EN, x_EN}, 1) : x_EN;
-  const int64_t num_out = y_EN.size(1);
-  state.skip_EN = keep_from(skip, num_out);
-  return skip.narrow(1, 0, num_out) + y_EN;
+  const at::Tensor inner_NE = wide_(state.conv, x_NE, is_end, snake_);
+  narrow_snake_.write(inner_NE, inner_NE);
+  const at::Tensor y_NE = at::empty_like(inner_NE);
+  const at::Tensor old_NE = state.skip_NE.defined() ? state.skip_NE : x_NE.narrow(0, 0, 0);
+  const int64_t num_out = y_NE.size(0), num_old = std::min(old_NE.size(0), num_out);
+  const auto narrow = [&](const at::Tensor& skip_NE, int64_t first) {
+    const int64_t count = skip_NE.size(0);
+    narrow_.weights().multiply(inner_NE.narrow(0, first, count), 1, skip_NE,
+                               y_NE.narrow(0, first, count));
+  };
+  narrow(old_NE.narrow(0, 0, num_old), 0);
+  narrow(x_NE.narrow(0, 0, num_out - num_old), num_old);
+  state.skip_NE = at::cat({old_NE.narrow(0, num_old, old_NE.size(0) - num_old),
+                           x_NE.narrow(0, num_out - num_old, x_NE.size(0) - num_out + num_old)});
+  return y_NE;
 }
 
 std::vector<ResidualUnit> residual_units(const DacWeights& weights, const std::string& block) {

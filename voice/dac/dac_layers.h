@@ -6,26 +6,29 @@
 #include <vector>
 
 #include "voice/dac/dac_weights.h"
+#include "voice/dac/tap_weights.h"
 
 // The layers of a DAC codec, each run piece by piece on one clip: whatever the pieces, their
-// outputs joined are those of the whole clip. A layer is immutable; its state holds the end of the
-// input that later output still needs. Tensors are float32 [E,N]: E channels, N samples, which may
-// be 0. Nothing is changed in place, so that a copied state stays as it was.
+// outputs joined are those of the whole clip, on a CPU to the bit. A layer is immutable; its state
+// holds the end of the input that later output still needs. Tensors are float32 [N,E]: N moments,
+// which may be 0, E channels. Nothing is changed in place, so that a copied state stays as it was.
 namespace predgen {
 
-/// x + sin²(alpha x) / (alpha + 1e-9), by channel.
+/// x + sin²(alpha x) / (alpha + 1e-9), by channel. One that was made of nothing changes nothing.
 class Snake {
  public:
   Snake() = default;
   Snake(const DacWeights& weights, const std::string& name);
-  at::Tensor operator()(const at::Tensor& x_EN) const;
+  at::Tensor operator()(const at::Tensor& x_NE) const;
+  /// Into `to_NE`, which may be x.
+  void write(const at::Tensor& x_NE, const at::Tensor& to_NE) const;
 
  private:
-  at::Tensor alpha_E1_, inverse_E1_;
+  at::Tensor alpha_E_, inverse_E_;
 };
 
 struct ConvState {
-  at::Tensor tail_EN;  // undefined at the beginning of a clip
+  at::Tensor tail_NE;  // undefined at the beginning of a clip
 };
 
 /// A convolution of stride 1 with zeros around the clip, as many as keep its length.
@@ -34,19 +37,21 @@ class Conv {
   Conv() = default;
   Conv(const DacWeights& weights, const std::string& name, int64_t dilation = 1);
 
-  /// Gives padding() samples fewer than it has taken, until the end.
-  at::Tensor operator()(ConvState& state, const at::Tensor& x_EN, bool is_end) const;
-  /// Without zeros around: 2 * padding() samples fewer.
-  at::Tensor valid(const at::Tensor& x_EN) const;
+  /// Of snake(x). Gives padding() moments fewer than it has taken, until the end.
+  at::Tensor operator()(ConvState& state, const at::Tensor& x_NE, bool is_end,
+                        const Snake& snake = {}) const;
+  /// Without zeros around: 2 * padding() moments fewer.
+  at::Tensor valid(const at::Tensor& x_NE) const { return weights_.multiply(x_NE, dilation_); }
+  const TapWeights& weights() const { return weights_; }
   int64_t padding() const { return padding_; }
 
  private:
-  at::Tensor taps_KOE_, bias_O1_;
+  TapWeights weights_;
   int64_t dilation_ = 1, padding_ = 0;
 };
 
 struct TransposedConvState {
-  at::Tensor tail_OS;  // what the last input sample adds to the next S output samples
+  at::Tensor last_1E;  // of the input
 };
 
 /// A transposed convolution of stride S (even) and kernel 2S, cut by S/2 at both ends of the clip.
@@ -54,25 +59,26 @@ class TransposedConv {
  public:
   TransposedConv(const DacWeights& weights, const std::string& name);
 
-  /// Gives S for each input sample, S/2 fewer until the end.
-  at::Tensor operator()(TransposedConvState& state, const at::Tensor& x_EN, bool is_end) const;
+  /// Of snake(x). Gives S for each moment of the input, S/2 fewer until the end.
+  at::Tensor operator()(TransposedConvState& state, const at::Tensor& x_NE, bool is_end,
+                        const Snake& snake) const;
   int64_t stride() const { return stride_; }
+  int64_t num_values() const { return weights_.num_out(); }  // that a moment of the input gives
 
  private:
-  at::Tensor weight_OE_;  // rows: output channel, then place in the kernel
-  at::Tensor bias_O1_;
+  TapWeights weights_;  // of the moment before and of its own, to S moments at once
   int64_t stride_ = 0;
 };
 
 struct ResidualUnitState {
   ConvState conv;
-  at::Tensor skip_EN;  // input that waits for its convolution
+  at::Tensor skip_NE;  // input that waits for its convolution
 };
 
 class ResidualUnit {
  public:
   ResidualUnit(const DacWeights& weights, const std::string& name, int64_t dilation);
-  at::Tensor operator()(ResidualUnitState& state, const at::Tensor& x_EN, bool is_end) const;
+  at::Tensor operator()(ResidualUnitState& state, const at::Tensor& x_NE, bool is_end) const;
   int64_t padding() const { return wide_.padding(); }
 
  private:

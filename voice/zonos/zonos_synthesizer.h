@@ -15,6 +15,7 @@
 #include "voice/zonos/phonemizer.h"
 #include "voice/zonos/zonos_model.h"
 #include "voice/zonos/zonos_options.h"
+#include "voice/zonos/zonos_speed.h"
 
 namespace predgen {
 
@@ -37,6 +38,10 @@ class ZonosSynthesizer : public SpeechSynthesizer {
   std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& spoken);
 
   const ZonosModel& model() const { return *model_; }
+  /// What a step and a second of the codec cost here.
+  ZonosSpeed measure(const std::stop_token& stop) const {
+    return measure_zonos(*model_, *decoder_, options_.generation, stop);
+  }
 
   /// UserError unless the folder holds a codec of Zonos' kind: descript/dac_44khz.
   static void check_codec(const std::filesystem::path& folder);

@@ -108,12 +108,15 @@ TEST_P(TokenKernel, GatesAndAdds) {
 }
 
 TEST_P(TokenKernel, FindsTheFirstLargest) {
-  for (const int64_t count : {1, 3, 16, 17, 67, 4096}) {
+  for (const int64_t count : {1, 3, 16, 17, 67, 127, 128, 700, 4096}) {
     at::Tensor x = normal({count}, 7) - 5;
     const auto found = [&] { return kernels().argmax(data(x), count); };
     EXPECT_EQ(found(), x.argmax().item<int64_t>()) << count;
-    x[count / 2] = x[count - 1] = 100.0;
-    EXPECT_EQ(found(), count / 2);
+    for (const int64_t place : {count * 2 / 3, count / 2, count / 5, int64_t{0}}) {
+      x[place] = x[count - 1] = 100.0;
+      EXPECT_EQ(found(), place) << count;
+    }
+    x.fill_(-1.0);
     x[count - 1] = std::numeric_limits<float>::quiet_NaN();
     EXPECT_EQ(found(), count - 1);
     x.fill_(-std::numeric_limits<float>::infinity());

@@ -1,5 +1,6 @@
 #include "model/weights/safetensors.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,6 +54,44 @@ TEST_F(SafetensorsTest, KeepsEveryTypeAndShape) {
     EXPECT_EQ(read.scalar_type(), tensor.scalar_type()) << name;
     EXPECT_TRUE(at::equal(read, tensor)) << name;
   }
+}
+
+/// Of several blocks, which threads share; LibTorch's conversions are the measure.
+TEST_F(SafetensorsTest, LoadsAnyTypeAsLibTorchConverts) {
+  const int before = at::get_num_threads();
+  const at::Tensor values = at::linspace(-300, 300, 1'300'001, at::kFloat);
+  std::map<std::string, at::Tensor> tensors;
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble, at::kChar}) {
+    tensors[at::toString(type)] = values.clamp(-127, 127).to(type);
+  }
+  tensors["short"] = at::full({3}, 1.5);  // so that the others begin at odd places
+  write_safetensors(folder_ / "all.safetensors", tensors);
+  const SafetensorsFile file(folder_ / "all.safetensors");
+  for (const int num_threads : {1, 3}) {
+    at::set_num_threads(num_threads);
+    for (const auto& [name, tensor] : tensors) {
+      for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        const at::Tensor loaded = file.load(name, at::kCPU, type);
+        EXPECT_EQ(loaded.scalar_type(), type);
+        EXPECT_TRUE(at::equal(loaded, tensor.to(type))) << name << " as " << at::toString(type);
+      }
+    }
+  }
+  at::set_num_threads(before);
+}
+
+TEST_F(SafetensorsTest, AFileThatBecomesShorterIsSaid) {
+  const int before = at::get_num_threads();
+  const fs::path path = folder_ / "cut.safetensors";
+  for (const int num_threads : {1, 3}) {
+    at::set_num_threads(num_threads);
+    write_safetensors(path, {{"a", at::ones({1'300'001}, at::kBFloat16)}});
+    const SafetensorsFile file(path);
+    fs::resize_file(path, fs::file_size(path) - 100);
+    expect_user_error([&] { file.load("a", at::kCPU, at::kFloat); },
+                      {"cut.safetensors", "shorter"});
+  }
+  at::set_num_threads(before);
 }
 
 TEST_F(SafetensorsTest, WhatIsLoadedBeginsAtAMultipleOf64Bytes) {

@@ -1,0 +1,75 @@
+#include "cli/start_time.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace predgen {
+namespace fs = std::filesystem;
+namespace {
+
+struct Pages {
+  size_t all = 0, cached = 0;
+};
+
+/// Nothing if it cannot be told.
+std::optional<Pages> pages_of(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  struct stat status {};
+  const bool is_known = fstat(descriptor, &status) == 0 && status.st_size > 0;
+  const auto size = is_known ? static_cast<size_t>(status.st_size) : 0;
+  void* address =
+      is_known ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
+  close(descriptor);
+  if (address == MAP_FAILED) return {};
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> flags((size + page - 1) / page);
+  const bool is_told = mincore(address, size, flags.data()) == 0;
+  munmap(address, size);
+  if (!is_told) return {};
+  const auto cached =
+      std::ranges::count_if(flags, [](unsigned char flag) { return (flag & 1) != 0; });
+  return Pages{flags.size(), static_cast<size_t>(cached)};
+}
+
+}  // namespace
+
+double seconds_since_start() {
+  std::ifstream stat("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 3; i <= 22; ++i) fields >> field;  // the 22nd: when it started, after the system
+  timespec now{};
+  if (!fields || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
+  const double started = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return std::max(
+      0.0, static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - started);
+}
+
+std::optional<double> cached_share(const fs::path& folder) {
+  Pages sum;
+  std::error_code unusable;
+  for (const auto& entry : fs::directory_iterator(folder, unusable)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const std::optional<Pages> pages = pages_of(entry.path());
+    if (!pages) return {};
+    sum.all += pages->all;
+    sum.cached += pages->cached;
+  }
+  if (sum.all == 0) return {};
+  return static_cast<double>(sum.cached) / static_cast<double>(sum.all);
+}
+
+}  // namespace predgen

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace predgen {
+
+/// Since this program was started, in the system's ticks (a hundredth of a second); 0 where it does
+/// not say.
+double seconds_since_start();
+
+/// The part of a model folder's weight files that is in memory before anybody reads them, in [0,1];
+/// nothing where the system does not say.
+std::optional<double> cached_share(const std::filesystem::path& folder);
+
+}  // namespace predgen

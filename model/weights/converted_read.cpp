@@ -1,0 +1,63 @@
+#include "model/weights/converted_read.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "core/error.h"
+#include "model/cpu/parallel_ranges.h"
+#include "model/kernels/token_kernels.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kBlock = int64_t{1} << 19;  // values
+
+/// In one thread: LibTorch's conversions would start threads of their own.
+void convert(const char* from, at::ScalarType stored, int64_t count, char* to,
+             at::ScalarType wanted) {
+  const TokenKernels& bfloat16 = token_kernels().bfloat16;
+  if (stored == at::kBFloat16 && wanted == at::kFloat) {
+    bfloat16.load(from, count, reinterpret_cast<float*>(to));
+  } else if (stored == at::kFloat && wanted == at::kBFloat16) {
+    bfloat16.store(reinterpret_cast<const float*>(from), count, to);
+  } else {
+    const at::Tensor values = at::from_blob(const_cast<char*>(from), {count}, stored);
+    at::from_blob(to, {count}, wanted).copy_(values);
+  }
+}
+
+}  // namespace
+
+void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tensor& to) {
+  PREDGEN_CHECK(to.is_cpu() && to.is_contiguous(), "{}", c10::str(to.options()));
+  const at::ScalarType wanted = to.scalar_type();
+  const size_t stored_size = at::elementSize(stored), wanted_size = at::elementSize(wanted);
+  auto* target = static_cast<char*>(to.mutable_data_ptr());
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  std::exception_ptr error;
+  const int64_t num_values = to.numel(), num_blocks = (num_values + kBlock - 1) / kBlock;
+  parallel_ranges(num_blocks, 1, [&](int64_t begin, int64_t end) {
+    try {
+      std::unique_ptr<char[]> part;
+      if (stored != wanted) part.reset(new char[kBlock * stored_size]);  // not set to zero
+      for (int64_t block = begin; block < end && !failed; ++block) {
+        const int64_t first = block * kBlock, count = std::min(kBlock, num_values - first);
+        char* place = target + static_cast<size_t>(first) * wanted_size;
+        read(part ? part.get() : place, static_cast<size_t>(count) * stored_size,
+             static_cast<size_t>(first) * stored_size);
+        if (part) convert(part.get(), stored, count, place, wanted);
+      }
+    } catch (...) {
+      failed = true;
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace predgen

@@ -1,0 +1,16 @@
+// The DAC kernels for AVX512; compiled for it.
+#if defined(__x86_64__)
+
+#include <cstddef>
+#include <cstdint>
+
+#define PREDGEN_LANES 16
+#include "voice/dac/dac_kernels_impl.h"
+
+namespace predgen {
+
+const DacKernels kAvx512DacKernels = all_dac_kernels();
+
+}  // namespace predgen
+
+#endif

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <stop_token>
+
+#include "voice/dac/dac_decoder.h"
+#include "voice/zonos/code_generation.h"
+
+namespace predgen {
+
+/// What speaking costs on this machine. Both parts run after each other.
+struct ZonosSpeed {
+  double seconds_per_step = 0;        // the median, of a column of codes
+  double steps_per_second = 0;        // of sound
+  double codec_real_time_factor = 0;  // seconds of work for a second of sound
+
+  /// Likewise, of steps and codec together: below 1 the voice keeps up.
+  double real_time_factor() const {
+    return seconds_per_step * steps_per_second + codec_real_time_factor;
+  }
+};
+
+/// Runs some columns after a short text, and the codec in the pieces in which a sentence
+/// is decoded; weights may be of any values. Interrupted after a stop.
+ZonosSpeed measure_zonos(const ZonosModel& model, const DacDecoder& decoder,
+                         const CodeGenerationConfig& config, const std::stop_token& stop);
+
+}  // namespace predgen
