@@ -120,7 +120,8 @@ struct SmallHouse : House {
 }  // namespace
 
 /// Lines: an event; nothing, which waits for an answer under way; a recogniser's message behind a
-/// '>', its end '.', its failure '!'; a second of time '+'. A voice speaks if the first line is '~'.
+/// '>', its end '.', its failure '!'; a second of time '+'. A voice speaks if the first line is
+/// '~'.
 void read_realtime(std::string_view input) {
   Ear ear;
   OrderlyClient client;

@@ -39,11 +39,8 @@ struct Api {
   ServeMetrics metrics;
   ManualClock clock;
   Completer completer;
-  RealtimeHost host{.engine = engine,
-                    .baton = baton,
-                    .tokenizer = tokenizer,
-                    .clock = clock,
-                    .metrics = metrics};
+  RealtimeHost host{
+      .engine = engine, .baton = baton, .tokenizer = tokenizer, .clock = clock, .metrics = metrics};
   RealtimeApi realtime;
   OpenAiApi api;
 };
