@@ -1,7 +1,7 @@
 """What the world does to predgen serve: ten times the load that it takes, clients that are slow, silent, wrong or gone,
 a log that nobody takes, a process that is stopped for a while.
 
-usage: serve_faults_test.py [SECONDS]     (of load; 12 if absent)
+usage: serve_faults_test.py [SECONDS]     (of load; 8 if absent)
 """
 
 import asyncio
@@ -31,11 +31,17 @@ import websockets.exceptions  # noqa: E402
 from serving import KEY, MODEL, PROMPTS, metric, server, wait_for  # noqa: E402
 from tiny_model import PREDGEN, check  # noqa: E402
 
-SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 12
+SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 8
 SESSIONS = 4  # that it takes at a time, of requests and of conversations each
 LIMITS = {"connections": 48, "idle_seconds": 3, "body_seconds": 3, "send_seconds": 3}
 BODY = {"model": "demo", "max_tokens": 24, "temperature": 0}
 counts = collections.Counter()
+
+
+def must(condition, what):
+    """A check that is made many times."""
+    if not condition:
+        check(False, what)
 
 
 def chat(prompt, **more):
@@ -146,10 +152,10 @@ class World:
         if not answer.is_there:
             counts["cut at the door"] += 1
         elif answer.status == 200:
-            check(answer.is_whole and answer.text() == self.texts[prompt], f"its own text: {answer.body}")
+            must(answer.is_whole and answer.text() == self.texts[prompt], f"its own text: {answer.body}")
             counts["answered"] += 1
         else:
-            check(answer.is_whole and (answer.status, answer.code()) in
+            must(answer.is_whole and (answer.status, answer.code()) in
                   ((429, "session_limit_reached"), (503, "overloaded")), f"refused by a code: {answer.body}")
             counts[f"refused {answer.status}"] += 1
             await asyncio.sleep(0.05)
@@ -163,11 +169,11 @@ class World:
                     additional_headers={"Authorization": f"Bearer {KEY}"}) as connection:
                 await self.talk(connection, prompt)
         except websockets.exceptions.InvalidStatus as error:
-            check(error.response.status_code == 503, f"is told that it is too much: {error}")
+            must(error.response.status_code == 503, f"is told that it is too much: {error}")
             counts["conversations refused"] += 1
             await asyncio.sleep(0.1)
         except websockets.exceptions.ConnectionClosedError as error:
-            check(error.rcvd and error.rcvd.code == 1013, f"is told why it ends: {error}")
+            must(error.rcvd and error.rcvd.code == 1013, f"is told why it ends: {error}")
             counts["conversations refused"] += 1
             await asyncio.sleep(0.1)
         except (ConnectionError, websockets.exceptions.InvalidMessage):
@@ -176,12 +182,12 @@ class World:
     async def talk(self, connection, prompt):
         async def receive():
             got = json.loads(await asyncio.wait_for(connection.recv(), 60))
-            check(not got["type"].startswith("predgen."), f"nothing that was not asked for: {got}")
+            must(not got["type"].startswith("predgen."), f"nothing that was not asked for: {got}")
             return got
 
         first = await receive()
         if first["type"] == "error":
-            check(first["error"]["code"] == "session_limit_reached", f"refused by a code: {first}")
+            must(first["error"]["code"] == "session_limit_reached", f"refused by a code: {first}")
             await connection.recv()  # the end
         spoken = prompt.split()
         for end in range(1, len(spoken)):
@@ -189,7 +195,7 @@ class World:
             await asyncio.sleep(0.02)
         try:
             early = await asyncio.wait_for(connection.recv(), 0.01)
-            check(False, f"nothing before the turn has ended: {early}")
+            must(False, f"nothing before the turn has ended: {early}")
         except TimeoutError:
             pass
         if random.random() < 0.1:
@@ -199,9 +205,9 @@ class World:
         await connection.send(words(prompt, end_of_turn=True))
         text = ""
         while (got := await receive())["type"] != "response.done":
-            check(got["type"] != "error", f"no error: {got}")
+            must(got["type"] != "error", f"no error: {got}")
             text += got["delta"] if got["type"] == "response.output_text.delta" else ""
-        check(got["response"]["status"] == "completed" and text == self.texts[prompt], f"its own text: {got}")
+        must(got["response"]["status"] == "completed" and text == self.texts[prompt], f"its own text: {got}")
         counts["turns"] += 1
 
     async def reads_slowly(self):
@@ -221,7 +227,7 @@ class World:
             await client.send(begun)
             answer = await client.read(30) if b"websocket" not in begun else b""
             took = time.monotonic() - begin
-            check(took < 12, f"who says nothing is left after 3 s, not {took:.1f} s: {begun} {answer}")
+            must(took < 12, f"who says nothing is left after 3 s, not {took:.1f} s: {begun} {answer}")
         counts["unfinished"] += 1
 
     async def is_cut(self):
@@ -254,7 +260,7 @@ class World:
                                      b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET /" + b"a" * 40000,
                                      b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"])
                 answer = await client.ask(bad)
-                check(answer.status == 0 or answer.status >= 400, f"is refused: {answer.status}")
+                must(answer.status == 0 or answer.status >= 400, f"is refused: {answer.status}")
             else:
                 await client.send(handshake())
                 await asyncio.wait_for(client.reader.readuntil(b"\r\n\r\n"), 60)
@@ -269,7 +275,7 @@ class World:
         async with Client(self.port) as client:
             ask = handshake("no") if path == "/v1/realtime" else request(path, body, key=random.choice(["", "no", KEY + "x", KEY[:-1]]))
             answer = await client.ask(ask)
-        check(answer.status in (401, 503, 0), f"without a key nobody is answered: {answer.status} {answer.body}")
+        must(answer.status in (401, 503, 0), f"without a key nobody is answered: {answer.status} {answer.body}")
         counts["without a key"] += 1
 
     async def again_and_again(self, what):
@@ -280,14 +286,14 @@ class World:
                 counts["cut at the door"] += 1
 
     async def run(self, process):
-        crowd = ([self.asks] * 30 + [self.converses] * 10 * SESSIONS + [self.reads_slowly] * 2 + [self.never_finishes] * 4 +
+        crowd = ([self.asks] * 10 * SESSIONS + [self.converses] * 10 * SESSIONS + [self.reads_slowly] * 2 + [self.never_finishes] * 4 +
                  [self.is_cut] * 4 + [self.is_wrong] * 2 + [self.has_no_key] * 2)
         tasks = [asyncio.create_task(self.again_and_again(what)) for what in crowd]
         begin, memory, next_stop = time.monotonic(), [], SECONDS / 2
         while (now := time.monotonic() - begin) < SECONDS:
             await asyncio.sleep(0.5)
             memory.append(resident(process))
-            check(process.poll() is None, "it goes on")
+            must(process.poll() is None, "it goes on")
             for task in tasks:
                 if task.done():
                     await task  # says what went wrong
@@ -315,7 +321,7 @@ def timed(port, prompt):
 
     begin = time.monotonic()
     answer = asyncio.run(ask())
-    check(answer.status == 200, f"answered: {answer.status} {answer.body}")
+    must(answer.status == 200, f"answered: {answer.status} {answer.body}")
     return answer.text(), time.monotonic() - begin
 
 
@@ -334,7 +340,7 @@ def test_the_world():
             wait_for(lambda: metric(process, name) == 0, f"{name} is 0")
         print({**counts, "alone": round(alone, 4), "after": round(after, 4), "megabytes": [round(memory[0]), round(max(memory)),
                                                                                            round(memory[-1])]})
-        check(after < 3 * alone + 0.05, f"as fast as before after 2 s: {alone:.3f} {after:.3f} s")
+        check(after < 3 * alone + 0.25, f"as fast as before after 2 s: {alone:.3f} {after:.3f} s")
         check(max(memory) < memory[0] + 300, f"its memory is bounded: {max(memory):.0f} MB")
         if SECONDS >= 60:  # it does not grow with time
             half = len(memory) // 2
