@@ -25,7 +25,7 @@ namespace {
 constexpr double kLingerSeconds = 2;
 constexpr size_t kLingerBytes = 64 << 20;
 /// How long a client that comes while the server stops may take to ask.
-constexpr double kLateSeconds = 2;
+constexpr double kLateSeconds = 1;
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -69,7 +69,8 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
   // What is posted runs in this thread, during finish().
   const std::stop_callback on_drain(drain, [this] {
     asio::post(context_, [this] {
-      if (is_idle_ && !is_late_) stream_.cancel();
+      beast::error_code failed;  // a request that has come already will be answered
+      if (is_idle_ && !is_late_ && socket().available(failed) == 0) stream_.cancel();
     });
   });
   const std::stop_callback on_stop(stop,

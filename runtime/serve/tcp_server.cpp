@@ -30,6 +30,8 @@ tcp::endpoint endpoint_of(const std::string& host, int port) {
 
 /// Connections beside those that are served: turned away, or late.
 constexpr int64_t kMaxBrief = 64;
+/// How long these may take when all else is over: whoever is cut in the middle is not told.
+constexpr std::chrono::milliseconds kBriefPatience{1500};
 
 }  // namespace
 
@@ -45,7 +47,7 @@ struct TcpServer::Impl {
   };
 
   void listen(const std::string& host, int port);
-  /// Nothing: it does not listen any more.
+  /// Nothing: it is over.
   std::unique_ptr<TcpConnection> accept();
   /// What the connection's socket was given; an error if there was none.
   boost::system::error_code accept_one(std::unique_ptr<TcpConnection>& connection);
@@ -57,14 +59,17 @@ struct TcpServer::Impl {
   int64_t num_served() const;
   void drain();
   void close_if_drained();
-  void stop_listening();
+  /// Of the accepting.
+  void end();
+  /// Those that the system has let in already.
+  void take_rest(const std::stop_token& drain);
 
   Limits limits;
   MakeConnection make;
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer grace{context};
-  bool is_draining = false;  // the accepting thread's
+  bool is_draining = false, is_over = false;  // the accepting thread's
   std::stop_source stop_all{};
   std::mutex mutex{};
   std::condition_variable one_ended{};
@@ -110,11 +115,11 @@ boost::system::error_code TcpServer::Impl::accept_one(std::unique_ptr<TcpConnect
 }
 
 std::unique_ptr<TcpConnection> TcpServer::Impl::accept() {
-  while (acceptor.is_open()) {
+  while (!is_over) {
     std::unique_ptr<TcpConnection> connection;
     const boost::system::error_code failed = accept_one(connection);
     if (!failed) return connection;
-    if (!acceptor.is_open()) break;
+    if (is_over) break;
     spdlog::warn("cannot accept a connection: {}", failed.message());
     connection.reset();
     std::unique_lock lock(mutex);  // perhaps there are no files left: one connection less helps
@@ -195,19 +200,34 @@ void TcpServer::Impl::drain() {
   is_draining = true;
   grace.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(
       std::chrono::duration<double>(limits.grace_seconds)));
-  grace.async_wait([this](const boost::system::error_code&) { stop_listening(); });
-  if (!limits.takes_late) stop_listening();
+  grace.async_wait([this](const boost::system::error_code&) { end(); });
+  if (!limits.takes_late) end();
   close_if_drained();
 }
 
 void TcpServer::Impl::close_if_drained() {
   const std::lock_guard lock(mutex);
-  if (is_draining && num_served() == 0) stop_listening();
+  if (is_draining && num_served() == 0) end();
 }
 
-void TcpServer::Impl::stop_listening() {
+void TcpServer::Impl::end() {
+  is_over = true;
   boost::system::error_code ignored;
-  acceptor.close(ignored);
+  acceptor.cancel(ignored);
+}
+
+void TcpServer::Impl::take_rest(const std::stop_token& drain) {
+  boost::system::error_code failed;
+  acceptor.non_blocking(true, failed);
+  try {
+    while (!failed) {
+      auto connection = make();
+      acceptor.accept(connection->socket(), failed);
+      if (!failed) take(std::move(connection), drain);
+    }
+  } catch (const boost::system::system_error& error) {  // no files are left
+    spdlog::warn("cannot accept a connection: {}", error.code().message());
+  }
 }
 
 void TcpServer::run(const std::stop_token& stop) {
@@ -215,10 +235,16 @@ void TcpServer::run(const std::stop_token& stop) {
   const std::stop_callback on_stop(
       stop, [&impl] { asio::post(impl.context, [&impl] { impl.drain(); }); });
   while (auto connection = impl.accept()) impl.take(std::move(connection), stop);
+  if (impl.limits.takes_late) impl.take_rest(stop);
+  boost::system::error_code ignored;
+  impl.acceptor.close(ignored);
   {
     std::unique_lock lock(impl.mutex);
     impl.one_ended.wait_until(lock, impl.grace.expiry(),
                               [&impl] { return impl.num_served() == 0; });
+    impl.one_ended.wait_for(lock, kBriefPatience, [&impl] {
+      return std::ranges::all_of(impl.clients, [](const auto& one) { return one.is_over; });
+    });
   }
   impl.stop_all.request_stop();
   impl.clients.clear();  // joins
