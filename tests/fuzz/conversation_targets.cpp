@@ -40,7 +40,9 @@ class OrderlyClient : public WebSocketSender {
     }
     if (type == "error") {
       ++num_errors_;
-      require(event["error"]["type"] != "server_error" || text.find("recogniser") != text.npos,
+      const Json& code = event["error"]["code"];
+      require(event["error"]["type"] != "server_error" || code == "recogniser_failed" ||
+                  code == "server_stopping",
               "the server failed");
     }
     changed_.notify_all();

@@ -307,6 +307,7 @@ write("realtime", "function", lines(more, said, {"type": "conversation.item.crea
 write("realtime", "bad_lost", lines(sound, '>{"text": "hello", "segment": 0}', "!", sound, "+", "+", sound))
 write("realtime", "bad_cancel", lines(said, {"type": "response.create"}, {"type": "response.cancel"}, "", {"type": "response.cancel"}))
 write("realtime", "bad_truncate", lines(said, {"type": "conversation.item.truncate", "item_id": "a", "content_index": 0, "audio_end_ms": 1}))
+write("realtime", "bad_late_sound", lines("-", sound, said, {"type": "response.create"}))
 write("realtime", "bad_deep", lines("[" * 300))
 
 
