@@ -1,6 +1,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -117,6 +118,7 @@ void run(WyomingServer& server, const std::stop_token& stop) {
 
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
   const ServeConfig config = read_config(options);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of model files with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
+# Fuzzes the readers of model files and the ports of predgen serve with libFuzzer, AddressSanitizer and
+# UndefinedBehaviorSanitizer.
 #
 #   scripts/fuzz.sh [seconds for each target, default 600] [target..]
 #
@@ -12,7 +13,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 case ${1:-} in
-  -h | --help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
 esac
 seconds=${1:-600}
 targets=("${@:2}")
@@ -38,7 +39,11 @@ for target in "${targets[@]}"; do
   corpus=build-fuzz/corpus/$target
   mkdir -p "$corpus"
   dictionary=tests/fuzz/json.dict
-  [ "$target" != chat_template ] || dictionary=tests/fuzz/jinja.dict
+  case $target in
+    chat_template) dictionary=tests/fuzz/jinja.dict ;;
+    http | web_socket) dictionary=tests/fuzz/http.dict ;;
+    realtime | request | transcripts | wyoming) dictionary=tests/fuzz/serve.dict ;;
+  esac
   echo "fuzz: $target for $seconds s"
   PREDGEN_FUZZ_TARGET=$target build-fuzz/predgen_fuzz "$corpus" "tests/fuzz/seeds/$target" \
     -max_total_time="$seconds" -max_len=16384 -timeout=60 -rss_limit_mb=2048 -dict="$dictionary" \

@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string authorization{}, origin{};  // headers; empty: not there
   std::string body{};
   std::string query{}, host{};  // what comes after the path's ?; a header
+  bool is_late = false;         // its connection began when the server stopped already
   bool wants_web_socket = false;
   std::string protocols{};  // that a WebSocket may have, as the client offers them
 };

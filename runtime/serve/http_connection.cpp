@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -23,6 +24,8 @@ namespace {
 /// while it sends it does not read.
 constexpr double kLingerSeconds = 2;
 constexpr size_t kLingerBytes = 64 << 20;
+/// How long a client that comes while the server stops may take to ask.
+constexpr double kLateSeconds = 1;
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -62,10 +65,12 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
   beast::error_code ignored;
   socket().set_option(asio::ip::tcp::no_delay(true), ignored);
   drain_ = drain;
+  is_late_ = drain.stop_requested();
   // What is posted runs in this thread, during finish().
   const std::stop_callback on_drain(drain, [this] {
     asio::post(context_, [this] {
-      if (is_idle_) stream_.cancel();
+      beast::error_code failed;  // a request that has come already will be answered
+      if (is_idle_ && !is_late_ && socket().available(failed) == 0) stream_.cancel();
     });
   });
   const std::stop_callback on_stop(stop,
@@ -83,7 +88,9 @@ std::optional<HttpRequest> HttpConnection::read() {
   parser.header_limit(static_cast<uint32_t>(limits_.header_bytes));
   parser.body_limit(static_cast<uint64_t>(limits_.body_bytes));
   is_idle_ = true;
-  beast::error_code error = finish(limits_.idle_seconds, [&](const auto& handler) {
+  const double patience =
+      is_late_ ? std::min(limits_.idle_seconds, kLateSeconds) : limits_.idle_seconds;
+  beast::error_code error = finish(patience, [&](const auto& handler) {
     http::async_read_header(stream_, buffer_, parser, handler);
   });
   is_idle_ = false;
@@ -115,6 +122,7 @@ std::optional<HttpRequest> HttpConnection::read() {
                     .body = std::move(request.body()),
                     .query = target.substr(std::min(path_end + 1, target.size())),
                     .host = text_of(request[http::field::host]),
+                    .is_late = is_late_,
                     .wants_web_socket = beast::websocket::is_upgrade(request),
                     .protocols = text_of(request[http::field::sec_websocket_protocol])};
   if (asked.wants_web_socket) upgrade_ = std::move(request);
@@ -125,9 +133,11 @@ void HttpConnection::refuse(const ApiError& error) {
   send({.status = error.status(), .body = error.json()});
 }
 
-void HttpConnection::refuse_one_more() {
-  refuse(ApiError({.status = 503, .type = "server_error", .code = "overloaded"},
-                  "there are too many connections: try again"));
+void HttpConnection::refuse_one_more(const std::stop_token& stop) {
+  const std::stop_callback on_stop(stop,
+                                   [this] { asio::post(context_, [this] { stream_.close(); }); });
+  refuse_rest(ApiError({.status = 503, .type = "server_error", .code = "overloaded"},
+                       "there are too many connections: try again"));
 }
 
 void HttpConnection::refuse_rest(const ApiError& error) {

@@ -27,7 +27,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   /// Answers requests, one after the other, until the client or an error ends it; after `drain`,
   /// that is the end of the request under way; after `stop` at once.
   void serve(const std::stop_token& drain, const std::stop_token& stop) override;
-  void refuse_one_more() override;
+  void refuse_one_more(const std::stop_token& stop) override;
 
   State state() const override;
   void send(const HttpAnswer& answer) override;
@@ -55,6 +55,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   boost::beast::tcp_stream stream_{context_};
   boost::beast::flat_buffer buffer_;
   std::stop_token drain_;
+  bool is_late_ = false;  // it began when the server stopped
   bool is_idle_ = false;  // waits for a request
   // Of the request under way:
   boost::beast::http::request<boost::beast::http::string_body> upgrade_;  // if it wants a WebSocket

@@ -11,7 +11,9 @@ HttpServer::HttpServer(const std::string& host, int port, const HttpLimits& limi
     : limits_(limits),
       handler_(std::move(handler)),
       server_(host, port,
-              {.connections = limits.connections, .grace_seconds = limits.grace_seconds},
+              {.connections = limits.connections,
+               .grace_seconds = limits.grace_seconds,
+               .takes_late = true},
               [this] { return std::make_unique<HttpConnection>(limits_, handler_); }) {}
 
 }  // namespace predgen

@@ -18,8 +18,8 @@ class HttpServer {
 
   /// The one that it listens at, also where 0 was asked for.
   int port() const { return server_.port(); }
-  /// Answers until `stop`. Then nobody new is let in, and answers under way may take up to
-  /// limits.grace_seconds before they are broken off.
+  /// Answers until `stop`. Then answers under way may take up to limits.grace_seconds before they
+  /// are broken off; requests that come until then are `is_late`.
   void run(const std::stop_token& stop) { server_.run(stop); }
 
  private:

@@ -42,7 +42,8 @@ HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
   HttpAnswer answer{.status = error.status(), .body = error.json()};
   if (error.status() == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.status() == 405) answer.headers.emplace_back("Allow", kPaths.at(endpoint));
-  if (error.status() == 429) answer.headers.emplace_back("Retry-After", "1");
+  if (error.status() == 429 || error.status() == 503)
+    answer.headers.emplace_back("Retry-After", "1");
   return answer;
 }
 
@@ -127,6 +128,14 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
   if (request.method != known->second) {
     throw ApiError({.status = 405, .code = "method_not_allowed"},
                    fmt::format("this path takes {} only", known->second));
+  }
+  if (request.is_late && to == kHealth) {
+    reply.send({.status = 503, .body = R"({"status":"draining"})"});
+    return 503;
+  }
+  if (request.is_late && to != kMetrics) {
+    throw ApiError({.status = 503, .type = "server_error", .code = "server_stopping"},
+                   "the server stops: ask again");
   }
   if (to == kChat) {
     complete(parse_chat_request(request.body), reply, stop);

@@ -79,8 +79,12 @@ std::string ServeMetrics::text(const State& state) const {
   add_value(text, "predgen_active_sessions", "gauge", "Answers under way.", state.sessions);
   add_value(text, "predgen_realtime_sessions", "gauge", "Realtime connections.",
             state.conversations);
+  add_value(text, "predgen_speaking_conversations", "gauge", "Conversations whose users speak.",
+            speaking);
+  add_value(text, "predgen_answering_conversations", "gauge", "Conversations that answer.",
+            answering);
   add_value(text, "predgen_waiting_sessions", "gauge",
-            "Those of them that wait for a pass or for another one's turn.", state.waiting);
+            "Answers and drafts that wait for a pass or for another one's turn.", state.waiting);
   add_value(text, "predgen_kv_positions", "gauge",
             "Positions in caches, of answers under way and of kept conversations.",
             state.kv_positions);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -13,9 +14,29 @@
 
 namespace predgen {
 
+/// One more in a gauge, while it is so. Used by one thread at a time.
+class GaugeShare {
+ public:
+  explicit GaugeShare(std::atomic<int64_t>& gauge) : gauge_(gauge) {}
+  ~GaugeShare() { set(false); }
+  GaugeShare(const GaugeShare&) = delete;
+  GaugeShare& operator=(const GaugeShare&) = delete;
+
+  void set(bool is_so) {
+    if (std::exchange(is_so_, is_so) != is_so) gauge_ += is_so ? 1 : -1;
+  }
+
+ private:
+  std::atomic<int64_t>& gauge_;
+  bool is_so_ = false;
+};
+
 /// What GET /metrics tells, in Prometheus' text format. Thread-safe.
 class ServeMetrics {
  public:
+  /// Conversations whose users speak, and that answer, at the moment.
+  std::atomic<int64_t> speaking = 0, answering = 0;
+
   void count_request(const std::string& path, int status);
   void count_pass(const PassSize& size);
   void count_prompt(int64_t num_tokens, int64_t num_cached);

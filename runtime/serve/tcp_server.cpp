@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <list>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "core/error.h"
@@ -26,28 +28,48 @@ tcp::endpoint endpoint_of(const std::string& host, int port) {
   return {address, static_cast<uint16_t>(port)};
 }
 
+/// Connections beside those that are served: turned away, or late.
+constexpr int64_t kMaxBrief = 64;
+/// How long these may take when all else is over: whoever is cut in the middle is not told.
+constexpr std::chrono::milliseconds kBriefPatience{1500};
+
 }  // namespace
 
 struct TcpServer::Impl {
+  /// What is done with a connection. Those that are not served are over soon.
+  enum class Way { kServe, kLate, kRefuse };
   /// A connection and its thread.
   struct Client {
     std::unique_ptr<TcpConnection> connection;
+    Way way = Way::kServe;
     bool is_over = false;  // with the mutex
     std::jthread thread{};
   };
 
   void listen(const std::string& host, int port);
-  /// Nothing: `stop` was asked for.
-  std::unique_ptr<TcpConnection> accept(const std::stop_token& stop);
-  void begin(std::unique_ptr<TcpConnection> connection, const std::stop_token& drain);
+  /// Nothing: it is over.
+  std::unique_ptr<TcpConnection> accept();
+  /// What the connection's socket was given; an error if there was none.
+  boost::system::error_code accept_one(std::unique_ptr<TcpConnection>& connection);
+  void take(std::unique_ptr<TcpConnection> connection, const std::stop_token& drain);
+  void begin(std::unique_ptr<TcpConnection> connection, Way way, const std::stop_token& drain);
   void serve(Client& client, const std::stop_token& drain);
-  /// Joins the threads that are over; returns how many are left.
-  int64_t remove_ended();
+  void remove_ended();
+  /// With the mutex.
+  int64_t num_served() const;
+  void drain();
+  void close_if_drained();
+  /// Of the accepting.
+  void end();
+  /// Those that the system has let in already.
+  void take_rest(const std::stop_token& drain);
 
   Limits limits;
   MakeConnection make;
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
+  asio::steady_timer grace{context};
+  bool is_draining = false, is_over = false;  // the accepting thread's
   std::stop_source stop_all{};
   std::mutex mutex{};
   std::condition_variable one_ended{};
@@ -75,73 +97,154 @@ void TcpServer::Impl::listen(const std::string& host, int port) {
   }
 }
 
-std::unique_ptr<TcpConnection> TcpServer::Impl::accept(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    auto connection = make();
-    boost::system::error_code failed;
-    acceptor.async_accept(connection->socket(),
-                          [&](const boost::system::error_code& error) { failed = error; });
-    context.restart();
-    context.run();
+boost::system::error_code TcpServer::Impl::accept_one(std::unique_ptr<TcpConnection>& connection) {
+  try {
+    connection = make();  // opens files
+  } catch (const boost::system::system_error& error) {
+    return error.code();
+  }
+  boost::system::error_code result;
+  bool is_done = false;
+  acceptor.async_accept(connection->socket(), [&](const boost::system::error_code& error) {
+    result = error;
+    is_done = true;
+  });
+  context.restart();
+  while (!is_done) context.run_one();
+  return result;
+}
+
+std::unique_ptr<TcpConnection> TcpServer::Impl::accept() {
+  while (!is_over) {
+    std::unique_ptr<TcpConnection> connection;
+    const boost::system::error_code failed = accept_one(connection);
     if (!failed) return connection;
-    if (stop.stop_requested()) break;
+    if (is_over) break;
     spdlog::warn("cannot accept a connection: {}", failed.message());
+    connection.reset();
     std::unique_lock lock(mutex);  // perhaps there are no files left: one connection less helps
     one_ended.wait_for(lock, std::chrono::milliseconds(100));
+    lock.unlock();
+    context.restart();
+    context.poll();  // a stop may have come
   }
   return nullptr;
 }
 
 void TcpServer::Impl::serve(Client& client, const std::stop_token& drain) {
   try {
-    client.connection->serve(drain, stop_all.get_token());
+    const std::stop_token stop = stop_all.get_token();
+    if (client.way == Way::kRefuse) {
+      client.connection->refuse_one_more(stop);
+    } else {
+      client.connection->serve(drain, stop);
+    }
   } catch (const Interrupted&) {  // the client sees that the connection is cut
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", first_line(error.what()));
   }
   client.connection.reset();
-  const std::lock_guard lock(mutex);
-  client.is_over = true;
-  one_ended.notify_all();
+  {
+    const std::lock_guard lock(mutex);
+    client.is_over = true;
+    one_ended.notify_all();
+  }
+  asio::post(context, [this] { close_if_drained(); });
 }
 
-void TcpServer::Impl::begin(std::unique_ptr<TcpConnection> connection,
+int64_t TcpServer::Impl::num_served() const {
+  return std::ranges::count_if(
+      clients, [](const Client& one) { return one.way == Way::kServe && !one.is_over; });
+}
+
+void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
+                           const std::stop_token& drain) {
+  remove_ended();
+  Way way = is_draining ? Way::kLate : Way::kServe;
+  {
+    const std::lock_guard lock(mutex);
+    const int64_t served = num_served();
+    if (way == Way::kServe && served >= limits.connections) way = Way::kRefuse;
+    if (way != Way::kServe && std::ssize(clients) - served >= kMaxBrief) return;  // it is cut
+  }
+  try {
+    begin(std::move(connection), way, drain);
+  } catch (const std::system_error& error) {
+    spdlog::warn("cannot serve a connection: {}", first_line(error.what()));
+  }
+}
+
+void TcpServer::Impl::begin(std::unique_ptr<TcpConnection> connection, Way way,
                             const std::stop_token& drain) {
   const std::lock_guard lock(mutex);
-  Client& client = clients.emplace_back(Client{.connection = std::move(connection)});
-  client.thread = std::jthread([this, &client, drain] { serve(client, drain); });
+  Client& client = clients.emplace_back(Client{.connection = std::move(connection), .way = way});
+  try {
+    client.thread = std::jthread([this, &client, drain] { serve(client, drain); });
+  } catch (...) {  // there are no threads left
+    clients.pop_back();
+    throw;
+  }
 }
 
-int64_t TcpServer::Impl::remove_ended() {
-  std::list<Client> ended;
+void TcpServer::Impl::remove_ended() {
+  std::list<Client> ended;  // joined without the mutex
   const std::lock_guard lock(mutex);
   for (auto client = clients.begin(); client != clients.end();) {
     const auto next = std::next(client);
     if (client->is_over) ended.splice(ended.begin(), clients, client);
     client = next;
   }
-  return std::ssize(clients);
+}
+
+void TcpServer::Impl::drain() {
+  is_draining = true;
+  grace.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(
+      std::chrono::duration<double>(limits.grace_seconds)));
+  grace.async_wait([this](const boost::system::error_code&) { end(); });
+  if (!limits.takes_late) end();
+  close_if_drained();
+}
+
+void TcpServer::Impl::close_if_drained() {
+  const std::lock_guard lock(mutex);
+  if (is_draining && num_served() == 0) end();
+}
+
+void TcpServer::Impl::end() {
+  is_over = true;
+  boost::system::error_code ignored;
+  acceptor.cancel(ignored);
+}
+
+void TcpServer::Impl::take_rest(const std::stop_token& drain) {
+  boost::system::error_code failed;
+  acceptor.non_blocking(true, failed);
+  try {
+    while (!failed) {
+      auto connection = make();
+      acceptor.accept(connection->socket(), failed);
+      if (!failed) take(std::move(connection), drain);
+    }
+  } catch (const boost::system::system_error& error) {  // no files are left
+    spdlog::warn("cannot accept a connection: {}", error.code().message());
+  }
 }
 
 void TcpServer::run(const std::stop_token& stop) {
   Impl& impl = *impl_;
   const std::stop_callback on_stop(
-      stop, [&impl] { asio::post(impl.context, [&impl] { impl.acceptor.close(); }); });
-  while (auto connection = impl.accept(stop)) {
-    if (impl.remove_ended() < impl.limits.connections) {
-      impl.begin(std::move(connection), stop);
-    } else {
-      connection->refuse_one_more();
-    }
-  }
+      stop, [&impl] { asio::post(impl.context, [&impl] { impl.drain(); }); });
+  while (auto connection = impl.accept()) impl.take(std::move(connection), stop);
+  if (impl.limits.takes_late) impl.take_rest(stop);
   boost::system::error_code ignored;
   impl.acceptor.close(ignored);
   {
     std::unique_lock lock(impl.mutex);
-    impl.one_ended.wait_for(
-        lock, std::chrono::duration<double>(impl.limits.grace_seconds), [&impl] {
-          return std::ranges::all_of(impl.clients, [](const auto& one) { return one.is_over; });
-        });
+    impl.one_ended.wait_until(lock, impl.grace.expiry(),
+                              [&impl] { return impl.num_served() == 0; });
+    impl.one_ended.wait_for(lock, kBriefPatience, [&impl] {
+      return std::ranges::all_of(impl.clients, [](const auto& one) { return one.is_over; });
+    });
   }
   impl.stop_all.request_stop();
   impl.clients.clear();  // joins

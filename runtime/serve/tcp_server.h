@@ -17,10 +17,11 @@ class TcpConnection {
   /// For whoever accepts the connection.
   virtual boost::asio::ip::tcp::socket& socket() = 0;
   /// Until the client or an error ends it; after `drain`, that is the end of what is under way;
-  /// after `stop` at once.
+  /// after `stop` at once. One that begins after `drain` is late: it is told so, or shown the
+  /// state.
   virtual void serve(const std::stop_token& drain, const std::stop_token& stop) = 0;
-  /// Instead: there are too many connections. Waits for a short time at most.
-  virtual void refuse_one_more() = 0;
+  /// Instead: there are too many connections. Takes some seconds at most, and none after `stop`.
+  virtual void refuse_one_more(const std::stop_token& stop) = 0;
 };
 
 /// Lets clients in, with a thread for each connection.
@@ -29,6 +30,7 @@ class TcpServer {
   struct Limits {
     int64_t connections = 64;
     double grace_seconds = 20;  // of what is under way at a stop
+    bool takes_late = false;    // connections while it stops; otherwise they find nobody
   };
   using MakeConnection = std::function<std::unique_ptr<TcpConnection>()>;
 
@@ -38,8 +40,8 @@ class TcpServer {
 
   /// The one that it listens at, also where 0 was asked for.
   int port() const;
-  /// Serves until `stop`. Then nobody new is let in, and what is under way may take up to
-  /// limits.grace_seconds before it is broken off.
+  /// Serves until `stop`. Then what is under way may take up to limits.grace_seconds before it is
+  /// broken off. Too few files or threads cost the client that wanted one its connection.
   void run(const std::stop_token& stop);
 
  private:

@@ -210,3 +210,123 @@ write("chat_template", "bad_marks", "{% for m in messages %}{{ m.content | repla
 write("chat_template", "bad_shared", "{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x }}")
 write("chat_template", "bad_cut_token", "{% for m in messages %}{{ m.content[:5] }}{% endfor %}")
 write("chat_template", "bad_self", "{% set x = [1] %}{{ x.append(x) }}{{ x }}")
+
+# HTTP, up to the client's last byte
+post = b"POST /v1/chat/completions?x=1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer k\r\n"
+write("http", "two_requests", b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" + post + b"Content-Length: 4\r\n\r\nbody")
+write("http", "chunks", post + b"Transfer-Encoding: chunked\r\n\r\n4;a=b\r\nbody\r\n0\r\nTrailer: x\r\n\r\n")
+write("http", "expects", post + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
+write("http", "events", b"GET /events?x HTTP/1.0\r\nConnection: keep-alive\r\n\r\nHEAD / HTTP/1.1\r\n\r\n")
+write("http", "bad_header", b"GET / HTTP/1.1\r\nA: " + b"a" * 3000)
+write("http", "bad_length", post + b"Content-Length: 99999999999999999999\r\n\r\n")
+write("http", "bad_two_lengths", post + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody")
+write("http", "bad_large", post + b"Content-Length: 3000\r\n\r\n" + b"a" * 3000)
+write("http", "bad_tls", bytes([22, 3, 1, 0, 200, 1, 0, 0]))
+
+
+# WebSockets, behind the handshake
+def frame(payload, opcode=1, last=True, mask=b"mask", masked=True):
+    length = len(payload)
+    head = bytes([opcode | (128 if last else 0)])
+    if length < 126:
+        head += bytes([length | (128 if masked else 0)])
+    else:
+        head += bytes([126 | (128 if masked else 0)]) + struct.pack(">H", length)
+    if not masked:
+        return head + payload
+    return head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+
+
+write("web_socket", "messages", frame(b"{}") + frame(b"a" * 300) + frame(b"", 9) + frame(b"close") + frame(b"\x03\xe8", 8))
+write("web_socket", "pieces", frame(b"he", last=False) + frame(b"ping", 9) + frame(b"llo", 0) + frame(b"\x00", 2))
+write("web_socket", "bad_unmasked", frame(b"{}", masked=False))
+write("web_socket", "bad_utf8", frame(b"\xff"))
+write("web_socket", "bad_large", frame(b"a" * 3000))
+write("web_socket", "bad_length", b"\x81\xff" + struct.pack(">Q", 2**63) + b"mask")
+write("web_socket", "bad_go_on", frame(b"llo", 0))
+
+# bodies of requests
+messages = [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+tool = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}
+call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}
+write("request", "chat", {"model": "m", "messages": messages, "max_tokens": 4, "stop": ["x", "yz"], "temperature": 0.5,
+                          "top_p": 0.9, "top_k": 5, "min_p": 0.1, "seed": 3, "repetition_penalty": 1.1, "n": 1})
+write("request", "stream", {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True},
+                            "logprobs": True, "top_logprobs": 3})
+write("request", "tools", {"model": "m", "tools": [tool], "tool_choice": "auto", "parallel_tool_calls": False, "messages": messages + [
+    {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "1"}]})
+write("request", "ids", {"model": "m", "prompt": [1, 2, 3], "logprobs": 2, "max_tokens": 3})
+write("request", "text", {"model": "m", "prompt": "hi", "stop": "o", "echo": False, "user": "u"})
+write("request", "bad_id", {"model": "m", "prompt": [9999999]})
+write("request", "bad_length", {"model": "m", "messages": messages, "max_tokens": 300})
+write("request", "bad_sampling", {"model": "m", "messages": messages, "temperature": 1e300})
+write("request", "bad_deep", b'{"model": "m", "messages": ' + b"[" * 300 + b"]" * 300 + b"}")
+write("request", "bad_field", {"model": "m", "messages": messages, "colour": "red"})
+
+
+def lines(*events):
+    return "".join((event if isinstance(event, str) else json.dumps(event)) + "\n" for event in events)
+
+
+# messages of speech services
+write("transcripts", "plain", lines({"text": "hi", "time": 1.5}, {"text": "hi there", "revision": 2, "end_of_turn": True}))
+write("transcripts", "flux", lines({"type": "Connected"}, *({"type": "TurnInfo", "event": event, "turn_index": 0, "transcript": "hi"}
+                                   for event in ("StartOfTurn", "Update", "EagerEndOfTurn", "TurnResumed", "EndOfTurn"))))
+result = {"type": "Results", "is_final": True, "speech_final": False, "channel": {"alternatives": [{"transcript": "hi"}]}}
+write("transcripts", "deepgram", lines({"type": "Metadata"}, result, result | {"speech_final": True}, {"type": "UtteranceEnd"}))
+write("transcripts", "assembly", lines({"type": "Begin"}, {"type": "Turn", "turn_order": 0, "end_of_turn": True, "transcript": "hi",
+                                                           "turn_is_formatted": False}))
+write("transcripts", "sherpa", lines({"text": "hi", "segment": 0, "is_final": False}, {"text": "you", "segment": 1, "is_final": True}, "Done!"))
+write("transcripts", "rtvi", lines({"label": "rtvi-ai", "type": "user-started-speaking"}, {"label": "rtvi-ai", "type": "user-transcription",
+      "data": {"text": "hi", "final": True}}, {"label": "rtvi-ai", "type": "user-stopped-speaking"}))
+write("transcripts", "bad_text", lines({"text": 5}))
+write("transcripts", "bad_segment", lines({"text": "", "segment": 1e300}))
+
+# events of a realtime conversation (conversation_targets.cpp says what other lines mean)
+said = {"type": "conversation.item.create", "item": {"id": "a", "type": "message", "role": "user",
+                                                     "content": [{"type": "input_text", "text": "hello"}]}}
+more = {"type": "session.update", "session": {"type": "realtime", "instructions": "Be brief.", "output_modalities": ["text"],
+        "max_output_tokens": 9, "tools": [{"type": "function", "name": "f", "parameters": {}}], "tool_choice": "auto",
+        "predgen": {"events": ["speculation", "sentence", "metrics"], "speculation": True}}}
+sound = {"type": "input_audio_buffer.append", "audio": "AAAA" * 1700}
+by_hand = {"type": "session.update", "session": {"audio": {"input": {"turn_detection": None}}}}
+write("realtime", "message", lines(more, said, {"type": "response.create"}, "", {"type": "conversation.item.retrieve", "item_id": "a"},
+                                   {"type": "conversation.item.delete", "item_id": "a"}))
+write("realtime", "words", lines(more, {"type": "predgen.transcript.update", "text": "one", "revision": 1},
+                                 {"type": "predgen.transcript.update", "text": "one two", "revision": 2, "end_of_turn": True}, ""))
+write("realtime", "service", lines({"type": "TurnInfo", "event": "Update", "turn_index": 0, "transcript": "hi"},
+                                   {"type": "TurnInfo", "event": "EndOfTurn", "turn_index": 0, "transcript": "hi you"}, "", "-"))
+write("realtime", "voice", lines("~", said, {"type": "response.create", "response": {"metadata": {"a": "b"}}}, ""))
+write("realtime", "sound", lines(sound, '>{"text": "hello", "segment": 0, "is_final": false}', sound,
+                                 '>{"text": "hello", "segment": 0, "is_final": true}', *[sound] * 7, ""))
+write("realtime", "commit", lines(by_hand, *[sound] * 2, {"type": "input_audio_buffer.commit"}, {"type": "response.create"},
+                                  '>{"text": "hello", "segment": 0, "is_final": true}', ".", ""))
+write("realtime", "function", lines(more, said, {"type": "conversation.item.create", "item": {
+    "type": "function_call", "name": "f", "call_id": "c", "arguments": "{}"}}, {"type": "conversation.item.create", "item": {
+        "type": "function_call_output", "call_id": "c", "output": "1"}}, {"type": "response.create"}, ""))
+write("realtime", "bad_lost", lines(sound, '>{"text": "hello", "segment": 0}', "!", sound, "+", "+", sound))
+write("realtime", "bad_cancel", lines(said, {"type": "response.create"}, {"type": "response.cancel"}, "", {"type": "response.cancel"}))
+write("realtime", "bad_truncate", lines(said, {"type": "conversation.item.truncate", "item_id": "a", "content_index": 0, "audio_end_ms": 1}))
+write("realtime", "bad_late_sound", lines("-", sound, said, {"type": "response.create"}))
+write("realtime", "bad_deep", lines("[" * 300))
+
+
+# Wyoming, behind the length of what comes at a time
+def wyoming(step, *events):
+    text = bytes([step - 1])
+    for kind, data, payload in events:
+        data = json.dumps(data).encode()
+        text += json.dumps({"type": kind, "data_length": len(data), "payload_length": len(payload)}).encode() + b"\n" + data + payload
+    return text
+
+
+here = {"context": {"conversation_id": "x"}}
+write("wyoming", "turns", wyoming(7, ("describe", {}, b""), ("transcript", {"text": "hi"} | here, b""),
+                                  ("audio-chunk", {"rate": 1}, b"sound"), ("transcript", {"text": "you"} | here, b"")))
+write("wyoming", "pieces", wyoming(256, ("transcript-start", here, b""), ("transcript-chunk", {"text": "hi"}, b""),
+                                   ("transcript-chunk", {"text": " you"}, b""), ("transcript-stop", {}, b"")))
+write("wyoming", "voice", wyoming(99, ("synthesize", {"text": "One. Two.", "voice": {"name": "otto"}}, b""), ("synthesize-start", {}, b""),
+                                  ("synthesize-chunk", {"text": "Three."}, b""), ("synthesize-stop", {}, b""), ("ping", {"text": "x"}, b"")))
+write("wyoming", "bad_length", b"\xff" + json.dumps({"type": "x", "data_length": 99999}).encode() + b"\n")
+write("wyoming", "bad_line", b"\xff" + b"a" * 2000)
+write("wyoming", "bad_order", wyoming(256, ("transcript-chunk", {"text": "hi"}, b"")))

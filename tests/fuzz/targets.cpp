@@ -1,6 +1,8 @@
 #include "tests/fuzz/targets.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -170,15 +172,31 @@ void read_chat_template(std::string_view input) {
 }
 
 constexpr FuzzTarget kTargets[] = {
-    {"safetensors", read_safetensors},         {"safetensors_index", read_safetensors_index},
-    {"tokenizer_json", read_tokenizer_json},   {"tokenizer_config", read_tokenizer_config},
-    {"tokenizer_model", read_tokenizer_model}, {"config", read_config},
-    {"adapter_config", read_adapter_config},   {"chat_template", read_chat_template},
+    {"safetensors", read_safetensors},
+    {"safetensors_index", read_safetensors_index},
+    {"tokenizer_json", read_tokenizer_json},
+    {"tokenizer_config", read_tokenizer_config},
+    {"tokenizer_model", read_tokenizer_model},
+    {"config", read_config},
+    {"adapter_config", read_adapter_config},
+    {"chat_template", read_chat_template},
+    {"http", read_http},
+    {"web_socket", read_web_socket},
+    {"request", read_request},
+    {"transcripts", read_transcripts},
+    {"realtime", read_realtime},
+    {"wyoming", read_wyoming},
 };
 
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() { return kTargets; }
+
+void require(bool is_so, const char* what) {
+  if (is_so) return;
+  std::fprintf(stderr, "fuzz: %s\n", what);
+  std::abort();
+}
 
 bool takes(const FuzzTarget& target, std::string_view input) {
   try {

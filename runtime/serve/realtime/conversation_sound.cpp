@@ -42,6 +42,10 @@ void RealtimeConversation::commit_sound() {
 
 void RealtimeConversation::clear_sound() {
   sound().clear();
+  {
+    const std::lock_guard lock(mutex_);
+    is_speaking_.set(false);
+  }
   events_.send("input_audio_buffer.cleared", Json::object());
 }
 
@@ -54,6 +58,7 @@ void RealtimeConversation::interrupt(const char* reason) {
 void RealtimeConversation::on_speech(const std::string& item, int64_t milliseconds,
                                      bool interrupts) {
   const std::lock_guard lock(mutex_);
+  is_speaking_.set(true);
   events_.send("input_audio_buffer.speech_started",
                {{"audio_start_ms", milliseconds}, {"item_id", item}});
   if (!interrupts) return;
@@ -80,6 +85,7 @@ void RealtimeConversation::on_turn(const SpokenTurn& turn) {
 }
 
 void RealtimeConversation::add_spoken(const SpokenTurn& turn) {
+  is_speaking_.set(false);
   const ConversationItem& added = items_.add({.id = turn.item,
                                               .role = "user",
                                               .text = turn.text,
@@ -121,6 +127,7 @@ void RealtimeConversation::begin_next_response() {
 void RealtimeConversation::on_lost(const ApiError& error) {
   const std::lock_guard lock(mutex_);
   num_commits_ = 0;
+  is_speaking_.set(false);
   events_.send_error(error);
   source_.push(response_ ? "" : items_.pending(), /*is_final=*/false);
   changed_.notify_all();

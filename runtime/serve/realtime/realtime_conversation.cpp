@@ -27,6 +27,8 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const Event
       events_(events),
       source_(host.baton, host.clock),
       settings_(first_settings(host)),
+      is_speaking_(host.metrics.speaking),
+      is_answering_(host.metrics.answering),
       drafts_(events) {
   if (host.offer.has_recogniser) {
     SpeechListener& listener = *this;
@@ -131,6 +133,7 @@ void RealtimeConversation::truncate_item(const std::string& id, int64_t millisec
 void RealtimeConversation::hear(const TranscriptLine& line) {
   const std::lock_guard lock(mutex_);
   if (filter_.is_stale(line)) return;
+  is_speaking_.set(!line.is_final && !is_blank(line.text));
   if (!line.is_final) {
     const std::string before = response_ ? "" : items_.pending();
     source_.push(is_blank(line.text) ? "" : joined(before, "\n", line.text), /*is_final=*/false);
@@ -182,6 +185,7 @@ void RealtimeConversation::begin_response(const RealtimeSettings& settings, cons
   }
   response_ = std::make_shared<RealtimeResponse>(events_, settings, metadata, conversation_id_,
                                                  items_.last_id());
+  is_answering_.set(true);
   source_.push(text, /*is_final=*/true);
   is_blocked_ = false;
   changed_.notify_all();
@@ -238,6 +242,7 @@ void RealtimeConversation::finish_response(const RealtimeResponse::End& end, con
   }
   truncation_.reset();
   response_.reset();
+  is_answering_.set(false);
   is_cancelled_ = false;
   has_changed_ = true;  // what was for this response only
   if (end_code_ != 0) return events_.close(end_code_, end_reason_);

@@ -117,6 +117,8 @@ class RealtimeConversation : private SpeechListener {
   int end_code_ = 0;         // 0: goes on
   std::string end_reason_;
 
+  GaugeShare is_speaking_, is_answering_;  // for the metrics
+
   DraftEvents drafts_;              // the session's thread only
   std::jthread thread_;             // it uses all of them
   std::unique_ptr<SoundIn> sound_;  // null: no recogniser; last: its threads use the others

@@ -33,6 +33,14 @@ std::chrono::steady_clock::duration duration(double seconds) {
 
 }  // namespace
 
+RecognisedSegment parse_segment(const std::string& message) {
+  check_json_depth(message, "it");
+  const Json json = Json::parse(message, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw UserError("it is no JSON object");
+  SherpaResult result = parse_sherpa_result(json, "it");
+  return {.text = std::move(result.text), .number = result.segment, .is_over = result.is_final};
+}
+
 struct SherpaRecogniser::Connection {
   Connection(asio::io_context& context, int64_t of)
       : utterance(of), resolver(context), socket(context) {}
@@ -209,12 +217,7 @@ void SherpaRecogniser::take_message() {
   if (of->is_finishing) expect_within(limits_.answer_seconds);
   RecognisedSegment segment;
   try {
-    check_json_depth(message, "it");
-    const Json json = Json::parse(message, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) throw UserError("it is no JSON object");
-    SherpaResult result = parse_sherpa_result(json, "it");
-    segment = {
-        .text = std::move(result.text), .number = result.segment, .is_over = result.is_final};
+    segment = parse_segment(message);
   } catch (const UserError& error) {
     return fail(fmt::format("has sent what is no result: {}", error.what()));
   }

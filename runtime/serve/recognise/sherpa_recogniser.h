@@ -21,6 +21,10 @@ struct RecogniserLimits {
   double waiting_seconds = 30;  // of sound that it has not taken yet
 };
 
+/// One message of sherpa-onnx's streaming server. UserError for what is none; it quotes nothing of
+/// it.
+RecognisedSegment parse_segment(const std::string& message);
+
 /// A client of sherpa-onnx's streaming server (sherpa-onnx-online-websocket-server, or one that
 /// speaks like it) at a WebSocket. It gets samples as binary messages of 32-bit floats, and tells
 /// what it has heard in JSON; "Done" ends an utterance and its connection, and is answered by

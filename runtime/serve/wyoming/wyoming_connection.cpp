@@ -61,7 +61,7 @@ void WyomingConnection::serve(const std::stop_token& drain, const std::stop_toke
   session_.reset();
 }
 
-void WyomingConnection::refuse_one_more() {
+void WyomingConnection::refuse_one_more(const std::stop_token&) {
   const std::string bytes =
       to_bytes(error_event("there are too many connections: try again", "overloaded"));
   BoostError ignored;

@@ -24,7 +24,7 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
 
   boost::asio::ip::tcp::socket& socket() override { return socket_; }
   void serve(const std::stop_token& drain, const std::stop_token& stop) override;
-  void refuse_one_more() override;
+  void refuse_one_more(const std::stop_token& stop) override;
 
   void send(const WyomingEvent& event) override;
   void close() override;

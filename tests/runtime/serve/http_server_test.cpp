@@ -1,7 +1,12 @@
 #include "runtime/serve/http_server.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
+#include <chrono>
+#include <filesystem>
+#include <list>
 #include <semaphore>
 #include <thread>
 
@@ -151,9 +156,59 @@ TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
 }
 
-TEST(HttpServer, AStopLetsAnswersEndAndNobodyIn) {
+TEST(HttpServer, WhoIsTurnedAwayIsToldHoweverMuchHeSends) {
+  HttpLimits limits;
+  limits.connections = 1;
+  Server server(limits);
+  Socket first(server.port());
+  first.send(kGet + "\r\n");
+  first.read_until("GET /path ");
+  for (int i = 0; i < 50; ++i) {
+    Socket second(server.port());
+    second.send("POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    EXPECT_TRUE(second.send(std::string(100000, 'x')));
+    EXPECT_TRUE(second.read_all().starts_with("HTTP/1.1 503"));
+  }
+}
+
+TEST(HttpServer, FilesThatRunOutCostConnectionsOnly) {
+  Server server;
+  const auto num_files = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                       std::filesystem::directory_iterator());
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(num_files) + 20;
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  {
+    std::list<Socket> many;
+    for (int i = 0; i < 12; ++i) many.emplace_back(server.port());
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  Socket client(server.port());
+  client.send(kGet + "Connection: close\r\n\r\n");
+  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST(HttpServer, ThreadsThatRunOutCostConnectionsOnly) {
+  Server server;
+  pthread_attr_t before, huge;
+  ::pthread_getattr_default_np(&before);
+  ::pthread_getattr_default_np(&huge);
+  ::pthread_attr_setstacksize(&huge, size_t{1} << 50);
+  ::pthread_setattr_default_np(&huge);
+  EXPECT_EQ(Socket(server.port()).read_all(), "");
+  ::pthread_setattr_default_np(&before);
+  Socket client(server.port());
+  client.send(kGet + "Connection: close\r\n\r\n");
+  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, AStopLetsAnswersEndAndTellsLateClients) {
   std::binary_semaphore begun(0), end(0);
-  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+  Server server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    if (request.is_late) return reply.send({.body = "late"});
     begun.release();
     end.acquire();
     reply.send({.body = "done"});
@@ -163,6 +218,12 @@ TEST(HttpServer, AStopLetsAnswersEndAndNobodyIn) {
   begun.acquire();
   server.request_stop();
   EXPECT_EQ(idle.read_all(), "");
+  Socket silent(server.port());  // is not waited for
+  for (int i = 0; i < 3; ++i) {
+    Socket late(server.port());
+    late.send(kGet + "\r\n");
+    EXPECT_TRUE(late.read_all().ends_with("late"));
+  }
   end.release();
   const std::string answer = client.read_all();
   EXPECT_TRUE(answer.ends_with("done")) << answer;

@@ -94,6 +94,18 @@ std::string text_of(const Json& answer) {
   return answer["choices"][0]["message"]["content"].get<std::string>();
 }
 
+TEST(OpenAiApi, WhoComesWhileTheServerStopsIsSentElsewhere) {
+  Api api;
+  const HttpAnswer health = api.ask({.method = "GET", .path = "/health", .is_late = true});
+  EXPECT_EQ(health.status, 503);
+  EXPECT_EQ(health.body, R"({"status":"draining"})");
+  HttpRequest late = Api::chat_request("hello");
+  late.is_late = true;
+  EXPECT_EQ(api.error_code(late, 503), "server_stopping");
+  EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics", .is_late = true}).status, 200);
+  EXPECT_EQ(api.ask({.method = "GET", .path = "/health"}).status, 200);
+}
+
 TEST(OpenAiApi, AnswersAChat) {
   Api api;
   const Json answer = api.chat("hello");  // 8 tokens with the roles
@@ -251,7 +263,7 @@ TEST(OpenAiApi, HasAPageThatNeedsNoKey) {
   EXPECT_EQ(page.type, "text/html; charset=utf-8");
   EXPECT_EQ(page.body.find("http"), std::string::npos) << "nothing comes from elsewhere";
   for (const char* path : {"/page/style.css", "/page/page.js", "/page/microphone.js",
-                           "/page/player.js", "/page/waterfall.js"}) {
+                           "/page/player.js", "/page/waterfall.js", "/page/household.js"}) {
     EXPECT_NE(page.body.find(fmt::format("\"{}\"", path)), std::string::npos) << path;
     EXPECT_EQ(api.ask({.method = "GET", .path = path}).status, 200) << path;
   }

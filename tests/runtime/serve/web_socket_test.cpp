@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -71,14 +72,14 @@ struct Peer : WebSocketHandler {
   void on_text(std::string_view message) override {
     if (message == "fail") throw Error("it failed");
     if (on_message) return on_message(std::string(message));
-    sender->send("got " + std::string(message));
+    sender.load()->send("got " + std::string(message));
   }
-  void on_binary() override { sender->send("binary"); }
-  void on_drain() override { sender->close(1001, "the server stops"); }
-  void on_expiry(const std::string& why) override { sender->send(why); }
+  void on_binary() override { sender.load()->send("binary"); }
+  void on_drain() override { sender.load()->close(1001, "the server stops"); }
+  void on_expiry(const std::string& why) override { sender.load()->send(why); }
   void on_close() override { closed.release(); }
 
-  WebSocketSender* sender = nullptr;
+  std::atomic<WebSocketSender*> sender = nullptr;  // of the newest connection
   std::function<void(const std::string&)> on_message;
   std::counting_semaphore<> closed{0};
 };
@@ -118,12 +119,12 @@ TEST(WebSocket, ManyMessagesOfSeveralThreadsComeInTheirOrder) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
-        for (int k = 0; k < 100; ++k) server.peer.sender->send(fmt::format("{} {}", i, k));
+        for (int k = 0; k < 100; ++k) server.peer.sender.load()->send(fmt::format("{} {}", i, k));
       });
     }
     threads.clear();
-    server.peer.sender->close(1000, "done");
-    server.peer.sender->send("too late");
+    server.peer.sender.load()->close(1000, "done");
+    server.peer.sender.load()->send("too late");
   };
   Client client(server.port());
   client.read();
@@ -158,7 +159,7 @@ TEST(WebSocket, AClientThatReadsNothingIsCutOff) {
   limits.queue_bytes = 1 << 20;
   Server server(limits);
   server.peer.on_message = [&](const std::string&) {
-    for (int i = 0; i < 1000; ++i) server.peer.sender->send(std::string(1 << 16, 'a'));
+    for (int i = 0; i < 1000; ++i) server.peer.sender.load()->send(std::string(1 << 16, 'a'));
   };
   Client client(server.port());
   client.read();
@@ -171,7 +172,7 @@ TEST(WebSocket, AMessageThatIsNotTakenInTimeEndsIt) {
   limits.send_seconds = 0.05;
   Server server(limits);
   server.peer.on_message = [&](const std::string&) {
-    server.peer.sender->send(std::string(15 << 20, 'a'));  // more than sockets hold
+    server.peer.sender.load()->send(std::string(15 << 20, 'a'));  // more than sockets hold
   };
   Client client(server.port());
   client.read();
