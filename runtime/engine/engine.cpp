@@ -116,7 +116,7 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
 }
 
 int64_t Engine::speculative_room(int64_t num_other) const {
-  constexpr double kLonger = 0.1, kAlone = 4;
+  constexpr double kLonger = 0.15, kAlone = 4;
   if (!tokens_a_pass_) return config_.pass_tokens;
   const auto pass = static_cast<double>(*tokens_a_pass_);
   const double room = num_other > 0 ? kLonger * (pass + static_cast<double>(num_other - 1))

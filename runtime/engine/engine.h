@@ -84,7 +84,7 @@ class Engine {
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
   /// From now on speculative work makes way: with other work in the pass it has as many tokens as
-  /// make that a tenth longer, by itself as many as four passes over one token cost; a draft is
+  /// make that 15 % longer, by itself as many as four passes over one token cost; a draft is
   /// verified whole or not at all. So speculation stops where the answers of others fill the
   /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)). By
   /// default there is no such bound.
