@@ -113,13 +113,27 @@ TEST(ParkedSequences, WhatNeverFitsFailsAlone) {
   EXPECT_EQ(shared.engine.pool().num_allocated(), 0);
 }
 
+/// Passes with this token fail.
+constexpr TokenId kPoison = 30;
+
+class FragileModel : public FakeLanguageModel {
+ public:
+  FragileModel() : FakeLanguageModel({}) {}
+  using LanguageModel::forward;
+  at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    if (steps.front().tokens.front() == kPoison) throw Error("poisoned");
+    return FakeLanguageModel::forward(steps);
+  }
+};
+
 /// A pass that fails gives up its hold on the room.
 TEST(ParkedSequences, AFailedPassHoldsNothing) {
-  FakeLanguageModel model({.vocab_size = 31, .max_positions = 300});
-  Engine engine = borrowing_engine(model, {.pass_tokens = 400, .pool_positions = 310});
-  Sequence broken = sequence_of(engine, tokens_of(1, 301), 310);
+  const FragileModel model;
+  Engine engine = borrowing_engine(model, {.pool_positions = kStep});
+  Sequence broken = sequence_of(engine, TokenIds(5, kPoison), kStep);
   EXPECT_THROW(engine.run({.sequence = &broken}), Error);
-  Sequence other = sequence_of(engine, tokens_of(2, 30), 310);
+  EXPECT_EQ(engine.pool().num_allocated(), kStep);
+  Sequence other = sequence_of(engine, tokens_of(2, 30), kStep);
   EXPECT_TRUE(engine.run({.sequence = &other}).logits.has_value());
 }
 
