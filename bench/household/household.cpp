@@ -33,8 +33,8 @@ SessionConfig session_config(const HouseholdModel& model, const HouseholdConfig&
   SessionConfig session{.generator = priced_generator(model.price),
                         .max_context = model.model->max_positions()};
   find_preset(config.preset).apply_to(session);
-  session.turn.work = config.drafting == Drafting::kNone ? InputTimeWork::kCascade
-                                                         : InputTimeWork::kSpeculate;
+  session.turn.work =
+      config.drafting == Drafting::kNone ? InputTimeWork::kCascade : InputTimeWork::kSpeculate;
   session.turn.max_new_tokens = config.max_new_tokens;
   return session;
 }
@@ -59,10 +59,9 @@ class Household {
       : model_(model),
         prompts_(prompts),
         config_(config),
-        engine_(model.model, {.pass_sequences = config.shares_passes
-                                                    ? std::numeric_limits<int64_t>::max()
-                                                    : 1,
-                              .baton = &baton_}) {
+        engine_(model.model,
+                {.pass_sequences = config.shares_passes ? std::numeric_limits<int64_t>::max() : 1,
+                 .baton = &baton_}) {
     if (config.drafting == Drafting::kAutomatic) {
       engine_.yield_speculation(tokens_for(1, priced_generator(model.price).pass_seconds));
     }

@@ -29,8 +29,8 @@ struct HouseholdConfig {
 };
 
 struct HouseholdResult {
-  std::vector<double> first_sentences;  // seconds from the last word; ascending
-  std::vector<std::string> texts;       // of every turn, by person
+  std::vector<double> first_sentences;      // seconds from the last word; ascending
+  std::vector<std::string> texts;           // of every turn, by person
   int64_t num_drafted = 0, num_wasted = 0;  // tokens
   int64_t num_passes = 0, num_sequences = 0;
   double busy_seconds = 0, seconds = 0;  // of passes; of all

@@ -104,13 +104,14 @@ void run_price(const RunPrice& price, const HouseholdModel& model,
       }
       if (w == 0) texts = result.texts;
       int64_t others = 0;
-      for (size_t turn = 0; turn < texts.size(); ++turn) others += texts[turn] != result.texts[turn];
+      for (size_t turn = 0; turn < texts.size(); ++turn)
+        others += texts[turn] != result.texts[turn];
       p95[w].push_back({people, result.first_sentence(0.95)});
       fmt::print(
           "{:2} people, {:21}: P50 {:6.1f} ms, P95 {:6.1f} ms; {:3.0f} % busy, {:.2f} sequences a "
           "pass, {:3.0f} % of {} drafted tokens wasted, {} of {} texts differ\n",
-          people, way.title, 1e3 * result.first_sentence(0.5),
-          1e3 * result.first_sentence(0.95), 100 * result.busy_seconds / result.seconds,
+          people, way.title, 1e3 * result.first_sentence(0.5), 1e3 * result.first_sentence(0.95),
+          100 * result.busy_seconds / result.seconds,
           static_cast<double>(result.num_sequences) / static_cast<double>(result.num_passes),
           result.num_drafted > 0 ? 100.0 * static_cast<double>(result.num_wasted) /
                                        static_cast<double>(result.num_drafted)
@@ -140,8 +141,7 @@ void run(const Options& options) {
   config.seconds_per_pass = options.seconds_per_pass;
   config.seconds_per_token = options.seconds_per_token;
   for (const std::string& name : options.prices) {
-    const RunPrice price =
-        make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
+    const RunPrice price = make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
     if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
     run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
   }
@@ -155,7 +155,8 @@ int main(int argc, char** argv) {
   CLI::App app("A household in virtual time");
   app.add_option("model", options.model, "model folder")->required();
   app.add_option("prompts", options.prompts, "JSON lines with prompt or messages")->required();
-  app.add_option("--half", options.half, "which lines")->check(CLI::IsMember({"all", "even", "odd"}));
+  app.add_option("--half", options.half, "which lines")
+      ->check(CLI::IsMember({"all", "even", "odd"}));
   app.add_option("--prices", options.prices, "of a pass")
       ->delimiter(',')
       ->check(CLI::IsMember(predgen::price_names()));

@@ -19,7 +19,9 @@ using Trace = std::vector<std::pair<std::string, double>>;
 
 /// Threads that sleep and run passes of one second, and say when they went on.
 struct Threads {
-  Threads() { engine.observe_passes([this](const PassSize&) { clock.advance(Seconds(1)); }); }
+  Threads() {
+    engine.observe_passes([this](const PassSize&) { clock.advance(Seconds(1)); });
+  }
 
   void say(const std::string& what) { trace.emplace_back(what, clock.now().count()); }
   void sleep_until(double time, const std::string& name) {
@@ -61,12 +63,10 @@ TEST(BatonClock, StandsStillWhileAPassIsWanted) {
                            for (int i = 0; i < 3; ++i) all.pass(sequence, "pass");
                            all.sleep_until(7, "passes");
                          }});
-  EXPECT_EQ(all.trace, (Trace{{"pass", 1},
-                              {"pass", 2},
-                              {"sleeper", 2},
-                              {"pass", 3},
-                              {"passes", 7},
-                              {"sleeper", 9}}));
+  EXPECT_EQ(
+      all.trace,
+      (Trace{
+          {"pass", 1}, {"pass", 2}, {"sleeper", 2}, {"pass", 3}, {"passes", 7}, {"sleeper", 9}}));
 }
 
 /// Who wakes within a pass asks for the next one together with those who were in it.
