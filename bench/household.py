@@ -4,8 +4,8 @@ household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds
 
 PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and begins
 anew after a time that is exponential with a mean of --seconds. By number of people: milliseconds from the last word to the
-first sentence of the answer (P50, P95), with and without drafting ahead, one after the other on fresh servers, with the load of the
-machine. Needs the package websockets.
+first sentence of the answer (P50, P95), without drafting ahead, with all of it, and with what yields to answers of others, one after
+the other on fresh servers, with the load of the machine. Needs the package websockets. bench/household/ has the same in virtual time.
 """
 
 import argparse
@@ -19,6 +19,8 @@ import subprocess
 import websockets.asyncio.client
 
 WORD_SECONDS = 60 / 150
+# Whether it drafts, and whether drafts yield.
+WAYS = {"no drafts": (False, True), "drafting always": (True, False), "automatic": (True, True)}
 
 
 def prompts_of(file):
@@ -64,9 +66,10 @@ async def household(url, prompts, count, speculates, options):
     return [first for taken in await asyncio.gather(*people) for first in taken if first is not None]
 
 
-def measure(options, prompts, count, speculates):
+def measure(options, prompts, count, speculates, yields):
     server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--port", "0", *shlex.split(options.serve),
-                               "limits.connections=64", "realtime.max_sessions=64", "max_new_tokens=64"],
+                               "limits.connections=64", "realtime.max_sessions=64", "max_new_tokens=64",
+                               f"realtime.drafts_yield={str(yields).lower()}"],
                               stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().strip().replace("http", "ws") + "/v1/realtime"
@@ -93,9 +96,9 @@ def main():
     options = parser.parse_args()
     prompts = prompts_of(options.prompts)
     for count in map(int, options.people.split(",")):
-        for speculates in (True, False):
-            firsts = [1e3 * first for first in measure(options, prompts, count, speculates)]
-            print(f"{count} people, {'drafting' if speculates else 'no drafts'}: first sentence after "
+        for name, (speculates, yields) in WAYS.items():
+            firsts = [1e3 * first for first in measure(options, prompts, count, speculates, yields)]
+            print(f"{count} people, {name}: first sentence after "
                   f"{quantile(firsts, 0.5):.0f} ms (P50), {quantile(firsts, 0.95):.0f} (P95), {len(firsts)} turns, "
                   f"load {os.getloadavg()[0]:.1f}", flush=True)
 

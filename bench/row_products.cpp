@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/cpu/parallel_ranges.h"
 #include "model/kernels/row_product.h"
 
 namespace predgen {
@@ -98,14 +99,13 @@ double microseconds(size_t count, const std::function<void(size_t copy)>& run) {
 void read(const at::Tensor& tensor) {
   const auto* words = static_cast<const uint64_t*>(tensor.const_data_ptr());
   static std::atomic<uint64_t> kept;
-  at::parallel_for(0, static_cast<int64_t>(tensor.nbytes() / 8), 4096,
-                   [&](int64_t begin, int64_t end) {
-                     uint64_t sums[8] = {};
-                     for (int64_t i = begin; i + 8 <= end; i += 8) {
-                       for (int64_t j = 0; j < 8; ++j) sums[j] += words[i + j];
-                     }
-                     for (const uint64_t sum : sums) kept += sum;
-                   });
+  parallel_ranges(static_cast<int64_t>(tensor.nbytes() / 8), 4096, [&](int64_t begin, int64_t end) {
+    uint64_t sums[8] = {};
+    for (int64_t i = begin; i + 8 <= end; i += 8) {
+      for (int64_t j = 0; j < 8; ++j) sums[j] += words[i + j];
+    }
+    for (const uint64_t sum : sums) kept += sum;
+  });
 }
 
 void measure(const Kind& kind, int64_t out, int64_t in, int rounds) {

@@ -86,20 +86,21 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                               .preset = config.realtime.preset,
                               .system_prompt = config.realtime.system_prompt,
                               .max_new_tokens = config.max_new_tokens,
-                              .max_context = config.max_context},
+                              .max_context = config.max_context,
+                              .turn_draft_tokens = config.realtime.turn_draft_tokens},
                              engine);
 }
 
 /// The first passes take longer than others. What they cost says how far drafts make way for
 /// answers; `pass_seconds` if that is known.
-void warm_up(Engine& engine, Baton& baton, std::vector<double> pass_seconds) {
+void warm_up(Engine& engine, Baton& baton, bool drafts_yield, std::vector<double> pass_seconds) {
   const Baton::Hold hold(baton);
   constexpr int64_t kWidest = 16;
   if (pass_seconds.empty()) {
     const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
     pass_seconds = measure_pass_seconds(engine, widest);
   }
-  engine.yield_speculation(tokens_for(1, pass_seconds));
+  if (drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
 }
 
 void print_address(const char* scheme, const std::string& host, int port) {
@@ -126,9 +127,12 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const bool has_voice = voice.kind != VoiceKind::kNone;
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
   Baton baton;
-  Engine engine(set_up_model(options.model), {.pass_tokens = config.pass_tokens, .baton = &baton});
+  const std::shared_ptr<const LanguageModel> model = set_up_model(options.model);
+  Engine engine(model, {.pass_tokens = config.pass_tokens,
+                        .pool_positions = pool_positions(config, model->max_positions()),
+                        .baton = &baton});
   const SessionConfig session = session_config(config, engine, baton);
-  warm_up(engine, baton, session.generator.pass_seconds);
+  warm_up(engine, baton, config.realtime.drafts_yield, session.generator.pass_seconds);
 
   SystemClock clock(stop);
   ServeMetrics metrics;

@@ -3,27 +3,59 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 
 namespace predgen {
 
-/// Keys and values [1,H,capacity,D] of each layer, and who reads them.
+/// Keys and values [1,H,capacity,D] of each layer, and who reads them. Parked it has a capacity of
+/// 0, and what is read lies in host memory.
 class KvStorage {
  public:
   KvStorage(KvPool& pool, int64_t num_positions) : capacity(num_positions), pool_(pool) {
-    check_room(capacity);
+    pool.make_room(capacity, nullptr);
     for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
       keys.push_back(make_layer(capacity));
       values.push_back(make_layer(capacity));
     }
     pool.num_allocated_ += capacity;
+    pool.storages_.push_back(this);
   }
-  ~KvStorage() { pool_.num_allocated_ -= capacity; }
+  ~KvStorage() {
+    pool_.num_allocated_ -= capacity;
+    pool_.num_parked_ -= num_parked_;
+    std::erase(pool_.storages_, this);
+  }
+  KvStorage(const KvStorage&) = delete;
+  KvStorage& operator=(const KvStorage&) = delete;
+
+  /// It is the most recently used one.
+  void touch() {
+    const auto place = std::ranges::find(pool_.storages_, this);
+    std::rotate(place, place + 1, pool_.storages_.end());
+  }
+
+  bool is_in_pass() const {
+    return std::ranges::any_of(readers, [](const KvCache* cache) { return cache->write_end_ > 0; });
+  }
+
+  void park() {
+    int64_t length = 0;
+    for (const KvCache* cache : readers) length = std::max(length, cache->length_);
+    for (std::vector<at::Tensor>* side : {&keys, &values}) {
+      for (at::Tensor& layer : *side) {
+        const at::Tensor kept = layer.narrow(2, 0, length);
+        layer = kept.to(kept.options().device(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
+      }
+    }
+    pool_.num_allocated_ -= std::exchange(capacity, 0);
+    pool_.num_parked_ += num_parked_ = length;
+  }
 
   /// Layer by layer, so that only one layer is there twice.
   void grow(int64_t new_capacity, int64_t length) {
-    check_room(new_capacity - capacity);
+    pool_.make_room(new_capacity - capacity, this);
     for (std::vector<at::Tensor>* side : {&keys, &values}) {
       for (at::Tensor& layer : *side) {
         const at::Tensor old = layer;
@@ -32,6 +64,7 @@ class KvStorage {
       }
     }
     pool_.num_allocated_ += new_capacity - capacity;
+    pool_.num_parked_ -= std::exchange(num_parked_, 0);
     capacity = new_capacity;
   }
 
@@ -54,17 +87,8 @@ class KvStorage {
     return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
   }
 
-  void check_room(int64_t num_positions) const {
-    if (pool_.num_allocated_ > pool_.max_positions_ - num_positions) {
-      throw UserError(
-          "the KV pool is full: it has storage for {} of {} positions and {} more are wanted; end "
-          "a "
-          "conversation, or give the pool more",
-          pool_.num_allocated_, pool_.max_positions_, num_positions);
-    }
-  }
-
   KvPool& pool_;
+  int64_t num_parked_ = 0;  // positions
 };
 
 namespace {
@@ -90,6 +114,28 @@ KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
   PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
 }
 
+int64_t KvPool::num_available(const KvStorage* but) const {
+  int64_t available = num_free();
+  for (const KvStorage* storage : storages_) {
+    if (storage != but && !storage->is_in_pass()) available += storage->capacity;
+  }
+  return available;
+}
+
+void KvPool::make_room(int64_t num_positions, const KvStorage* but) {
+  if (num_free() >= num_positions) return;
+  if (const int64_t available = num_available(but); available < num_positions) {
+    throw UserError(
+        "the KV pool is full: of its {} positions {} can be had, and {} are wanted; give the pool "
+        "more, or run less at a time",
+        max_positions_, available, num_positions);
+  }
+  for (KvStorage* storage : storages_) {
+    if (num_free() >= num_positions) return;
+    if (storage != but && storage->capacity > 0 && !storage->is_in_pass()) storage->park();
+  }
+}
+
 std::unique_ptr<KvCache> KvPool::make_cache(int64_t capacity) {
   PREDGEN_CHECK(capacity > 0, "a cache needs room for at least one position");
   return std::unique_ptr<KvCache>(new KvCache(*this, capacity));
@@ -113,26 +159,32 @@ std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tenso
 }
 
 std::pair<at::Tensor, at::Tensor> KvCache::writable(int64_t layer, int64_t num_new) {
+  reserve(num_new);
+  const auto index = static_cast<size_t>(layer);
+  return {storage_->keys.at(index), storage_->values.at(index)};
+}
+
+void KvCache::reserve(int64_t num_new) {
   PREDGEN_CHECK(length_ + num_new <= capacity_,
                 "cache holds {} of {} positions, {} more do not fit", length_, capacity_, num_new);
   prepare_write(length_, length_ + num_new);
   write_end_ = length_ + num_new;
-  const auto index = static_cast<size_t>(layer);
-  return {storage_->keys.at(index), storage_->values.at(index)};
 }
 
 void KvCache::prepare_write(int64_t begin, int64_t end) {
   const auto reads_there = [&](const KvCache* reader) {
     return reader != this && std::max(reader->length_, reader->write_end_) > begin;
   };
+  if (storage_) storage_->touch();
   if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
     if (storage_->capacity >= end) return;
     if (storage_->readers.size() == 1) {
-      const int64_t room = storage_->capacity + pool_.num_free();
+      const int64_t room = storage_->capacity + pool_.num_available(storage_.get());
       return storage_->grow(storage_size(end, capacity_, room), length_);
     }
   }
-  auto own = std::make_shared<KvStorage>(pool_, storage_size(end, capacity_, pool_.num_free()));
+  const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
+  auto own = std::make_shared<KvStorage>(pool_, size);  // which may park what it is copied from
   own->readers.push_back(this);
   if (storage_) {
     own->copy_from(*storage_, length_);

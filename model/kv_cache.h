@@ -25,11 +25,12 @@ struct KvLayout {
 
 class KvCache;
 
-/// Storage for the caches of one model. A cache's grows with what it holds and goes with it.
-/// Outlives them. Used by one thread.
+/// Storage for the caches of one model. A cache's grows with what it holds and goes with it. When
+/// there is no room for more, those that were used least recently are parked: what they hold goes
+/// to host memory, and comes back when they are written next. Outlives them. Used by one thread.
 class KvPool {
  public:
-  /// `max_positions`: of all caches together, shared ones counted once.
+  /// `max_positions`: of all caches together, shared ones counted once and parked ones not.
   explicit KvPool(const KvLayout& layout,
                   int64_t max_positions = std::numeric_limits<int64_t>::max());
   KvPool(const KvPool&) = delete;
@@ -42,12 +43,21 @@ class KvPool {
   /// Positions for which there is storage now.
   int64_t num_allocated() const { return num_allocated_; }
   int64_t num_free() const { return max_positions_ - num_allocated_; }
+  /// Positions that lie in host memory now.
+  int64_t num_parked() const { return num_parked_; }
 
  private:
+  friend class KvCache;
   friend class KvStorage;
+  /// Room for so many more, by parking; never of `but`. UserError if there is too little to park.
+  void make_room(int64_t num_positions, const class KvStorage* but);
+  /// Free, or in storage other than `but` that may be parked.
+  int64_t num_available(const class KvStorage* but) const;
+
   const KvLayout layout_;
   const int64_t max_positions_;
-  int64_t num_allocated_ = 0;
+  int64_t num_allocated_ = 0, num_parked_ = 0;
+  std::vector<class KvStorage*> storages_;  // the least recently used first
 };
 
 /// Attention keys and values of one sequence, every layer. Each layer's lie in one piece, which is
@@ -75,6 +85,11 @@ class KvCache {
   /// UserError if the pool is exhausted.
   std::pair<at::Tensor, at::Tensor> writable(int64_t layer, int64_t num_new);
 
+  /// Makes room for `num_new` positions after length(). From here on, or from the first append() or
+  /// writable(), until commit() or truncate() the cache is in a pass and not parked. UserError if
+  /// the pool is exhausted.
+  void reserve(int64_t num_new);
+
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer.
   void commit(int64_t num_tokens);
 
@@ -91,6 +106,7 @@ class KvCache {
 
  private:
   friend class KvPool;
+  friend class KvStorage;
   KvCache(KvPool& pool, int64_t capacity);
 
   /// Makes the positions [begin, end) writable: room for them, and nobody else reads there.

@@ -1,7 +1,6 @@
 #include "model/kernels/row_product.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/cpu/parallel_ranges.h"
 #include "model/gpu/gpu_kernels.h"
 #include "model/kernels/row_product_cpu.h"
 #include "model/stream_priority.h"
@@ -151,7 +151,7 @@ at::Tensor pack_int4(const at::Tensor& q) {
       }
     }
   };
-  at::parallel_for(0, words.size(0), 1, [&](int64_t begin, int64_t end) {
+  parallel_ranges(words.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) pack_panel(panel);
   });
   return words;
@@ -184,7 +184,7 @@ at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales) {
                            .in = in,
                            .group = in / scales.size(1)};
   at::Tensor wide = at::empty({words.size(0) * kInt4Panel, in}, scales.options());
-  at::parallel_for(0, words.size(0), 1, [&](int64_t begin, int64_t end) {
+  parallel_ranges(words.size(0), 1, [&](int64_t begin, int64_t end) {
     row_kernels().widen_int4(product, mutable_bits(wide), begin, end);
   });
   return wide;

@@ -1,11 +1,11 @@
 #include "model/kernels/row_product_cpu.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <c10/core/CPUAllocator.h>
 
-#include <algorithm>
 #include <string>
+
+#include "model/cpu/parallel_ranges.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -105,8 +105,8 @@ void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels&
                      .scale_stride = sizes.scale_stride};
   const RowKernel& kernel = row_kernel(weights, kernels);
   kernel.pack(product, x, 0, product.rows);
-  at::parallel_for(0, product.out / unit, kGrain / unit,
-                   [&](int64_t begin, int64_t end) { kernel.multiply(product, x, begin, end); });
+  parallel_ranges(product.out / unit, kGrain / unit,
+                  [&](int64_t begin, int64_t end) { kernel.multiply(product, x, begin, end); });
 }
 
 }  // namespace predgen

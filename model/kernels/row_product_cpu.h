@@ -24,7 +24,7 @@ PackedSizes packed_sizes(RowWeights weights, const RowProduct& product);
 
 const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels = row_kernels());
 
-/// By LibTorch's threads.
+/// By as many threads as LibTorch was told to use.
 void run_on_cpu(RowWeights weights, const RowProduct& product,
                 const RowKernels& kernels = row_kernels());
 

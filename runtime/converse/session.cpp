@@ -57,6 +57,7 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
   check_at_least(1, config.turn.max_draft_tokens, "max_draft_tokens");
   check_at_least(0, config.turn.first_round_tokens, "first_round_tokens");
   check_at_least(0, config.turn.later_round_tokens, "later_round_tokens");
+  check_at_least(0, config.turn.turn_draft_tokens, "turn_draft_tokens");
   check_at_least(1, config.turn.max_new_tokens, "max_new_tokens");
   check_verifier(config.verifier);
   if (config.sampling) config.sampling->validate();
@@ -243,6 +244,12 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   const int64_t round_tokens = speculator_.answer().empty() ? config_.turn.first_round_tokens
                                                             : config_.turn.later_round_tokens;
   if (round_tokens > 0) limits.max_added = round_tokens;
+  int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
+  const int64_t budget = config_.turn.turn_draft_tokens;
+  if (budget > 0) {
+    if (num_drafted >= budget) return;
+    limits.max_added = std::min(limits.max_added, budget - num_drafted);
+  }
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
   std::optional<size_t> accepted_bytes;
   const SpeculationStep step = speculator_.update(
@@ -263,10 +270,9 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   if (const auto begin = reader.call_begin()) {
     turn.first_sentence = std::min(turn.first_sentence, *begin);
   }
-  int64_t& num_drafted = turn.result.metrics.spec_tokens_drafted;
   num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
   turn.result.events.push_back({clock_.now(), "draft", reader.text()});
-  if (!sentence || is_outdated(heard, turn)) return;
+  if (!sentence || budget > 0 || is_outdated(heard, turn)) return;
   try {
     num_drafted += turn.idle_work.branch(generation);
     num_drafted += turn.idle_work.answer_next_words(heard.text, rendered, generation);

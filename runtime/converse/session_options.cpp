@@ -30,6 +30,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   config.sampling = options.sampling;
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.turn.max_new_tokens = options.max_new_tokens;
+  config.turn.turn_draft_tokens = options.turn_draft_tokens;
   return config;
 }
 

@@ -20,6 +20,7 @@ struct SessionOptions {
   std::string system_prompt = "none";  // as system_prompt_text() reads it
   std::optional<SamplingConfig> sampling{};
   int64_t max_new_tokens = 256, max_context = 8192;
+  int64_t turn_draft_tokens = 0;  // TurnConfig
 };
 
 /// "off", and verifier_names().

@@ -27,7 +27,9 @@ struct TurnConfig {
   int64_t max_draft_tokens = 64;   // the whole draft
   int64_t first_round_tokens = 0;  // new ones on a turn's first transcript; 0: any number
   int64_t later_round_tokens = 0;  // new ones on each later transcript; 0: any number
-  int64_t max_new_tokens = 256;    // of the whole answer
+  // New ones in all drafts of a turn; 0: any number. Else nothing is explored beside the draft.
+  int64_t turn_draft_tokens = 0;
+  int64_t max_new_tokens = 256;  // of the whole answer
 };
 
 /// Times in seconds, null when the answer is empty. TTFS: from the final transcript until the first

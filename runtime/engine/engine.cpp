@@ -116,7 +116,7 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
 }
 
 int64_t Engine::speculative_room(int64_t num_other) const {
-  constexpr double kLonger = 0.1, kAlone = 4;
+  constexpr double kLonger = 0.15, kAlone = 4;
   if (!tokens_a_pass_) return config_.pass_tokens;
   const auto pass = static_cast<double>(*tokens_a_pass_);
   const double room = num_other > 0 ? kLonger * (pass + static_cast<double>(num_other - 1))
@@ -154,7 +154,13 @@ void Engine::forward(std::span<const Part> parts) {
     size.num_tokens += part.num_tokens;
     size.num_logits += steps.back().num_logits;
   }
-  const at::Tensor logits_NV = model_->forward(steps);
+  at::Tensor logits_NV;
+  try {
+    logits_NV = model_->forward(steps);
+  } catch (...) {
+    for (const SequenceStep& step : steps) step.cache->truncate(step.cache->length());
+    throw;
+  }
   ++num_forward_passes_;
   if (observer_) observer_(size);
 
@@ -169,8 +175,30 @@ void Engine::forward(std::span<const Part> parts) {
   }
 }
 
+std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
+  // Short ones, of which more fit, would keep those out that wait for room the longest.
+  std::vector<Part> in_order = parts;
+  std::ranges::stable_sort(in_order, std::less<>(), [this](const Part& part) {
+    return std::pair(-static_cast<int>(part.work->request.priority),
+                     std::ranges::find(open_, part.work) - open_.begin());
+  });
+  std::vector<Part> fit;
+  for (const Part& part : in_order) {
+    if (std::ssize(fit) == config_.pass_sequences) break;
+    try {
+      part.work->sequence.cache_->reserve(part.num_tokens);
+      fit.push_back(part);
+    } catch (const UserError&) {
+      if (fit.empty()) part.work->call.error = std::current_exception();
+    } catch (...) {
+      part.work->call.error = std::current_exception();
+    }
+  }
+  return fit;
+}
+
 void Engine::run_pass() {
-  const std::vector<Part> parts = next_parts();
+  const std::vector<Part> parts = with_room(next_parts());
   const auto try_to_run = [&](std::span<const Part> some) {
     try {
       forward(some);
@@ -180,11 +208,12 @@ void Engine::run_pass() {
       return false;
     }
   };
-  Call& first = parts.front().work->call;
-  const bool is_shared =
-      std::ranges::any_of(parts, [&](const Part& part) { return &part.work->call != &first; });
-  if (!try_to_run(parts) && is_shared) {
-    first.error = nullptr;  // whoever's it was
+  const auto is_others = [&](const Part& part) {
+    return &part.work->call != &parts.front().work->call;
+  };
+  const bool is_shared = std::ranges::any_of(parts, is_others);
+  if (!parts.empty() && !try_to_run(parts) && is_shared) {
+    parts.front().work->call.error = nullptr;  // whoever's it was
     for (const Part& part : parts) {
       if (!part.work->call.error) try_to_run(std::span(&part, 1));
     }

@@ -23,7 +23,11 @@ struct EngineConfig {
   /// Tokens of one pass. A longer prompt runs in several, each of which counts; with requests of
   /// several sequences the most urgent ones go first, then the shortest.
   int64_t pass_tokens = 512;
-  /// Positions of all sequences together; shared ones count once.
+  /// Sequences of one pass; of equally urgent ones those that wait longest go first.
+  int64_t pass_sequences = std::numeric_limits<int64_t>::max();
+  /// Positions of all sequences together; shared ones count once. When they run out, the sequences
+  /// that were used least recently, and are not in the pass, lie in host memory until they are run
+  /// again; what does not fit into a pass even so waits for the next one.
   int64_t pool_positions = std::numeric_limits<int64_t>::max();
   /// Shared by the threads that use the engine and its sequences, and held by the one that does.
   /// What they ask for runs in common passes. Borrowed. Nothing: the engine has one thread.
@@ -80,7 +84,7 @@ class Engine {
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
   /// From now on speculative work makes way: with other work in the pass it has as many tokens as
-  /// make that a tenth longer, by itself as many as four passes over one token cost; a draft is
+  /// make that 15 % longer, by itself as many as four passes over one token cost; a draft is
   /// verified whole or not at all. So speculation stops where the answers of others fill the
   /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)). By
   /// default there is no such bound.
@@ -105,6 +109,8 @@ class Engine {
   int64_t speculative_room(int64_t num_other) const;
   /// What goes first into a pass, of as many of open_ as fit.
   std::vector<Part> next_parts() const;
+  /// Those of them for which the pool has room at a time. What does not fit by itself fails.
+  std::vector<Part> with_room(const std::vector<Part>& parts);
   void forward(std::span<const Part> parts);
 
   const std::shared_ptr<const LanguageModel> model_;

@@ -171,7 +171,8 @@ HttpAnswer OpenAiApi::metrics() const {
   const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
                                           .conversations = realtime_.num_sessions(),
                                           .waiting = baton_.num_waiting(),
-                                          .kv_positions = engine_.pool().num_allocated()});
+                                          .kv_positions = engine_.pool().num_allocated(),
+                                          .kv_parked = engine_.pool().num_parked()});
   return {.body = text, .type = "text/plain; version=0.0.4"};
 }
 

@@ -48,6 +48,8 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   realtime.choice("preset", into.preset, as_choices(names));
   realtime.optional("system_prompt", into.system_prompt);
   realtime.optional("recogniser", into.recogniser);
+  realtime.optional("drafts_yield", into.drafts_yield);
+  realtime.optional<int64_t>("turn_draft_tokens", into.turn_draft_tokens, 0, kAny);
   if (into.recogniser.empty()) return;
   try {
     parse_web_socket_url(into.recogniser);
@@ -88,12 +90,25 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
   reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
   reader.optional<int64_t>("max_new_tokens", config.max_new_tokens, 1, kAny);
   reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
+  reader.optional<int64_t>("pool_positions", config.pool_positions, 0, kAny);
   reader.choice("decoder", config.decoder, as_choices(generator_names()));
   read_realtime(reader.section("realtime"), config.realtime);
   read_wyoming(reader.section("wyoming"), config.wyoming);
   read_limits(reader.section("limits"), config.limits);
   reader.finish();
   return config;
+}
+
+int64_t pool_positions(const ServeConfig& config, int64_t max_positions) {
+  if (config.pool_positions == 0) return kAny;
+  const int64_t context = std::min(config.max_context, max_positions);
+  if (config.pool_positions < context) {
+    throw UserError(
+        "pool_positions {}: a conversation of {} tokens does not fit: give at least that many, or "
+        "lower max_context",
+        config.pool_positions, context);
+  }
+  return config.pool_positions;
 }
 
 void check_access(const ServeConfig& config, bool insecure_without_key) {

@@ -88,6 +88,9 @@ std::string ServeMetrics::text(const State& state) const {
   add_value(text, "predgen_kv_positions", "gauge",
             "Positions in caches, of answers under way and of kept conversations.",
             state.kv_positions);
+  add_value(text, "predgen_kv_parked_positions", "gauge",
+            "Positions of them in host memory, for want of room (pool_positions).",
+            state.kv_parked);
   add_value(text, "predgen_forward_passes_total", "counter", "Runs of the network.", passes_);
   add_value(text, "predgen_pass_sequences_total", "counter",
             "Sequences in these runs; divided by their number: how many share one.",

@@ -49,7 +49,7 @@ class ServeMetrics {
 
   /// What is so at the moment.
   struct State {
-    int64_t sessions = 0, conversations = 0, waiting = 0, kv_positions = 0;
+    int64_t sessions = 0, conversations = 0, waiting = 0, kv_positions = 0, kv_parked = 0;
   };
   std::string text(const State& state) const;
 

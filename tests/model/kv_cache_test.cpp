@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/random.h"
 #include "tests/fakes/expect_user_error.h"
@@ -45,6 +47,7 @@ std::vector<int> contents(KvCache& cache) {
     EXPECT_TRUE(layer == 0 || own == found);
     found = own;
   }
+  cache.truncate(cache.length());  // no pass is under way
   return found;
 }
 
@@ -116,7 +119,8 @@ TEST(KvCache, StorageGrowsWithUseAndGoesWithTheCache) {
   EXPECT_EQ(contents(*cache), expected);
   const auto other = pool.make_cache(1000);
   add(*other, {5});
-  expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "1256"});
+  cache->reserve(0);  // in a pass: it is not parked
+  expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "244", "345"});
   EXPECT_EQ(contents(*other), (std::vector<int>{5}));
   add(*other, std::vector<int>(499, 5));  // what is left, to the last position
   EXPECT_EQ(pool.num_allocated(), 1500);
@@ -180,10 +184,45 @@ TEST(KvCache, KeepsAPathInItsOrder) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1}));
 }
 
-/// Everything at random against plain vectors.
+TEST(KvCache, WhatWasUsedLeastRecentlyIsParked) {
+  KvPool pool(kLayout, 600);
+  const auto first = pool.make_cache(300), second = pool.make_cache(300),
+             third = pool.make_cache(300);
+  add(*first, {1});
+  add(*second, {2, 3});
+  add(*first, {4, 5});
+  add(*third, {6, 7, 8, 9});
+  EXPECT_EQ(pool.num_parked(), 2) << "the second one's";
+  EXPECT_EQ(pool.num_allocated(), 512);
+  const auto fork = second->fork();
+  EXPECT_EQ(contents(*second), (std::vector<int>{2, 3}));
+  EXPECT_EQ(contents(*fork), (std::vector<int>{2, 3}));
+  EXPECT_EQ(contents(*first), (std::vector<int>{1, 4, 5}));
+  EXPECT_EQ(contents(*third), (std::vector<int>{6, 7, 8, 9}));
+}
+
+TEST(KvCache, WhatIsInAPassIsNotParked) {
+  KvPool pool(kLayout, 512);
+  auto cache = pool.make_cache(300), other = pool.make_cache(300), third = pool.make_cache(300);
+  add(*cache, {1, 2});
+  cache->reserve(3);
+  add(*other, {3});
+  add(*third, {4});  // for which the other one makes room, though it was used later
+  EXPECT_EQ(pool.num_parked(), 1);
+  other->reserve(1);  // for which the third one does
+  expect_user_error([&] { add(*third, {5}); }, {"pool", "512", " 0 can be had", "2 are wanted"});
+  cache->truncate(2);
+  add(*third, {5});
+  EXPECT_EQ(contents(*third), (std::vector<int>{4, 5}));
+  EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2}));
+}
+
+/// Everything at random against plain vectors, and again in a pool with room for one of them.
 TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    KvPool pool(kLayout);
+  int64_t most_parked = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const int64_t room = seed < 20 ? 1000000 : 600;
+    KvPool pool(kLayout, room);
     Random random(seed, "caches");
     std::vector<std::unique_ptr<KvCache>> caches;
     std::vector<std::vector<int>> expected;
@@ -229,11 +268,17 @@ TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
           own.insert(own.end(), fresh.begin(), fresh.end());
         }
       }
+      ASSERT_LE(pool.num_allocated(), room);
+      ASSERT_TRUE(seed >= 20 || pool.num_parked() == 0);
+      most_parked = std::max(most_parked, pool.num_parked());
       if (step % 10 != 9) continue;
       for (size_t k = 0; k < caches.size(); ++k)
         ASSERT_EQ(contents(*caches[k]), expected[k]) << seed;
     }
+    caches.clear();
+    ASSERT_EQ(pool.num_parked(), 0);
   }
+  EXPECT_GT(most_parked, 600);
 }
 
 }  // namespace

@@ -304,6 +304,38 @@ TEST(Session, DraftsGrowByRoundsLikeThePapers) {
               (Texts{"Yes I", "Yes I can well Go on!", "Yes I can well Go on!"}));
   }
   EXPECT_THROW(drafts({.later_round_tokens = -1}), UserError);
+  EXPECT_EQ(drafts({.answer = answer, .turn_draft_tokens = 4}), (Texts{"Yes I can well"}));
+  EXPECT_EQ(drafts({.answer = answer, .first_round_tokens = 2, .turn_draft_tokens = 3}),
+            (Texts{"Yes I", "Yes I can"}));
+  EXPECT_THROW(drafts({.turn_draft_tokens = -1}), UserError);
+}
+
+/// The texts are those of any other budget; what is drafted is no more, whatever the preset.
+TEST(Session, ATurnsDraftsHaveABudget) {
+  for (const char* preset : {"plain", "eager"}) {
+    for (const int64_t budget : {0, 1, 5, 15}) {
+      Stage stage({.preset = preset, .next = hashed_word, .turn_draft_tokens = budget}),
+          plain({.work = InputTimeWork::kCascade, .next = hashed_word});
+      int64_t most = 0;
+      for (uint64_t seed = 0; seed < 8; ++seed) {
+        const std::vector<Transcript> words = random_transcripts(seed, 1e9, 0);
+        const auto later = [&](const Clock& clock) {
+          std::vector<Transcript> moved = words;
+          for (Transcript& heard : moved) heard.time += clock.now();
+          return moved;
+        };
+        const TurnResult result = stage.run(later(stage.clock));
+        EXPECT_EQ(result.answer, plain.run(later(plain.clock)).answer);
+        most = std::max(most, result.metrics.spec_tokens_drafted);
+      }
+      if (budget > 0) {
+        EXPECT_LE(most, budget);
+        EXPECT_GE(most, std::min<int64_t>(budget, 10)) << "and no less";
+      } else {
+        EXPECT_GT(most, 15);
+      }
+    }
+  }
 }
 
 TEST(Session, PrefillReusesThePromptOnly) {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/fakes/queued_threads.h"
+#include "runtime/engine/queued_threads.h"
 #include "tests/runtime/converse/stage.h"
 
 namespace predgen {

@@ -47,6 +47,7 @@ struct TalkSetup {
   };
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
+  int64_t turn_draft_tokens = 0;
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
@@ -73,6 +74,7 @@ struct Stage {
                  .max_draft_tokens = setup.max_draft_tokens,
                  .first_round_tokens = setup.first_round_tokens,
                  .later_round_tokens = setup.later_round_tokens,
+                 .turn_draft_tokens = setup.turn_draft_tokens,
                  .max_new_tokens = 40},
         .verifier = {.name = setup.verifier,
                      .top_k = setup.top_k,

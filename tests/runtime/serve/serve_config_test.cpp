@@ -19,6 +19,7 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.max_context, none.max_context);
   EXPECT_EQ(file.max_new_tokens, none.max_new_tokens);
   EXPECT_EQ(file.pass_tokens, none.pass_tokens);
+  EXPECT_EQ(file.pool_positions, none.pool_positions);
   EXPECT_EQ(file.decoder, none.decoder);
   EXPECT_EQ(file.limits.connections, none.limits.connections);
   EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
@@ -37,11 +38,25 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.preset, none.realtime.preset);
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
   EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
+  EXPECT_EQ(file.realtime.drafts_yield, none.realtime.drafts_yield);
+  EXPECT_EQ(file.realtime.turn_draft_tokens, none.realtime.turn_draft_tokens);
   EXPECT_EQ(file.wyoming.host, none.wyoming.host);
   EXPECT_EQ(file.wyoming.insecure_without_key, none.wyoming.insecure_without_key);
   EXPECT_EQ(file.wyoming.port, none.wyoming.port);
   EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
   EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
+}
+
+TEST(ServeConfig, APoolHoldsOneConversationAtLeast) {
+  const auto positions = [](const std::string& pool, const std::string& context) {
+    return pool_positions(
+        read_serve_config("", {"pool_positions=" + pool, "max_context=" + context}), 1024);
+  };
+  EXPECT_EQ(positions("1024", "8192"), 1024) << "the model has no more";
+  EXPECT_EQ(positions("300", "300"), 300);
+  EXPECT_GT(positions("0", "8192"), int64_t{1} << 60);
+  expect_user_error([&] { positions("1023", "8192"); }, {"pool_positions 1023", "1024"});
+  expect_user_error([&] { positions("299", "300"); }, {"pool_positions 299", "300"});
 }
 
 TEST(ServeConfig, WrongValuesAreNamed) {
@@ -58,6 +73,8 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("realtime.recogniser=wss://there", {"realtime.recogniser", "wss://there", "proxy"});
   refused("realtime.recogniser=127.0.0.1:6006", {"realtime.recogniser", "ws://HOST:PORT"});
   refused("wyoming.port=-2", {"wyoming", "port"});
+  refused("pool_positions=-1", {"pool_positions"});
+  refused("realtime.turn_draft_tokens=-1", {"realtime", "turn_draft_tokens"});
   refused("wyoming.max_conversations=0", {"max_conversations"});
   refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
 }

@@ -1,0 +1,181 @@
+// A household in virtual time: people who talk to sessions of one engine, whose passes cost what a
+// GPU's price says (docs/measurements.md). By number of people: from the last word to the first
+// sentence, without drafts, with all of them, and as predgen serve yields them; and each request in
+// passes of its own.
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "bench/household/household.h"
+#include "bench/household/people_within.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "evaluate/run_price.h"
+#include "model/weights/checkpoint.h"
+
+namespace predgen {
+namespace {
+
+struct Options {
+  std::string model, prompts, half = "all", preset = "plain";
+  std::vector<std::string> prices{"a5000", "rtx4090", "h100"};
+  std::vector<int64_t> people{1, 2, 4, 8, 16};
+  double parameters = 7.6e9, seconds_between = 6;
+  double seconds_per_pass = 0.027, seconds_per_token = 0;
+  bool own_passes = true;
+  int64_t turns = 5, all_turns = 160;
+  uint64_t seed = 0;
+};
+
+/// A row's prompt, or what the user says first. UserError if there is neither.
+std::string read_prompt(const Json& row, const std::string& where) {
+  if (row.contains("prompt")) return row["prompt"];
+  for (const char* key : {"messages", "conversation"}) {
+    if (!row.contains(key)) continue;
+    for (const Json& message : row[key]) {
+      if (message.at("role") == "user") return message.at("content");
+    }
+  }
+  throw UserError("{}: give prompt, messages or conversation with what a user says", where);
+}
+
+/// Of 3 to 25 words, from JSON lines. `half`: even or odd ones.
+std::vector<std::string> read_prompts(const Options& options) {
+  std::ifstream file(options.prompts);
+  if (!file) throw UserError("{}: cannot be read", options.prompts);
+  std::vector<std::string> prompts;
+  int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_odd = number++ % 2 == 1;
+    if (options.half != "all" && is_odd != (options.half == "odd")) continue;
+    const std::string where = fmt::format("{}:{}", options.prompts, number);
+    std::string text;
+    try {
+      text = read_prompt(Json::parse(line), where);
+    } catch (const Json::exception& error) {
+      throw UserError("{}: {}", where, first_line(error.what()));
+    }
+    std::istringstream words(text);
+    int64_t count = 0;
+    for (std::string word; words >> word;) ++count;
+    if (count >= 3 && count <= 25) prompts.push_back(text);
+  }
+  if (prompts.empty()) throw UserError("{}: no prompt of 3 to 25 words", options.prompts);
+  return prompts;
+}
+
+struct Way {
+  const char* title;
+  Drafting drafting;
+  bool shares_passes;
+};
+constexpr Way kWays[] = {{"no drafts", Drafting::kNone, true},
+                         {"always", Drafting::kAlways, true},
+                         {"automatic", Drafting::kAutomatic, true},
+                         {"automatic, own passes", Drafting::kAutomatic, false}};
+
+void run_price(const RunPrice& price, const HouseholdModel& model,
+               const std::vector<std::string>& prompts, const Options& options) {
+  fmt::print("\n{}: {}\n", price.name, price.basis);
+  std::vector<std::vector<PeopleTime>> p95(std::size(kWays));
+  for (const int64_t people : options.people) {
+    std::vector<std::string> texts;
+    const int64_t one = people * options.turns;
+    const int64_t households = (options.all_turns + one - 1) / one;
+    for (size_t w = 0; w < std::size(kWays); ++w) {
+      const Way& way = kWays[w];
+      if (!way.shares_passes && !options.own_passes) continue;
+      HouseholdResult result;
+      for (int64_t i = 0; i < households; ++i) {
+        result.add(run_household(model, prompts,
+                                 {.people = people,
+                                  .turns = options.turns,
+                                  .seconds_between = options.seconds_between,
+                                  .drafting = way.drafting,
+                                  .shares_passes = way.shares_passes,
+                                  .preset = options.preset,
+                                  .seed = options.seed + static_cast<uint64_t>(i)}));
+      }
+      if (w == 0) texts = result.texts;
+      int64_t others = 0;
+      for (size_t turn = 0; turn < texts.size(); ++turn)
+        others += texts[turn] != result.texts[turn];
+      p95[w].push_back({people, result.first_sentence(0.95)});
+      fmt::print(
+          "{:2} people, {:21}: P50 {:6.1f} ms, P95 {:6.1f} ms; {:3.0f} % busy, {:.2f} sequences a "
+          "pass, {:3.0f} % of {} drafted tokens wasted, {} of {} texts differ\n",
+          people, way.title, 1e3 * result.first_sentence(0.5), 1e3 * result.first_sentence(0.95),
+          100 * result.busy_seconds / result.seconds,
+          static_cast<double>(result.num_sequences) / static_cast<double>(result.num_passes),
+          result.num_drafted > 0 ? 100.0 * static_cast<double>(result.num_wasted) /
+                                       static_cast<double>(result.num_drafted)
+                                 : 0.0,
+          result.num_drafted, others, texts.size());
+      std::fflush(stdout);
+    }
+  }
+  for (const PeopleTime& own : p95.back()) {
+    const std::optional<double> together = people_within(own.seconds, p95[std::size(kWays) - 2]);
+    fmt::print("P95 of {:.1f} ms: {} people with passes of their own, {} in common ones\n",
+               1e3 * own.seconds, own.people,
+               together ? fmt::format("{:.1f}", *together) : "more than the last");
+  }
+}
+
+void run(const Options& options) {
+  const c10::InferenceMode inference;
+  at::set_num_threads(1);
+  const std::vector<std::string> prompts = read_prompts(options);
+  const std::shared_ptr<const Transformer> model =
+      load_model(options.model, {}, {.device = "cpu", .dtype = "fp32"});
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
+  Engine engine(model);
+  EvalConfig config;
+  config.priced_parameters = options.parameters;
+  config.seconds_per_pass = options.seconds_per_pass;
+  config.seconds_per_token = options.seconds_per_token;
+  for (const std::string& name : options.prices) {
+    const RunPrice price = make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
+    if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
+    run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
+  }
+}
+
+}  // namespace
+}  // namespace predgen
+
+int main(int argc, char** argv) {
+  predgen::Options options;
+  CLI::App app("A household in virtual time");
+  app.add_option("model", options.model, "model folder")->required();
+  app.add_option("prompts", options.prompts, "JSON lines with prompt or messages")->required();
+  app.add_option("--half", options.half, "which lines")
+      ->check(CLI::IsMember({"all", "even", "odd"}));
+  app.add_option("--prices", options.prices, "of a pass")
+      ->delimiter(',')
+      ->check(CLI::IsMember(predgen::price_names()));
+  app.add_option("--parameters", options.parameters, "of the model that is priced; 0: this one");
+  app.add_option("--seconds-per-pass", options.seconds_per_pass, "of the price given");
+  app.add_option("--seconds-per-token", options.seconds_per_token, "of the price given");
+  app.add_flag("!--no-own-passes", options.own_passes, "leave these out");
+  app.add_option("--people", options.people)->delimiter(',')->check(CLI::Range(1, 256));
+  app.add_option("--turns", options.turns, "of each person")->check(CLI::Range(1, 1000));
+  app.add_option("--all-turns", options.all_turns,
+                 "at least, in as many households as it takes; seeds go up from --seed");
+  app.add_option("--seconds", options.seconds_between, "between turns, in the mean");
+  app.add_option("--preset", options.preset);
+  app.add_option("--seed", options.seed);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    predgen::run(options);
+  } catch (const predgen::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
