@@ -50,7 +50,7 @@ struct Sums {
   /// Added to those of earlier blocks, `to` [kRows,kTile].
   template <bool kApart = false>
   void add_to(float* to, const PackedRows& x, int64_t block, int64_t row) const {
-    const float* scales = x.scales + block * x.scale_stride + row;
+    const float* scales = Kind::kHasScales ? x.scales + block * x.scale_stride + row : nullptr;
     if constexpr (kCount == Isa::kLanes && kOutputs == kTile && !kApart) {
       auto all = Kind::sum(sums);
       if (Kind::kHasScales) all = all * Isa::for_outputs(scales);

@@ -4,11 +4,11 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <string>
-
-#include "model/cpu/parallel_ranges.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+
+#include "model/cpu/parallel_ranges.h"
 
 namespace predgen {
 namespace {
