@@ -50,8 +50,8 @@ void print_machine() {
   if (num_gpus == 0) {
     std::printf(
         "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
-        "to keep up with speech,\n          and so does the Zonos voice (--tts-model measures it "
-        "here): use --tts espeak\n");
+        "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
+        "measures it here): use --tts espeak\n");
     if (at::detail::getCUDAHooks().hasCUDART()) {
       const long version = at::detail::getCUDAHooks().versionCUDART();
       std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
@@ -192,8 +192,12 @@ void report_voice_speed(const ZonosOptions& voice, const std::stop_token& stop) 
   const DacDecoder decoder{DacWeights(voice.codec_folder(), model->device())};
   const ZonosSpeed speed = measure_zonos(*model, decoder, voice.generation, stop);
   const double factor = speed.real_time_factor();
-  const char* how = model->device().is_cpu() ? "on the CPU, in 8 bits" : "on the GPU";
-  std::printf("Speed %s, %d threads\n", how, at::get_num_threads());
+  if (model->device().is_cpu()) {
+    std::printf("Speed on the CPU, in 8 bits (quantize: int8), %d threads, by itself\n",
+                at::get_num_threads());
+  } else {
+    std::printf("Speed on the GPU, by itself\n");
+  }
   std::printf("  step     %.3g ms, and %.1f of them speak a second: %.3g s\n",
               speed.seconds_per_step * 1e3, speed.steps_per_second,
               speed.seconds_per_step * speed.steps_per_second);

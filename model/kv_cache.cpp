@@ -43,14 +43,15 @@ class KvStorage {
   void park() {
     int64_t length = 0;
     for (const KvCache* cache : readers) length = std::max(length, cache->length_);
+    // First, so that what fails in the middle counts as parked, and is put together again.
+    pool_.num_allocated_ -= std::exchange(capacity, 0);
+    pool_.num_parked_ += num_parked_ = length;
     for (std::vector<at::Tensor>* side : {&keys, &values}) {
       for (at::Tensor& layer : *side) {
         const at::Tensor kept = layer.narrow(2, 0, length);
         layer = kept.to(kept.options().device(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
       }
     }
-    pool_.num_allocated_ -= std::exchange(capacity, 0);
-    pool_.num_parked_ += num_parked_ = length;
   }
 
   /// Layer by layer, so that only one layer is there twice.
@@ -171,6 +172,8 @@ void KvCache::reserve(int64_t num_new) {
   write_end_ = length_ + num_new;
 }
 
+bool KvCache::is_parked() const { return storage_ && storage_->capacity == 0; }
+
 void KvCache::prepare_write(int64_t begin, int64_t end) {
   const auto reads_there = [&](const KvCache* reader) {
     return reader != this && std::max(reader->length_, reader->write_end_) > begin;
@@ -179,11 +182,11 @@ void KvCache::prepare_write(int64_t begin, int64_t end) {
   if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
     if (storage_->capacity >= end) return;
     if (storage_->readers.size() == 1) {
-      const int64_t room = storage_->capacity + pool_.num_available(storage_.get());
+      const int64_t room = storage_->capacity + pool_.num_free();
       return storage_->grow(storage_size(end, capacity_, room), length_);
     }
   }
-  const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
+  const int64_t size = storage_size(end, capacity_, pool_.num_free());
   auto own = std::make_shared<KvStorage>(pool_, size);  // which may park what it is copied from
   own->readers.push_back(this);
   if (storage_) {

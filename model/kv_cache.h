@@ -89,6 +89,8 @@ class KvCache {
   /// writable(), until commit() or truncate() the cache is in a pass and not parked. UserError if
   /// the pool is exhausted.
   void reserve(int64_t num_new);
+  /// What it holds lies in host memory until it is written next.
+  bool is_parked() const;
 
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer.
   void commit(int64_t num_tokens);

@@ -56,7 +56,7 @@ at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
 }
 
 bool is_int4_group(int64_t inputs) {
-  return inputs >= 32 && inputs <= 256 && inputs % kInt4Unit == 0;
+  return inputs >= 32 && inputs <= kInt4MaxGroup && inputs % kInt4Unit == 0;
 }
 
 void check_int4(const at::Tensor& words, const at::Tensor& scales) {
@@ -184,8 +184,9 @@ at::Tensor widen_int4(const at::Tensor& words, const at::Tensor& scales) {
                            .in = in,
                            .group = in / scales.size(1)};
   at::Tensor wide = at::empty({words.size(0) * kInt4Panel, in}, scales.options());
+  uint16_t* to = mutable_bits(wide);
   parallel_ranges(words.size(0), 1, [&](int64_t begin, int64_t end) {
-    row_kernels().widen_int4(product, mutable_bits(wide), begin, end);
+    row_kernels().widen_int4(product, to, begin, end);
   });
   return wide;
 }

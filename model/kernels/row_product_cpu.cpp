@@ -3,6 +3,7 @@
 #include <ATen/Version.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <string>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -13,7 +14,8 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kGrain = 256;  // outputs of one task
+constexpr int64_t kGrain = 256;   // outputs of one task
+constexpr int64_t kOutputs = 32;  // that kernels take together at most
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
@@ -105,8 +107,11 @@ void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels&
                      .scale_stride = sizes.scale_stride};
   const RowKernel& kernel = row_kernel(weights, kernels);
   kernel.pack(product, x, 0, product.rows);
-  parallel_ranges(product.out / unit, kGrain / unit,
-                  [&](int64_t begin, int64_t end) { kernel.multiply(product, x, begin, end); });
+  parallel_ranges((product.out + kOutputs - 1) / kOutputs, kGrain / kOutputs,
+                  [&](int64_t begin, int64_t end) {
+                    kernel.multiply(product, x, begin * kOutputs / unit,
+                                    std::min(end * kOutputs, product.out) / unit);
+                  });
 }
 
 }  // namespace predgen

@@ -24,8 +24,13 @@ void convert(const char* from, at::ScalarType stored, int64_t count, char* to,
   } else if (stored == at::kFloat && wanted == at::kBFloat16) {
     bfloat16.store(reinterpret_cast<const float*>(from), count, to);
   } else {
+    constexpr int64_t kSerial = 16384;  // values that LibTorch does not share among threads
     const at::Tensor values = at::from_blob(const_cast<char*>(from), {count}, stored);
-    at::from_blob(to, {count}, wanted).copy_(values);
+    const at::Tensor result = at::from_blob(to, {count}, wanted);
+    for (int64_t i = 0; i < count; i += kSerial) {
+      const int64_t some = std::min(kSerial, count - i);
+      result.narrow(0, i, some).copy_(values.narrow(0, i, some));
+    }
   }
 }
 

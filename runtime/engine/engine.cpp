@@ -71,6 +71,7 @@ struct Engine::Part {
 
 Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config)
     : model_(std::move(model)), config_(config), pool_(model_->kv_layout(), config.pool_positions) {
+  PREDGEN_CHECK(config.pass_sequences >= 1, "passes of {} sequences", config.pass_sequences);
   if (config.pass_tokens < 1) {
     throw UserError("a pass of {} tokens: give at least 1", config.pass_tokens);
   }
@@ -149,16 +150,19 @@ std::vector<Engine::Part> Engine::next_parts() const {
 void Engine::forward(std::span<const Part> parts) {
   std::vector<SequenceStep> steps;
   PassSize size{.num_sequences = std::ssize(parts)};
-  for (const Part& part : parts) {
-    steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.cache_));
-    size.num_tokens += part.num_tokens;
-    size.num_logits += steps.back().num_logits;
-  }
   at::Tensor logits_NV;
   try {
+    for (const Part& part : parts) {
+      steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.cache_));
+      size.num_tokens += part.num_tokens;
+      size.num_logits += steps.back().num_logits;
+    }
     logits_NV = model_->forward(steps);
   } catch (...) {
-    for (const SequenceStep& step : steps) step.cache->truncate(step.cache->length());
+    for (const Part& part : parts) {
+      KvCache& cache = *part.work->sequence.cache_;
+      cache.truncate(cache.length());  // it is no longer in a pass
+    }
     throw;
   }
   ++num_forward_passes_;
@@ -178,13 +182,23 @@ void Engine::forward(std::span<const Part> parts) {
 std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
   // Short ones, of which more fit, would keep those out that wait for room the longest.
   std::vector<Part> in_order = parts;
-  std::ranges::stable_sort(in_order, std::less<>(), [this](const Part& part) {
-    return std::pair(-static_cast<int>(part.work->request.priority),
-                     std::ranges::find(open_, part.work) - open_.begin());
+  const auto urgency = [](const Part& part) {
+    return -static_cast<int>(part.work->request.priority);
+  };
+  std::ranges::stable_sort(in_order, std::less<>(), [&](const Part& part) {
+    return std::pair(urgency(part), std::ranges::find(open_, part.work) - open_.begin());
   });
+  // But for the first one, what is parked comes after what is not: each would park the next.
+  if (in_order.size() > 2) {
+    std::stable_sort(in_order.begin() + 1, in_order.end(), [&](const Part& a, const Part& b) {
+      return std::pair(urgency(a), a.work->sequence.cache_->is_parked()) <
+             std::pair(urgency(b), b.work->sequence.cache_->is_parked());
+    });
+  }
   std::vector<Part> fit;
   for (const Part& part : in_order) {
     if (std::ssize(fit) == config_.pass_sequences) break;
+    if (part.work->call.error) continue;
     try {
       part.work->sequence.cache_->reserve(part.num_tokens);
       fit.push_back(part);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -9,20 +10,29 @@
 namespace predgen {
 
 /// Runs each of `work` in a thread of its own that holds the baton; all of them have asked for it,
-/// in this order, before the first one gets it. Returns when all have ended.
+/// in this order, before the first one gets it. Returns when all have ended, with the first of
+/// their exceptions.
 inline void run_queued(Baton& baton, const std::vector<std::function<void()>>& work) {
+  std::exception_ptr error;  // with the baton
   std::vector<std::jthread> threads;
   const Baton::Hold hold(baton);
   for (const std::function<void()>& one : work) {
     const int64_t before = baton.num_waiting();
     threads.emplace_back([&] {
       const Baton::Hold own(baton);
-      one();
+      try {
+        one();
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
     });
     while (baton.num_waiting() == before) std::this_thread::yield();
   }
-  const Baton::Rest rest(baton);
-  threads.clear();
+  {
+    const Baton::Rest rest(baton);
+    threads.clear();
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace predgen

@@ -220,7 +220,7 @@ void TcpServer::Impl::take_rest(const std::stop_token& drain) {
   boost::system::error_code failed;
   acceptor.non_blocking(true, failed);
   try {
-    while (!failed) {
+    for (int64_t taken = 0; !failed && taken < kMaxBrief; ++taken) {  // others may come for ever
       auto connection = make();
       acceptor.accept(connection->socket(), failed);
       if (!failed) take(std::move(connection), drain);
@@ -243,7 +243,9 @@ void TcpServer::run(const std::stop_token& stop) {
     impl.one_ended.wait_until(lock, impl.grace.expiry(),
                               [&impl] { return impl.num_served() == 0; });
     impl.one_ended.wait_for(lock, kBriefPatience, [&impl] {
-      return std::ranges::all_of(impl.clients, [](const auto& one) { return one.is_over; });
+      return std::ranges::all_of(impl.clients, [](const auto& one) {
+        return one.way == Impl::Way::kServe || one.is_over;  // whose time is up
+      });
     });
   }
   impl.stop_all.request_stop();

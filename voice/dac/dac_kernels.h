@@ -13,7 +13,7 @@ namespace predgen {
 struct TapProduct {
   const float* x = nullptr;        // [rows + (taps - 1) * dilation,in]
   const float* weights = nullptr;  // panels of outputs, each [taps,in,its width]; see panel_width()
-  const float* bias = nullptr;     // [panels * the widest]
+  const float* bias = nullptr;     // [out rounded up to `lanes`]
   const float* add = nullptr;      // [rows,out]; null: none
   float* y = nullptr;              // [rows,out]
   int64_t rows = 0, in = 0, out = 0, taps = 1, dilation = 1;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -39,13 +40,24 @@ TEST_P(ParallelRanges, RunsOnThatManyThreads) {
   std::atomic<int> begun = 0;
   std::mutex mutex;
   std::set<std::thread::id> threads;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   parallel_ranges(GetParam(), 1, [&](int64_t, int64_t) {
     ++begun;
-    while (begun < GetParam()) std::this_thread::yield();
+    while (begun < GetParam() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
     const std::lock_guard lock(mutex);
     threads.insert(std::this_thread::get_id());
   });
   EXPECT_EQ(threads.size(), static_cast<size_t>(GetParam()));
+}
+
+TEST_P(ParallelRanges, WithinItself) {
+  std::atomic<int64_t> sum = 0;
+  parallel_ranges(20, 1, [&](int64_t begin, int64_t end) {
+    parallel_ranges(end - begin, 1, [&](int64_t first, int64_t last) { sum += last - first; });
+  });
+  EXPECT_EQ(sum, 20);
 }
 
 TEST_P(ParallelRanges, FromSeveralThreadsAtOnce) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <map>
 
@@ -90,6 +91,26 @@ TEST(ParkedSequences, WhatDoesNotFitIntoAPassWaitsForTheNext) {
   run_queued(shared.baton, work);
   // Five want to run, of which two fit, three times.
   EXPECT_EQ(pass_sizes, (std::vector<int64_t>{2, 2, 2, 2, 2, 2, 2, 1}));
+}
+
+/// Else each that comes back would park the next one, which then has to come back, too.
+TEST(ParkedSequences, OnlyTheFirstComesBackWhereOthersAreHere) {
+  const FakeLanguageModel model{{}};
+  Engine engine = borrowing_engine(model, {.pool_positions = 3 * kStep});
+  std::vector<Sequence> sequences;
+  for (int64_t i = 0; i < 4; ++i) {
+    sequences.push_back(sequence_of(engine, tokens_of(i, 5), kStep));
+    engine.run({.sequence = &sequences.back()});  // the last one parks the first
+  }
+  std::vector<EngineRequest> requests;
+  for (size_t i = 0; i < 4; ++i) {
+    sequences[i].append(tokens_of(1, std::array{1, 10, 2, 3}[i]));
+    requests.push_back({.sequence = &sequences[i]});
+  }
+  std::vector<int64_t> pass_tokens;
+  engine.observe_passes([&](const PassSize& pass) { pass_tokens.push_back(pass.num_tokens); });
+  engine.run(requests);
+  EXPECT_EQ(pass_tokens, (std::vector<int64_t>{1 + 2 + 3, 10}));
 }
 
 TEST(ParkedSequences, WhatNeverFitsFailsAlone) {
