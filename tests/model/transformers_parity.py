@@ -68,7 +68,6 @@ CASES = {
 }
 # In bfloat16 on both sides: every family once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2"]
-NARROW_TOLERANCE = 2e-2  # of the logits' norm
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -90,11 +89,12 @@ def check_narrow(name, scratch):
     found, _ = predgen_logits(folder, ids, scratch, dtype="bf16")
     num_distinct = len(set(expected.argmax(-1).tolist()))
     check(num_distinct >= 20, f"{name}: {num_distinct} distinct tokens in bfloat16")
-    difference = ((found - expected).norm() / expected.norm()).item()
-    check(difference <= NARROW_TOLERANCE,
-          f"{name}: bfloat16 logits differ by {difference:.1e} of their norm")
+    between, norm = (found - expected).norm().item(), expected.norm().item()
     ours, theirs = (found - wide).norm().item(), (expected - wide).norm().item()
     check(ours <= 1.2 * theirs, f"{name}: rounding is {ours / theirs:.2f} of the reference's")
+    # Two roundings of the same, each its own: as far apart as sqrt(2) of one.
+    check(between <= 1.5 * theirs, f"{name}: bfloat16 logits differ by {between / norm:.1e} of their norm, "
+                                   f"{between / theirs:.2f} of the reference's rounding")
     shutil.rmtree(folder)
 
 
