@@ -182,11 +182,11 @@ void KvCache::prepare_write(int64_t begin, int64_t end) {
   if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
     if (storage_->capacity >= end) return;
     if (storage_->readers.size() == 1) {
-      const int64_t room = storage_->capacity + pool_.num_free();
+      const int64_t room = storage_->capacity + pool_.num_available(storage_.get());
       return storage_->grow(storage_size(end, capacity_, room), length_);
     }
   }
-  const int64_t size = storage_size(end, capacity_, pool_.num_free());
+  const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
   auto own = std::make_shared<KvStorage>(pool_, size);  // which may park what it is copied from
   own->readers.push_back(this);
   if (storage_) {

@@ -188,20 +188,21 @@ std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
   std::ranges::stable_sort(in_order, std::less<>(), [&](const Part& part) {
     return std::pair(urgency(part), std::ranges::find(open_, part.work) - open_.begin());
   });
-  // But for the first one, what is parked comes after what is not: each would park the next.
-  if (in_order.size() > 2) {
-    std::stable_sort(in_order.begin() + 1, in_order.end(), [&](const Part& a, const Part& b) {
-      return std::pair(urgency(a), a.work->sequence.cache_->is_parked()) <
-             std::pair(urgency(b), b.work->sequence.cache_->is_parked());
-    });
-  }
   std::vector<Part> fit;
-  for (const Part& part : in_order) {
+  for (auto next = in_order.begin(); next != in_order.end(); ++next) {
+    const Part& part = *next;
     if (std::ssize(fit) == config_.pass_sequences) break;
     if (part.work->call.error) continue;
     try {
       part.work->sequence.cache_->reserve(part.num_tokens);
       fit.push_back(part);
+      // Of the others what is parked now comes last: else each would park the next one.
+      if (fit.size() == 1) {
+        std::stable_sort(next + 1, in_order.end(), [&](const Part& a, const Part& b) {
+          return std::pair(urgency(a), a.work->sequence.cache_->is_parked()) <
+                 std::pair(urgency(b), b.work->sequence.cache_->is_parked());
+        });
+      }
     } catch (const UserError&) {
       if (fit.empty()) part.work->call.error = std::current_exception();
     } catch (...) {
