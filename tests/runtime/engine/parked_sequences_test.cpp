@@ -9,6 +9,7 @@
 #include "runtime/engine/queued_threads.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fragile_model.h"
 #include "tests/fakes/small_models.h"
 
 namespace predgen {
@@ -133,19 +134,6 @@ TEST(ParkedSequences, WhatNeverFitsFailsAlone) {
   EXPECT_NE(errors[2 * kStep + 1].find("KV pool is full"), std::string::npos);
   EXPECT_EQ(shared.engine.pool().num_allocated(), 0);
 }
-
-/// Passes with this token fail.
-constexpr TokenId kPoison = 30;
-
-class FragileModel : public FakeLanguageModel {
- public:
-  FragileModel() : FakeLanguageModel({}) {}
-  using LanguageModel::forward;
-  at::Tensor forward(std::span<const SequenceStep> steps) const override {
-    if (steps.front().tokens.front() == kPoison) throw Error("poisoned");
-    return FakeLanguageModel::forward(steps);
-  }
-};
 
 /// A pass that fails gives up its hold on the room.
 TEST(ParkedSequences, AFailedPassHoldsNothing) {

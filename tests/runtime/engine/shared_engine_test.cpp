@@ -9,24 +9,10 @@
 #include "runtime/engine/queued_threads.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fragile_model.h"
 
 namespace predgen {
 namespace {
-
-/// A pass with this token fails.
-constexpr TokenId kPoison = 30;
-
-class FragileModel : public FakeLanguageModel {
- public:
-  FragileModel() : FakeLanguageModel({}) {}
-  using LanguageModel::forward;
-  at::Tensor forward(std::span<const SequenceStep> steps) const override {
-    for (const SequenceStep& step : steps) {
-      if (std::ranges::find(step.tokens, kPoison) != step.tokens.end()) throw Error("poisoned");
-    }
-    return FakeLanguageModel::forward(steps);
-  }
-};
 
 struct Shared {
   explicit Shared(int64_t pass_tokens = 512)
