@@ -91,16 +91,12 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                              engine);
 }
 
-/// The first passes take longer than others. What they cost says how far drafts make way for
-/// answers; `pass_seconds` if that is known.
-void warm_up(Engine& engine, Baton& baton, bool drafts_yield, std::vector<double> pass_seconds) {
+/// The first passes take longer than others. Returns what they cost, `known` if that is not empty.
+std::vector<double> warm_up(Engine& engine, Baton& baton, const std::vector<double>& known) {
+  if (!known.empty()) return known;
   const Baton::Hold hold(baton);
   constexpr int64_t kWidest = 16;
-  if (pass_seconds.empty()) {
-    const int64_t widest = std::min(kWidest, engine.model().max_positions() - 1);
-    pass_seconds = measure_pass_seconds(engine, widest);
-  }
-  if (drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
+  return measure_pass_seconds(engine, std::min(kWidest, engine.model().max_positions() - 1));
 }
 
 void print_address(const char* scheme, const std::string& host, int port) {
@@ -132,11 +128,13 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .pool_positions = pool_positions(config, model->max_positions()),
                         .baton = &baton});
   const SessionConfig session = session_config(config, engine, baton);
-  warm_up(engine, baton, config.realtime.drafts_yield, session.generator.pass_seconds);
+  const std::vector<double> pass_seconds = warm_up(engine, baton, session.generator.pass_seconds);
+  if (config.realtime.drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
 
   SystemClock clock(stop);
   ServeMetrics metrics;
-  Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock);
+  Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock,
+                      pass_seconds);
   const RealtimeHost host{
       .engine = engine,
       .baton = baton,

@@ -31,6 +31,8 @@ std::string to_string(StopReason reason);  // "stop_token", "max_new_tokens", ..
 struct GenerationResult {
   int64_t num_new_tokens = 0;
   int64_t num_forward_passes = 0;
+  /// Tokens of guesses and drafts that passes checked, and those of them that are in the answer.
+  int64_t num_checked = 0, num_accepted = 0;
   StopReason stop_reason = StopReason::kMaxNewTokens;
 };
 

@@ -15,6 +15,7 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
                                   .priority = config.priority,
                                   .should_stop = config.should_stop});
   result.num_forward_passes += pass.num_forward_passes;
+  if (pass.logits) result.num_checked += std::ssize(draft);
   if (!pass.logits) result.stop_reason = StopReason::kCancelled;
   return pass.logits;
 }
@@ -25,6 +26,7 @@ bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig&
       tokens, [&](TokenId token) { return is_stop_token(config.stop_tokens, token); });
   const int64_t until_stop = stop - tokens.begin() + (stop == tokens.end() ? 0 : 1);
   const int64_t count = std::min(until_stop, config.max_new_tokens - result.num_new_tokens);
+  result.num_accepted += std::min(count, std::ssize(tokens) - 1);  // the last is the pass's own
   tokens = tokens.first(static_cast<size_t>(count));
   sequence.append(tokens);
   result.num_new_tokens += count;

@@ -17,7 +17,7 @@ namespace predgen {
 
 Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
-                     ServeMetrics& metrics, const Clock& clock)
+                     ServeMetrics& metrics, const Clock& clock, std::vector<double> pass_seconds)
     : engine_(engine),
       baton_(baton),
       tokenizer_(tokenizer),
@@ -26,6 +26,7 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
       metrics_(metrics),
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
+      pass_seconds_(std::move(pass_seconds)),
       kept_(engine, context_length_, config.kept_conversations) {
   engine.observe_passes([&metrics](const PassSize& size) { metrics.count_pass(size); });
 }
@@ -89,6 +90,9 @@ Completer::Job Completer::prepare(const CompletionRequest& request) {
   job.begin_ = clock_.now();
   check_tools(request);
   job.prompt_ = prompt_ids(request);
+  if (!request.prediction.empty()) {
+    job.predictions_.push_back(tokenizer_.encode(request.prediction));
+  }
   job.stop_ = request.stop;
   job.tool_names_ = request.tools.names;
   job.has_many_calls_ = request.has_many_calls;
@@ -149,9 +153,11 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   if (job.logprobs_) scorer.emplace(engine_, tokenizer_, *job.logprobs_);
   GenerationConfig generation = job.generation_;
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
+  GeneratorConfig decoder{.name = config_.decoder, .pass_seconds = pass_seconds_};
+  if (!job.predictions_.empty()) decoder.sources = {"ngram"};
   const GenerationResult generated =
-      make_generator({.name = config_.decoder}, engine_)
-          ->generate(sequence, {}, generation, [&](TokenSpan tokens) {
+      make_generator(decoder, engine_)
+          ->generate(sequence, {.drafts = job.predictions_}, generation, [&](TokenSpan tokens) {
             throw_if_stopped(stop);
             if (scorer && !tokens.empty()) {
               std::vector<TokenScore> scores = scorer->score(sequence, std::ssize(tokens));
@@ -167,6 +173,8 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   result.is_cut = generated.stop_reason == StopReason::kMaxNewTokens ||
                   generated.stop_reason == StopReason::kCacheFull;
   result.usage.completion_tokens = generated.num_new_tokens;
+  result.usage.accepted_tokens = generated.num_accepted;
+  result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
   metrics_.count_generated(generated.num_new_tokens);
   kept_.keep(std::move(sequence));
   return result;

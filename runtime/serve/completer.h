@@ -22,6 +22,8 @@ namespace predgen {
 
 struct CompletionUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
+  /// Of guesses that passes checked beside the answer's next token: those that stayed, and others.
+  int64_t accepted_tokens = 0, rejected_tokens = 0;
 };
 
 struct CompletionResult {
@@ -35,9 +37,10 @@ struct CompletionResult {
 class Completer {
  public:
   /// `engine` and `tokenizer` are of one model, `defaults` is what its folder says.
+  /// `pass_seconds`: see GeneratorConfig.
   Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
-            const Clock& clock);
+            const Clock& clock, std::vector<double> pass_seconds = {});
 
   /// A request that is going to be answered; counts as a session as long as it lives.
   class Job {
@@ -48,6 +51,7 @@ class Completer {
     std::unique_ptr<Completer, Leave> session_;
     Seconds begin_{0};
     TokenIds prompt_;
+    std::vector<TokenIds> predictions_;
     std::vector<std::string> stop_;
     GenerationConfig generation_;
     std::vector<std::string> tool_names_;
@@ -91,6 +95,7 @@ class Completer {
   ServeMetrics& metrics_;
   const Clock& clock_;
   const int64_t context_length_;
+  const std::vector<double> pass_seconds_;
   std::atomic<int64_t> num_sessions_ = 0;
   KeptSequences kept_;  // with the baton
 };

@@ -12,7 +12,10 @@ Json usage(const CompletionUsage& usage) {
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},
           {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}},
+          {"completion_tokens_details",
+           {{"accepted_prediction_tokens", usage.accepted_tokens},
+            {"rejected_prediction_tokens", usage.rejected_tokens}}}};
 }
 
 const char* finish_reason(const CompletionResult& result) {

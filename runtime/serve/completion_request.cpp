@@ -108,6 +108,15 @@ std::vector<std::string> read_stop(const Json& stop) {
   return strings;
 }
 
+std::string read_prediction(const Json& prediction) {
+  if (prediction.is_null()) return {};
+  if (!prediction.is_object()) RequestFields::fail_type("prediction", "an object", prediction);
+  if (prediction.value("type", Json()) != "content") {
+    RequestFields::fail_value("prediction.type", R"(must be "content")");
+  }
+  return read_content(prediction.value("content", Json()), "prediction.content");
+}
+
 /// What both kinds of requests have.
 void read_common(RequestFields& fields, CompletionRequest& request) {
   request.model = *fields.text("model", /*required=*/true);
@@ -162,6 +171,7 @@ CompletionRequest parse_chat_request(std::string_view body) {
   fields.expect_neutral("modalities", {Json::array({"text"})});
   const std::optional<ToolSet> tools = read_tools(fields, ToolShape::kNested);
   if (read_tool_choice(fields).value_or(true)) request.tools = tools.value_or(ToolSet());
+  request.prediction = read_prediction(fields.any("prediction"));
   const bool is_asked = !fields.any("parallel_tool_calls").is_null();
   if (is_asked) request.has_many_calls = fields.flag("parallel_tool_calls");
   fields.finish();

@@ -22,6 +22,7 @@ struct CompletionRequest {
   AskedSampling sampling;             // the seed is drawn where the request has none
   ToolSet tools{};                    // that the answer may call
   bool has_many_calls = true;         // otherwise it ends with the first one
+  std::string prediction{};           // what the answer may say, as a whole or in parts
   std::optional<int64_t> logprobs{};  // of each token, and so many of the likeliest; nothing: none
   bool stream = false;
   bool include_usage = false;  // in a stream

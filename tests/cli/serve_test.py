@@ -79,6 +79,11 @@ def check_answers(process, texts):
                                            seed=seed).choices[0].message.content for seed in (1, 1, 2)]
     check(sampled[0] == sampled[1] != sampled[2], "a seed draws its text")
 
+    predicted = api.chat.completions.create(messages=user(prompt), prediction={"type": "content", "content": first}, **ask)
+    details = predicted.usage.completion_tokens_details
+    check(predicted.choices[0].message.content == first, "the same with a prediction")
+    check(details.accepted_prediction_tokens + details.rejected_prediction_tokens > 0, f"which was tried: {details}")
+
     completion = api.completions.create(model="demo", prompt="The weather", temperature=0)
     check(completion.choices[0].text == generated("--prompt", "The weather", "--max-new-tokens", "16"),
           "completions go on with a text")

@@ -85,6 +85,20 @@ TEST(CompletionRequest, SaysWhoseProbabilitiesAreWanted) {
   EXPECT_EQ(parse_completion_request(R"({"model":"m","prompt":"hi","logprobs":0})").logprobs, 0);
 }
 
+TEST(CompletionRequest, HasWhatTheAnswerMaySay) {
+  const std::string chat = R"({"model":"m","messages":[{"role":"user","content":"hi"}],)";
+  const auto said = [&](const std::string& content) {
+    return parse_chat_request(chat + R"("prediction":{"type":"content","content":)" + content +
+                              "}}")
+        .prediction;
+  };
+  EXPECT_EQ(said(R"("as before")"), "as before");
+  EXPECT_EQ(said(R"([{"type":"text","text":"as "},{"type":"text","text":"before"}])"),
+            "as before");
+  EXPECT_EQ(refused(R"("prediction":{"type":"content","content":"a"})", /*is_chat=*/false).param(),
+            "prediction");
+}
+
 TEST(CompletionRequest, ANullIsAsGoodAsNothing) {
   const CompletionRequest request = parse_chat_request(
       R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":null,"stop":null,
@@ -132,6 +146,9 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
       {R"("logprobs":5)", "logprobs", "invalid_type"},
       {R"("top_logprobs":2)", "top_logprobs", "invalid_value"},
       {R"("logprobs":true,"top_logprobs":21)", "top_logprobs", "invalid_value"},
+      {R"("prediction":"as before")", "prediction", "invalid_type"},
+      {R"("prediction":{"content":"as before"})", "prediction.type", "invalid_value"},
+      {R"("prediction":{"type":"content"})", "prediction.content", "invalid_type"},
       {R"("tools":[{}])", "tools[0].type", "missing_required_parameter"},
       {R"("tools":{})", "tools", "invalid_type"},
       {R"("tools":[{"type":"custom"}])", "tools[0].type", "unsupported_value"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <tuple>
 
 #include "core/json.h"
 #include "core/sha256.h"
@@ -129,6 +130,33 @@ TEST(OpenAiApi, LimitsAndStopStringsEndAnAnswer) {
   EXPECT_EQ(text_of(stopped), " two thre");
   EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(stopped["usage"]["completion_tokens"], 3);
+}
+
+TEST(OpenAiApi, APredictionSavesPassesAndChangesNothing) {
+  const auto answer = [](const std::string& more) {
+    Api api;
+    const Json json = api.chat("hello", more);
+    const Json& details = json["usage"]["completion_tokens_details"];
+    return std::tuple(text_of(json), std::stoi(api.metric("predgen_forward_passes_total")),
+                      details["accepted_prediction_tokens"].get<int>(),
+                      details["rejected_prediction_tokens"].get<int>());
+  };
+  const auto [text, passes, none_kept, none_lost] = answer("");
+  EXPECT_EQ(std::pair(none_kept, none_lost), std::pair(0, 0));
+  const auto predicted = [&](const std::string& words) {
+    return answer(R"(,"prediction":{"type":"content","content":")" + words + "\"}");
+  };
+  const auto [same, fewer_passes, kept, lost] = predicted(text);
+  EXPECT_EQ(same, text);
+  EXPECT_GE(kept, 12);  // of 16 tokens
+  EXPECT_EQ(fewer_passes, passes - kept);
+  // What the answer says elsewhere is found again after one token.
+  const auto [still_same, some_passes, some_kept, some_lost] =
+      predicted(" one one six four five. six two two");
+  EXPECT_EQ(still_same, text);
+  EXPECT_EQ(some_passes, passes - some_kept);
+  EXPECT_GT(some_kept, 0);
+  EXPECT_GT(some_lost, lost);
 }
 
 TEST(OpenAiApi, StreamsTheSameText) {
