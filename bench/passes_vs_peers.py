@@ -12,6 +12,7 @@ process that loads the model and runs the prompt (of llama.cpp the mapped file i
 """
 import argparse
 import json
+import multiprocessing
 import os
 import statistics
 import subprocess
@@ -80,10 +81,19 @@ def write_gguf(source, model, path):
     writer.close()
 
 
+def apart(function, *values):
+    """Runs it in a process of its own: what is measured later would begin with the peak of this one's memory."""
+    process = multiprocessing.get_context("spawn").Process(target=function, args=values)
+    process.start()
+    process.join()
+    if process.exitcode != 0:
+        raise SystemExit(f"failed: {function.__name__}")
+
+
 def converted(source, binaries, model, work):
     files = {kind: work / f"{model.name}-{theirs}.gguf" for kind, theirs in KINDS.items()}
     if not files["bf16"].is_file():
-        write_gguf(source, model, files["bf16"])
+        apart(write_gguf, source, model, files["bf16"])
     for kind, theirs in KINDS.items():
         if not files[kind].is_file():
             subprocess.run([binaries / "llama-quantize", "--pure", files["bf16"], files[kind], theirs],
