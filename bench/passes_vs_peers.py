@@ -1,17 +1,26 @@
-"""Passes of the same model folder by predgen, llama.cpp and transformers, one after the other in every round.
+"""Passes of the same model folder by predgen, llama.cpp, transformers and CTranslate2, in turn in every round.
 
 python scripts/random_model.py m05 0.5b checkpoints/demo
+pip install ctranslate2
 python bench/passes_vs_peers.py --predgen build/predgen --model m05 --work /tmp/peers
 Prefill of 512 tokens; after 256 tokens of context decoding, and passes over 8, 16, 32 and 64 tokens.
-Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32) and 4 bits (128; Q4_0,
-of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen is
-faster), and the load of the machine. llama.cpp is what the source distribution of llama-cpp-python
-carries, built for this machine in --work, where the converted weights are kept, too; its passes over
-8 to 64 tokens compute the logits of the last one only, predgen's of all. The peak is that of a
-process that loads the model and runs the prompt (of llama.cpp the mapped file is part of it).
+Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32; CTranslate2: rows) and 4 bits
+(128; Q4_0, of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen
+is faster), the load of the machine, and which share of the memory bandwidth that `predgen bench` measures
+predgen's decoding reaches with the weights, keys and values that a token reads. llama.cpp is what the source
+distribution of llama-cpp-python carries, built for this machine in --work, where the converted weights are
+kept, too; its passes over 8 to 64 tokens compute the logits of the last one only, predgen's of all. The peak
+is that of a process that loads the model and runs the prompt (of llama.cpp the mapped file is part of it).
+
+CTranslate2 is left out where it is not installed, in 4 bits, and in types that it does not have on this CPU
+(bfloat16, in 4.8.5 on an AMD EPYC). Its passes over 8 to 64 tokens are left out: after a cached prompt it
+runs given tokens without logits and the last one in a pass of its own. So it does with prompts, in less
+time than forward_batch, which computes the logits of all tokens; a prompt of 512 is thus a pass over 511
+and one over the last. Decoding is the time of a prompt and 65 tokens less that of a prompt and one.
 """
 import argparse
 import json
+import multiprocessing
 import os
 import statistics
 import subprocess
@@ -26,6 +35,7 @@ import fetch_jinja  # noqa: E402
 PREFILL, CONTEXT, GENERATE = 512, 256, 64
 WIDTHS = (8, 16, 32, 64)
 KINDS = {"bf16": "BF16", "int8": "Q8_0", "int4": "Q4_0"}  # ours, llama.cpp's
+CTRANSLATE2 = {"bf16": "bfloat16", "int8": "int8"}
 
 
 def build_llama(work):
@@ -80,15 +90,51 @@ def write_gguf(source, model, path):
     writer.close()
 
 
+def apart(function, *values):
+    """Runs it in a process of its own: what is measured later would begin with the peak of this one's memory."""
+    process = multiprocessing.get_context("spawn").Process(target=function, args=values)
+    process.start()
+    process.join()
+    if process.exitcode != 0:
+        raise SystemExit(f"failed: {function.__name__}")
+
+
 def converted(source, binaries, model, work):
     files = {kind: work / f"{model.name}-{theirs}.gguf" for kind, theirs in KINDS.items()}
     if not files["bf16"].is_file():
-        write_gguf(source, model, files["bf16"])
+        apart(write_gguf, source, model, files["bf16"])
     for kind, theirs in KINDS.items():
         if not files[kind].is_file():
             subprocess.run([binaries / "llama-quantize", "--pure", files["bf16"], files[kind], theirs],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return files
+
+
+def write_ctranslate2(model, folder, kind):
+    import ctranslate2
+
+    ctranslate2.converters.TransformersConverter(str(model)).convert(str(folder), quantization=kind, force=True)
+
+
+def converted_ctranslate2(kinds, model, work):
+    """Folders by kind; says what is left out."""
+    try:
+        import ctranslate2
+    except ImportError:
+        print("CTranslate2 is left out: it is not installed (pip install ctranslate2)")
+        return {}
+    available = ctranslate2.get_supported_compute_types("cpu")
+    folders = {}
+    for kind in kinds:
+        theirs = CTRANSLATE2.get(kind)
+        if theirs not in available:
+            print(f"CTranslate2 {ctranslate2.__version__} is left out in {kind}: not on this CPU, which has "
+                  f"{', '.join(sorted(available))}")
+            continue
+        folders[kind] = work / f"{model.name}-ctranslate2-{theirs}"
+        if not (folders[kind] / "config.json").is_file():  # written last
+            apart(write_ctranslate2, model, folders[kind], theirs)
+    return folders
 
 
 def measured(command):
@@ -102,7 +148,7 @@ def measured(command):
 
 
 def run_predgen(args, kind):
-    """Seconds of a pass by what it does; and bytes."""
+    """Seconds of a pass by what it does; bytes; and which share of the machine's bytes a second."""
     flags = ["--dtype", "bf16"] + ([] if kind == "bf16" else ["--quantize", kind])
     call = [args.predgen, "bench", "--json", "--model", args.model, "--device", "cpu", "--runs", "3",
             "--threads", args.threads, *flags]
@@ -114,7 +160,9 @@ def run_predgen(args, kind):
                         args.threads, *flags, "--max-new-tokens", "2", "--token-ids", ",".join(["1"] * PREFILL)])
     after, prompt = after["model"], prompt["model"]
     seconds = {"decode": 1 / after["decode"]["tokens_per_second"]["median"],
-               "prefill": PREFILL / prompt["prefill"]["tokens_per_second"]["median"], "peak": peak}
+               "prefill": PREFILL / prompt["prefill"]["tokens_per_second"]["median"], "peak": peak,
+               "share": after["decode"]["share_of_bandwidth"]["median"],
+               "bandwidth": after["memory_bandwidth"]["bytes_per_second"]}
     for width, verify in zip(WIDTHS, after["verify"]):  # a draft runs with the token before it
         seconds[width] = verify["seconds"]["median"]
     return seconds
@@ -168,19 +216,52 @@ def peer_transformers(args):
     return {int(what) if what.isdigit() else what: value for what, value in found.items()} | {"peak": peak}
 
 
+def run_ctranslate2(args):
+    """In a process of its own, --model is the converted folder; prints seconds."""
+    import ctranslate2
+
+    generator = ctranslate2.Generator(str(args.model), "cpu", compute_type=args.ctranslate2, inter_threads=1,
+                                      intra_threads=args.threads)
+    words = json.loads((args.model / "vocabulary.json").read_text())
+
+    def timed(prompt, tokens):
+        start = time.perf_counter()
+        generator.generate_batch([words[:prompt]], max_length=tokens, min_length=tokens,
+                                 include_prompt_in_result=False)
+        return time.perf_counter() - start
+
+    timed(PREFILL, 1)  # the first takes half as long again
+    runs = {"prefill": [], "decode": []}
+    for _ in range(3):
+        runs["prefill"].append(timed(PREFILL, 1))
+        runs["decode"].append((timed(CONTEXT, 1 + GENERATE) - timed(CONTEXT, 1)) / GENERATE)
+    print(json.dumps({what: statistics.median(values) for what, values in runs.items()}))
+
+
+def peer_ctranslate2(args, kind, folder):
+    found, peak = measured([sys.executable, __file__, "--ctranslate2", CTRANSLATE2[kind], "--model", folder,
+                            "--threads", args.threads])
+    return found | {"peak": peak}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--predgen", default="build/predgen")
     parser.add_argument("--model", required=True, type=Path)
-    parser.add_argument("--work", type=Path, help="for llama.cpp: its source, build and weights; 1 GB and twice the model")
+    parser.add_argument("--work", type=Path,
+                        help="llama.cpp's source and build, and the peers' weights; 1 GB and four times the model")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--json", type=Path, help="keeps every round's figures")
     parser.add_argument("--transformers", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--ctranslate2", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.transformers:
         run_transformers(args)
+        return
+    if args.ctranslate2:
+        run_ctranslate2(args)
         return
     if not args.work:
         parser.error("--work is missing")
@@ -188,12 +269,15 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     source, binaries = build_llama(args.work)
     files = converted(source, binaries, args.model, args.work)
+    folders = converted_ctranslate2(kinds, args.model, args.work)
     rounds = []
     for _ in range(args.rounds):
         figures = {"load": os.getloadavg()[0]}
         for kind in kinds:
             figures[f"predgen {kind}"] = run_predgen(args, kind)
             figures[f"llama.cpp {KINDS[kind]}"] = run_llama(args, binaries, files[kind])
+            if kind in folders:
+                figures[f"CTranslate2 {CTRANSLATE2[kind]}"] = peer_ctranslate2(args, kind, folders[kind])
         if "bf16" in kinds:
             figures["transformers bf16"] = peer_transformers(args)
         rounds.append(figures)
@@ -202,11 +286,19 @@ def main():
     print("load of the machine", ", ".join(f"{figures['load']:.2f}" for figures in rounds))
     for kind in kinds:
         peers = [f"llama.cpp {KINDS[kind]}"] + (["transformers bf16"] if kind == "bf16" else [])
+        peers += [f"CTranslate2 {CTRANSLATE2[kind]}"] if kind in folders else []
         for what in ("prefill", "decode", *WIDTHS, "peak"):
             unit, scale = ("GB", 1e-9) if what == "peak" else ("ms", 1e3)
             ours = [figures[f"predgen {kind}"][what] * scale for figures in rounds]
             line = f"{kind:5} {what!s:8} predgen {statistics.median(ours):8.2f} {unit} ({min(ours):.2f} - {max(ours):.2f})"
+            if what == "decode":
+                shares = [figures[f"predgen {kind}"]["share"] * 100 for figures in rounds]
+                bandwidth = statistics.median(figures[f"predgen {kind}"]["bandwidth"] * 1e-9 for figures in rounds)
+                line += (f", {statistics.median(shares):.0f} % ({min(shares):.0f} - {max(shares):.0f}) "
+                         f"of {bandwidth:.1f} GB/s")
             for peer in peers:
+                if what not in rounds[0][peer]:
+                    continue
                 theirs = [figures[peer][what] * scale for figures in rounds]
                 ratios = [b / a for a, b in zip(ours, theirs)]
                 line += (f"   {peer} {statistics.median(theirs):8.2f} {unit}, "
