@@ -133,8 +133,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
 
   SystemClock clock(stop);
   ServeMetrics metrics;
-  Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock,
-                      pass_seconds);
+  Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, pass_seconds);
   const RealtimeHost host{
       .engine = engine,
       .baton = baton,

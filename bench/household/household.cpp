@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "evaluate/statistics.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
@@ -45,7 +46,7 @@ std::vector<Transcript> speak(const std::string& prompt, Seconds start, double w
   std::istringstream words(prompt);
   std::string text;
   for (std::string word; words >> word;) {
-    text += (text.empty() ? "" : " ") + word;
+    text = joined(text, " ", word);
     start += Seconds(60 / words_per_minute);
     heard.push_back({.text = text, .time = start});
   }

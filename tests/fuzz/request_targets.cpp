@@ -6,44 +6,21 @@
 #include "core/json.h"
 #include "runtime/input/transcript_lines.h"
 #include "runtime/input/transcripts/transcript_messages.h"
-#include "runtime/serve/openai_api.h"
-#include "tests/fakes/borrowing_engine.h"
-#include "tests/fakes/fake_language_model.h"
-#include "tests/fakes/fake_tokenizer.h"
-#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/fake_api.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"
 
 namespace predgen {
 namespace {
 
-/// Everything but the port, on a model that answers each request the same.
-struct Api {
-  Api()
-      : model({.vocab_size = tokenizer.vocab_size(), .max_positions = 256}),
-        engine(borrowing_engine(model, {.baton = &baton})),
-        completer(engine, baton, tokenizer, defaults, config, metrics, clock),
-        realtime(host, 1),
-        api(completer, engine, baton, metrics, realtime, "m", ApiKeys({})) {
-    config.max_new_tokens = 8;
-    config.kept_conversations = 2;
-    defaults.stop_tokens = {FakeTokenizer::kEnd};
-  }
+const std::string kCall = R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)";
 
+ServeConfig small_config() {
   ServeConfig config;
-  FakeTokenizer tokenizer{{" one", "<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"}};
-  FakeLanguageModel model;
-  Baton baton;
-  Engine engine;
-  GenerationDefaults defaults;
-  ServeMetrics metrics;
-  ManualClock clock;
-  Completer completer;
-  RealtimeHost host{
-      .engine = engine, .baton = baton, .tokenizer = tokenizer, .clock = clock, .metrics = metrics};
-  RealtimeApi realtime;
-  OpenAiApi api;
-};
+  config.max_new_tokens = 8;
+  config.kept_conversations = 2;
+  return config;
+}
 
 struct Reply : HttpReply {
   State state() const override { return State::kReady; }
@@ -64,7 +41,7 @@ struct Reply : HttpReply {
 }  // namespace
 
 void read_request(std::string_view input) {
-  Api api;
+  FakeApi api({" one", kCall}, small_config());
   Reply reply;
   const bool is_chat = input.find("\"messages\"") != std::string_view::npos;
   api.api.handle({.method = "POST",

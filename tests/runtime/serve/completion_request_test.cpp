@@ -93,8 +93,7 @@ TEST(CompletionRequest, HasWhatTheAnswerMaySay) {
         .prediction;
   };
   EXPECT_EQ(said(R"("as before")"), "as before");
-  EXPECT_EQ(said(R"([{"type":"text","text":"as "},{"type":"text","text":"before"}])"),
-            "as before");
+  EXPECT_EQ(said(R"([{"type":"text","text":"as "},{"type":"text","text":"before"}])"), "as before");
   EXPECT_EQ(refused(R"("prediction":{"type":"content","content":"a"})", /*is_chat=*/false).param(),
             "prediction");
 }

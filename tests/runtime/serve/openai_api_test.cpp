@@ -7,10 +7,7 @@
 
 #include "core/json.h"
 #include "core/sha256.h"
-#include "tests/fakes/borrowing_engine.h"
-#include "tests/fakes/fake_language_model.h"
-#include "tests/fakes/fake_tokenizer.h"
-#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/fake_api.h"
 #include "tests/runtime/serve/fake_reply.h"
 
 namespace predgen {
@@ -25,18 +22,8 @@ TokenId next_word(TokenSpan history) {
   return FakeTokenizer::kFirstWord + static_cast<TokenId>(history.size() % kWords.size());
 }
 
-struct Api {
-  explicit Api(const ServeConfig& wanted = {})
-      : config(wanted),
-        model({.vocab_size = FakeTokenizer(kWords).vocab_size(),
-               .max_positions = 256,
-               .next = next_word}),
-        engine(borrowing_engine(model, {.baton = &baton})),
-        completer(engine, baton, tokenizer, defaults, config, metrics, clock),
-        realtime(host, config.realtime.max_sessions),
-        api(completer, engine, baton, metrics, realtime, "m", ApiKeys(config.api_keys_sha256)) {
-    defaults.stop_tokens = {FakeTokenizer::kEnd};
-  }
+struct Api : FakeApi {
+  explicit Api(const ServeConfig& wanted = {}) : FakeApi(kWords, wanted, next_word) {}
 
   void handle(const HttpRequest& request, FakeReply& reply) {
     api.handle(request, reply, stop.get_token());
@@ -71,24 +58,7 @@ struct Api {
     return text.substr(value, text.find('\n', value) - value);
   }
 
-  ServeConfig config;
-  FakeTokenizer tokenizer{kWords};
-  FakeLanguageModel model;
-  Baton baton;
-  Engine engine;
-  GenerationDefaults defaults;
-  ServeMetrics metrics;
-  ManualClock clock;
-  Completer completer;
   std::stop_source stop;
-  RealtimeHost host{.engine = engine,
-                    .baton = baton,
-                    .tokenizer = tokenizer,
-                    .clock = clock,
-                    .metrics = metrics,
-                    .offer = {.model = "m", .voice = ""}};
-  RealtimeApi realtime;
-  OpenAiApi api;
 };
 
 std::string text_of(const Json& answer) {
