@@ -91,7 +91,9 @@ Completer::Job Completer::prepare(const CompletionRequest& request) {
   check_tools(request);
   job.prompt_ = prompt_ids(request);
   if (!request.prediction.empty()) {
-    job.predictions_.push_back(tokenizer_.encode(request.prediction));
+    TokenIds& tokens = job.predictions_.emplace_back(tokenizer_.encode(request.prediction));
+    // Every pass searches it.
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(context_length_)));
   }
   job.stop_ = request.stop;
   job.tool_names_ = request.tools.names;
