@@ -15,6 +15,15 @@
 
 namespace predgen {
 
+namespace {
+
+ApiError invalid(const std::string& field, const UserError& error) {
+  return ApiError({.param = field, .code = "invalid_value"},
+                  fmt::format("invalid value for '{}': {}", field, error.what()));
+}
+
+}  // namespace
+
 Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
                      ServeMetrics& metrics, const Clock& clock, std::vector<double> pass_seconds)
@@ -68,8 +77,19 @@ TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
     if (ids) tokenizer_.decode(tokens);  // knows them all
     return tokens;
   } catch (const UserError& error) {
-    throw ApiError({.param = field, .code = "invalid_value"},
-                   fmt::format("invalid value for '{}': {}", field, error.what()));
+    throw invalid(field, error);
+  }
+}
+
+std::vector<TokenIds> Completer::prediction_ids(const CompletionRequest& request) const {
+  if (request.prediction.empty()) return {};
+  try {
+    TokenIds tokens = tokenizer_.encode(request.prediction);
+    // Every pass searches it.
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(context_length_)));
+    return {tokens};
+  } catch (const UserError& error) {
+    throw invalid("prediction", error);
   }
 }
 
@@ -90,11 +110,7 @@ Completer::Job Completer::prepare(const CompletionRequest& request) {
   job.begin_ = clock_.now();
   check_tools(request);
   job.prompt_ = prompt_ids(request);
-  if (!request.prediction.empty()) {
-    TokenIds& tokens = job.predictions_.emplace_back(tokenizer_.encode(request.prediction));
-    // Every pass searches it.
-    tokens.resize(std::min(tokens.size(), static_cast<size_t>(context_length_)));
-  }
+  job.predictions_ = prediction_ids(request);
   job.stop_ = request.stop;
   job.tool_names_ = request.tools.names;
   job.has_many_calls_ = request.has_many_calls;

@@ -84,6 +84,8 @@ class Completer {
   std::unique_ptr<Completer, Job::Leave> enter();
   void check_tools(const CompletionRequest& request) const;
   TokenIds prompt_ids(const CompletionRequest& request) const;
+  /// As Guess has drafts: one, or none.
+  std::vector<TokenIds> prediction_ids(const CompletionRequest& request) const;
   /// How many tokens the answer to a prompt of `length` may have.
   int64_t room(const CompletionRequest& request, int64_t length) const;
 
