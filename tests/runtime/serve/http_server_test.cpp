@@ -173,20 +173,22 @@ TEST(HttpServer, WhoIsTurnedAwayIsToldHoweverMuchHeSends) {
 
 TEST(HttpServer, FilesThatRunOutCostConnectionsOnly) {
   Server server;
-  const auto num_files = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                                       std::filesystem::directory_iterator());
+  std::list<Socket> many;
+  for (int i = 0; i < 12; ++i) many.emplace_back(server.port());
+  many.back().send(kGet + "\r\n");
+  many.back().read_until("\r\n\r\n");  // so all of them were let in
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
+  const auto num_files = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                       std::filesystem::directory_iterator());
+  // One for the client, and three that the server may not have taken yet for its next connection.
   rlimit few = before;
-  few.rlim_cur = static_cast<rlim_t>(num_files) + 20;
+  few.rlim_cur = static_cast<rlim_t>(num_files) + 3;
   ::setrlimit(RLIMIT_NOFILE, &few);
-  {
-    std::list<Socket> many;
-    for (int i = 0; i < 12; ++i) many.emplace_back(server.port());
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
   Socket client(server.port());
   client.send(kGet + "Connection: close\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  many.clear();
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
