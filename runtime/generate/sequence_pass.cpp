@@ -15,8 +15,11 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
                                   .priority = config.priority,
                                   .should_stop = config.should_stop});
   result.num_forward_passes += pass.num_forward_passes;
-  if (pass.logits) result.num_checked += std::ssize(draft);
-  if (!pass.logits) result.stop_reason = StopReason::kCancelled;
+  if (pass.logits) {
+    result.num_checked += std::ssize(draft);
+  } else {
+    result.stop_reason = StopReason::kCancelled;
+  }
   return pass.logits;
 }
 

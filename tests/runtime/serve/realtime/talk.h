@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/serve/realtime/realtime_connection.h"
-#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/fake_host.h"
 #include "tests/runtime/converse/stage.h"
 #include "tests/runtime/serve/realtime/fake_sender.h"
 
@@ -54,12 +54,10 @@ class RealtimeVoice : public SpeechSynthesizer {
 };
 
 /// What several clients' conversations share. Answers echo what was asked: "you said: ...".
-struct House {
+struct House : FakeHost {
   explicit House(bool has_voice = false, int64_t context = 2048)
-      : model({.vocab_size = tokenizer.vocab_size(),
-               .max_positions = context,
-               .next = [this](TokenSpan history) { return next(history); }}),
-        engine(borrowing_engine(model, {.baton = &baton})) {
+      : FakeHost(kWords, {.max_positions = context,
+                          .next = [this](TokenSpan history) { return next(history); }}) {
     host.session.turn.max_new_tokens = 64;
     host.session.max_context = context;
     if (has_voice) host.offer.voice = "anna";
@@ -105,19 +103,6 @@ struct House {
   int num_chunks = 1'000'000;     // that they may speak
   std::mutex voices_mutex;
   std::vector<std::string> voices, prompts;
-
-  FakeTokenizer tokenizer{kWords};
-  FakeLanguageModel model;
-  Baton baton;
-  Engine engine;
-  ManualClock clock;
-  ServeMetrics metrics;
-  RealtimeHost host{.engine = engine,
-                    .baton = baton,
-                    .tokenizer = tokenizer,
-                    .clock = clock,
-                    .metrics = metrics,
-                    .offer = {.model = "m", .voice = ""}};
 };
 
 /// A client at it.
