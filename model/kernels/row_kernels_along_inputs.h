@@ -1,6 +1,8 @@
 // float32, bfloat16 and 8-bit weights [out,in]: lanes are inputs.
 #pragma once
 
+#include <type_traits>
+
 #include "model/kernels/row_kernels_values.h"
 
 namespace predgen {
@@ -8,7 +10,6 @@ namespace {
 
 constexpr int64_t kMaxRows = 64;      // whose sums of a panel stay in the first-level cache
 constexpr int64_t kPanel = 16;        // outputs that take turns over a block of inputs
-constexpr int64_t kLongAhead = 2048;  // bytes that long rows of W are sent for ahead of need
 constexpr int64_t kLine = 64;         // bytes that memory gives at once
 constexpr int kTile = Isa::kOutputs;  // outputs whose sums lie beside each other
 
@@ -23,8 +24,6 @@ struct Sums {
     for (auto& sum : sums) sum = Kind::zero();
   }
 
-  /// kApart: each output has inputs of its own, a block further.
-  template <bool kApart = false>
   void add(const typename Kind::Packed* x, int64_t x_stride, const typename Kind::Value* weight,
            int64_t weight_stride) {
     typename Kind::Vector weights[kOutputs][Kind::kParts];
@@ -36,10 +35,9 @@ struct Sums {
     for (int part = 0; part < Kind::kParts; ++part) {
 #pragma GCC unroll 8
       for (int row = 0; row < kRows; ++row) {
-        auto values = Kind::load_x(x + row * x_stride, part);
+        const auto values = Kind::load_x(x + row * x_stride, part);
 #pragma GCC unroll 8
         for (int output = 0; output < kOutputs; ++output) {
-          if (kApart) values = Kind::load_x(x + row * x_stride + output * kRowBlock, part);
           const int i = row * kOutputs + output;
           sums[i] = Kind::multiply_add(sums[i], weights[output][part], values);
         }
@@ -48,10 +46,9 @@ struct Sums {
   }
 
   /// Added to those of earlier blocks, `to` [kRows,kTile].
-  template <bool kApart = false>
   void add_to(float* to, const PackedRows& x, int64_t block, int64_t row) const {
     const float* scales = Kind::kHasScales ? x.scales + block * x.scale_stride + row : nullptr;
-    if constexpr (kCount == Isa::kLanes && kOutputs == kTile && !kApart) {
+    if constexpr (kCount == Isa::kLanes && kOutputs == kTile) {
       auto all = Kind::sum(sums);
       if (Kind::kHasScales) all = all * Isa::for_outputs(scales);
       return Isa::store(to, Isa::load_floats(to) + all);
@@ -64,9 +61,7 @@ struct Sums {
       for (int j = 0; j < 4; ++j) {
         if (i + j >= kCount) break;
         const int own_row = (i + j) / kOutputs, output = (i + j) % kOutputs;
-        const int64_t stride = kApart ? x.scale_stride : 0;
-        const float sum = four[j] * (Kind::kHasScales ? scales[output * stride + own_row] : 1);
-        to[own_row * kTile + (kApart ? 0 : output)] += sum;
+        to[own_row * kTile + output] += four[j] * (Kind::kHasScales ? scales[own_row] : 1);
       }
     }
   }
@@ -134,57 +129,28 @@ void add_block(Place& place, int64_t row, int64_t output) {
   block.add_to(place.sums_of(output, row), x, place.begin / kRowBlock, row);
 }
 
-/// Whole blocks of one output, kBlocks at a time: as many sums are under way as of several outputs,
-/// in the order of W. Each goes to the same sum, so the result is add_block()'s.
-template <class Kind, int kRows, int kBlocks>
-void add_long_output(Place& place, int64_t row) {
-  using Value = typename Kind::Value;
-  constexpr int64_t kTaken = kBlocks * kRowBlock;
-  const PackedRows& x = place.x;
-  const int64_t in = place.product.in;
-  const auto* weight = static_cast<const Value*>(place.product.weight) + place.output * in;
-  const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
-  for (; place.begin + kTaken <= in; place.begin += kTaken) {
-    Sums<Kind, kRows, kBlocks> blocks;
-    place.next = reinterpret_cast<const char*>(weight + place.begin) + kLongAhead;
-    for (int64_t i = place.begin; i < place.begin + kRowBlock; i += Kind::kStep) {
-      constexpr int64_t kBytes = kBlocks * Kind::kStep * static_cast<int64_t>(sizeof(Value));
-#pragma GCC unroll 8
-      for (int64_t byte = 0; byte < kBytes; byte += kLine) __builtin_prefetch(place.next + byte);
-      place.next += kBytes;
-      blocks.template add<true>(values + i, x.stride, weight + i, kRowBlock);
-    }
-    blocks.template add_to<true>(place.sums_of(place.output, row), x, place.begin / kRowBlock, row);
-  }
-}
-
-template <class Kind, int kRows, int kOutputs, bool kFetches>
+template <class Kind, int kRows>
 void add_outputs(Place& place, int64_t row) {
   int64_t output = place.output;
-  for (; output + kOutputs <= place.end; output += kOutputs) {
-    add_block<Kind, kRows, kOutputs, kFetches>(place, row, output);
+  for (; output + kTile <= place.end; output += kTile) {
+    add_block<Kind, kRows, kTile, false>(place, row, output);
   }
-  for (; output < place.end; ++output) add_block<Kind, kRows, 1, kFetches>(place, row, output);
+  for (; output < place.end; ++output) add_block<Kind, kRows, 1, false>(place, row, output);
 }
 
-template <class Kind, bool kFetches>
-void add_rows(Place& place, int64_t row) {
-  switch (place.last_row - row) {
+/// Calls `work` with a number of rows that the compiler knows, up to kRegisterRows.
+template <class Work>
+void with_rows(int64_t rows, const Work& work) {
+  switch (rows) {
     case 1:
-      return add_outputs<Kind, 1, Isa::kFewOutputs, kFetches>(place, row);
+      return work(std::integral_constant<int, 1>());
     case 2:
-      return add_outputs<Kind, 2, Isa::kFewOutputs, kFetches>(place, row);
+      return work(std::integral_constant<int, 2>());
     case 3:
-      return add_outputs<Kind, 3, Isa::kOutputs, kFetches>(place, row);
+      return work(std::integral_constant<int, 3>());
     default:
-      return add_outputs<Kind, 4, Isa::kOutputs, kFetches>(place, row);
+      return work(std::integral_constant<int, kRegisterRows>());
   }
-}
-
-/// Whether a few rows read one output after the other: two of them are further apart than what can
-/// be sent for ahead.
-inline bool is_long(const RowProduct& product) {
-  return product.rows <= 2 && product.in >= 4 * kRowBlock;
 }
 
 /// Stores a row's sums of kCount outputs from `output` on, with scales and bias.
@@ -202,6 +168,35 @@ void finish(const Place& place, int64_t row, int64_t output) {
 }
 
 template <class Kind>
+const char* weight_of(const RowProduct& product, int64_t output) {
+  return static_cast<const char*>(product.weight) +
+         output * product.in * static_cast<int64_t>(sizeof(typename Kind::Value));
+}
+
+/// Outputs from place.output on, of rows whose sums stay in registers.
+template <class Kind, int kRows, int kOutputs>
+void multiply_outputs(Place& place) {
+  float sums[kRows * kTile] = {};
+  place.sums = sums;
+  for (place.begin = 0; place.begin < place.product.in; place.begin += kRowBlock) {
+    add_block<Kind, kRows, kOutputs, true>(place, place.first_row, place.output);
+  }
+  for (int64_t row = place.first_row; row < place.first_row + kRows; ++row) {
+    finish<Kind, kOutputs>(place, row, place.output);
+  }
+  place.output += kOutputs;
+}
+
+/// Up to kRegisterRows rows: W is read in its order.
+template <class Kind, int kRows>
+void multiply_few_rows(Place place) {
+  place.next = weight_of<Kind>(place.product, place.output + kTile);
+  while (place.output + kTile <= place.end) multiply_outputs<Kind, kRows, kTile>(place);
+  while (place.output < place.end) multiply_outputs<Kind, kRows, 1>(place);
+}
+
+/// More rows, which share a panel's weights.
+template <class Kind>
 void multiply_panel(Place place) {
   const RowProduct& product = place.product;
   alignas(64) float sums[kPanel * kMaxRows];
@@ -210,20 +205,11 @@ void multiply_panel(Place place) {
     for (int64_t i = 0; i < rows * kTile; ++i) sums[o * kMaxRows + i] = 0.0f;
   }
   place.sums = sums;
-  place.next = static_cast<const char*>(product.weight) +
-               place.end * product.in * static_cast<int64_t>(sizeof(typename Kind::Value));
-  place.begin = 0;
-  if (is_long(product)) {
-    rows == 1 ? add_long_output<Kind, 1, Isa::kFewOutputs>(place, place.first_row)
-              : add_long_output<Kind, 2, Isa::kFewOutputs>(place, place.first_row);
-  }
-  for (; place.begin < product.in; place.begin += kRowBlock) {
-    if (rows <= kRegisterRows) {
-      add_rows<Kind, true>(place, place.first_row);
-      continue;
-    }
+  place.next = weight_of<Kind>(product, place.end);
+  for (place.begin = 0; place.begin < product.in; place.begin += kRowBlock) {
     for (int64_t row = place.first_row; row < place.last_row; row += kRegisterRows) {
-      add_rows<Kind, false>(place, row);
+      with_rows(place.last_row - row,
+                [&](auto rows_now) { add_outputs<Kind, rows_now>(place, row); });
     }
   }
   for (int64_t row = place.first_row; row < place.last_row; ++row) {
@@ -235,22 +221,19 @@ void multiply_panel(Place place) {
   }
 }
 
-/// Outputs that are multiplied together: where all rows' sums fit into registers, W is read in its
-/// order.
-inline int64_t panel_outputs(const RowProduct& product, int64_t rows) {
-  if (is_long(product)) return 1;
-  if (rows <= 2) return Isa::kFewOutputs;
-  return rows <= kRegisterRows ? Isa::kOutputs : kPanel;
-}
-
 template <class Kind>
 void multiply_along_inputs(const RowProduct& product, const PackedRows& x, int64_t begin,
                            int64_t end) {
   for (int64_t first = 0; first < product.rows; first += kMaxRows) {
     const int64_t last = least(first + kMaxRows, product.rows);
-    const int64_t count = panel_outputs(product, last - first);
-    for (int64_t output = begin; output < end; output += count) {
-      multiply_panel<Kind>({product, x, first, last, output, least(output + count, end)});
+    if (last - first <= kRegisterRows) {
+      with_rows(last - first, [&](auto rows) {
+        multiply_few_rows<Kind, rows>({product, x, first, last, begin, end});
+      });
+      continue;
+    }
+    for (int64_t output = begin; output < end; output += kPanel) {
+      multiply_panel<Kind>({product, x, first, last, output, least(output + kPanel, end)});
     }
   }
 }

@@ -13,7 +13,7 @@ struct Isa {
   using Ints = __m256i;  // 32 bits, or pairs of 16
   using Floats = __m256;
   static constexpr int kLanes = 8;
-  static constexpr int kFewOutputs = 2, kOutputs = 2;  // of one and two rows, of three and four
+  static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
   static constexpr int kInt4RegisterRows = 4, kInt4Sums = 8, kInt4Panels = 1, kInt4ManyRows = 4;
 
   static Ints zero() { return _mm256_setzero_si256(); }

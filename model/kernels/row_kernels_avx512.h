@@ -13,7 +13,7 @@ struct Isa {
   using Ints = __m512i;  // 32 bits, or pairs of 16
   using Floats = __m512;
   static constexpr int kLanes = 16;
-  static constexpr int kFewOutputs = 2, kOutputs = 4;  // of one and two rows, of three and four
+  static constexpr int kOutputs = 4;  // of up to four rows, whose sums stay in registers
   static constexpr int kInt4RegisterRows = 8, kInt4Sums = 16, kInt4Panels = 2, kInt4ManyRows = 64;
 
   static Ints zero() { return _mm512_setzero_si512(); }

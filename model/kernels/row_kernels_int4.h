@@ -7,7 +7,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kInt4Rows = 64;     // whose sums stay in the first-level cache
-constexpr int64_t kInt4Ahead = 2048;  // bytes that weights are sent for ahead of need
+constexpr int64_t kInt4Ahead = 4096;  // bytes that weights are sent for ahead of need
 constexpr int kInt4Parts = kInt4Panel / Isa::kLanes;  // vectors of a panel
 
 /// Group `index` of a panel.

@@ -10,7 +10,7 @@ struct Isa {
   using Words __attribute__((vector_size(16))) = uint32_t;
   using Floats __attribute__((vector_size(16))) = float;
   static constexpr int kLanes = 4;
-  static constexpr int kFewOutputs = 2, kOutputs = 2;  // of one and two rows, of three and four
+  static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
   static constexpr int kInt4RegisterRows = 4, kInt4Sums = 4, kInt4Panels = 1, kInt4ManyRows = 4;
 
   static Ints zero() { return Ints{}; }
