@@ -9,8 +9,9 @@ Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32; CTr
 is faster), the load of the machine, and which share of the memory bandwidth that `predgen bench` measures
 predgen's decoding reaches with the weights, keys and values that a token reads. llama.cpp is what the source
 distribution of llama-cpp-python carries, built for this machine in --work, where the converted weights are
-kept, too; its passes over 8 to 64 tokens compute the logits of the last one only, predgen's of all. The peak
-is that of a process that loads the model and runs the prompt (of llama.cpp the mapped file is part of it).
+kept, too; its passes over 8 to 64 tokens are those of llama_verify.cpp, which asks for the logits of all of them,
+as predgen does (transformers computes the last one's). The peak is that of a process that loads the model and runs
+the prompt (of llama.cpp the mapped file is part of it).
 
 CTranslate2 is left out where it is not installed, in 4 bits, and in types that it does not have on this CPU
 (bfloat16, in 4.8.5 on an AMD EPYC). Its passes over 8 to 64 tokens are left out: after a cached prompt it
@@ -50,7 +51,11 @@ def build_llama(work):
                     "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF",
                     "-DLLAMA_BUILD_EXAMPLES=OFF"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", build, "llama-bench", "llama-quantize"], check=True)
-    return source, build / "bin"
+    binaries = build / "bin"
+    subprocess.run(["c++", "-std=c++17", "-O2", f"-I{source}/include", f"-I{source}/ggml/include",
+                    Path(__file__).parent / "llama_verify.cpp", f"-L{binaries}", "-lllama", "-lggml", "-lggml-base",
+                    f"-Wl,-rpath,{binaries.resolve()}", "-o", binaries / "llama-verify"], check=True)
+    return source, binaries
 
 
 def write_gguf(source, model, path):
@@ -170,16 +175,12 @@ def run_predgen(args, kind):
 
 def run_llama(args, binaries, file):
     call = [binaries / "llama-bench", "-m", file, "-t", args.threads, "-r", "3", "-o", "json", "-ngl", "0"]
-    after, _ = measured([*call, "-d", CONTEXT, "-n", GENERATE, "-p", ",".join(map(str, WIDTHS))])
+    after, _ = measured([*call, "-d", CONTEXT, "-n", GENERATE, "-p", "0"])
     prompt, peak = measured([*call, "-p", PREFILL, "-n", "0"])
-    seconds = {"prefill": PREFILL / statistics.median(prompt[0]["samples_ts"]), "peak": peak}
-    for test in after:
-        speed = statistics.median(test["samples_ts"])
-        if test["n_gen"]:
-            seconds["decode"] = 1 / speed
-        else:
-            seconds[test["n_prompt"]] = test["n_prompt"] / speed
-    return seconds
+    verify, _ = measured([binaries / "llama-verify", file, args.threads, CONTEXT, 3, *WIDTHS])
+    return {"decode": 1 / statistics.median(after[0]["samples_ts"]),
+            "prefill": PREFILL / statistics.median(prompt[0]["samples_ts"]), "peak": peak,
+            **{width: verify[str(width)] for width in WIDTHS}}
 
 
 def run_transformers(args):
