@@ -1,6 +1,7 @@
-// Seconds of passes of llama.cpp over so many tokens after a context, with the logits of all of them, as a
-// draft is verified (llama-bench asks for the last token's only). For passes_vs_peers.py, which builds it:
-// llama_verify MODEL.gguf THREADS CONTEXT RUNS WIDTH.. prints {"WIDTH": seconds, ..}, medians.
+// Seconds of passes of llama.cpp over so many tokens after a context, with the logits of all of
+// them, as a draft is verified (llama-bench asks for the last token's only). For
+// passes_vs_peers.py, which builds it: llama_verify MODEL.gguf THREADS CONTEXT RUNS WIDTH.. prints
+// {"WIDTH": seconds, ..}, medians.
 #include <llama.h>
 
 #include <algorithm>
@@ -63,8 +64,8 @@ int main(int argc, char** argv) {
       if (n >= 0) seconds.push_back(taken);
     }
     std::nth_element(seconds.begin(), seconds.begin() + runs / 2, seconds.end());
-    text += (i == 5 ? "\"" : ", \"") + std::string(argv[i]) + "\": " +
-            std::to_string(seconds[static_cast<size_t>(runs / 2)]);
+    text += (i == 5 ? "\"" : ", \"") + std::string(argv[i]) +
+            "\": " + std::to_string(seconds[static_cast<size_t>(runs / 2)]);
   }
   std::printf("%s}\n", text.c_str());
   llama_free(context);

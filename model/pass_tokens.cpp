@@ -13,10 +13,11 @@ void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
   for (size_t s = 0; s < steps.size(); ++s) {
     const SequenceStep& step = steps[s];
     const int64_t past = step.cache->length();
-    const std::vector<int64_t> depths = tree_depths(step);
+    std::vector<int64_t> depths;  // in a tree
     const bool* sees = nullptr;
     at::Tensor tree_TT;
     if (step.tree_TT.defined()) {
+      depths = tree_depths(step);
       tree_TT = step.tree_TT.contiguous();
       sees = tree_TT.const_data_ptr<bool>();
     }
@@ -29,7 +30,7 @@ void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
       PassToken token{.id = step.tokens[index],
                       .step = s,
                       .place = past + i,
-                      .position = past + depths[index],
+                      .position = past + (depths.empty() ? i : depths[index]),
                       .num_consecutive = past + i + 1,
                       .others_begin = static_cast<int64_t>(others_.size())};
       if (sees != nullptr) {

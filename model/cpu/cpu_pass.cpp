@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "model/pass_guard.h"
 
@@ -314,7 +315,8 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
   float* to = room_for_logits(model.config.vocab_size);
-  team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
+  const auto work = [&](int thread) { Work(*this, model, thread, to).run(); };
+  team_->run(std::ref(work));  // a std::function that asks for no memory
   return logits_NV_;
 }
 
