@@ -84,13 +84,12 @@ struct Place {
   }
 };
 
-/// Lines of memory that a block of so many outputs has, shared by all that use it.
-template <class Kind, int kOutputs>
-int64_t lines_for_each(const Place& place) {
+/// Lines of memory that so many weights have, shared by all that use them.
+template <class Kind>
+int64_t lines_for_each(const Place& place, int64_t weights) {
   const int64_t users = (place.last_row - place.first_row + kRegisterRows - 1) / kRegisterRows;
-  constexpr int64_t kLines =
-      kOutputs * kRowBlock * static_cast<int64_t>(sizeof(typename Kind::Value)) / kLine;
-  return (kLines + users - 1) / users;
+  const int64_t bytes = weights * static_cast<int64_t>(sizeof(typename Kind::Value));
+  return (bytes + users * kLine - 1) / (users * kLine);
 }
 
 /// A block of inputs for rows from `row` and outputs from `output` on. kFetches: it is alone with
@@ -104,9 +103,8 @@ void add_block(Place& place, int64_t row, int64_t output) {
   const auto* weight = static_cast<const Value*>(place.product.weight) + output * in;
   const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
   if (!kFetches) {
-    for (int64_t n = lines_for_each<Kind, kOutputs>(place); n > 0; --n, place.next += kLine) {
-      __builtin_prefetch(place.next);
-    }
+    int64_t lines = lines_for_each<Kind>(place, kOutputs * (end - place.begin));
+    for (; lines > 0; --lines, place.next += kLine) __builtin_prefetch(place.next);
   }
   Sums<Kind, kRows, kOutputs> block;
   int64_t i = place.begin;

@@ -85,40 +85,32 @@ struct Isa {
   /// Of each of sixteen, with the bits of sum(): its two halves, neighbours twice, and what is
   /// left.
   static Floats sum(const Floats (&of)[kLanes]) {
+    return sum_each(of, [](Floats a, Floats b) { return a + b; });
+  }
+  static Floats sum(const Ints (&of)[kLanes]) {
+    Floats bits[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) bits[i] = _mm512_castsi512_ps(of[i]);
+    return to_floats(_mm512_castps_si512(sum_each(bits, [](Floats a, Floats b) {
+      return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+    })));
+  }
+  template <class Add>
+  static Floats sum_each(const Floats (&of)[kLanes], const Add& add) {
     Floats halves[8];
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
       const Floats a = of[i / 4 * 8 + i % 4], b = of[i / 4 * 8 + i % 4 + 4];
-      halves[i] = _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE);
+      halves[i] = add(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
     }
-    const auto neighbours = [](Floats a, Floats b) {
-      return _mm512_shuffle_ps(a, b, 0x88) + _mm512_shuffle_ps(a, b, 0xDD);
+    const auto neighbours = [&](Floats a, Floats b) {
+      return add(_mm512_shuffle_ps(a, b, 0x88), _mm512_shuffle_ps(a, b, 0xDD));
     };
     const auto quarter = [&](const Floats* v) {
       return neighbours(neighbours(v[0], v[1]), neighbours(v[2], v[3]));
     };
     const Floats a = quarter(halves), b = quarter(halves + 4);
-    return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xDD);
-  }
-  static Floats sum(const Ints (&of)[kLanes]) {
-    Ints halves[8];
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-      const Ints a = of[i / 4 * 8 + i % 4], b = of[i / 4 * 8 + i % 4 + 4];
-      halves[i] =
-          _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x44), _mm512_shuffle_i32x4(a, b, 0xEE));
-    }
-    const auto neighbours = [](Ints a, Ints b) {
-      const Floats x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b);
-      return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
-                              _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xDD)));
-    };
-    const auto quarter = [&](const Ints* v) {
-      return neighbours(neighbours(v[0], v[1]), neighbours(v[2], v[3]));
-    };
-    const Ints a = quarter(halves), b = quarter(halves + 4);
-    return to_floats(
-        _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD)));
+    return add(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD));
   }
   /// What is there for each of four rows, for its kOutputs outputs.
   static Floats for_outputs(const float* rows) {

@@ -210,9 +210,10 @@ inline void multiply_int4(const RowProduct& product, const PackedRows& x, int64_
     const int64_t size = (last - first) * kInt4Panel;
     const bool are_many = last - first >= Isa::kInt4ManyRows;
     for (int64_t panel = begin; panel < end;) {
-      const int64_t count = are_many && panel + kPanels <= end ? kPanels : 1;
+      const bool are_beside = are_many && panel + kPanels <= end;
+      const int64_t count = are_beside ? kPanels : 1;
       for (int64_t i = 0; i < count * size; ++i) sums[i] = 0.0f;
-      if (count == kPanels && are_many) {
+      if (are_beside) {
         add_many_int4_rows(product, x, first, last, panel, sums, size);
       } else {
         add_few_int4_rows(product, x, first, last, panel, sums);
