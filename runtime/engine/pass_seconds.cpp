@@ -1,8 +1,8 @@
 #include "runtime/engine/pass_seconds.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "core/error.h"
@@ -10,6 +10,9 @@
 
 namespace predgen {
 namespace {
+
+constexpr int kRounds = 5;
+constexpr double kEnough = 0.5;  // s
 
 double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft) {
   const auto start = std::chrono::steady_clock::now();
@@ -31,23 +34,32 @@ std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, int64_t
   Sequence sequence = engine.make_sequence(std::min(num_positions, room) + widest);
   sequence.append(TokenIds(static_cast<size_t>(std::min(num_positions, room)), 0));
   const TokenIds draft(static_cast<size_t>(widest), 0);
-  seconds_of_pass(engine, sequence, {});  // the context
-  std::vector<double> seconds;
-  int64_t before = 0;
-  for (int64_t width = 0;; width = std::min(std::max<int64_t>(2 * width, 1), widest)) {
-    std::array<double, 5> runs;
-    const TokenSpan drafted = TokenSpan(draft).first(static_cast<size_t>(width));
-    for (double& run : runs) run = seconds_of_pass(engine, sequence, drafted);
-    std::ranges::nth_element(runs, runs.begin() + 2);
-    const double from = seconds.empty() ? runs[2] : seconds.back();
-    for (int64_t between = before + 1; between <= width; ++between) {
-      seconds.push_back(from + (runs[2] - from) * static_cast<double>(between - before) /
-                                   static_cast<double>(width - before));
-    }
-    if (width == 0) seconds.push_back(runs[2]);
-    if (width == widest) return seconds;
-    before = width;
+  std::vector<int64_t> widths{0};
+  while (widths.back() < widest) {
+    widths.push_back(std::min(2 * widths.back() + 1, widest));  // 2, 4, 8, .. tokens a pass
   }
+  // Rounds, so that what disturbs the machine meets all widths; the second of two passes counts, as
+  // in decoding one comes after its like. No further round where passes are long.
+  std::vector<double> least(widths.size(), std::numeric_limits<double>::infinity());
+  double taken = 0;
+  for (int round = 0; round < kRounds && taken < kEnough; ++round) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      const TokenSpan drafted = TokenSpan(draft).first(static_cast<size_t>(widths[i]));
+      taken += seconds_of_pass(engine, sequence, drafted);
+      const double second = seconds_of_pass(engine, sequence, drafted);
+      least[i] = std::min(least[i], second);
+      taken += second;
+    }
+  }
+  std::vector<double> seconds{least[0]};
+  for (size_t i = 1; i < widths.size(); ++i) {
+    const int64_t before = widths[i - 1], steps = widths[i] - before;
+    for (int64_t step = 1; step <= steps; ++step) {
+      seconds.push_back(std::lerp(least[i - 1], least[i],
+                                  static_cast<double>(step) / static_cast<double>(steps)));
+    }
+  }
+  return seconds;
 }
 
 int64_t tokens_for(double steps, const std::vector<double>& pass_seconds) {
