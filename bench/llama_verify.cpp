@@ -43,12 +43,16 @@ int main(int argc, char** argv) {
   if (argc < 6) fail("MODEL.gguf THREADS CONTEXT RUNS WIDTH..");
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   const int threads = std::atoi(argv[2]), length = std::atoi(argv[3]), runs = std::atoi(argv[4]);
+  if (threads < 1 || length < 1 || runs < 1) fail("THREADS, CONTEXT and RUNS are 1 or more");
+  int widest = 0;
+  for (int i = 5; i < argc; ++i) widest = std::max(widest, std::atoi(argv[i]));
+  llama_backend_init();
   llama_model_params model_params = llama_model_default_params();
   model_params.n_gpu_layers = 0;
   llama_model* model = llama_model_load_from_file(argv[1], model_params);
   if (model == nullptr) fail("the model does not load");
   llama_context_params params = llama_context_default_params();
-  params.n_ctx = 1024;
+  params.n_ctx = static_cast<uint32_t>(length + widest);
   params.n_threads = params.n_threads_batch = threads;
   llama_context* context = llama_init_from_model(model, params);
   if (context == nullptr) fail("no context");

@@ -30,7 +30,7 @@ void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
       PassToken token{.id = step.tokens[index],
                       .step = s,
                       .place = past + i,
-                      .position = past + (depths.empty() ? i : depths[index]),
+                      .position = past + (sees == nullptr ? i : depths[index]),
                       .num_consecutive = past + i + 1,
                       .others_begin = static_cast<int64_t>(others_.size())};
       if (sees != nullptr) {

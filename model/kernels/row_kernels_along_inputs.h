@@ -1,8 +1,6 @@
 // float32, bfloat16 and 8-bit weights [out,in]: lanes are inputs.
 #pragma once
 
-#include <type_traits>
-
 #include "model/kernels/row_kernels_values.h"
 
 namespace predgen {
@@ -67,15 +65,15 @@ struct Sums {
   }
 };
 
-/// Where a panel stands.
+/// Where a product stands: at a panel, or at a tile of all that few rows have.
 struct Place {
   const RowProduct& product;
   const PackedRows& x;
-  int64_t first_row, last_row, output, end;  // at most kMaxRows and kPanel
+  int64_t first_row, last_row, output, end;  // at most kMaxRows
   int64_t begin = 0;                         // inputs of the block
-  float* sums = nullptr;                     // [kPanel/kTile,kMaxRows,kTile]
-  // What memory is sent for: the next panel in the order of its addresses, so that the processor
-  // goes on with it by itself.
+  float* sums = nullptr;  // [..,kMaxRows,kTile]; a tile's [kMaxRows or fewer,kTile]
+  // What memory is sent for: the next panel or tile in the order of its addresses, so that the
+  // processor goes on with it by itself; at the end what lies after, which is not read.
   const char* next = nullptr;
 
   float* sums_of(int64_t of_output, int64_t row) const {
@@ -102,14 +100,14 @@ void add_block(Place& place, int64_t row, int64_t output) {
   const int64_t in = place.product.in, end = least(place.begin + kRowBlock, in);
   const auto* weight = static_cast<const Value*>(place.product.weight) + output * in;
   const auto* values = static_cast<const typename Kind::Packed*>(x.values) + row * x.stride;
-  if (!kFetches) {
+  if constexpr (!kFetches) {
     int64_t lines = lines_for_each<Kind>(place, kOutputs * (end - place.begin));
     for (; lines > 0; --lines, place.next += kLine) __builtin_prefetch(place.next);
   }
   Sums<Kind, kRows, kOutputs> block;
   int64_t i = place.begin;
   for (; i + Kind::kStep <= end; i += Kind::kStep) {
-    if (kFetches) {
+    if constexpr (kFetches) {
       constexpr int64_t kBytes = kOutputs * Kind::kStep * static_cast<int64_t>(sizeof(Value));
 #pragma GCC unroll 8
       for (int64_t byte = 0; byte < kBytes; byte += kLine) __builtin_prefetch(place.next + byte);
@@ -136,21 +134,6 @@ void add_outputs(Place& place, int64_t row) {
   for (; output < place.end; ++output) add_block<Kind, kRows, 1, false>(place, row, output);
 }
 
-/// Calls `work` with a number of rows that the compiler knows, up to kRegisterRows.
-template <class Work>
-void with_rows(int64_t rows, const Work& work) {
-  switch (rows) {
-    case 1:
-      return work(std::integral_constant<int, 1>());
-    case 2:
-      return work(std::integral_constant<int, 2>());
-    case 3:
-      return work(std::integral_constant<int, 3>());
-    default:
-      return work(std::integral_constant<int, kRegisterRows>());
-  }
-}
-
 /// Stores a row's sums of kCount outputs from `output` on, with scales and bias.
 template <class Kind, int kCount>
 void finish(const Place& place, int64_t row, int64_t output) {
@@ -174,8 +157,9 @@ const char* weight_of(const RowProduct& product, int64_t output) {
 /// Outputs from place.output on, of rows whose sums stay in registers.
 template <class Kind, int kRows, int kOutputs>
 void multiply_outputs(Place& place) {
-  float sums[kRows * kTile] = {};
+  alignas(64) float sums[kRows * kTile] = {};
   place.sums = sums;
+  place.next = weight_of<Kind>(place.product, place.output + kTile);
   for (place.begin = 0; place.begin < place.product.in; place.begin += kRowBlock) {
     add_block<Kind, kRows, kOutputs, true>(place, place.first_row, place.output);
   }
@@ -188,7 +172,6 @@ void multiply_outputs(Place& place) {
 /// Up to kRegisterRows rows: W is read in its order.
 template <class Kind, int kRows>
 void multiply_few_rows(Place place) {
-  place.next = weight_of<Kind>(place.product, place.output + kTile);
   while (place.output + kTile <= place.end) multiply_outputs<Kind, kRows, kTile>(place);
   while (place.output < place.end) multiply_outputs<Kind, kRows, 1>(place);
 }
@@ -206,8 +189,7 @@ void multiply_panel(Place place) {
   place.next = weight_of<Kind>(product, place.end);
   for (place.begin = 0; place.begin < product.in; place.begin += kRowBlock) {
     for (int64_t row = place.first_row; row < place.last_row; row += kRegisterRows) {
-      with_rows(place.last_row - row,
-                [&](auto rows_now) { add_outputs<Kind, rows_now>(place, row); });
+      with_rows(place.last_row - row, [&]<int kRows>() { add_outputs<Kind, kRows>(place, row); });
     }
   }
   for (int64_t row = place.first_row; row < place.last_row; ++row) {
@@ -225,8 +207,8 @@ void multiply_along_inputs(const RowProduct& product, const PackedRows& x, int64
   for (int64_t first = 0; first < product.rows; first += kMaxRows) {
     const int64_t last = least(first + kMaxRows, product.rows);
     if (last - first <= kRegisterRows) {
-      with_rows(last - first, [&](auto rows) {
-        multiply_few_rows<Kind, rows>({product, x, first, last, begin, end});
+      with_rows(last - first, [&]<int kRows>() {
+        multiply_few_rows<Kind, kRows>({product, x, first, last, begin, end});
       });
       continue;
     }

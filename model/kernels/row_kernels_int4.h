@@ -88,20 +88,6 @@ void add_int4_group(const RowProduct& product, const PackedRows& x, const Int4Gr
   }
 }
 
-inline void add_int4_rows(const RowProduct& product, const PackedRows& x, const Int4Group& group,
-                          int64_t row, int64_t last, float* sums) {
-  switch (last - row) {
-    case 1:
-      return add_int4_group<1>(product, x, group, row, sums);
-    case 2:
-      return add_int4_group<2>(product, x, group, row, sums);
-    case 3:
-      return add_int4_group<3>(product, x, group, row, sums);
-    default:
-      return add_int4_group<kRegisterRows>(product, x, group, row, sums);
-  }
-}
-
 inline Int4Group int4_group(const RowProduct& product, int64_t panel, int64_t index) {
   const int64_t place = (panel * (product.in / product.group) + index) * kInt4Panel;
   Int4Group group;
@@ -196,7 +182,9 @@ inline void add_few_int4_rows(const RowProduct& product, const PackedRows& x, in
       add_int4_group<kRows>(product, x, group, row, sums + (row - first) * kInt4Panel);
     }
     for (; row < last; row += kRegisterRows) {
-      add_int4_rows(product, x, group, row, last, sums + (row - first) * kInt4Panel);
+      with_rows(last - row, [&]<int kFew>() {
+        add_int4_group<kFew>(product, x, group, row, sums + (row - first) * kInt4Panel);
+      });
     }
   }
 }

@@ -29,6 +29,23 @@ inline uint16_t narrow(float value) {
   return static_cast<uint16_t>(value != value ? 0x7FC0 : rounded);
 }
 
+/// Calls `work`, a template lambda, for a number of rows that the compiler knows, up to
+/// kRegisterRows.
+template <class Work>
+void with_rows(int64_t rows, const Work& work) {
+  static_assert(kRegisterRows == 4);
+  switch (rows) {
+    case 1:
+      return work.template operator()<1>();
+    case 2:
+      return work.template operator()<2>();
+    case 3:
+      return work.template operator()<3>();
+    default:
+      return work.template operator()<4>();
+  }
+}
+
 /// Outputs from `output` on.
 inline void store_line(const RowProduct& product, int64_t row, int64_t output, const float* values,
                        int64_t count) {

@@ -8,8 +8,9 @@
 namespace predgen {
 
 /// Seconds of a pass over one token and 0, 1, .. `widest` drafted ones, after a context of
-/// `num_positions`: the least of some passes, run now; between those over 1, 2, 4, 8, .. tokens and
-/// the widest it is interpolated. UserError if the model has no room for them.
+/// `num_positions`: the least of up to five, each after another of its width, run now; between
+/// those over 1, 2, 4, 8, .. tokens and the widest it is interpolated. UserError if the model has
+/// no room for them.
 std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest,
                                          int64_t num_positions = 128);
 
