@@ -50,7 +50,8 @@ for entry in json.load(open("build/compile_commands.json")):
     if name not in wanted:
         continue
     command = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h", entry["command"])
-    for option in ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized"):
+    for option in ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre",
+                   "-fno-tree-loop-distribute-patterns"):
         command = command.replace(" " + option, "")
     entry["command"] = command
     commands.append(entry)
