@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "model/pass_guard.h"
 
@@ -315,8 +314,7 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
   float* to = room_for_logits(model.config.vocab_size);
-  const auto work = [&](int thread) { Work(*this, model, thread, to).run(); };
-  team_->run(std::ref(work));  // a std::function that asks for no memory
+  team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
   return logits_NV_;
 }
 

@@ -34,14 +34,14 @@ ThreadTeam::~ThreadTeam() {
   round_.notify_all();
 }
 
-void ThreadTeam::run(const std::function<void(int)>& work) {
+void ThreadTeam::run(c10::function_ref<void(int)> work) {
   if (size_ == 1) return work(0);
   work_ = &work;
   round_.store((round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF,
                std::memory_order_release);
   round_.notify_all();
   work(0);
-  meet();  // `work` is the caller's
+  meet();  // `work` ends with this call
 }
 
 void ThreadTeam::meet() {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <c10/util/FunctionRef.h>
+
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,7 @@ class ThreadTeam {
   int size() const { return size_; }
   /// Calls `work(i)` for i in [0,size), each on its own thread, the caller's as 0; returns when all
   /// have ended. `work` must not throw.
-  void run(const std::function<void(int)>& work);
+  void run(c10::function_ref<void(int)> work);
   /// Called by each from within run(): returns when all have come here.
   void meet();
 
@@ -29,7 +30,7 @@ class ThreadTeam {
   void serve(int index);
 
   const int size_;
-  const std::function<void(int)>* work_ = nullptr;
+  const c10::function_ref<void(int)>* work_ = nullptr;
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;
   std::vector<std::jthread> threads_;
