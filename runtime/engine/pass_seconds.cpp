@@ -1,7 +1,6 @@
 #include "runtime/engine/pass_seconds.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -11,28 +10,30 @@
 namespace predgen {
 namespace {
 
+constexpr int64_t kContext = 128;
 constexpr int kRounds = 5;
 constexpr double kEnoughSeconds = 0.5;  // where passes are long, no further round begins
 
-double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft) {
-  const auto start = std::chrono::steady_clock::now();
+double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, const Clock& clock) {
+  const Seconds start = clock.now();
   const at::Tensor logits = *engine.run({.sequence = &sequence, .draft = draft}).logits;
   most_likely(logits).cpu();  // a GPU is through only now
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  const double elapsed = (clock.now() - start).count();
   sequence.truncate(sequence.size());
-  return elapsed.count();
+  return elapsed;
 }
 
 }  // namespace
 
-std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, int64_t num_positions) {
+std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, const Clock& clock) {
   const int64_t room = engine.model().max_positions() - widest;
   if (room < 1) {
     throw UserError("a draft width of {} leaves no room in a context of {}: choose a smaller one",
                     widest, engine.model().max_positions());
   }
-  Sequence sequence = engine.make_sequence(std::min(num_positions, room) + widest);
-  sequence.append(TokenIds(static_cast<size_t>(std::min(num_positions, room)), 0));
+  const int64_t context = std::min(kContext, room);
+  Sequence sequence = engine.make_sequence(context + widest);
+  sequence.append(TokenIds(static_cast<size_t>(context), 0));
   const TokenIds draft(static_cast<size_t>(widest), 0);
   std::vector<int64_t> widths{0};
   while (widths.back() < widest) {
@@ -45,8 +46,8 @@ std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, int64_t
   for (int round = 0; round < kRounds && taken < kEnoughSeconds; ++round) {
     for (size_t i = 0; i < widths.size(); ++i) {
       const TokenSpan drafted = TokenSpan(draft).first(static_cast<size_t>(widths[i]));
-      seconds_of_pass(engine, sequence, drafted);
-      const double second = seconds_of_pass(engine, sequence, drafted);
+      seconds_of_pass(engine, sequence, drafted, clock);
+      const double second = seconds_of_pass(engine, sequence, drafted, clock);
       least[i] = std::min(least[i], second);
       taken += 2 * second;
     }
