@@ -22,6 +22,8 @@ PREDGEN_PYTHON=$(scripts/setup.sh "${setup_options[@]}")
 libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
+# What a shell adds to every compiler's search is not what another machine has.
+unset CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH
 export PREDGEN_PYTHON PREDGEN_LIBTORCH=$libtorch PREDGEN_CUDA=$cuda PYTHONNOUSERSITE=1
 
 # A LibTorch source takes up to 1.5 GB to compile.
