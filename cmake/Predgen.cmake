@@ -98,6 +98,7 @@ function(predgen_add_tool name)
   endif()
 endfunction()
 
+# The label `shared` is for tests that read more where the reference data is (scripts/test.sh).
 # predgen_add_test(folder SOURCES .. DEPENDS .. [LABELS ..] [NO_TORCH]): one test program a folder.
 function(predgen_add_test folder)
   cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;LABELS" ${ARGN})

@@ -1,9 +1,10 @@
-"""Counts single tests, not only ctest's programs, and names every skipped one.
+"""Counts single tests, not only ctest's programs, and names every skipped one, parts of a Python check included.
 
 usage: summarize_tests.py FOLDER    (with ctest.xml and one JSON report for each gtest program)
 """
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -29,6 +30,9 @@ for case in ElementTree.parse(folder / "ctest.xml").getroot().iter("testcase"):
         skipped.append(f"ctest: {case.get('name')}")
     elif case.get("status") == "fail":
         failed.append(f"ctest: {case.get('name')}")
+    else:
+        output = case.findtext("system-out") or ""
+        skipped += [f"ctest: {case.get('name')}: a part ({reason})" for reason in re.findall(r"^skipped: (.*)$", output, re.MULTILINE)]
 
 print(f"\n{num_run} single tests: {len(failed)} failed, {len(skipped)} skipped")
 for name in skipped:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs all tests. Arguments go to ctest, for example: scripts/test.sh -R runtime
 #
-# Some tests read reference data that is not part of the repository: from $PREDGEN_SHARED, by
-# default ../shared beside the repository. Without it they are skipped by name; with CI=true its
-# absence is a failure.
+# Some tests (label shared) read more where there is reference data that is not part of the repository: in
+# $PREDGEN_SHARED, by default ../shared beside it. What is skipped without it is named; with CI=true its absence is a
+# failure.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -14,7 +14,7 @@ if [ ! -d "$PREDGEN_SHARED" ]; then
     echo "test: no reference data in $PREDGEN_SHARED, and CI=true; set PREDGEN_SHARED" >&2
     exit 2
   fi
-  echo "test: no reference data in $PREDGEN_SHARED: tests that need it are skipped" >&2
+  echo "test: no reference data in $PREDGEN_SHARED: what needs it is skipped" >&2
 else
   PREDGEN_SHARED=$(cd "$PREDGEN_SHARED" && pwd)
 fi
@@ -31,7 +31,7 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONNOUSERSITE=1 PYTHONDONTWRITEB
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 status=0
 GTEST_OUTPUT=json:$root/$results/ ctest --preset release --parallel "$(nproc)" \
-  --output-junit "$root/$results/ctest.xml" "$@" 2>&1 | tee "$results/ctest.log" || status=$?
+  --test-output-size-passed 100000 --output-junit "$root/$results/ctest.xml" "$@" 2>&1 | tee "$results/ctest.log" || status=$?
 
 "$python" scripts/summarize_tests.py "$results"
 echo

@@ -153,7 +153,7 @@ def main():
 
         shared = Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "data" / "sgd"
         if not shared.is_dir():
-            print("SKIPPED sgd_parquet: no data/sgd in PREDGEN_SHARED")
+            print(f"skipped: the conversations of the reference data, there is no {shared}")
             return
         for file in sorted(shared.glob("train-*.parquet")):
             table = pq.ParquetFile(file).read()

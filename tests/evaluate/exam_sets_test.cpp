@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 
 #include "core/files.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/shared_data.h"
 
 namespace predgen {
 namespace {
@@ -124,9 +124,7 @@ TEST_F(ExamSets, ErrorsNameTheRow) {
 }
 
 TEST_F(ExamSets, SharedFiles) {
-  const char* shared = std::getenv("PREDGEN_SHARED");
-  const auto data = std::filesystem::path(shared ? shared : "../shared") / "data";
-  if (!std::filesystem::exists(data / "gsm8k")) GTEST_SKIP() << "missing: " << data / "gsm8k";
+  PREDGEN_SHARED_OR_SKIP(data, "data");
   TurnSetConfig gsm8k;
   gsm8k.kind = TurnSetKind::kGsm8k;
   gsm8k.file = data / "gsm8k/test.jsonl";

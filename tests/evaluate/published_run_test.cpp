@@ -1,21 +1,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "core/json.h"
 #include "evaluate/statistics.h"
+#include "tests/fakes/shared_data.h"
 
 namespace predgen {
 namespace {
 
 // What the paper's authors published of their top-3 run (docs/measurements.md), by our statistics.
 TEST(PublishedRun, HasTheMeansThatItsDescriptionSays) {
-  const char* data = std::getenv("PREDGEN_DATA");
-  const std::filesystem::path file = std::filesystem::path(data ? data : "../shared/data") /
-                                     "published_runs/predgen_lmsys_topk3.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "missing: " << file;
+  PREDGEN_SHARED_OR_SKIP(file, "data/published_runs/predgen_lmsys_topk3.json");
   const Json published = read_json(file);
   std::vector<std::optional<double>> ttfs, passes;
   for (const Json& turn : published.at("all_responses")) {

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "data/held_out.h"
+#include "tests/fakes/shared_data.h"
 
 namespace predgen {
 namespace {
@@ -212,12 +212,10 @@ TEST_F(TurnSets, ErrorsNameTheRow) {
 }
 
 TEST_F(TurnSets, SharedRecordings) {
-  const char* shared = std::getenv("PREDGEN_SHARED");
+  PREDGEN_SHARED_OR_SKIP(recordings, "data/asr/simulated_inputs.json");
   TurnSetConfig config;
   config.kind = TurnSetKind::kRecordedAsr;
-  config.file =
-      std::filesystem::path(shared ? shared : "../shared") / "data/asr/simulated_inputs.json";
-  if (!std::filesystem::exists(config.file)) GTEST_SKIP() << "missing: " << config.file;
+  config.file = recordings;
   const TurnSet set = load_turns(config);
   EXPECT_EQ(set.turns.size(), 153u);
   EXPECT_EQ(set.skipped.size(), 3u);

@@ -6,25 +6,22 @@
 #include <memory>
 
 #include "model/weights/safetensors.h"
-#include "tests/fakes/golden_dac.h"
 #include "voice/zonos/zonos_model.h"
 
 namespace predgen {
 
-/// What the official code gave for small random weights; skipped without PREDGEN_SHARED.
+/// What the official code gave for small random weights (README.md there).
+inline const std::filesystem::path kVoiceGolden = "tests/voice/golden";
+
 class ZonosGolden : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = zonos_golden_folder();
-    if (folder_.empty()) {
-      GTEST_SKIP() << "set PREDGEN_SHARED for the outputs of the official Zonos code";
-    }
-    cases_ = std::make_unique<SafetensorsFile>(folder_ / "cases.safetensors");
+    cases_ = std::make_unique<SafetensorsFile>(kVoiceGolden / "cases.safetensors");
     model_ = load({.device = "cpu", .dtype = "fp32"});
   }
 
   std::unique_ptr<ZonosModel> load(const LoadOptions& options) const {
-    return ZonosModel::load(folder_, options);
+    return ZonosModel::load(kVoiceGolden, options);
   }
   at::Tensor golden(const std::string& name) const { return cases_->tensor(name).clone(); }
 
@@ -43,7 +40,6 @@ class ZonosGolden : public testing::Test {
     return given;
   }
 
-  std::filesystem::path folder_;
   std::unique_ptr<SafetensorsFile> cases_;
   std::unique_ptr<ZonosModel> model_;
 };

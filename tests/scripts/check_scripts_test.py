@@ -1,4 +1,4 @@
-"""scripts/check_layers.py, check_map.py and check_recipes.py on small trees, each with planted faults."""
+"""scripts/check_layers.py, check_map.py, check_recipes.py and check_places.py on small trees, each with planted faults."""
 import pathlib
 import shutil
 import subprocess
@@ -232,6 +232,36 @@ class CheckRecipes(Clone):
     def test_no_recipes(self):
         self.write("CONTRIBUTING.md", "# x\n")
         self.assert_fault("check_recipes.py", 'no section "Recipes"')
+
+
+class CheckPlaces(Tree):
+    """A build of one C file, by ninja, whose header lies here or there."""
+
+    def build(self, header):
+        self.write("build/build.ninja", (
+            "rule cc\n  command = cc -I$folder -MD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+            f"build a.o: cc {self.root}/source/a.c\n  folder = {header.parent}\n"))
+        self.write("source/a.c", f'#include "{header.name}"\n')
+        self.write(str(header), "typedef int number;\n")
+        subprocess.run(["ninja", "-C", str(self.root / "build")], check=True, capture_output=True)
+        done = subprocess.run([sys.executable, str(SCRIPTS / "check_places.py"), str(self.root / "build"), str(self.root / "source")],
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_a_header_of_the_repository(self):
+        self.assertEqual(self.build(self.root / "source" / "number.h")[0], 0)
+
+    def test_a_header_from_elsewhere(self):
+        code, output = self.build(self.root / "elsewhere" / "number.h")
+        self.assertEqual(code, 1, output)
+        self.assertIn("elsewhere/number.h: a header that set-up does not bring", output)
+
+    def test_a_build_without_records(self):
+        self.write("build/build.ninja", "")
+        done = subprocess.run([sys.executable, str(SCRIPTS / "check_places.py"), str(self.root / "build")],
+                              capture_output=True, text=True)
+        self.assertIn("no header", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Compares `predgen tokenize` with PyPI `tokenizers`, `sentencepiece`, `mistral-common` and
 `transformers`, live, on tokenizers of every supported form.
 
-The vocabularies are the real sentencepiece models of Mistral (inside mistral-common), the real
-Qwen2 vocabulary where the shared data folder has it, and small ones that are trained here. The
+The vocabularies are the real sentencepiece models and the Tekken of Mistral (inside mistral-common), Qwen2's
+where the reference data has it, and small ones that are trained here. The
 texts are random Unicode: all code points, assigned or not, with long runs, joined emoji,
 right-to-left text and control characters. Faults are planted in the files that predgen reads, each
 kind in the first forms where it can occur, and must be noticed.
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tokenizer_parity import PREDGEN, QWEN2, compare, predgen_tokenize
+from tokenizer_parity import PREDGEN, QWEN2, compare, make_tekken, predgen_tokenize
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -310,16 +310,14 @@ def check_forms(generator, work):
     return errors
 
 
-def check_qwen2(generator):
-    if not QWEN2.is_dir():
-        print(f"skipped: random Unicode on the Qwen2 vocabulary: no {QWEN2}; set PREDGEN_SHARED")
-        return 0
-    reference = Tokenizer.from_file(str(QWEN2 / "tokenizer.json"))
+def check_large(generator, folder):
+    name = folder.name
+    reference = Tokenizer.from_file(str(folder / "tokenizer.json"))
     texts = random_texts(generator, NUM_TEXTS)
-    ours = predgen_tokenize(QWEN2, [{"prompt": text} for text in texts])
+    ours = predgen_tokenize(folder, [{"prompt": text} for text in texts])
     ids = [e.ids for e in reference.encode_batch(texts, add_special_tokens=False)]
-    errors = compare("Qwen2", texts, [row["token_ids"] for row in ours], ids)
-    return errors + compare("Qwen2, decoded", texts, [row["text"] for row in ours], reference.decode_batch(ids))
+    errors = compare(name, texts, [row["token_ids"] for row in ours], ids)
+    return errors + compare(f"{name}, decoded", texts, [row["text"] for row in ours], reference.decode_batch(ids))
 
 
 def sentencepiece_folder(work, name, **config):
@@ -383,7 +381,8 @@ def main():
         errors = check_forms(generator, work)
         errors += check_sentencepiece(generator, work)
         errors += check_beside_special_tokens(work)
-        errors += check_qwen2(generator)
+        for vocabulary in [make_tekken(work / "tekken")] + ([QWEN2] if QWEN2.is_dir() else []):
+            errors += check_large(generator, vocabulary)
     print(f"{errors} differences")
     return 1 if errors else 0
 

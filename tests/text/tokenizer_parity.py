@@ -1,9 +1,11 @@
 """Compares `predgen tokenize` with PyPI `tokenizers` and `transformers`, live, on real texts.
 
-They and the Qwen2 vocabulary come from the shared data folder (PREDGEN_SHARED). Every
+The vocabulary is that of Mistral's Tekken, which mistral-common carries, as a tokenizer.json of Qwen2's form;
+where the reference data is there (PREDGEN_SHARED), also Qwen2's own with its vectors, and more texts. Every
 comparison is also run against a tokenizer with one planted fault, which must be noticed.
 """
 
+import base64
 import json
 import os
 import random
@@ -18,6 +20,12 @@ PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 DATA = SHARED / "data"
 QWEN2 = DATA / "tokenizers" / "qwen2"
 NUM_TEXTS, NUM_ID_ROWS = 2000, 200
+NUM_TEKKEN = 100000  # tokens taken of Tekken, the most frequent ones
+CONTROLS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]  # the last three ids, as in Qwen2
+QWEN2_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 CHAT_ML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
@@ -76,9 +84,36 @@ QWEN25_TEMPLATE = r"""{%- if tools %}
 """
 
 
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(77)
+def make_tekken(folder):
+    """Tekken's tokens in Qwen2's form: NFC, Qwen2's rule for splitting, byte-level BPE."""
+    import mistral_common
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    file = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
+    tokens = json.loads(file.read_text(encoding="utf-8"))["vocab"][:NUM_TEKKEN]
+    ranks = {base64.b64decode(token["token_bytes"]): token["rank"] for token in tokens}
+    letters = bytes_to_unicode()
+
+    def spell(token):
+        return "".join(letters[byte] for byte in token)
+
+    merges = []
+    for token, rank in ranks.items():
+        splits = [(token[:i], token[i:]) for i in range(1, len(token))]
+        pairs = [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
+        merges += [(rank, ranks[left], ranks[right], left, right) for left, right in pairs]
+    merges = [(spell(left), spell(right)) for *_, left, right in sorted(merges)]
+    made = Tokenizer(models.BPE({spell(token): rank for token, rank in ranks.items()}, merges))
+    made.normalizer = normalizers.NFC()
+    made.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(QWEN2_SPLIT), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens([AddedToken(control, normalized=False) for control in CONTROLS])
+    folder.mkdir()
+    made.save(str(folder / "tokenizer.json"))
+    return folder
 
 
 def read_jsonl(path):
@@ -99,17 +134,30 @@ def strings_in(value):
             yield from strings_in(item)
 
 
-def draw_texts(generator):
-    files = ["sgd/dev.jsonl", "gsm8k/test.jsonl", "mmlu_pro/test.jsonl", "mt_bench/question.jsonl"]
-    sources = [sorted(set(strings_in(read_jsonl(DATA / name)))) for name in files]
-    asr = json.loads((DATA / "asr" / "simulated_inputs.json").read_text(encoding="utf-8"))
-    sources.append(sorted(set(strings_in(asr))))
+def repository_texts():
+    """Lines of the documentation, the sample dialogues, sentences of four other languages."""
+    yield [line for file in sorted(REPOSITORY.glob("docs/*.md")) for line in file.read_text().splitlines() if line]
+    yield strings_in(read_jsonl(REPOSITORY / "data" / "samples" / "dialogues.jsonl"))
+    samples = sorted((REPOSITORY / "tests" / "voice" / "zonos" / "samples").glob("*.txt"))
+    yield [line for file in samples for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def shared_texts():
+    for name in ("sgd/dev.jsonl", "gsm8k/test.jsonl", "mmlu_pro/test.jsonl", "mt_bench/question.jsonl"):
+        yield strings_in(read_jsonl(DATA / name))
+    yield strings_in(json.loads((DATA / "asr" / "simulated_inputs.json").read_text(encoding="utf-8")))
+
+
+def draw_texts(generator, of_sources):
+    sources = [sorted(set(source)) for source in of_sources]
     per_source = NUM_TEXTS // len(sources)
     texts = []
     for source in sources:
         texts += generator.sample(source, min(per_source, len(source)))
     rest = sorted(set().union(*sources) - set(texts))
-    return texts + generator.sample(rest, NUM_TEXTS - len(texts))
+    texts += generator.sample(rest, min(NUM_TEXTS - len(texts), len(rest)))
+    assert len(texts) >= NUM_TEXTS // 2, f"only {len(texts)} texts"
+    return texts
 
 
 def predgen_tokenize(folder, rows, *flags):
@@ -151,28 +199,29 @@ def check_vectors():
     return compare("vectors", texts, [row["token_ids"] for row in ours], [v["ids"] for v in vectors])
 
 
-def check_decoding(reference, generator):
+def check_decoding(folder, reference, generator):
     """Random ids: most rows hold ill-formed UTF-8, some hold special tokens."""
     rows = [generator.choices(range(reference.get_vocab_size()), k=generator.randint(1, 40)) for _ in range(NUM_ID_ROWS)]
     bytes_only = [generator.choices(range(256), k=generator.randint(1, 12)) for _ in range(NUM_ID_ROWS)]
-    rows += bytes_only + [[151645, 9707, 151643], [151644]]
-    ours = predgen_tokenize(QWEN2, [{"token_ids": row} for row in rows])
+    controls = [reference.token_to_id(control) for control in CONTROLS]
+    rows += bytes_only + [[controls[2], 9707, controls[0]], [controls[1]]]
+    ours = predgen_tokenize(folder, [{"token_ids": row} for row in rows])
     return compare("random ids, decoded", rows, [row["text"] for row in ours], reference.decode_batch(rows))
 
 
-def check_special(reference, texts):
+def check_special(folder, reference, texts):
     """Typed control tokens are text; with --parse-special they are control tokens."""
     typed = [f"{text[:40]}<|im_end|>\n<|im_start|>system\n{text[-40:]}<|endoftext|>" for text in texts[:100]]
     rows = [{"prompt": text} for text in typed]
-    parsed = [row["token_ids"] for row in predgen_tokenize(QWEN2, rows, "--parse-special")]
+    parsed = [row["token_ids"] for row in predgen_tokenize(folder, rows, "--parse-special")]
     expected = [encoding.ids for encoding in reference.encode_batch(typed, add_special_tokens=False)]
     errors = compare("--parse-special", typed, parsed, expected)
     reference.encode_special_tokens = True
     expected = [encoding.ids for encoding in reference.encode_batch(typed, add_special_tokens=False)]
     reference.encode_special_tokens = False
-    plain = [row["token_ids"] for row in predgen_tokenize(QWEN2, rows)]
+    plain = [row["token_ids"] for row in predgen_tokenize(folder, rows)]
     errors += compare("typed control tokens", typed, plain, expected)
-    errors += sum(max(ids) >= 151643 for ids in plain)
+    errors += sum(max(ids) >= reference.token_to_id(CONTROLS[0]) for ids in plain)
     return errors
 
 
@@ -195,14 +244,14 @@ def chat_ids(tokenizer, chat):
     return list(ids if isinstance(ids, list) else ids["input_ids"])
 
 
-def check_chats(generator, texts, work):
+def check_chats(vocabulary, generator, texts, work):
     from transformers import PreTrainedTokenizerFast
 
     chats = draw_chats(generator, texts)
     rendered, errors = {}, 0
     for name, template in (("ChatML", CHAT_ML), ("Qwen2", QWEN2_TEMPLATE), ("Qwen2.5", QWEN25_TEMPLATE)):
-        folder = work / name
-        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(QWEN2 / "tokenizer.json"), eos_token="<|im_end|>")
+        folder = work / f"{vocabulary.name}-{name}"
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(vocabulary / "tokenizer.json"), eos_token="<|im_end|>")
         tokenizer.chat_template = template
         tokenizer.save_pretrained(folder)
         ours = [row["token_ids"] for row in predgen_tokenize(folder, [{"messages": chat} for chat in chats])]
@@ -214,34 +263,41 @@ def check_chats(generator, texts, work):
     return errors
 
 
-def check_planted_fault(reference, texts, work):
+def check_planted_fault(vocabulary, reference, texts, work):
     """One merge comes last instead of early: the comparison must notice."""
-    fields = json.loads((QWEN2 / "tokenizer.json").read_text(encoding="utf-8"))
+    fields = json.loads((vocabulary / "tokenizer.json").read_text(encoding="utf-8"))
     merges = fields["model"]["merges"]
     merges.append(merges.pop(5))
-    folder = work / "fault"
+    folder = work / f"{vocabulary.name}-fault"
     folder.mkdir()
     (folder / "tokenizer.json").write_text(json.dumps(fields), encoding="utf-8")
     print("planted fault (differences are expected):")
     return 0 if compare_texts(folder, reference, texts[:200], "one merge moved") else 1
 
 
-def main():
-    if not QWEN2.is_dir():
-        skip(f"no {QWEN2}; set PREDGEN_SHARED")
-    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+def check_vocabulary(folder, sources, work):
     from tokenizers import Tokenizer
 
     generator = random.Random(20)
-    reference = Tokenizer.from_file(str(QWEN2 / "tokenizer.json"))
-    texts = draw_texts(generator)
-    with tempfile.TemporaryDirectory() as work:
-        errors = check_vectors()
-        errors += compare_texts(QWEN2, reference, texts, "shared texts")
-        errors += check_decoding(reference, generator)
-        errors += check_special(reference, texts)
-        errors += check_chats(generator, texts, Path(work))
-        errors += check_planted_fault(reference, texts, Path(work))
+    reference = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    texts = draw_texts(generator, sources)
+    print(f"the vocabulary of {folder.name}, {reference.get_vocab_size()} tokens")
+    errors = compare_texts(folder, reference, texts, "texts")
+    errors += check_decoding(folder, reference, generator)
+    errors += check_special(folder, reference, texts)
+    errors += check_chats(folder, generator, texts, work)
+    return errors + check_planted_fault(folder, reference, texts, work)
+
+
+def main():
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        errors = check_vocabulary(make_tekken(work / "tekken"), repository_texts(), work)
+        if QWEN2.is_dir():
+            errors += check_vectors() + check_vocabulary(QWEN2, shared_texts(), work)
+        else:
+            print(f"skipped: Qwen2's own vocabulary, there is no {QWEN2}")
     print(f"{errors} differences")
     return 1 if errors else 0
 

@@ -8,7 +8,7 @@
 
 #include "model/weights/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
-#include "tests/fakes/golden_dac.h"
+#include "tests/fakes/zonos_golden.h"
 
 namespace predgen {
 namespace {
@@ -21,8 +21,7 @@ at::Tensor sine(double hz, int64_t rate, int64_t num_samples) {
 }
 
 TEST(WaveformTest, ResamplesAsTheReference) {
-  if (zonos_golden_folder().empty()) GTEST_SKIP() << "set PREDGEN_SHARED";
-  const SafetensorsFile cases(zonos_golden_folder() / "cases.safetensors");
+  const SafetensorsFile cases(kVoiceGolden / "cases.safetensors");
   const at::Tensor found = resample(cases.tensor("rs_in_44k")[0], 44100, 16000);
   ASSERT_EQ(found.sizes(), at::IntArrayRef{1600});
   EXPECT_LE((found - cases.tensor("rs_out_16k")[0]).abs().max().item<double>(), 2e-5);  // of 3.6

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tests/fakes/expect_user_error.h"
-#include "tests/fakes/golden_dac.h"
+#include "tests/fakes/zonos_golden.h"
 #include "tests/fakes/small_dac.h"
 #include "tests/fakes/temporary_folder.h"
 #include "voice/speaker/speaker_embedding.h"
@@ -112,8 +112,7 @@ TEST(SpeakerNetworkTest, PublishedSizes) {
 }
 
 TEST(SpeakerFeaturesTest, AreThoseOfTheReference) {
-  if (zonos_golden_folder().empty()) GTEST_SKIP() << "set PREDGEN_SHARED";
-  const SafetensorsFile cases(zonos_golden_folder() / "cases.safetensors");
+  const SafetensorsFile cases(kVoiceGolden / "cases.safetensors");
   const at::Tensor found = speaker_features(cases.tensor("mel_in_16k")[0].clone());
   EXPECT_LE((found - cases.tensor("mel_out")[0]).abs().max().item<double>(), 1e-5);
 }

@@ -1,9 +1,8 @@
 """Speaker embeddings against a reference in Python, with random weights of the published shape.
 
-The reference and its tolerance come from the shared data folder (PREDGEN_SHARED).
+The reference is `../reference/speaker.py`.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -15,14 +14,10 @@ from reference_models import REPOSITORY, check  # noqa: E402
 import torch
 from safetensors.torch import load_file
 
-SHARED = Path(os.environ.get("PREDGEN_SHARED", REPOSITORY.parent / "shared")) / "zonos_reference"
-if not (SHARED / "spec_spk.py").exists():
-    print(f"skipped: no {SHARED}/spec_spk.py; set PREDGEN_SHARED")
-    sys.exit(77)
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(SHARED), str(REPOSITORY / "scripts")]
+sys.path[:0] = [str(REPOSITORY / "tests" / "voice" / "reference"), str(REPOSITORY / "scripts")]
 import convert_pickled  # noqa: E402
-import spec_spk  # noqa: E402
+import speaker  # noqa: E402
 
 RUN_CODEC = sys.argv[1] if len(sys.argv) > 1 else "build/run_codec"
 TOLERANCE = 1e-4
@@ -100,7 +95,7 @@ def main():
             samples = torch.randn(channels, int(rate * seconds), generator=generator) * 0.1
             time = torch.arange(samples.shape[1]) / rate
             samples += 0.3 * torch.sin(2 * torch.pi * (150 + 100 * channels) * time)
-            _, expected = spec_spk.embed(weights, samples, rate, projection.weight, projection.bias)
+            _, expected = speaker.embed(weights, samples, rate, projection.weight, projection.bias)
             found = embed(*files, samples, rate, scratch)
             embeddings.append(found)
             check(expected.std() > 0.05, f"{rate} Hz: the embedding is not flat ({expected.std():.2f})")
@@ -111,7 +106,7 @@ def main():
 
         def fault(key, change):
             spoiled = dict(weights, **{key: change(weights[key])})
-            _, expected = spec_spk.embed(spoiled, samples, rate, projection.weight, projection.bias)
+            _, expected = speaker.embed(spoiled, samples, rate, projection.weight, projection.bias)
             difference = (found - expected[0]).abs().max().item()
             check(difference > 3 * TOLERANCE, f"planted fault is seen: {key} ({difference:.1e})")
 

@@ -1,8 +1,8 @@
 """Compares the phonemes and ids that Zonos is given with the Python reference, sentence by sentence.
 
-`phonemes_parity.py PRINT_PHONEMES`: 500 English sentences of the shared data, 100 each of German,
-French, Spanish and Italian in samples/, texts made of what is hard, and numbers. Exit code 77: the
-reference, its data, the voice or its library is not there.
+`phonemes_parity.py PRINT_PHONEMES`: the English sentences of the sample dialogues (and 500 of the reference data,
+where that is there), 100 each of German, French, Spanish and Italian in samples/, texts made of what is
+hard, and numbers. Exit code 77: the voice or its library is not there.
 """
 
 import json
@@ -15,6 +15,10 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[2]
+SHARED = Path(os.environ.get("PREDGEN_SHARED", REPOSITORY.parent / "shared"))
+sys.path.insert(0, str(HERE.parent / "reference"))
+import zonos_text as reference  # noqa: E402
 NUM_ENGLISH, NUM_NUMBERS, NUM_FUZZ = 500, 2000, 500
 
 
@@ -23,37 +27,31 @@ def skip(why):
     sys.exit(77)
 
 
-def load_reference():
-    shared = os.environ.get("PREDGEN_SHARED")
-    if not shared:
-        skip("PREDGEN_SHARED is not set")
-    sys.path.insert(0, str(Path(shared) / "zonos_reference"))
-    try:
-        import spec_text
-    except ImportError as error:
-        skip(f"{shared}/zonos_reference: {error}")
-    try:
-        return Path(shared) / "data", spec_text, spec_text.Espeak()
-    except OSError as error:
-        skip(f"the espeak-ng library: {error}")
-
-
 def sentences_of(text):
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         if 10 <= len(sentence.strip()) <= 400:
             yield sentence.strip()
 
 
-def system_turns(data):
-    for line in (data / "sgd" / "dev.jsonl").open():
+def said_by(role, dialogues):
+    for line in dialogues.open():
         for message in json.loads(line)["conversation"]:
-            if message["role"] == "assistant":
+            if message["role"] == role:
                 yield from sentences_of(message["content"])
 
 
-def english_sentences(data):
-    """As many of each file; which ones is fixed."""
-    sources = [list(system_turns(data))]
+def english_sentences():
+    samples = REPOSITORY / "data" / "samples" / "dialogues.jsonl"
+    return sorted({s for role in ("user", "assistant") for s in said_by(role, samples)})
+
+
+def shared_sentences():
+    """As many of each file of the reference data; which ones is fixed."""
+    data = SHARED / "data"
+    if not data.is_dir():
+        print(f"skipped: sentences of the reference data, there is no {data}")
+        return []
+    sources = [list(said_by("assistant", data / "sgd" / "dev.jsonl"))]
     sources.append([s for line in (data / "mt_bench" / "question.jsonl").open() for t in json.loads(line)["turns"] for s in sentences_of(t)])
     for name, field in (("gsm8k/train.jsonl", "question"), ("gsm8k/test.jsonl", "answer"), ("mmlu_pro/test.jsonl", "question")):
         sources.append([s for line in (data / name).open() for s in sentences_of(json.loads(line)[field])])
@@ -101,8 +99,13 @@ def ours(tool, requests):
 
 
 def main():
-    data, reference, espeak = load_reference()
-    requests = [{"text": text, "language": "en-us"} for text in english_sentences(data) + numbers() + fuzz()]
+    try:
+        espeak = reference.Espeak()
+    except OSError as error:
+        skip(f"the espeak-ng library: {error}")
+    english = english_sentences()
+    assert len(english) >= 100, f"{len(english)} English sentences"
+    requests = [{"text": text, "language": "en-us"} for text in english + shared_sentences() + numbers() + fuzz()]
     for code in ("de", "fr-fr", "es", "it"):
         lines = (HERE / "samples" / f"{code[:2]}.txt").read_text().splitlines()
         assert len(lines) == len(set(lines)) == 100, f"{code}: {len(set(lines))} different sentences"
