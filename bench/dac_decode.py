@@ -1,6 +1,5 @@
-"""Decoding of the released DAC codec's shape by predgen and by a plain PyTorch decoder, in one run.
+"""Decoding of the released DAC codec's shape by predgen and by transformers, in one run.
 
-python bench/dac_decode.py --reference FOLDER     (with spec_dac.py; default: $PREDGEN_SHARED/zonos_reference)
 Random weights, float32, CPU. Prints the real-time factor (seconds for a second of sound; below 1 is fast enough) by
 the clock and by processor time, which other work on the machine disturbs least, whole and in chunks that keep all
 state.
@@ -8,10 +7,8 @@ state.
 import argparse
 import os
 import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
@@ -19,25 +16,20 @@ from transformers import DacConfig, DacModel
 
 
 def print_rows(rows, threads, sound):
-    reference = rows["PyTorch, whole"][1]
+    reference = rows["transformers, whole"][1]
     for label, (work, elapsed) in rows.items():
         print(f"{threads} threads  {label:24} real-time factor {elapsed / sound:5.2f}, processors {work / sound:5.2f}"
-              f"   {reference / elapsed:5.2f} times as fast as PyTorch")
+              f"   {reference / elapsed:5.2f} times as fast as transformers")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--run-codec", default="build/run_codec")
-    parser.add_argument("--reference", type=Path,
-                        default=Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "zonos_reference")
     parser.add_argument("--frames", type=int, default=136)
     parser.add_argument("--chunks", type=int, nargs="+", default=[1, 8, 17, 34])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     args = parser.parse_args()
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(args.reference))
-    import spec_dac
 
     torch.manual_seed(0)
     model = DacModel(DacConfig(sampling_rate=44100)).eval()
@@ -45,16 +37,15 @@ def main():
     with tempfile.TemporaryDirectory() as name, torch.no_grad():
         model.save_pretrained(name)
         save_file({"codes": codes}, f"{name}/codes.safetensors")
-        weights = {key: tensor.detach() for key, tensor in model.state_dict().items()}
         for threads in args.threads:
             torch.set_num_threads(threads)
             work, elapsed = [], []
             for _ in range(args.rounds):
                 start = time.process_time(), time.perf_counter()
-                spec_dac.decode(weights, codes[None])
+                model.decode(audio_codes=codes[None])
                 work.append(time.process_time() - start[0])
                 elapsed.append(time.perf_counter() - start[1])
-            rows = {"PyTorch, whole": (min(work), min(elapsed))}
+            rows = {"transformers, whole": (min(work), min(elapsed))}
             done = subprocess.run([args.run_codec, "time", name, f"{name}/codes.safetensors", str(args.rounds),
                                    *map(str, args.chunks)], check=True, capture_output=True, text=True,
                                   env=dict(os.environ, OMP_NUM_THREADS=str(threads)))

@@ -1,12 +1,11 @@
 """Milliseconds per decoding step of a Zonos model of the released widths, by predgen and by the
-reference re-implementation ($PREDGEN_SHARED/zonos_reference) with the same bf16 weights, in one run.
+reference in Python (tests/voice/reference) with the same bf16 weights, in one run.
 
 OMP_NUM_THREADS=1 taskset -c 1 python bench/zonos_step.py [--program build/zonos_codes] [--layers 6]
 Prints medians and ratios (above 1: predgen is faster). One thread each.
 """
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -56,7 +55,6 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=2)
     args = parser.parse_args()
-    os.environ.setdefault("PREDGEN_SHARED", str(REPOSITORY.parent / "shared"))
     parity = load_parity(args.program)
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
