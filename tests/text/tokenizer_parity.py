@@ -264,10 +264,10 @@ def check_chats(vocabulary, generator, texts, work):
 
 
 def check_planted_fault(vocabulary, reference, texts, work):
-    """One merge comes last instead of early: the comparison must notice."""
+    """A frequent merge comes last instead of early: the comparison must notice."""
     fields = json.loads((vocabulary / "tokenizer.json").read_text(encoding="utf-8"))
     merges = fields["model"]["merges"]
-    merges.append(merges.pop(5))
+    merges.append(merges.pop(merges.index(["e", "r"] if isinstance(merges[0], list) else "e r")))
     folder = work / f"{vocabulary.name}-fault"
     folder.mkdir()
     (folder / "tokenizer.json").write_text(json.dumps(fields), encoding="utf-8")
