@@ -18,7 +18,7 @@ void finish(CodeGeneration& generation) {
 }
 
 TEST_F(ZonosGolden, CodesAreThoseOfTheOfficialCode) {
-  const Json cases = read_json(folder_ / "cases.json");
+  const Json cases = read_json(kVoiceGolden / "cases.json");
   const at::Tensor prefix = model_->make_prefix(conditioning());
   ASSERT_EQ(cases.at("cases").size(), 5u);
   for (const Json& item : cases.at("cases")) {
