@@ -85,7 +85,7 @@ def rows(file):
 def real_cases():
     data = Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "data"
     if not data.exists():
-        print(f"skipped: real outputs, there is no {data}")
+        print(f"skipped: real outputs of the reference data, there is no {data}")
         return
     texts = [turn for row in rows(data / "mt_bench/reference_answer/gpt-4.jsonl") for turn in row["choices"][0]["turns"]]
     run = json.loads((data / "published_runs/predgen_lmsys_topk3.json").read_text(encoding="utf-8"))

@@ -297,7 +297,7 @@ def main():
         if QWEN2.is_dir():
             errors += check_vectors() + check_vocabulary(QWEN2, shared_texts(), work)
         else:
-            print(f"skipped: Qwen2's own vocabulary, there is no {QWEN2}")
+            print(f"skipped: Qwen2's own vocabulary of the reference data, there is no {QWEN2}")
     print(f"{errors} differences")
     return 1 if errors else 0
 
