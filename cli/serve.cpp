@@ -20,6 +20,7 @@
 #include "runtime/serve/completer.h"
 #include "runtime/serve/http_server.h"
 #include "runtime/serve/openai_api.h"
+#include "runtime/serve/pool_size.h"
 #include "runtime/serve/recognise/make_recogniser.h"
 #include "runtime/serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
@@ -91,6 +92,18 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                              engine);
 }
 
+int64_t choose_pool(const ServeConfig& config, const LanguageModel& model) {
+  const KvLayout layout = model.kv_layout();
+  const int64_t positions =
+      pool_positions(config, model.max_positions(), layout, free_memory(layout.options.device()));
+  constexpr double kGiB = 1 << 30;
+  spdlog::info(
+      "caches hold up to {} positions, {:.1f} GiB of the {}'s memory (pool_positions)", positions,
+      static_cast<double>(positions) * static_cast<double>(layout.bytes_per_position()) / kGiB,
+      c10::DeviceTypeName(layout.options.device().type(), /*lower_case=*/true));
+  return positions;
+}
+
 /// The first passes take longer than others. Returns what they cost, `known` if that is not empty.
 std::vector<double> warm_up(Engine& engine, Baton& baton, const std::vector<double>& known) {
   if (!known.empty()) return known;
@@ -125,10 +138,12 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   Baton baton;
   const std::shared_ptr<const LanguageModel> model = set_up_model(options.model);
   Engine engine(model, {.pass_tokens = config.pass_tokens,
-                        .pool_positions = pool_positions(config, model->max_positions()),
-                        .baton = &baton});
+                        .pool_positions = choose_pool(config, *model),
+                        .baton = &baton,
+                        .has_thread = true});
   const SessionConfig session = session_config(config, engine, baton);
   const std::vector<double> pass_seconds = warm_up(engine, baton, session.generator.pass_seconds);
+  engine.share_fairly(tokens_for(1, pass_seconds));
   if (config.realtime.drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
 
   SystemClock clock(stop);
@@ -150,7 +165,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .ahead = voice.ahead_buffer(),
       .make_recogniser = recognisers_at(config.realtime.recogniser)};
   RealtimeApi realtime(host, config.realtime.max_sessions);
-  OpenAiApi api(completer, engine, baton, metrics, realtime, config.model_name,
+  OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
                 ApiKeys(config.api_keys_sha256));
   HttpServer server(config.host, static_cast<int>(config.port), config.limits,
                     [&](const HttpRequest& request, HttpReply& reply, const std::stop_token& now) {

@@ -34,6 +34,7 @@ History::History(const Tokenizer& tokenizer, const std::string& system_prompt)
 }
 
 void History::set_system_prompt(const std::string& text) {
+  cut_.reset();
   messages_ = rounds();
   if (!text.empty()) messages_.insert(messages_.begin(), {.role = "system", .content = text});
 }
@@ -45,7 +46,18 @@ std::vector<Message> History::rounds() const {
   return rounds;
 }
 
+void History::set_tools(const ToolSet& tools) {
+  cut_.reset();
+  tools_ = tools;
+}
+
+void History::add(const Message& message) {
+  cut_.reset();
+  messages_.push_back(message);
+}
+
 void History::replace(const std::vector<Message>& messages) {
+  cut_.reset();
   messages_.erase(std::ranges::find_if_not(
                       messages_, [](const Message& message) { return is_role(message, "system"); }),
                   messages_.end());
@@ -56,7 +68,10 @@ bool History::goes_on_without(const std::string& user_text) const {
   return is_blank(user_text) && !messages_.empty() && is_role(messages_.back(), "tool");
 }
 
-void History::drop(int64_t num_rounds) { messages_ = from_round(num_rounds); }
+void History::drop(int64_t num_rounds) {
+  cut_.reset();
+  messages_ = from_round(num_rounds);
+}
 
 int64_t History::num_rounds() const {
   return std::ranges::count_if(messages_,
@@ -86,27 +101,60 @@ TokenIds History::render(int64_t first, const std::string& user_text) const {
   return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_);
 }
 
-int64_t History::rounds_to_drop(int64_t context_length) const {
-  return first_that_fits(
-      1, num_rounds(), [&](int64_t first) { return size_of(render(first)) <= context_length / 2; });
+bool History::is_far_too_long(int64_t context_length) const {
+  constexpr int64_t kBytesPerToken = 8;  // rather more than usual
+  int64_t num_bytes = 0;
+  for (const Message& message : messages_) num_bytes += std::ssize(message.content);
+  const bool is_known = cut_ && cut_->context_length == context_length;
+  return (is_known || num_bytes > kBytesPerToken * context_length) &&
+         cut(context_length).is_far_too_long;
+}
+
+const History::Cut& History::cut(int64_t context_length) const {
+  if (cut_ && cut_->context_length == context_length) return *cut_;
+  const int64_t num_rounds = this->num_rounds(), half = context_length / 2;
+  cut_ = {.context_length = context_length};
+  int64_t begin = 1, end = num_rounds;
+  for (int64_t newest = 1; newest < num_rounds && !cut_->is_far_too_long; newest *= 2) {
+    const int64_t first = num_rounds - newest, size = size_of(render(first));
+    if (size <= half) {
+      end = first;
+    } else {
+      begin = std::max(begin, first + 1);
+    }
+    cut_->is_far_too_long = size > 2 * context_length;
+  }
+  cut_->num_dropped =
+      first_that_fits(begin, end, [&](int64_t first) { return size_of(render(first)) <= half; });
+  return *cut_;
 }
 
 History::Prompt History::prompt(const std::string& user_text, const Room& room) const {
   const int64_t limit = room.context_length - room.answer_length;
-  TokenIds whole = render(0, user_text);
   // The round that is gone on with has to stay.
   const int64_t most = num_rounds() - (goes_on_without(user_text) ? 1 : 0);
-  if (size_of(whole) <= limit || most <= 0) return {std::move(whole), 0};
-  const int64_t first = first_that_fits(
-      std::min(rounds_to_drop(room.context_length), most), most,
-      [&](int64_t candidate) { return size_of(render(candidate, user_text)) <= limit; });
-  return {render(first, user_text), first};
+  if (most <= 0 || !is_far_too_long(room.context_length)) {
+    TokenIds whole = render(0, user_text);
+    if (most <= 0 || size_of(whole) <= limit) return {std::move(whole), 0};
+  }
+  int64_t first = std::min(cut(room.context_length).num_dropped, most);
+  TokenIds ids = render(first, user_text);
+  if (size_of(ids) > limit && first < most) {
+    first = first_that_fits(first + 1, most, [&](int64_t candidate) {
+      return size_of(render(candidate, user_text)) <= limit;
+    });
+    ids = render(first, user_text);
+  }
+  return {std::move(ids), first};
 }
 
 TokenIds History::tokens(const Room& room) const {
-  TokenIds whole = render(0);
-  if (size_of(whole) <= room.context_length - room.answer_length || num_rounds() == 0) return whole;
-  return render(rounds_to_drop(room.context_length));
+  if (num_rounds() == 0 || !is_far_too_long(room.context_length)) {
+    TokenIds whole = render(0);
+    const bool fits = size_of(whole) <= room.context_length - room.answer_length;
+    if (fits || num_rounds() == 0) return whole;
+  }
+  return render(cut(room.context_length).num_dropped);
 }
 
 }  // namespace predgen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,12 @@ class History {
   /// Another one; the rounds stay.
   void set_system_prompt(const std::string& text);
   /// What the model may call from now on.
-  void set_tools(const ToolSet& tools) { tools_ = tools; }
+  void set_tools(const ToolSet& tools);
   /// Whether nothing new of the user is needed: the last message is what a function said.
   bool goes_on_without(const std::string& user_text) const;
   /// Other rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
-  void add(const Message& message) { messages_.push_back(message); }
+  void add(const Message& message);
   /// Forgets the oldest rounds.
   void drop(int64_t num_rounds);
 
@@ -54,12 +55,21 @@ class History {
   std::vector<Message> from_round(int64_t first) const;
   TokenIds render(int64_t first) const;
   TokenIds render(int64_t first, const std::string& user_text) const;
-  /// The fewest rounds to drop, at least one, to have at most half of the context taken.
-  int64_t rounds_to_drop(int64_t context_length) const;
+  /// How it is made shorter.
+  struct Cut {
+    int64_t context_length = 0;
+    /// The fewest rounds to drop, at least one, to have at most half of the context taken.
+    int64_t num_dropped = 1;
+    bool is_far_too_long = false;  // without it, whatever is asked next
+  };
+  /// Looks at the newest rounds only, a few times as many as the context holds.
+  const Cut& cut(int64_t context_length) const;
+  bool is_far_too_long(int64_t context_length) const;
 
   const Tokenizer& tokenizer_;
   std::vector<Message> messages_;
   ToolSet tools_;
+  mutable std::optional<Cut> cut_;  // of these messages
 };
 
 }  // namespace predgen

@@ -1,53 +1,95 @@
 #include "runtime/engine/baton.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/error.h"
 
 namespace predgen {
+
+Baton::Client Baton::name_of(std::string client) {
+  if (client.empty()) {
+    client = fmt::format("thread {}", std::hash<std::thread::id>()(std::this_thread::get_id()));
+  }
+  return std::make_shared<const std::string>(std::move(client));
+}
 
 bool Baton::is_held_here() const {
   const std::lock_guard lock(mutex_);
   return holder_ == std::this_thread::get_id();
 }
 
+std::string Baton::client() const {
+  const std::lock_guard lock(mutex_);
+  return *client_;
+}
+
 int64_t Baton::num_waiting() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(ready_.size() + waiting_.size());
+  return static_cast<int64_t>(served_.size() + ready_.size() + waiting_.size());
+}
+
+void Baton::begin_round() {
+  std::erase_if(shares_, [](const auto& one) { return one.second.num_waiters == 0; });
+  for (auto& [client, share] : shares_) share.num_had = 0;
+}
+
+Baton::Waiter* Baton::next() {
+  const auto taken_from = [](Waiters& queue, Waiters::iterator one) {
+    Waiter* const waiter = *one;
+    queue.erase(one);
+    return waiter;
+  };
+  if (!served_.empty()) return taken_from(served_, served_.begin());
+  const auto first = std::ranges::min_element(
+      ready_, std::less<>(), [](const Waiter* waiter) { return waiter->share->num_had; });
+  if (first == ready_.end() || (*first)->share->num_had >= kShare) {
+    begin_round();
+    if (!waiting_.empty()) return taken_from(waiting_, waiting_.begin());
+    if (first == ready_.end()) return nullptr;
+  }
+  ++(*first)->share->num_had;
+  --(*first)->share->num_waiters;
+  return taken_from(ready_, first);
 }
 
 void Baton::pass_on() {
   holder_.reset();
-  std::deque<Waiter*>& next = ready_.empty() ? waiting_ : ready_;
-  is_held_ = !next.empty();
-  if (next.empty()) return;
-  next.front()->has_turn = true;
-  next.front()->turn.notify_one();
-  next.pop_front();
+  Waiter* const waiter = next();
+  is_held_ = waiter != nullptr;
+  if (!waiter) return;
+  waiter->has_turn = true;
+  waiter->turn.notify_one();
 }
 
 void Baton::await_turn(Waiter& self, std::unique_lock<std::mutex>& lock) {
   self.turn.wait(lock, [&] { return self.has_turn; });
   self.has_turn = false;
   holder_ = std::this_thread::get_id();
+  client_ = self.client;
 }
 
-void Baton::take() {
+void Baton::take(const Client& client) {
   std::unique_lock lock(mutex_);
   PREDGEN_CHECK(holder_ != std::this_thread::get_id(), "the baton is taken twice");
-  Waiter self;
+  Waiter self{.client = client, .share = &shares_[*client]};
   ready_.push_back(&self);
+  ++self.share->num_waiters;
   if (!is_held_) pass_on();
   await_turn(self, lock);
 }
 
-void Baton::give() {
+Baton::Client Baton::give() {
   const std::lock_guard lock(mutex_);
+  Client client = client_;
   pass_on();
+  return client;
 }
 
 void Baton::wait(const std::function<bool()>& is_done, const std::function<void()>& work) {
   std::unique_lock lock(mutex_);
   PREDGEN_CHECK(holder_ == std::this_thread::get_id(), "only the baton's holder waits");
-  Waiter self{.is_done = &is_done};
+  Waiter self{.client = client_, .is_done = &is_done};
   while (!is_done()) {
     waiting_.push_back(&self);
     pass_on();
@@ -56,11 +98,11 @@ void Baton::wait(const std::function<bool()>& is_done, const std::function<void(
     lock.unlock();
     work();
     lock.lock();
-    std::erase_if(waiting_, [&](Waiter* waiter) {
-      const bool done = (*waiter->is_done)();
-      if (done) ready_.push_back(waiter);
-      return done;
-    });
+    for (auto one = waiting_.begin(); one != waiting_.end();) {
+      const auto next = std::next(one);
+      if ((*(*one)->is_done)()) served_.splice(served_.end(), waiting_, one);
+      one = next;
+    }
   }
 }
 

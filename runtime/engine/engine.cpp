@@ -1,16 +1,31 @@
 #include "runtime/engine/engine.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
 
 namespace predgen {
+namespace {
+
+bool is_out_of_memory(const std::exception& error) {
+  // LibTorch's allocator for the CPU has no type of its own for that.
+  return dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
+         dynamic_cast<const std::bad_alloc*>(&error) ||
+         std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
+}
+
+}  // namespace
 
 /// A call of run().
 struct Engine::Call {
+  std::string client{};
   size_t num_open = 0;  // requests
   std::exception_ptr error{};
 
@@ -25,14 +40,6 @@ struct Engine::Work {
   int64_t num_pending() const { return static_cast<int64_t>(sequence.pending().size()); }
   int64_t num_drafted() const { return static_cast<int64_t>(request.draft.size()); }
   int64_t num_tokens() const { return num_pending() + num_drafted(); }
-
-  /// Tokens for a pass with room for `room` more. The last pending token and the draft are run
-  /// together, however little room there is for the only ones of a pass.
-  int64_t next_tokens(int64_t room, bool alone) const {
-    const int64_t last = 1 + num_drafted(), all = num_tokens();
-    if (all <= room || (alone && num_pending() == 1)) return all;
-    return std::min(room, all - last);
-  }
 
   /// The next `count` tokens.
   SequenceStep step(int64_t count, KvCache& cache) {
@@ -61,6 +68,7 @@ struct Engine::Work {
   EngineResult& result;
   Call& call;
   TokenIds tokens;  // of a pass with a draft
+  int64_t num_skipped = 0;
 };
 
 /// What of it a pass runs.
@@ -70,7 +78,10 @@ struct Engine::Part {
 };
 
 Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& config)
-    : model_(std::move(model)), config_(config), pool_(model_->kv_layout(), config.pool_positions) {
+    : model_(std::move(model)),
+      config_(config),
+      pool_(model_->kv_layout(), config.pool_positions),
+      thread_(config.has_thread ? std::make_unique<PassThread>() : nullptr) {
   PREDGEN_CHECK(config.pass_sequences >= 1, "passes of {} sequences", config.pass_sequences);
   if (config.pass_tokens < 1) {
     throw UserError("a pass of {} tokens: give at least 1", config.pass_tokens);
@@ -97,7 +108,7 @@ void Engine::check_thread() {
 std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   check_thread();
   std::vector<EngineResult> results(requests.size());
-  Call call{.num_open = requests.size()};
+  Call call{.client = config_.baton ? config_.baton->client() : "", .num_open = requests.size()};
   std::vector<Work> work;
   std::set<const Sequence*> sequences;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -105,10 +116,19 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
     PREDGEN_CHECK(sequences.insert(requests[i].sequence).second, "a sequence is asked for twice");
     work.emplace_back(requests[i], results[i], call);
   }
+  struct Leave {
+    std::vector<Work*>& open;
+    const Call& call;
+    ~Leave() {
+      std::erase_if(open, [this](const Work* one) { return &one->call == &call; });
+    }
+  };
+  const Leave leave{open_, call};  // also where memory runs out
   for (Work& one : work) open_.push_back(&one);
   const auto is_over = [&] { return call.is_over(); };
   if (config_.baton) {
-    config_.baton->wait(is_over, [this] { run_pass(); });
+    const std::function<void()> pass = [this] { run_pass(); };
+    config_.baton->wait(is_over, [&] { thread_ ? thread_->run(pass) : pass(); });
   } else {
     while (!is_over()) run_pass();
   }
@@ -116,35 +136,49 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   return results;
 }
 
-int64_t Engine::speculative_room(int64_t num_other) const {
-  constexpr double kLonger = 0.15, kAlone = 4;
-  if (!tokens_a_pass_) return config_.pass_tokens;
-  const auto pass = static_cast<double>(*tokens_a_pass_);
-  const double room = num_other > 0 ? kLonger * (pass + static_cast<double>(num_other - 1))
-                                    : std::max(kAlone * pass, 1.0);
-  return room >= static_cast<double>(config_.pass_tokens) ? config_.pass_tokens
-                                                          : static_cast<int64_t>(room);
-}
-
 std::vector<Engine::Part> Engine::next_parts() const {
-  std::vector<Work*> in_order = open_;
-  std::ranges::stable_sort(in_order, std::less<>(), [](const Work* work) {
-    return std::pair(-static_cast<int>(work->request.priority), work->num_tokens());
-  });
+  std::vector<AskedOfPass> asked;
+  for (const Work* work : open_) {
+    const auto last = last_pass_.find(work->call.client);
+    asked.push_back({.client = work->call.client,
+                     .call = &work->call,
+                     .priority = work->request.priority,
+                     .num_pending = work->num_pending(),
+                     .num_drafted = work->num_drafted(),
+                     .last_pass = last == last_pass_.end() ? 0 : last->second,
+                     .num_skipped = work->num_skipped});
+  }
+  const std::vector<int64_t> counts =
+      plan_pass(asked, {.tokens = config_.pass_tokens,
+                        .yields_at = yields_at_,
+                        .shares_at = shares_at_,
+                        .num_recent_clients = std::ssize(last_pass_)});
   std::vector<Part> parts;
-  int64_t room = config_.pass_tokens;
-  bool is_speculative = false;  // what comes from here on
-  for (Work* work : in_order) {
-    if (!is_speculative && work->request.priority == Priority::kSpeculative) {
-      is_speculative = true;
-      room = std::min(room, speculative_room(config_.pass_tokens - room));
-    }
-    const int64_t count = work->next_tokens(room, /*alone=*/parts.empty());
-    if (count <= 0) continue;
-    parts.push_back({work, count});
-    room -= count;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) parts.push_back({open_[i], counts[i]});
   }
   return parts;
+}
+
+void Engine::note_parts(std::span<const Part> parts) {
+  constexpr int64_t kRecent = 16;
+  for (Work* work : open_) ++work->num_skipped;
+  for (const Part& part : parts) {
+    part.work->num_skipped = 0;
+    if (part.work->request.priority == Priority::kSpeculative) continue;
+    last_pass_[part.work->call.client] = num_forward_passes_;
+  }
+  std::erase_if(last_pass_,
+                [this](const auto& one) { return one.second <= num_forward_passes_ - kRecent; });
+}
+
+void Engine::with_memory(const std::function<void()>& work) const {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    if (!give_back_ || !is_out_of_memory(error) || !give_back_()) throw;
+  }
+  work();
 }
 
 void Engine::forward(std::span<const Part> parts) {
@@ -166,6 +200,7 @@ void Engine::forward(std::span<const Part> parts) {
     throw;
   }
   ++num_forward_passes_;
+  note_parts(parts);
   if (observer_) observer_(size);
 
   int64_t begin = 0;
@@ -180,21 +215,19 @@ void Engine::forward(std::span<const Part> parts) {
 }
 
 std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
-  // Short ones, of which more fit, would keep those out that wait for room the longest.
+  // Of equally urgent ones those that wait longest: short ones would keep them out.
   std::vector<Part> in_order = parts;
   const auto urgency = [](const Part& part) {
     return -static_cast<int>(part.work->request.priority);
   };
-  std::ranges::stable_sort(in_order, std::less<>(), [&](const Part& part) {
-    return std::pair(urgency(part), std::ranges::find(open_, part.work) - open_.begin());
-  });
+  std::ranges::stable_sort(in_order, std::less<>(), urgency);
   std::vector<Part> fit;
   for (auto next = in_order.begin(); next != in_order.end(); ++next) {
     const Part& part = *next;
     if (std::ssize(fit) == config_.pass_sequences) break;
     if (part.work->call.error) continue;
     try {
-      part.work->sequence.cache_->reserve(part.num_tokens);
+      with_memory([&] { part.work->sequence.cache_->reserve(part.num_tokens); });
       fit.push_back(part);
       // Of the others what is parked now comes last: else each would park the next one.
       if (fit.size() == 1) {
@@ -216,7 +249,7 @@ void Engine::run_pass() {
   const std::vector<Part> parts = with_room(next_parts());
   const auto try_to_run = [&](std::span<const Part> some) {
     try {
-      forward(some);
+      with_memory([&] { forward(some); });
       return true;
     } catch (...) {
       some.front().work->call.error = std::current_exception();

@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "model/language_model.h"
 #include "runtime/engine/baton.h"
+#include "runtime/engine/pass_plan.h"
+#include "runtime/engine/pass_thread.h"
 #include "runtime/engine/sequence.h"
 
 namespace predgen {
@@ -20,8 +24,9 @@ namespace predgen {
 // Shapes: G tokens of a draft, V vocabulary.
 
 struct EngineConfig {
-  /// Tokens of one pass. A longer prompt runs in several, each of which counts; with requests of
-  /// several sequences the most urgent ones go first, then the shortest.
+  /// Tokens of one pass. A longer prompt runs in several, each of which counts. With requests of
+  /// several sequences the most urgent ones go first; equally urgent ones share what is left, by
+  /// clients (Baton) in equal parts, and a client's by the shortest first (plan_pass()).
   int64_t pass_tokens = 512;
   /// Sequences of one pass; of equally urgent ones those that wait longest go first.
   int64_t pass_sequences = std::numeric_limits<int64_t>::max();
@@ -32,10 +37,9 @@ struct EngineConfig {
   /// Shared by the threads that use the engine and its sequences, and held by the one that does.
   /// What they ask for runs in common passes. Borrowed. Nothing: the engine has one thread.
   Baton* baton = nullptr;
+  /// With a baton: passes run in one thread of the engine's own, in inference mode, whoever asks.
+  bool has_thread = false;
 };
-
-/// What goes first when not everything fits into one pass.
-enum class Priority { kSpeculative, kFirstSentence, kCommitted };
 
 /// Asks for the logits after a sequence's last token. Borrows what it names until run() returns.
 struct EngineRequest {
@@ -86,9 +90,18 @@ class Engine {
   /// From now on speculative work makes way: with other work in the pass it has as many tokens as
   /// make that 15 % longer, by itself as many as four passes over one token cost; a draft is
   /// verified whole or not at all. So speculation stops where the answers of others fill the
-  /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)). By
-  /// default there is no such bound.
-  void yield_speculation(int64_t tokens_a_pass) { tokens_a_pass_ = tokens_a_pass; }
+  /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)).
+  void yield_speculation(int64_t tokens_a_pass) { yields_at_ = tokens_a_pass; }
+  /// From now on what makes others wait runs in pieces: beside other requests as many tokens as
+  /// make a pass over the shortest of them by half longer, those of one client counted together
+  /// beside other clients'; if only earlier passes, up to 16, had these, as beside one token. So
+  /// no answer waits for a client for more than twice as long as its own pass takes. Beside answers
+  /// drafts do not count, and a draft is run whole. `tokens_a_pass` as above.
+  void share_fairly(int64_t tokens_a_pass) { shares_at_ = tokens_a_pass; }
+
+  /// Called when memory runs out in a pass: true if something was given back, so that it is tried
+  /// once more.
+  void on_exhaustion(std::function<bool()> give_back) { give_back_ = std::move(give_back); }
 
   /// Passes run so far.
   int64_t num_forward_passes() const { return num_forward_passes_; }
@@ -105,21 +118,25 @@ class Engine {
   /// A pass over open_, of which it removes what it has ended. Throws nothing: a call that fails
   /// keeps its exception.
   void run_pass();
-  /// Tokens of speculative work for a pass with so many of other work.
-  int64_t speculative_room(int64_t num_other) const;
-  /// What goes first into a pass, of as many of open_ as fit.
+  /// What goes into a pass, of as many of open_ as fit, in its order.
   std::vector<Part> next_parts() const;
   /// Those of them for which the pool has room at a time. What does not fit by itself fails.
   std::vector<Part> with_room(const std::vector<Part>& parts);
   void forward(std::span<const Part> parts);
+  /// Once more if memory runs out and some is given back.
+  void with_memory(const std::function<void()>& work) const;
+  void note_parts(std::span<const Part> parts);
 
   const std::shared_ptr<const LanguageModel> model_;
   const EngineConfig config_;
   KvPool pool_;
+  const std::unique_ptr<PassThread> thread_;  // null: passes run in the thread that asks
   std::function<void(const PassSize&)> observer_;
-  std::optional<std::thread::id> owner_;  // without a baton
-  std::vector<Work*> open_;               // what is asked for, the oldest first
-  std::optional<int64_t> tokens_a_pass_;  // of yield_speculation()
+  std::optional<std::thread::id> owner_;          // without a baton
+  std::vector<Work*> open_;                       // what is asked for, the oldest first
+  std::optional<int64_t> yields_at_, shares_at_;  // of yield_speculation(), share_fairly()
+  std::function<bool()> give_back_;
+  std::map<std::string, int64_t> last_pass_;  // that a client's answer had a part in
   int64_t num_forward_passes_ = 0;
 };
 

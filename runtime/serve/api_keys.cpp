@@ -19,18 +19,19 @@ bool equals(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-void ApiKeys::check(std::string_view authorization) const {
-  if (sha256_.empty()) return;
+std::string ApiKeys::check(std::string_view authorization) const {
+  if (sha256_.empty()) return {};
   if (!authorization.starts_with(kScheme)) {
     throw ApiError({.status = 401, .code = "missing_api_key"},
                    "an API key is needed, in a header Authorization: Bearer KEY");
   }
-  const std::string given = sha256_hex(authorization.substr(kScheme.size()));
+  std::string given = sha256_hex(authorization.substr(kScheme.size()));
   bool known = false;
   for (const std::string& hash : sha256_) known |= equals(hash, given);
   if (!known) {
     throw ApiError({.status = 401, .code = "invalid_api_key"}, "the API key is not valid");
   }
+  return given;
 }
 
 }  // namespace predgen

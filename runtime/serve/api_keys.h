@@ -14,8 +14,9 @@ class ApiKeys {
   explicit ApiKeys(std::vector<std::string> sha256) : sha256_(std::move(sha256)) {}
 
   bool are_needed() const { return !sha256_.empty(); }
-  /// `authorization`: the header's value, "Bearer KEY". ApiError 401 without a valid key.
-  void check(std::string_view authorization) const;
+  /// `authorization`: the header's value, "Bearer KEY". Returns the key's hash; empty: none is
+  /// needed. ApiError 401 without a valid key.
+  std::string check(std::string_view authorization) const;
 
  private:
   std::vector<std::string> sha256_;

@@ -37,7 +37,11 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
       context_length_(std::min(config.max_context, engine.model().max_positions())),
       pass_seconds_(std::move(pass_seconds)),
       kept_(engine, context_length_, config.kept_conversations) {
-  engine.observe_passes([&metrics](const PassSize& size) { metrics.count_pass(size); });
+  engine.observe_passes([&](const PassSize& size) {
+    metrics_.count_pass(size);
+    metrics_.note_pool(engine_.pool());
+  });
+  engine.on_exhaustion([this] { return kept_.drop_all(); });
 }
 
 std::unique_ptr<Completer, Completer::Job::Leave> Completer::enter() {
@@ -104,8 +108,9 @@ int64_t Completer::room(const CompletionRequest& request, int64_t length) const 
                   context_length_, length, request.max_tokens.value_or(1)));
 }
 
-Completer::Job Completer::prepare(const CompletionRequest& request) {
+Completer::Job Completer::prepare(const CompletionRequest& request, const std::string& client) {
   Job job;
+  job.client_ = client;
   job.session_ = enter();
   job.begin_ = clock_.now();
   check_tools(request);
@@ -137,9 +142,9 @@ Completer::Job Completer::prepare(const CompletionRequest& request) {
 CompletionResult Completer::complete(const Job& job, const Sink& sink,
                                      const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  const Baton::Hold hold(baton_);
+  const Baton::Hold hold(baton_, job.client_);
   const auto length = std::ssize(job.prompt_);
-  Sequence sequence = kept_.take(job.prompt_);
+  Sequence sequence = kept_.take(job.client_, job.prompt_);
   CompletionResult result{
       .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
   metrics_.count_prompt(length, result.usage.cached_tokens);
@@ -194,7 +199,8 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   result.usage.accepted_tokens = generated.num_accepted;
   result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
   metrics_.count_generated(generated.num_new_tokens);
-  kept_.keep(std::move(sequence));
+  kept_.keep(job.client_, std::move(sequence));
+  metrics_.note_pool(engine_.pool());
   return result;
 }
 

@@ -45,6 +45,7 @@ class Completer {
   /// A request that is going to be answered; counts as a session as long as it lives.
   class Job {
     friend class Completer;
+    std::string client_;
     struct Leave {
       void operator()(Completer* completer) const { --completer->num_sessions_; }
     };
@@ -60,11 +61,11 @@ class Completer {
   };
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
   /// for tools that the model's template does not have, and when there are as many sessions as may
-  /// be. Runs without the baton.
-  Job prepare(const CompletionRequest& request);
+  /// be. `client`: whose it is, for the baton and what is kept. Runs without the baton.
+  Job prepare(const CompletionRequest& request, const std::string& client);
 
   struct Sink {
-    /// More of the answer, in the calling thread, which holds the baton.
+    /// More of the answer, in the calling thread, which holds the baton: others wait for it.
     std::function<void(const std::string& text)> on_text;
     /// The same for a call of a function, whole.
     std::function<void(const ToolCall& call)> on_call;

@@ -20,6 +20,7 @@ struct HttpRequest {
   bool is_late = false;         // its connection began when the server stopped already
   bool wants_web_socket = false;
   std::string protocols{};  // that a WebSocket may have, as the client offers them
+  std::string peer{};       // the client's address
 };
 
 struct HttpAnswer {
@@ -43,6 +44,9 @@ class HttpReply {
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.
   virtual void send_event(std::string_view data) = 0;
+  /// The same without waiting. False: the client has not taken all of it yet, flush() waits for it.
+  virtual bool offer_event(std::string_view data) = 0;
+  virtual void flush() = 0;
   /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
   /// `protocol`: one of those that the client offered; empty: none.
   virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;

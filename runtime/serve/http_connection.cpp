@@ -1,6 +1,7 @@
 #include "runtime/serve/http_connection.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -8,9 +9,12 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <cerrno>
 #include <chrono>
+#include <sstream>
 #include <utility>
 
+#include "runtime/serve/peer.h"
 #include "runtime/serve/web_socket_connection.h"
 
 namespace predgen {
@@ -96,6 +100,7 @@ std::optional<HttpRequest> HttpConnection::read() {
   is_idle_ = false;
   version_ = 11;
   keeps_alive_ = has_events_ = false;
+  unsent_.clear();
   if (!error && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
     http::response<http::empty_body> go_on(http::status::continue_, 11);
     error = finish(limits_.send_seconds,
@@ -124,7 +129,8 @@ std::optional<HttpRequest> HttpConnection::read() {
                     .host = text_of(request[http::field::host]),
                     .is_late = is_late_,
                     .wants_web_socket = beast::websocket::is_upgrade(request),
-                    .protocols = text_of(request[http::field::sec_websocket_protocol])};
+                    .protocols = text_of(request[http::field::sec_websocket_protocol]),
+                    .peer = peer_of(socket())};
   if (asked.wants_web_socket) upgrade_ = std::move(request);
   return asked;
 }
@@ -181,7 +187,7 @@ void HttpConnection::send(const HttpAnswer& answer) {
              }).failed();
 }
 
-void HttpConnection::begin_events() {
+std::string HttpConnection::begin_events() {
   has_events_ = true;
   if (version_ < 11) keeps_alive_ = false;  // its end is the connection's
   http::response<http::empty_body> response(http::status::ok, version_);
@@ -189,22 +195,36 @@ void HttpConnection::begin_events() {
   response.set(http::field::cache_control, "no-cache");
   response.keep_alive(goes_on());
   response.chunked(version_ >= 11);
-  http::response_serializer<http::empty_body> header(response);
-  is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
-               http::async_write_header(stream_, header, handler);
-             }).failed();
+  std::ostringstream header;
+  header << response.base();
+  return header.str();
 }
 
 void HttpConnection::send_event(std::string_view data) {
-  if (is_lost_) return;
-  if (!has_events_) begin_events();
-  if (is_lost_) return;
+  if (!offer_event(data)) flush();
+}
+
+bool HttpConnection::offer_event(std::string_view data) {
+  if (is_lost_) return true;
+  if (!has_events_) unsent_ += begin_events();
   const std::string event = fmt::format("data: {}\n\n", data);
+  unsent_ += version_ < 11 ? event : fmt::format("{:x}\r\n{}\r\n", event.size(), event);
+  const ssize_t sent =
+      ::send(socket().native_handle(), unsent_.data(), unsent_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0) {
+    is_lost_ = errno != EAGAIN && errno != EINTR;
+  } else {
+    unsent_.erase(0, static_cast<size_t>(sent));
+  }
+  return is_lost_ || unsent_.empty();
+}
+
+void HttpConnection::flush() {
+  if (is_lost_ || unsent_.empty()) return;
   is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
-               const auto buffer = asio::buffer(event);
-               if (version_ < 11) return asio::async_write(stream_, buffer, handler);
-               asio::async_write(stream_, http::make_chunk(buffer), handler);
+               asio::async_write(stream_, asio::buffer(unsent_), handler);
              }).failed();
+  unsent_.clear();
 }
 
 void HttpConnection::open_web_socket(WebSocketHandler& handler, const std::string& protocol) {
@@ -214,6 +234,7 @@ void HttpConnection::open_web_socket(WebSocketHandler& handler, const std::strin
 }
 
 void HttpConnection::end_reply() {
+  flush();
   if (!has_events_ || is_lost_ || version_ < 11) return;
   is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
                asio::async_write(stream_, http::make_chunk_last(), handler);

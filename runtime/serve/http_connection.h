@@ -32,6 +32,8 @@ class HttpConnection : public TcpConnection, public HttpReply {
   State state() const override;
   void send(const HttpAnswer& answer) override;
   void send_event(std::string_view data) override;
+  bool offer_event(std::string_view data) override;
+  void flush() override;
   void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override;
 
  private:
@@ -41,7 +43,8 @@ class HttpConnection : public TcpConnection, public HttpReply {
   void refuse(const ApiError& error);
   /// Sends what is wrong with a request that was not read to its end.
   void refuse_rest(const ApiError& error);
-  void begin_events();
+  /// What comes before the first event.
+  std::string begin_events();
   void end_reply();
   /// Whether this client's next request will be answered.
   bool goes_on() const { return keeps_alive_ && !is_lost_ && !drain_.stop_requested(); }
@@ -62,6 +65,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   unsigned version_ = 11;
   bool keeps_alive_ = false;
   bool has_events_ = false;
+  std::string unsent_;    // of what was offered
   bool is_lost_ = false;  // nothing more can be sent
 };
 

@@ -5,11 +5,12 @@
 
 namespace predgen {
 
-Sequence KeptSequences::take(TokenSpan prompt) {
+Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
   auto best = kept_.end();
   int64_t most = 0;
   for (auto one = kept_.begin(); one != kept_.end(); ++one) {
-    const TokenSpan tokens = one->tokens();
+    if (one->client != client) continue;
+    const TokenSpan tokens = one->sequence.tokens();
     const int64_t common = std::ranges::mismatch(tokens, prompt).in1 - tokens.begin();
     if (common <= most) continue;
     best = one;
@@ -21,8 +22,8 @@ Sequence KeptSequences::take(TokenSpan prompt) {
     return fresh;
   }
   // One that the prompt does not go on from to its end may be another conversation's.
-  const bool goes_on = most == best->size();
-  Sequence taken = goes_on ? std::move(*best) : best->fork();
+  const bool goes_on = most == best->sequence.size();
+  Sequence taken = goes_on ? std::move(best->sequence) : best->sequence.fork();
   if (goes_on) {
     kept_.erase(best);
   } else {
@@ -32,12 +33,20 @@ Sequence KeptSequences::take(TokenSpan prompt) {
   return taken;
 }
 
-void KeptSequences::keep(Sequence sequence) {
-  std::erase_if(kept_, [&](const Sequence& old) {
-    return std::ranges::mismatch(old.tokens(), sequence.tokens()).in1 == old.tokens().end();
+void KeptSequences::keep(const std::string& client, Sequence sequence) {
+  std::erase_if(kept_, [&](const Kept& old) {
+    const TokenSpan tokens = old.sequence.tokens();
+    return old.client == client &&
+           std::ranges::mismatch(tokens, sequence.tokens()).in1 == tokens.end();
   });
-  kept_.push_front(std::move(sequence));
+  kept_.push_front({client, std::move(sequence)});
   while (std::ssize(kept_) > max_kept_) kept_.pop_back();
+}
+
+bool KeptSequences::drop_all() {
+  const bool held = !kept_.empty();
+  kept_.clear();
+  return held;
 }
 
 }  // namespace predgen

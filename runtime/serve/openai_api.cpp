@@ -53,6 +53,8 @@ ApiError our_fault(const std::exception& error) {
   return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
 }
 
+constexpr size_t kFewScores = 16;
+
 using Scores = std::optional<std::vector<TokenScore>>;
 
 Scores first_scores(const CompletionRequest& request) {
@@ -65,10 +67,9 @@ void add(Scores& scores, std::vector<TokenScore>& more) {
 
 }  // namespace
 
-OpenAiApi::OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
+OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
                      RealtimeApi& realtime, std::string model_name, ApiKeys keys)
     : completer_(completer),
-      engine_(engine),
       baton_(baton),
       metrics_(metrics),
       realtime_(realtime),
@@ -101,12 +102,13 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
   metrics_.count_request(to, status);
 }
 
-void OpenAiApi::check_access(const HttpRequest& request) const {
-  if (request.path != kHealth && !find_page_file(request.path)) {
-    keys_.check(request.authorization.empty() ? offered_key(request.protocols)
-                                              : request.authorization);
+std::string OpenAiApi::check_access(const HttpRequest& request) const {
+  std::string client = request.peer;
+  if (keys_.are_needed() && request.path != kHealth && !find_page_file(request.path)) {
+    client = keys_.check(request.authorization.empty() ? offered_key(request.protocols)
+                                                       : request.authorization);
   }
-  if (request.origin.empty()) return;
+  if (request.origin.empty()) return client;
   if (!is_same_origin(request.origin, request.host)) {
     throw ApiError({.status = 403, .code = "origin_not_allowed"},
                    "requests of other servers' web pages are not allowed");
@@ -116,10 +118,11 @@ void OpenAiApi::check_access(const HttpRequest& request) const {
     throw ApiError({.status = 403, .code = "origin_not_allowed"},
                    "without API keys, pages are served at addresses and at localhost only");
   }
+  return client;
 }
 
 int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
-  check_access(request);
+  const std::string client = check_access(request);
   const std::string to = endpoint(request.path);
   const auto known = kPaths.find(to);
   if (known == kPaths.end()) {
@@ -138,13 +141,13 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
                    "the server stops: ask again");
   }
   if (to == kChat) {
-    complete(parse_chat_request(request.body), reply, stop);
+    complete(parse_chat_request(request.body), client, reply, stop);
   } else if (to == kCompletions) {
-    complete(parse_completion_request(request.body), reply, stop);
+    complete(parse_completion_request(request.body), client, reply, stop);
   } else if (to == kPage) {
     reply.send(to_answer(*find_page_file(request.path)));
   } else if (to == kRealtime) {
-    realtime_.serve(request, reply);
+    realtime_.serve(request, client, reply);
     return 101;
   } else if (to == kHealth) {
     reply.send({.body = R"({"status":"ok"})"});
@@ -167,23 +170,20 @@ Json OpenAiApi::model() const {
 }
 
 HttpAnswer OpenAiApi::metrics() const {
-  const Baton::Hold hold(baton_);
   const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
                                           .conversations = realtime_.num_sessions(),
-                                          .waiting = baton_.num_waiting(),
-                                          .kv_positions = engine_.pool().num_allocated(),
-                                          .kv_parked = engine_.pool().num_parked()});
+                                          .waiting = baton_.num_waiting()});
   return {.body = text, .type = "text/plain; version=0.0.4"};
 }
 
-void OpenAiApi::complete(const CompletionRequest& request, HttpReply& reply,
-                         const std::stop_token& stop) {
+void OpenAiApi::complete(const CompletionRequest& request, const std::string& client,
+                         HttpReply& reply, const std::stop_token& stop) {
   if (request.model != model_name_) {
     throw ApiError(
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", request.model, model_name_));
   }
-  const Completer::Job job = completer_.prepare(request);
+  const Completer::Job job = completer_.prepare(request, client);
   if (request.stream) return stream(request, job, reply, stop);
   std::string text;
   Scores scores = first_scores(request);
@@ -203,26 +203,36 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
   const CompletionJson json(request.is_chat(), model_name_);
   if (request.is_chat()) reply.send_event(json.role_chunk().dump());
   const auto send = [&](const Json& chunk) {
-    // Sending takes no time, unless the client is slow: nobody waits for it.
-    std::optional<Baton::Rest> rest;
-    if (reply.state() == HttpReply::State::kBusy) rest.emplace(baton_);
-    reply.send_event(chunk.dump());
+    if (reply.offer_event(chunk.dump())) return;
+    const Baton::Rest rest(baton_);
+    reply.flush();
   };
   size_t num_calls = 0;
   Scores scores = first_scores(request);  // of what was not sent yet
   const auto taken = [&] { return std::exchange(scores, first_scores(request)); };
+  const auto send_text = [&](const std::string& text) {
+    Scores said = taken();
+    std::optional<Baton::Rest> rest;
+    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take their time
+    const std::string event = json.text_chunk(text, said).dump();
+    if (!reply.offer_event(event)) {
+      if (!rest) rest.emplace(baton_);  // nobody waits for a slow client
+      reply.flush();
+    }
+  };
   try {
-    const CompletionResult result = completer_.complete(
-        job,
-        {.on_text = [&](const std::string& more) { send(json.text_chunk(more, taken())); },
-         .on_call =
-             [&](const ToolCall& call) {
-               for (const Json& chunk : json.call_chunks(call, num_calls)) send(chunk);
-               ++num_calls;
-             },
-         .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
-         .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
-        stop);
+    const CompletionResult result =
+        completer_.complete(job,
+                            {.on_text = send_text,
+                             .on_call =
+                                 [&](const ToolCall& call) {
+                                   for (const Json& chunk : json.call_chunks(call, num_calls))
+                                     send(chunk);
+                                   ++num_calls;
+                                 },
+                             .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
+                             .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                            stop);
     reply.send_event(json.last_chunk(result, taken()).dump());
     if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());
     reply.send_event("[DONE]");

@@ -16,8 +16,8 @@ namespace predgen {
 /// Thread-safe; borrows what the constructor names.
 class OpenAiApi {
  public:
-  OpenAiApi(Completer& completer, Engine& engine, Baton& baton, ServeMetrics& metrics,
-            RealtimeApi& realtime, std::string model_name, ApiKeys keys);
+  OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics, RealtimeApi& realtime,
+            std::string model_name, ApiKeys keys);
 
   /// An HttpHandler.
   void handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
@@ -25,17 +25,18 @@ class OpenAiApi {
  private:
   /// The path that a request belongs to, or "other".
   std::string endpoint(const std::string& path) const;
-  void check_access(const HttpRequest& request) const;
+  /// Returns whose request it is: the key's hash, or where no key is needed the address.
+  std::string check_access(const HttpRequest& request) const;
   /// Returns the answer's status.
   int answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
-  void complete(const CompletionRequest& request, HttpReply& reply, const std::stop_token& stop);
+  void complete(const CompletionRequest& request, const std::string& client, HttpReply& reply,
+                const std::stop_token& stop);
   void stream(const CompletionRequest& request, const Completer::Job& job, HttpReply& reply,
               const std::stop_token& stop);
   HttpAnswer metrics() const;
   Json model() const;
 
   Completer& completer_;
-  Engine& engine_;
   Baton& baton_;
   ServeMetrics& metrics_;
   RealtimeApi& realtime_;

@@ -99,18 +99,6 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
   return config;
 }
 
-int64_t pool_positions(const ServeConfig& config, int64_t max_positions) {
-  if (config.pool_positions == 0) return kAny;
-  const int64_t context = std::min(config.max_context, max_positions);
-  if (config.pool_positions < context) {
-    throw UserError(
-        "pool_positions {}: a conversation of {} tokens does not fit: give at least that many, or "
-        "lower max_context",
-        config.pool_positions, context);
-  }
-  return config.pool_positions;
-}
-
 void check_access(const ServeConfig& config, bool insecure_without_key) {
   if (!insecure_without_key && !is_local(config.host) && config.api_keys_sha256.empty()) {
     throw UserError(

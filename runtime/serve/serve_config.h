@@ -55,7 +55,7 @@ struct ServeConfig {
   int64_t max_context = 8192;    // tokens of prompt and answer; the model may have fewer positions
   int64_t max_new_tokens = 512;  // of a chat answer whose request does not say
   int64_t pass_tokens = 512;
-  int64_t pool_positions = 0;  // of all caches together; 0: as many as memory has
+  int64_t pool_positions = 0;  // of all caches together; 0: by free memory
   std::string decoder = "ar";  // one of generator_names()
   RealtimeConfig realtime{};
   WyomingConfig wyoming{};
@@ -65,10 +65,6 @@ struct ServeConfig {
 /// UserError for unknown keys, wrong values, and hashes that are none. `file` empty: the defaults.
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides);
-
-/// Positions of the engine's pool. UserError if one conversation of max_context tokens, of which a
-/// model may have fewer, does not fit.
-int64_t pool_positions(const ServeConfig& config, int64_t max_positions);
 
 /// UserError if other machines could ask without a key, unless that is wanted. Wyoming has no keys,
 /// and a setting of its own; `insecure_without_key` is that of HTTP.

@@ -58,6 +58,11 @@ void ServeMetrics::count_turn(const TurnMetrics& turn) {
   if (turn.audio_latency) audio_latency_.observe(Seconds(*turn.audio_latency));
 }
 
+void ServeMetrics::note_pool(const KvPool& pool) {
+  kv_positions_ = pool.num_allocated();
+  kv_parked_ = pool.num_parked();
+}
+
 void ServeMetrics::observe_first_token(Seconds elapsed) {
   const std::lock_guard lock(mutex_);
   first_token_.observe(elapsed);
@@ -86,11 +91,9 @@ std::string ServeMetrics::text(const State& state) const {
   add_value(text, "predgen_waiting_sessions", "gauge",
             "Answers and drafts that wait for a pass or for another one's turn.", state.waiting);
   add_value(text, "predgen_kv_positions", "gauge",
-            "Positions in caches, of answers under way and of kept conversations.",
-            state.kv_positions);
+            "Positions in caches, of answers under way and of kept conversations.", kv_positions_);
   add_value(text, "predgen_kv_parked_positions", "gauge",
-            "Positions of them in host memory, for want of room (pool_positions).",
-            state.kv_parked);
+            "Positions of them in host memory, for want of room (pool_positions).", kv_parked_);
   add_value(text, "predgen_forward_passes_total", "counter", "Runs of the network.", passes_);
   add_value(text, "predgen_pass_sequences_total", "counter",
             "Sequences in these runs; divided by their number: how many share one.",

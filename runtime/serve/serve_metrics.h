@@ -43,13 +43,15 @@ class ServeMetrics {
   void count_generated(int64_t num_tokens);
   /// Of a conversation that hears its user while he speaks.
   void count_turn(const TurnMetrics& turn);
+  /// With the engine's baton.
+  void note_pool(const KvPool& pool);
   /// From when a request was there whole.
   void observe_first_token(Seconds elapsed);
   void observe_first_sentence(Seconds elapsed);
 
   /// What is so at the moment.
   struct State {
-    int64_t sessions = 0, conversations = 0, waiting = 0, kv_positions = 0, kv_parked = 0;
+    int64_t sessions = 0, conversations = 0, waiting = 0;
   };
   std::string text(const State& state) const;
 
@@ -70,6 +72,7 @@ class ServeMetrics {
   int64_t turns_ = 0, kept_sentences_ = 0, speculative_passes_ = 0, turn_passes_ = 0;
   int64_t drafted_tokens_ = 0, accepted_tokens_ = 0;
   Histogram first_token_, first_sentence_, audio_latency_;
+  std::atomic<int64_t> kv_positions_ = 0, kv_parked_ = 0;
 };
 
 }  // namespace predgen

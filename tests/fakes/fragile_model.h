@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 #include "tests/fakes/fake_language_model.h"
@@ -15,11 +16,14 @@ class FragileModel : public FakeLanguageModel {
   FragileModel() : FakeLanguageModel({}) {}
   using LanguageModel::forward;
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
+    if (fails) fails();
     for (const SequenceStep& step : steps) {
       if (std::ranges::find(step.tokens, kPoison) != step.tokens.end()) throw Error("poisoned");
     }
     return FakeLanguageModel::forward(steps);
   }
+
+  std::function<void()> fails{};  // asked before each pass
 };
 
 }  // namespace predgen

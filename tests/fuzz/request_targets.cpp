@@ -34,6 +34,11 @@ struct Reply : HttpReply {
     require(data == "[DONE]" || Json::accept(data), "an event that is no JSON");
     require(data.find("server_error") == std::string_view::npos, "the server failed");
   }
+  bool offer_event(std::string_view data) override {
+    send_event(data);
+    return true;
+  }
+  void flush() override {}
   void open_web_socket(WebSocketHandler&, const std::string&) override {}
   int status = 0;
 };

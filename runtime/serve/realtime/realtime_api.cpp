@@ -61,7 +61,7 @@ std::string offered_key(const std::string& protocols) {
   return {};
 }
 
-void RealtimeApi::serve(const HttpRequest& request, HttpReply& reply) {
+void RealtimeApi::serve(const HttpRequest& request, const std::string& client, HttpReply& reply) {
   if (!request.wants_web_socket) {
     throw ApiError({.status = 426, .code = "upgrade_required"}, "this path takes WebSockets only");
   }
@@ -82,7 +82,7 @@ void RealtimeApi::serve(const HttpRequest& request, HttpReply& reply) {
         fmt::format("{} sessions are under way, which is the limit: try again", max_sessions_));
   }
   const Place place{num_sessions_};
-  RealtimeConnection connection(host_, std::move(refused));
+  RealtimeConnection connection(host_, std::move(refused), client);
   reply.open_web_socket(connection,
                         offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");
 }

@@ -16,8 +16,8 @@ class RealtimeApi {
       : host_(host), max_sessions_(max_sessions) {}
 
   /// Returns when the conversation is over. ApiError for a request that wants no WebSocket, or
-  /// another model; too many sessions are told by an event.
-  void serve(const HttpRequest& request, HttpReply& reply);
+  /// another model; too many sessions are told by an event. `client`: whose it is.
+  void serve(const HttpRequest& request, const std::string& client, HttpReply& reply);
 
   int64_t num_sessions() const { return num_sessions_; }
 

@@ -130,7 +130,7 @@ void RealtimeConnection::on_open(WebSocketSender& sender) {
     return events_->close(kTryLater, refused_->code());
   }
   try {
-    conversation_ = std::make_unique<RealtimeConversation>(host_, *events_);
+    conversation_ = std::make_unique<RealtimeConversation>(host_, *events_, client_);
   } catch (const std::exception& error) {
     spdlog::error("a conversation cannot begin: {}", first_line(error.what()));
     events_->send_error(ApiError({.status = 500, .type = "server_error"},

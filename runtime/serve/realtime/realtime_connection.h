@@ -14,9 +14,10 @@ namespace predgen {
 /// event that has the event's id. Borrows the host.
 class RealtimeConnection : public WebSocketHandler {
  public:
-  /// `refused`: why there is no conversation; nothing: there is one.
-  RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused)
-      : host_(host), refused_(std::move(refused)) {}
+  /// `refused`: why there is no conversation; nothing: there is one. `client`: whose it is.
+  RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused,
+                     std::string client = {})
+      : host_(host), refused_(std::move(refused)), client_(std::move(client)) {}
 
   void on_open(WebSocketSender& sender) override;
   void on_text(std::string_view message) override;
@@ -32,6 +33,7 @@ class RealtimeConnection : public WebSocketHandler {
 
   const RealtimeHost& host_;
   const std::optional<ApiError> refused_;
+  const std::string client_;
   std::optional<WebSocketEvents> events_;
   std::unique_ptr<RealtimeConversation> conversation_;
   TranscriptMessages messages_;

@@ -22,9 +22,11 @@ RealtimeResponse::End cancelled(const char* reason) {
 
 }  // namespace
 
-RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const EventSender& events)
+RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const EventSender& events,
+                                           std::string client)
     : host_(host),
       events_(events),
+      client_(std::move(client)),
       source_(host.baton, host.clock),
       settings_(first_settings(host)),
       is_speaking_(host.metrics.speaking),

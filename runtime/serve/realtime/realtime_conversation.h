@@ -27,8 +27,10 @@ class RealtimeSpeaker;
 /// thread; what is heard comes from another one.
 class RealtimeConversation : private SpeechListener {
  public:
-  /// Sends session.created. UserError if the voice cannot be had. Borrows both.
-  RealtimeConversation(const RealtimeHost& host, const EventSender& events);
+  /// Sends session.created. `client`: whose it is, for the baton; empty: nobody else's. UserError
+  /// if the voice cannot be had. Borrows both.
+  RealtimeConversation(const RealtimeHost& host, const EventSender& events,
+                       std::string client = {});
   /// Ends what is under way before its next pass.
   ~RealtimeConversation() override;
 
@@ -92,6 +94,7 @@ class RealtimeConversation : private SpeechListener {
 
   const RealtimeHost& host_;
   const EventSender& events_;
+  const std::string client_;
   const std::string id_ = new_id("sess_"), conversation_id_ = new_id("conv_");
   HeardSource source_;
 

@@ -8,6 +8,7 @@
 #include "runtime/converse/turn_json.h"
 #include "runtime/serve/realtime/realtime_conversation.h"
 #include "runtime/serve/realtime/realtime_speaker.h"
+#include "runtime/serve/resting_tokenizer.h"
 
 // What a conversation's own thread does: turn after turn of its session.
 namespace predgen {
@@ -44,7 +45,8 @@ ApiError unusable(const std::string& why) {
 
 void RealtimeConversation::work(const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  const Baton::Hold hold(host_.baton);
+  const Baton::Hold hold(host_.baton, client_);
+  const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
     auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock, host_.ahead,
                                                   [this](std::span<const float> samples) {
@@ -52,7 +54,7 @@ void RealtimeConversation::work(const std::stop_token& stop) {
                                                       current->add_sound(samples);
                                                   });
     RealtimeSpeaker& speaker = *made;
-    Session session(host_.session, host_.engine, host_.tokenizer, std::move(made), host_.clock);
+    Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {
       try {
         prepare(session, speaker);
@@ -67,6 +69,7 @@ void RealtimeConversation::work(const std::stop_token& stop) {
     events_.send_error(to_api_error(error));
     events_.close(1011, "the server failed");
   }
+  host_.metrics.note_pool(host_.engine.pool());
 }
 
 bool RealtimeConversation::wait_for_work(const std::stop_token& stop) {
@@ -153,7 +156,8 @@ void RealtimeConversation::finish_turn(const Session& session, const TurnResult&
     if (std::ssize(result.prompt) >= room) {
       return fail(ApiError({.code = "context_length_exceeded"}, *result.error));
     }
-    const auto why = refusal(session, host_.tokenizer, result.prompt_text);
+    const auto why =
+        refusal(session, RestingTokenizer(host_.tokenizer, host_.baton), result.prompt_text);
     return fail(why ? unusable(*why) : to_api_error(Error("{}", *result.error)));
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "runtime/serve/peer.h"
 
 namespace predgen {
 namespace asio = boost::asio;
@@ -41,7 +42,7 @@ void WyomingConnection::start(Timer& timer, double seconds, std::function<void()
 void WyomingConnection::serve(const std::stop_token& drain, const std::stop_token& stop) {
   BoostError ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  session_.emplace(host_, *this);
+  session_.emplace(host_, *this, peer_of(socket_));
   start(end_timer_, host_.limits.session_seconds,
         [this] { fail("the session has lasted long enough", "session_expired"); });
   start(silence_timer_, host_.limits.silence_seconds,

@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "runtime/serve/realtime/realtime_conversation.h"
 #include "runtime/serve/wyoming/wyoming_sender.h"
@@ -14,12 +15,14 @@ namespace predgen {
 /// answers by `handled` and its stream, or by `not-handled`. Thread-safe; borrows the host.
 class WyomingConversation {
  public:
-  /// `host` has no voice.
-  explicit WyomingConversation(const RealtimeHost& host) : conversation_(host, events_) {}
+  /// `host` has no voice. `peer`: whose it is, by his address.
+  explicit WyomingConversation(const RealtimeHost& host, std::string peer = {})
+      : conversation_(host, events_, std::move(peer)) {}
 
   /// Whoever takes a turn: where the answer goes, and what goes back with it.
   struct Client {
     WyomingSender* sender = nullptr;
+    std::string peer{};  // his address
     Json context{};
     // Before and after the last events of a turn. They must not call the conversation.
     std::function<void()> on_end{}, on_done{};

@@ -26,7 +26,7 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
                    fmt::format("{} conversations are under way, which is the limit: try again",
                                max_conversations_));
   }
-  auto conversation = std::make_shared<WyomingConversation>(host_);
+  auto conversation = std::make_shared<WyomingConversation>(host_, client.peer);
   conversation->enter(std::move(client));
   kept_.push_back({.id = id, .entered = host_.clock.now(), .conversation = conversation});
   return conversation;

@@ -105,6 +105,7 @@ bool WyomingSession::enter(const Json& data) {
   try {
     conversation_ = host_.conversations.enter(context["conversation_id"],
                                               {.sender = &sender_,
+                                               .peer = peer_,
                                                .context = context,
                                                .on_end =
                                                    [this] {

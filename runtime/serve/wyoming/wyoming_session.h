@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "runtime/serve/wyoming/wyoming_host.h"
 
@@ -14,7 +15,9 @@ namespace predgen {
 /// connection's thread; borrows both.
 class WyomingSession {
  public:
-  WyomingSession(const WyomingHost& host, WyomingSender& sender) : host_(host), sender_(sender) {}
+  /// `peer`: the client's address.
+  WyomingSession(const WyomingHost& host, WyomingSender& sender, std::string peer = {})
+      : host_(host), sender_(sender), peer_(std::move(peer)) {}
   /// Ends what is under way.
   ~WyomingSession();
 
@@ -55,6 +58,7 @@ class WyomingSession {
 
   const WyomingHost& host_;
   WyomingSender& sender_;
+  const std::string peer_;
   std::shared_ptr<WyomingConversation> conversation_;  // of the turn that was begun last
   Json context_;                                       // of the same
   std::optional<std::string> words_;                   // of a transcript that comes in pieces

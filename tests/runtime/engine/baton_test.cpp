@@ -57,6 +57,55 @@ TEST(Baton, CommonWorkIsDoneWhenNobodyCanAddToIt) {
   EXPECT_EQ(done, 12);
 }
 
+/// Two threads of one client ask again and again while another one waits for common work.
+TEST(Baton, AskingHoldsNobodyUp) {
+  constexpr int kPatience = 2000;
+  Baton baton;
+  bool is_done = false;
+  int asked = 0;  // while it was waited for
+  std::vector<std::function<void()>> work{
+      [&] { baton.wait([&] { return is_done; }, [&] { is_done = true; }); }};
+  for (int i = 0; i < 2; ++i) {
+    work.emplace_back([&] {
+      const Baton::Rest rest(baton);
+      for (bool goes_on = true; goes_on && asked < kPatience;) {
+        const Baton::Hold hold(baton, "one");
+        asked += !is_done;
+        goes_on = !is_done;
+      }
+    });
+  }
+  run_queued(baton, work);
+  EXPECT_LE(asked, Baton::kShare);
+}
+
+TEST(Baton, GoesToTheClientThatHadItLeast) {
+  Baton baton;
+  std::string order;
+  std::vector<std::jthread> threads;
+  {
+    const Baton::Hold hold(baton, "elsewhere");
+    for (const char* client : {"a", "a", "a", "b", "c", "b"}) {
+      const int64_t before = baton.num_waiting();
+      threads.emplace_back([&, client] {
+        const Baton::Hold own(baton, client);
+        EXPECT_EQ(baton.client(), client);
+        order += client;
+      });
+      while (baton.num_waiting() == before) std::this_thread::yield();
+    }
+  }
+  threads.clear();
+  EXPECT_EQ(order, "abcaba");
+}
+
+TEST(Baton, WhoRestsIsTheSameClientAfterwards) {
+  Baton baton;
+  const Baton::Hold hold(baton, "a");
+  { const Baton::Rest rest(baton); }
+  EXPECT_EQ(baton.client(), "a");
+}
+
 TEST(Baton, WhoRestsHoldsNobodyUp) {
   Baton baton;
   bool is_over = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "runtime/engine/engine.h"
@@ -26,7 +28,7 @@ struct Shared {
       work.emplace_back([&, i] {
         try {
           results[i] = engine.run(requests[i]);
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {
           errors[i] = error.what();
         }
         ended.push_back(i);
@@ -156,6 +158,59 @@ TEST(SharedEngine, WhoWaitsForRoomCanStop) {
   EXPECT_EQ(shared.results[0].num_forward_passes, 0);
   EXPECT_EQ(shared.errors, (std::map<size_t, std::string>{{1, "interrupted"}}));
   EXPECT_TRUE(at::equal(*shared.results[2].logits, shared.alone(answer)));
+}
+
+TEST(SharedEngine, ALongPromptRunsInPiecesBesideOthers) {
+  Shared shared;
+  shared.engine.share_fairly(8);
+  Sequence prompt = shared.sequence(12), next = shared.sequence(1);
+  shared.run({{.sequence = &prompt}, {.sequence = &next}});
+  EXPECT_EQ(shared.ended, (std::vector<size_t>{1, 0}));
+  // Half of 8 beside one token, then beside what may come back.
+  EXPECT_EQ(shared.model.pass_sizes, (std::vector<int64_t>{1 + 4, 4, 4}));
+  EXPECT_TRUE(at::equal(*shared.results[0].logits, shared.alone(prompt)));
+}
+
+TEST(SharedEngine, WhatWasKeptGoesWhenMemoryRunsOut) {
+  Shared shared;
+  int64_t num_kept = 1;
+  shared.model.fails = [&] {
+    if (num_kept > 0) throw std::bad_alloc();
+  };
+  Sequence first = shared.sequence(3), second = shared.sequence(5);
+  shared.run({{.sequence = &first}});
+  EXPECT_EQ(shared.errors.size(), 1u);  // nobody gives anything back
+  shared.errors.clear();
+  shared.engine.on_exhaustion([&] { return std::exchange(num_kept, 0) > 0; });
+  shared.run({{.sequence = &first}, {.sequence = &second}});
+  EXPECT_TRUE(shared.errors.empty());
+  EXPECT_TRUE(at::equal(*shared.results[1].logits, shared.alone(second)));
+  num_kept = 1;
+  shared.engine.on_exhaustion([] { return false; });
+  shared.run({{.sequence = &first}});
+  EXPECT_EQ(shared.errors.size(), 1u);
+}
+
+TEST(SharedEngine, PassesCanHaveAThreadOfTheirOwn) {
+  FragileModel model;
+  std::set<std::thread::id> asking, running;
+  model.fails = [&] { running.insert(std::this_thread::get_id()); };
+  Baton baton;
+  Engine engine = borrowing_engine(model, {.baton = &baton, .has_thread = true});
+  const auto ask = [&](TokenId first) {
+    asking.insert(std::this_thread::get_id());
+    Sequence sequence = sequence_of(engine, TokenIds{first}, 64);
+    for (int i = 0; i < 3; ++i) {
+      engine.run({.sequence = &sequence});
+      sequence.append(TokenIds{2});
+    }
+    sequence.append(TokenIds{kPoison});
+    EXPECT_THROW(engine.run({.sequence = &sequence}), Error);
+  };
+  run_queued(baton, {[&] { ask(1); }, [&] { ask(2); }, [&] { ask(3); }});
+  EXPECT_EQ(asking.size(), 3u);
+  ASSERT_EQ(running.size(), 1u);
+  EXPECT_FALSE(asking.contains(*running.begin()));
 }
 
 TEST(SharedEngine, IsNotUsedWithoutItsBaton) {

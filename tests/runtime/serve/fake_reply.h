@@ -17,8 +17,16 @@ class FakeReply : public HttpReply {
   }
   void send(const HttpAnswer& answer) override { answers.push_back(answer); }
   void send_event(std::string_view data) override {
+    offer_event(data);
+    flush();
+  }
+  bool offer_event(std::string_view data) override {
     events.emplace_back(data);
     if (on_event) on_event();
+    return !is_busy;
+  }
+  void flush() override {
+    if (on_flush) on_flush();
   }
   void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override {
     protocols.push_back(protocol);
@@ -28,7 +36,7 @@ class FakeReply : public HttpReply {
   std::vector<HttpAnswer> answers;
   std::vector<std::string> events;
   std::vector<std::string> protocols;  // of WebSockets
-  std::function<void()> on_event;
+  std::function<void()> on_event, on_flush;
   std::function<void(WebSocketHandler&)> on_web_socket;
   std::atomic<bool> is_gone = false, is_busy = false;
 };

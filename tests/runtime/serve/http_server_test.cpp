@@ -109,6 +109,29 @@ TEST(HttpServer, AReaderThatIsTooSlowIsGone) {
   seen.acquire();
 }
 
+TEST(HttpServer, OffersWithoutWaiting) {
+  HttpLimits limits;
+  limits.send_seconds = 100;
+  const std::string large(16 << 20, 'a');  // more than sockets hold
+  std::binary_semaphore offered(0);
+  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    EXPECT_TRUE(reply.offer_event("one"));
+    EXPECT_FALSE(reply.offer_event(large));
+    EXPECT_FALSE(reply.offer_event("two"));
+    offered.release();
+    reply.flush();
+    reply.send_event("three");
+  });
+  Socket client(server.port());
+  client.send(kGet + "Connection: close\r\n\r\n");
+  offered.acquire();  // nobody reads until then
+  const std::string events = client.read_all();
+  const size_t end = events.find("aa\n\n\r\n");
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(events.substr(end),
+            "aa\n\n\r\nb\r\ndata: two\n\n\r\nd\r\ndata: three\n\n\r\n0\r\n\r\n");
+}
+
 TEST(HttpServer, StreamsEventsAndSeesThatTheClientLeaves) {
   std::binary_semaphore go_on(0), left(0);
   Server server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {

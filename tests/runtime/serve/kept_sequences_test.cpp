@@ -12,8 +12,8 @@ struct Shelf {
   explicit Shelf(int64_t max_kept) : kept(engine, 64, max_kept) {}
 
   /// Runs these tokens, and keeps them; returns how many were cached already.
-  int64_t run(const TokenIds& tokens) {
-    Sequence sequence = kept.take(tokens);
+  int64_t run(const TokenIds& tokens, const std::string& client = "me") {
+    Sequence sequence = kept.take(client, tokens);
     const int64_t cached = sequence.num_cached();
     const TokenSpan taken = sequence.tokens();
     EXPECT_TRUE(std::ranges::equal(taken, tokens));
@@ -21,7 +21,7 @@ struct Shelf {
     Sequence fresh = sequence_of(engine, tokens, 64);
     EXPECT_TRUE(at::equal(*result.logits, *engine.run({.sequence = &fresh}).logits));
     sequence.append(TokenIds{9});
-    kept.keep(std::move(sequence));
+    kept.keep(client, std::move(sequence));
     return cached;
   }
 
@@ -60,6 +60,23 @@ TEST(KeptSequences, TheOldestGoesAndItsMemoryToo) {
   none.run({1, 2, 3});
   EXPECT_EQ(none.run({1, 2, 3, 9, 4}), 0);
   EXPECT_EQ(none.engine.pool().num_allocated(), 0);
+}
+
+TEST(KeptSequences, AreEachClientsOwn) {
+  Shelf shelf(8);
+  shelf.run({1, 2, 3, 4});
+  EXPECT_EQ(shelf.run({1, 2, 3, 4}, "you"), 0);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 9, 7}, "you"), 4);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 9, 8}), 4);  // mine is still there
+}
+
+TEST(KeptSequences, GiveTheirMemoryBack) {
+  Shelf shelf(8);
+  EXPECT_FALSE(shelf.kept.drop_all());
+  shelf.run({1, 2, 3, 4});
+  EXPECT_TRUE(shelf.kept.drop_all());
+  EXPECT_EQ(shelf.engine.pool().num_allocated(), 0);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4}), 0);
 }
 
 TEST(KeptSequences, WhatALongerOneHoldsIsKeptOnce) {

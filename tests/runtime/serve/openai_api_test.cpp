@@ -367,13 +367,54 @@ TEST(OpenAiApi, NothingIsGeneratedForAClientThatLeft) {
 TEST(OpenAiApi, NobodyWaitsForASlowReader) {
   Api api;
   FakeReply reply;
-  std::string held;  // of each event, whether others had to wait
-  reply.on_event = [&] {
-    held += api.baton.is_held_here() ? 'y' : 'n';
-    reply.is_busy = held.size() >= 3;
-  };
+  std::string held;  // whether others had to wait, each time that the client was waited for
+  reply.is_busy = true;
+  reply.on_flush = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
   api.handle(Api::chat_request("hello", R"(,"stream":true,"max_tokens":5)"), reply);
-  EXPECT_EQ(held, "nyynnnnn");  // the role, 5 words, the end and [DONE]
+  EXPECT_EQ(held, "nnnnnnnn");  // the role, 5 words, the end and [DONE]
+}
+
+/// What many tokens were, when a text that was held back comes.
+TEST(OpenAiApi, LongEventsAreWrittenWhileOthersGoOn) {
+  Api api;
+  FakeReply reply;
+  std::string held;
+  reply.on_event = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
+  const std::string more =
+      R"(,"stream":true,"logprobs":true,"top_logprobs":20,"max_tokens":40,"stop":[")" +
+      text_of(api.chat("hello")).substr(0, 60) + "no\"]";
+  api.handle(Api::chat_request("hello", more), reply);
+  EXPECT_EQ(reply.events.size(), 5u);  // the role, all of the text in two, the end and [DONE]
+  EXPECT_EQ(held.find('y'), std::string::npos) << held;
+}
+
+TEST(OpenAiApi, MetricsWaitForNobody) {
+  Api api;
+  const Baton::Hold hold(api.baton);
+  EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics"}).status, 200);
+}
+
+TEST(OpenAiApi, AClientLearnsNothingOfWhatOthersAsked) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("one"), sha256_hex("two")};
+  Api api(config);
+  const auto cached = [&](const std::string& key) {
+    HttpRequest request = Api::chat_request("my PIN is 1234");
+    request.authorization = "Bearer " + key;
+    return Json::parse(api.ask(request).body)["usage"]["prompt_tokens_details"]["cached_tokens"];
+  };
+  EXPECT_EQ(cached("one"), 0);
+  EXPECT_EQ(cached("two"), 0);
+  EXPECT_GT(cached("one"), 10);
+  Api open;
+  const auto cached_at = [&](const std::string& peer) {
+    HttpRequest request = Api::chat_request("my PIN is 1234");
+    request.peer = peer;
+    return Json::parse(open.ask(request).body)["usage"]["prompt_tokens_details"]["cached_tokens"];
+  };
+  EXPECT_EQ(cached_at("192.0.2.1"), 0);
+  EXPECT_EQ(cached_at("192.0.2.2"), 0);
+  EXPECT_GT(cached_at("192.0.2.1"), 10);
 }
 
 TEST(OpenAiApi, AStopEndsAnAnswer) {

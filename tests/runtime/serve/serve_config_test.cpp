@@ -47,18 +47,6 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
 }
 
-TEST(ServeConfig, APoolHoldsOneConversationAtLeast) {
-  const auto positions = [](const std::string& pool, const std::string& context) {
-    return pool_positions(
-        read_serve_config("", {"pool_positions=" + pool, "max_context=" + context}), 1024);
-  };
-  EXPECT_EQ(positions("1024", "8192"), 1024) << "the model has no more";
-  EXPECT_EQ(positions("300", "300"), 300);
-  EXPECT_GT(positions("0", "8192"), int64_t{1} << 60);
-  expect_user_error([&] { positions("1023", "8192"); }, {"pool_positions 1023", "1024"});
-  expect_user_error([&] { positions("299", "300"); }, {"pool_positions 299", "300"});
-}
-
 TEST(ServeConfig, WrongValuesAreNamed) {
   const auto refused = [](const std::string& override, const std::vector<std::string>& parts) {
     expect_user_error([&] { read_serve_config("", {override}); }, parts);

@@ -52,7 +52,7 @@ struct ToolApi {
   Completer completer{house.engine, house.baton,   house.tokenizer, defaults,
                       config,       house.metrics, house.clock};
   RealtimeApi realtime{house.host, 1};
-  OpenAiApi api{completer, house.engine, house.baton, house.metrics, realtime, "m", ApiKeys({})};
+  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", ApiKeys({})};
   std::stop_source stop;
 };
 

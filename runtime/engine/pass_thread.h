@@ -1,0 +1,32 @@
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+namespace predgen {
+
+/// A thread that does what others have it do, one after the other, in inference mode. What LibTorch
+/// keeps for each thread (a CUDA library's workspace, a team of threads on a CPU) is there once.
+class PassThread {
+ public:
+  PassThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+
+  /// Returns when the work is done, with its exception. By one thread at a time.
+  void run(const std::function<void()>& work);
+
+ private:
+  void serve(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any given_;
+  std::condition_variable done_;
+  const std::function<void()>* work_ = nullptr;  // to be done
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace predgen
