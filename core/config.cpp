@@ -196,6 +196,7 @@ void ConfigReader::problem(const std::string& key, const std::string& message) {
 }
 
 void ConfigReader::finish() {
+  document_->refuse_another_kind(*node_);
   document_->find_unknown_keys(*node_);
   if (!document_->problems.empty()) document_->fail();
 }
