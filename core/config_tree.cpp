@@ -195,12 +195,14 @@ void ConfigReader::Document::apply_override(Node& root, const std::string& text)
 
 void ConfigReader::Document::find_unknown_keys(const Node& node) {
   std::vector<std::string> valid = node.asked;
-  for (const auto& [name, answer] : node.answers) valid.push_back(name);
+  for (const auto& [name, answer] : node.answers) {
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
+  }
   for (const auto& [name, child] : node.entries) {
     const bool read =
         std::any_of(node.answers.begin(), node.answers.end(),
                     [&, &wanted = name](auto& answer) { return answer.first == wanted; });
-    if (!read) {
+    if (!read && !node.is_unknown_kind) {
       add(*child, fmt::format("unknown key \"{}\"; {}", child->key, suggest(name, valid)));
     }
   }

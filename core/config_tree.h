@@ -59,6 +59,8 @@ struct ConfigReader::Node {
   std::vector<std::pair<std::string, Child>> entries;  // of a mapping
   std::vector<Child> items;                            // of a list
 
+  bool is_unknown_kind = false;  // so that which keys it should have is not known
+
   std::vector<std::pair<std::string, Answer>> answers;  // what was read, in that order
   std::vector<std::string> asked;                       // keys that has() was called with
 

@@ -156,7 +156,7 @@ CASES = {
         --model {m} --prompt Hello --temprature 0.5 | --temprature | did you mean --temperature?
         --model {m} --prompt Hello --temperature=-1 | temperature
         --model {m} --prompt Hello --top-p 2 | top-p
-        --model {m} --prompt Hello --decoder x | --decoder | jacobi
+        --model {m} --prompt Hello --decoder x | decoder | jacobi
         --model {m} --prompt Hello world | world
         --model {m} --prompt Hello --log-level debug | --log-level | before the command
         --modle {m} --prompt Hello | --modle | did you mean --model?

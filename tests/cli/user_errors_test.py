@@ -49,7 +49,7 @@ def problem_of(case, folder):
     for path in reversed(left):  # what is in a folder comes behind it
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     text = done.stderr.decode(errors="replace").strip()
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not line.startswith("info: ")]  # what was done before it
     if done.returncode != 2:
         return f"exit code {done.returncode}", text
     if len(lines) != 1 or done.stdout and arguments[0] != "doctor":

@@ -32,6 +32,7 @@ class WrongFiles:
         self.write("good.jsonl", '{"messages": [{"role": "user", "content": "Hello"}]}\n')
         self.write("results/results.json", '{"runs": [], "turns": [], "num_turns": 0}')
         self.write("run/metrics.jsonl", '{"step": 1}\n')
+        self.write("run/config.yaml", "max_steps: 1\n")
         self.write("unwritable", "a file, not a folder")
         self.write("zeros", "\0" * 100)
         self.write("unclosed.jinja", "{% for m in messages %}")

@@ -241,6 +241,20 @@ TEST(Config, AFileOfAnotherKindIsOneProblem) {
   EXPECT_THAT(error_of("seed: 1\n", {"a=1", "b=2", "c=3", "d=4"}), HasSubstr("unknown key \"d\""));
 }
 
+TEST(Config, KeysOfAnUnknownKindAreNoProblem) {
+  ConfigReader reader = ConfigReader::parse("objective: {kind: x, weight: 1}\n", "run.yaml");
+  ConfigReader objective = reader.section("objective");
+  int kind = 1;
+  objective.choice<int>("kind", kind, {{"first", 1}, {"second", 2}});
+  try {
+    reader.finish();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("run.yaml:1: \"objective.kind\" is not one of"));
+    EXPECT_THAT(error.what(), Not(HasSubstr("weight")));
+  }
+}
+
 TEST(Config, ManyProblemsAreCounted) {
   std::string list = "sizes: [x";
   for (int i = 0; i < 11; ++i) list += ", x";
