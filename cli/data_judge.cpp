@@ -20,7 +20,7 @@ void add_data_judge(CLI::App& data, const std::stop_token& stop) {
   command->footer("Example:\n  predgen data judge --config configs/data/demo_judge.yaml");
   command->callback([options, json, stop] {
     ConfigReader reader = ConfigReader::load(options->file, options->overrides);
-    const JudgeConfig config = JudgeConfig::read(reader);
+    const JudgeBuildConfig config = JudgeBuildConfig::read(reader);
     reader.finish();
     const c10::InferenceMode inference;
     const auto tokenizer = load_tokenizer(config.model, config.chat_template);

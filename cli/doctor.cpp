@@ -1,20 +1,19 @@
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/InferenceMode.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
-#include <thread>
 
 #include "cli/command.h"
+#include "cli/machine_report.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "evaluate/device_memory.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "text/tokenize/tokenizer_files.h"
@@ -37,30 +36,9 @@ constexpr double kWorkspaceBytes = 1.5 * kGiB;   // CUDA context, activations, f
 
 struct DoctorOptions {
   std::string model, tts_model, tts_codec;
-  double memory_gib = 24.0;
-  int64_t context = 8192;  // at most the model's own
+  std::optional<double> memory_gib;  // of a GPU that is elsewhere
+  int64_t context = 8192;            // at most the model's own
 };
-
-void print_machine() {
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
-  std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
-              std::thread::hardware_concurrency(), memory);
-  const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
-  if (num_gpus == 0) {
-    std::printf(
-        "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
-        "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
-        "measures it here): use --tts espeak\n");
-    if (at::detail::getCUDAHooks().hasCUDART()) {
-      const long version = at::detail::getCUDAHooks().versionCUDART();
-      std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
-                  version / 1000, version % 1000 / 10);
-    }
-  } else {
-    std::printf("  GPU     %d\n", num_gpus);
-  }
-}
 
 /// Prints one line for each file; counts those that nothing works without.
 class FileReport {
@@ -156,12 +134,16 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   row("weights", 0.0, true);
   row("keys and values of 1,000 tokens", 1000 * kv, false);
   row(fmt::format("with {} tokens", context), used, true);
-  const double beside = used + kZonosBytes + kZonosCacheBytes + kWorkspaceBytes;
-  row("beside Zonos, with caches and workspace", beside, true);
-  std::printf("  %-44s", fmt::format("fits into {:g} GiB", options.memory_gib).c_str());
-  for (const double bytes : weights) {
-    std::printf(" %8s", beside + bytes <= options.memory_gib * kGiB ? "yes" : "no");
-  }
+  const at::Device device = parse_device("auto");
+  const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
+  const double beside = used + (is_gpu ? kZonosBytes + kZonosCacheBytes + kWorkspaceBytes : 0.0);
+  if (is_gpu) row("beside Zonos, with caches and workspace", beside, true);
+  const double room =
+      options.memory_gib ? *options.memory_gib * kGiB : static_cast<double>(memory_size(device));
+  std::printf("  %-44s", fmt::format("fits into {:.3g} GiB{}", room / kGiB,
+                                     is_gpu ? "" : ", the memory of this machine")
+                             .c_str());
+  for (const double bytes : weights) std::printf(" %8s", beside + bytes <= room ? "yes" : "no");
   std::printf("\n");
 }
 
@@ -245,8 +227,9 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
 }
 
 void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
-  if (!(options.memory_gib > 0))
-    throw UserError("--memory {}: must be above 0", options.memory_gib);
+  if (options.memory_gib && !(*options.memory_gib > 0)) {
+    throw UserError("--memory {}: must be above 0", *options.memory_gib);
+  }
   if (options.context < 1) throw UserError("--context {}: must be above 0", options.context);
   print_machine();
   if (!options.tts_model.empty()) report_voice(options, stop);
@@ -280,8 +263,8 @@ void add_doctor(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand(
       "doctor", "What this machine has; whether a model is whole and fits, and a voice keeps up");
   command->add_option("--model", options->model, "Hugging Face model folder");
-  command->add_option("--memory", options->memory_gib, "GiB of the GPU to fit into")
-      ->capture_default_str();
+  command->add_option("--memory", options->memory_gib,
+                      "GiB of a GPU to fit into; if absent, that of this machine's, or its own");
   command->add_option("--context", options->context, "tokens of conversation to keep")
       ->capture_default_str();
   command->add_option("--tts-model", options->tts_model, "Zonos voice folder: it is measured, too");

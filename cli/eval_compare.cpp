@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_problem.h"
 #include "evaluate/compare_reports.h"
 
 namespace predgen {
@@ -65,8 +66,16 @@ void compare_results(const EvalCompareOptions& options, bool json) {
       .max_slower = share_of("--max-slower", options.max_slower),
       .max_more_passes = share_of("--max-more-passes", options.max_more_passes),
       .min_equal_text = share_of("--min-equal-text", options.min_equal_text)};
-  const Json comparison = compare_reports(read_results(options.results.at(0)),
-                                          read_results(options.results.at(1)), bounds);
+  const Json before = read_results(options.results.at(0)),
+             after = read_results(options.results.at(1));
+  const Json comparison = [&] {
+    try {
+      return compare_reports(before, after, bounds);
+    } catch (const nlohmann::json::exception& error) {
+      throw UserError("{} or {}: not as this version of predgen eval writes it: {}",
+                      options.results.at(0), options.results.at(1), json_problem(error.what()));
+    }
+  }();
   const std::string text = json ? comparison.dump() + "\n" : format_comparison(comparison);
   std::fputs(text.c_str(), stdout);
   if (!comparison["crossed"].empty()) throw CLI::RuntimeError(1);

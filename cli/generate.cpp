@@ -53,6 +53,12 @@ std::vector<InputRow> read_rows(const GenerateOptions& options, bool has_prompt)
   return {row};
 }
 
+/// Where a prompt is from, for errors.
+std::string place_of(const GenerateOptions& options, const InputRow& row, bool has_prompt) {
+  if (!options.input.empty()) return fmt::format("{}: row {}", options.input, row.number);
+  return has_prompt ? "--prompt" : options.messages.empty() ? "--token-ids" : options.messages;
+}
+
 /// Ids only need no tokenizer, but have text if there is one.
 std::unique_ptr<Tokenizer> find_tokenizer(const GenerateOptions& options,
                                           const std::vector<InputRow>& rows) {
@@ -133,7 +139,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
   std::vector<TokenIds> prompts;
   for (const InputRow& row : rows) {
     prompts.push_back(input_ids(row, tokenizer.get(), options.raw_prompt));
-    check_token_ids(prompts.back(), *model, fmt::format("row {}", row.number));
+    check_token_ids(prompts.back(), *model, place_of(options, row, has_prompt));
   }
   const auto show = [&](const std::string& text) {
     if (options.json || text.empty()) return;

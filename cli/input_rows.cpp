@@ -12,6 +12,11 @@
 namespace predgen {
 namespace {
 
+/// Empty if there is no `key`.
+std::string optional_text(const Json& object, const char* key, const std::string& where) {
+  return object.contains(key) ? json_get<std::string>(object, key, where) : "";
+}
+
 /// As OpenAI has them, but the arguments may be an object.
 std::vector<ToolCall> parse_calls(const Json& message, const std::string& where) {
   std::vector<ToolCall> calls;
@@ -20,7 +25,7 @@ std::vector<ToolCall> parse_calls(const Json& message, const std::string& where)
     const Json function = json_get<Json>(call, "function", where);
     const Json arguments = json_get<Json>(function, "arguments", where);
     calls.push_back(
-        {.id = call.value("id", ""),
+        {.id = optional_text(call, "id", where),
          .name = json_get<std::string>(function, "name", where),
          .arguments = arguments.is_string() ? arguments.get<std::string>() : arguments.dump()});
   }
@@ -35,12 +40,13 @@ std::vector<Message> parse_messages(const Json& list, const std::string& where) 
     messages.push_back({.role = json_get<std::string>(entry, "role", where),
                         .content = json_get<std::string>(entry, "content", where),
                         .tool_calls = parse_calls(entry, where),
-                        .tool_call_id = entry.value("tool_call_id", "")});
+                        .tool_call_id = optional_text(entry, "tool_call_id", where)});
   }
   return messages;
 }
 
 ToolSet parse_tools(const Json& list, const std::string& where) {
+  if (!list.is_array()) throw UserError("{}: \"tools\" must be a list of functions", where);
   ToolSet tools{.json = list.dump()};
   for (const Json& tool : list) {
     const Json function = json_get<Json>(tool, "function", where);

@@ -1,8 +1,10 @@
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/parse_error.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -33,9 +35,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::RuntimeError& error) {  // of a command whose ranks have said why
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fprintf(stderr, "predgen: %s\n", describe_parse_error(app, error).c_str());
+    return 2;
   } catch (const UserError& error) {
     std::fprintf(stderr, "predgen: %s\n", error.what());
+    return 2;
+  } catch (const std::filesystem::filesystem_error& error) {  // of a path that a user has given
+    std::fprintf(stderr, "predgen: %s: %s\n", error.path1().c_str(),
+                 error.code().message().c_str());
     return 2;
   } catch (const Interrupted&) {
     std::fprintf(stderr, "predgen: interrupted\n");

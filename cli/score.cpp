@@ -134,7 +134,11 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     throw UserError("--logits: needs exactly one row, not {}", rows.size());
   }
   std::unique_ptr<Transformer> model = set_up_model(options.model);
-  for (const Row& row : rows) check_token_ids(row.ids, *model, fmt::format("row {}", row.number));
+  for (const Row& row : rows) {
+    check_token_ids(row.ids, *model,
+                    options.input.empty() ? "--token-ids"
+                                          : fmt::format("{}: row {}", options.input, row.number));
+  }
   Json results = Json::array();
   std::vector<Score> scores;
   for (const Row& row : rows) {

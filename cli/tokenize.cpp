@@ -35,7 +35,7 @@ struct Result {
 };
 
 std::vector<Result> tokenize_rows(const std::vector<InputRow>& rows, const Tokenizer& tokenizer,
-                                  const RawPromptOptions& options) {
+                                  const std::string& file, const RawPromptOptions& options) {
   std::vector<Result> results;
   for (const InputRow& row : rows) {
     try {
@@ -43,8 +43,8 @@ std::vector<Result> tokenize_rows(const std::vector<InputRow>& rows, const Token
       result.text = replace_ill_formed_utf8(tokenizer.decode(result.ids));
       results.push_back(std::move(result));
     } catch (const UserError& error) {
-      if (rows.size() == 1) throw;
-      throw UserError("row {}: {}", row.number, error.what());
+      if (file.empty()) throw;
+      throw UserError("{}: row {}: {}", file, row.number, error.what());
     }
   }
   return results;
@@ -72,7 +72,8 @@ void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer)
 void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
   const std::vector<InputRow> rows = read_rows(options, command);
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model, options.chat_template);
-  const std::vector<Result> results = tokenize_rows(rows, *tokenizer, options.raw_prompt);
+  const std::vector<Result> results =
+      tokenize_rows(rows, *tokenizer, options.input, options.raw_prompt);
   if (options.json) {
     print_json(results);
   } else {

@@ -128,6 +128,7 @@ std::string ConfigReader::choose(const std::string& key, const std::string& curr
       problem(key,
               fmt::format("must be one of {}, not {}", fmt::join(names, ", "), child->described()));
     } else if (std::find(names.begin(), names.end(), child->text) == names.end()) {
+      if (key == "kind") node_->is_unknown_kind = true;
       problem(key, fmt::format("is not one of {}: {} ({})", fmt::join(names, ", "), child->text,
                                suggest(child->text, names)));
     } else {
@@ -196,6 +197,7 @@ void ConfigReader::problem(const std::string& key, const std::string& message) {
 }
 
 void ConfigReader::finish() {
+  document_->refuse_another_kind(*node_);
   document_->find_unknown_keys(*node_);
   if (!document_->problems.empty()) document_->fail();
 }

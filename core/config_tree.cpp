@@ -195,12 +195,14 @@ void ConfigReader::Document::apply_override(Node& root, const std::string& text)
 
 void ConfigReader::Document::find_unknown_keys(const Node& node) {
   std::vector<std::string> valid = node.asked;
-  for (const auto& [name, answer] : node.answers) valid.push_back(name);
+  for (const auto& [name, answer] : node.answers) {
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
+  }
   for (const auto& [name, child] : node.entries) {
     const bool read =
         std::any_of(node.answers.begin(), node.answers.end(),
                     [&, &wanted = name](auto& answer) { return answer.first == wanted; });
-    if (!read) {
+    if (!read && !node.is_unknown_kind) {
       add(*child, fmt::format("unknown key \"{}\"; {}", child->key, suggest(name, valid)));
     }
   }
@@ -212,12 +214,28 @@ void ConfigReader::Document::find_unknown_keys(const Node& node) {
   }
 }
 
+void ConfigReader::Document::refuse_another_kind(Node& root) const {
+  std::vector<std::string> unknown;
+  for (const auto& [name, child] : root.entries) {
+    if (child->line != kOverrideLine && !root.answer(name)) unknown.push_back(name);
+  }
+  if (unknown.size() < 3 || 3 * unknown.size() <= root.entries.size()) return;
+  throw UserError("{}: {} of its {} keys are unknown here ({}, {}, ..): is it for another command?",
+                  file, unknown.size(), root.entries.size(), unknown[0], unknown[1]);
+}
+
 void ConfigReader::Document::fail() const {
   std::vector<Problem> sorted = problems;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Problem& a, const Problem& b) { return a.line < b.line; });
+  constexpr size_t kMaxLines = 8;
   std::vector<std::string> lines;
   for (const Problem& problem : sorted) lines.push_back(problem.text);
+  if (lines.size() > kMaxLines) {
+    const size_t num_left = lines.size() - kMaxLines + 1;
+    lines.resize(kMaxLines - 1);
+    lines.push_back(fmt::format("{}: and {} more like these", file, num_left));
+  }
   throw UserError("{}", fmt::join(lines, "\n"));
 }
 

@@ -32,7 +32,9 @@ struct ConfigReader::Document {
   void add(const Node& at, const std::string& message);
   /// Adds a problem for every key below `node` that nobody read.
   void find_unknown_keys(const Node& node);
-  /// Throws all problems, in the order of lines.
+  /// UserError if three keys of the file were not read, and more than a third of all.
+  void refuse_another_kind(Node& root) const;
+  /// Throws the problems, in the order of lines, the last ones of many as their number.
   [[noreturn]] void fail() const;
 
  private:
@@ -56,6 +58,8 @@ struct ConfigReader::Node {
   bool quoted = false;
   std::vector<std::pair<std::string, Child>> entries;  // of a mapping
   std::vector<Child> items;                            // of a list
+
+  bool is_unknown_kind = false;  // so that which keys it should have is not known
 
   std::vector<std::pair<std::string, Answer>> answers;  // what was read, in that order
   std::vector<std::string> asked;                       // keys that has() was called with

@@ -25,6 +25,16 @@ void sync_path(const fs::path& path, int flags) {
   if (result != 0) throw Error("cannot write {}: {}", path.string(), std::strerror(reason));
 }
 
+/// Of a file to be written, whose name the user has chosen.
+[[noreturn]] void fail_to_open(const fs::path& file, int reason) {
+  std::error_code error;
+  const fs::path folder = file.parent_path();
+  if (reason == ENOENT && !folder.empty() && !fs::exists(folder, error)) {
+    throw UserError("cannot write {}: there is no folder {}", file.string(), folder.string());
+  }
+  throw UserError("cannot write {}: {}", file.string(), std::strerror(reason));
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& file) {
@@ -56,6 +66,7 @@ void write_file(const fs::path& file, const std::function<void(std::ostream&)>& 
   temporary += ".tmp";
   try {
     std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+    if (!stream) fail_to_open(file, errno);
     write(stream);
     stream.close();
     if (!stream) throw Error("cannot write {}: {}", file.string(), std::strerror(errno));
@@ -70,7 +81,8 @@ void write_file(const fs::path& file, const std::function<void(std::ostream&)>& 
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) {
+  std::error_code unusable;
+  if (!fs::is_directory(folder, unusable)) {
     throw UserError("{}: cannot make this folder: {}", folder.string(), error.message());
   }
 }

@@ -2,8 +2,17 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_problem.h"
 
 namespace predgen {
+
+std::string json_problem(std::string what) {
+  if (what.starts_with("[json.exception.")) what.erase(0, what.find("] ") + 2);
+  for (const std::string_view start : {"parse error at ", "type "}) {
+    if (what.starts_with(start)) what.erase(0, start.size());
+  }
+  return what;
+}
 
 void check_json_depth(std::string_view text, const std::string& where) {
   constexpr int kMaxDepth = 200;
@@ -31,7 +40,7 @@ Json parse_json(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not valid JSON: {}", where, error.what());
+    throw UserError("{}: not valid JSON: {}", where, json_problem(error.what()));
   }
 }
 
@@ -40,7 +49,7 @@ Json read_json(const std::filesystem::path& file) {
 }
 
 void fail_json_key(const char* key, const std::string& where, const std::string& why) {
-  throw UserError("{}: \"{}\" {}", where, key, why);
+  throw UserError("{}: \"{}\" {}", where, key, json_problem(why));
 }
 
 }  // namespace predgen

@@ -49,6 +49,7 @@ Progress::Progress(std::string label, std::string unit, int64_t total)
       drawn_(start_) {}
 
 Progress::~Progress() {
+  if (!terminal_ && done_ == 0) return;  // what ended it has a line of its own
   try {
     finish();
   } catch (...) {  // a bar must not end the program

@@ -28,13 +28,20 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string suggest(const std::string& wrong, const std::vector<std::string>& valid) {
-  if (valid.empty()) return "nothing is read here";
+std::optional<std::string> nearest_word(const std::string& wrong,
+                                        const std::vector<std::string>& valid) {
   const auto nearest = std::min_element(valid.begin(), valid.end(), [&](auto& a, auto& b) {
     return edit_distance(wrong, a) < edit_distance(wrong, b);
   });
-  if (edit_distance(wrong, *nearest) <= std::max<size_t>(2, wrong.size() / 3)) {
-    return fmt::format("did you mean \"{}\"?", *nearest);
+  if (nearest == valid.end()) return std::nullopt;
+  const bool is_near = edit_distance(wrong, *nearest) <= std::max<size_t>(2, wrong.size() / 3);
+  return is_near ? std::optional(*nearest) : std::nullopt;
+}
+
+std::string suggest(const std::string& wrong, const std::vector<std::string>& valid) {
+  if (valid.empty()) return "nothing is read here";
+  if (const auto meant = nearest_word(wrong, valid)) {
+    return fmt::format("did you mean \"{}\"?", *meant);
   }
   return fmt::format("valid here: {}", fmt::join(valid, ", "));
 }

@@ -39,13 +39,23 @@ class Hdf5DatasetWriter : public DatasetWriter {
   Hdf5DatasetWriter(const fs::path& folder, const Json& recipe, const StoreOptions& options)
       : folder_(folder), recipe_(recipe), options_(options), hash_(recipe_hash(recipe)) {
     PREDGEN_CHECK(options.records_per_shard >= 1, "records_per_shard");
+    const bool is_new = !fs::exists(folder);
     make_folder(folder);
     check_folder(folder, recipe, options.resume);
     if (fs::exists(folder / "recipe.json")) {
       find_shards();
     } else {
       write_file(folder / "recipe.json", recipe.dump(2) + "\n");
+      is_new_ = is_new;
     }
+  }
+
+  /// A build that failed before its first shard leaves nothing that the next one would refuse.
+  ~Hdf5DatasetWriter() override {
+    if (!is_new_ || finished_ || !shards_.empty()) return;
+    std::error_code ignored;
+    fs::remove(folder_ / "recipe.json", ignored);
+    fs::remove(folder_, ignored);  // if there is nothing else in it
   }
 
   void append(const Record& record) override {
@@ -56,6 +66,7 @@ class Hdf5DatasetWriter : public DatasetWriter {
   void finish(const Json& counters) override {
     if (pending_.num_records() > 0) publish();
     write_manifest(folder_, recipe_, shards_, counters);
+    finished_ = true;
   }
 
   int64_t size() const override { return num_records_ + pending_.num_records(); }
@@ -96,6 +107,8 @@ class Hdf5DatasetWriter : public DatasetWriter {
   std::vector<ShardInfo> shards_;
   int64_t num_records_ = 0;
   RecordColumns pending_;
+  bool is_new_ = false;  // there was no folder before
+  bool finished_ = false;
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Example {
 
 class JudgeBuild {
  public:
-  JudgeBuild(const JudgeConfig& config, const Tokenizer& tokenizer, Engine& engine,
+  JudgeBuild(const JudgeBuildConfig& config, const Tokenizer& tokenizer, Engine& engine,
              const std::stop_token& stop)
       : config_(config),
         tokenizer_(tokenizer),
@@ -207,7 +207,7 @@ class JudgeBuild {
 
   uint64_t seed() const { return static_cast<uint64_t>(config_.seed); }
 
-  const JudgeConfig& config_;
+  const JudgeBuildConfig& config_;
   const Tokenizer& tokenizer_;
   Engine& engine_;
   const std::stop_token stop_;
@@ -217,7 +217,7 @@ class JudgeBuild {
   Json counters_ = Json::object();
 };
 
-Json make_recipe(const JudgeConfig& config, const std::string& model_hash,
+Json make_recipe(const JudgeBuildConfig& config, const std::string& model_hash,
                  const Tokenizer& tokenizer) {
   return {{"kind", "judge"},
           {"builder_version", kBuilderVersion},
@@ -237,9 +237,9 @@ Json make_recipe(const JudgeConfig& config, const std::string& model_hash,
 
 }  // namespace
 
-JudgeConfig JudgeConfig::read(ConfigReader& reader) {
+JudgeBuildConfig JudgeBuildConfig::read(ConfigReader& reader) {
   constexpr int64_t kMany = int64_t{1} << 40;
-  JudgeConfig config;
+  JudgeBuildConfig config;
   reader.required("sources", config.sources);
   config.read_answering(reader);
   reader.optional("system_prompt", config.system_prompt);
@@ -252,7 +252,7 @@ JudgeConfig JudgeConfig::read(ConfigReader& reader) {
   return config;
 }
 
-Json build_judge_dataset(const JudgeConfig& config, const std::string& model_hash,
+Json build_judge_dataset(const JudgeBuildConfig& config, const std::string& model_hash,
                          const Tokenizer& tokenizer, Engine& engine, const std::stop_token& stop) {
   for (const char* reply : {"yes", "no"}) {
     if (tokenizer.encode(reply).size() != 1) {

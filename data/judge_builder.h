@@ -15,7 +15,7 @@
 namespace predgen {
 
 /// configs/data/*_judge.yaml.
-struct JudgeConfig : AnsweringConfig {
+struct JudgeBuildConfig : AnsweringConfig {
   std::vector<std::string> sources;    // as BuildConfig's
   std::string system_prompt = "none";  // of the conversations: none, table3 or a text
   HeldOutConfig held_out;              // files only
@@ -23,7 +23,7 @@ struct JudgeConfig : AnsweringConfig {
   int64_t cuts = 3;                    // of each prompt, between its words, besides the whole one
   int64_t max_answer_tokens = 48;      // a longer first sentence counts as far as that
 
-  static JudgeConfig read(ConfigReader& reader);
+  static JudgeBuildConfig read(ConfigReader& reader);
 };
 
 /// `predgen data judge`: what an adapter learns from to answer judge_question(). The model answers
@@ -34,7 +34,7 @@ struct JudgeConfig : AnsweringConfig {
 /// Returns its manifest. `model_hash` names the weights in the recipe. Interrupted between passes;
 /// it starts anew then. UserError if the sources have no prompt to cut, or the tokenizer writes
 /// "yes" or "no" in several tokens: the verifier reads one.
-Json build_judge_dataset(const JudgeConfig& config, const std::string& model_hash,
+Json build_judge_dataset(const JudgeBuildConfig& config, const std::string& model_hash,
                          const Tokenizer& tokenizer, Engine& engine, const std::stop_token& stop);
 
 }  // namespace predgen

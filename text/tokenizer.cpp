@@ -204,9 +204,10 @@ class HuggingFaceTokenizer : public Tokenizer {
         source.special_tokens[key] = *token;
       }
     }
-    try {  // a template that cannot be run matters only to those who render chats
+    try {  // a folder's template that cannot be run matters only to those who render chats
       chat_template_.emplace(std::move(source), added);
     } catch (const UserError& error) {
+      if (files.is_given_template) throw;
       chat_template_problem_ = error.what();
     }
   }

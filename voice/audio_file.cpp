@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "voice/sound_error.h"
 
 namespace predgen {
 
@@ -16,7 +17,8 @@ Waveform read_audio_file(const std::filesystem::path& file) {
   const std::unique_ptr<SNDFILE, int (*)(SNDFILE*)> opened(sf_open(file.c_str(), SFM_READ, &info),
                                                            sf_close);
   if (!opened) {
-    throw UserError("{}: cannot be read as sound: {}", file.string(), sf_strerror(nullptr));
+    throw UserError("{}: cannot be read as sound: {}", file.string(),
+                    sound_error(sf_strerror(nullptr)));
   }
   // Not as many as the header says: a broken one may say anything.
   std::vector<float> samples;
@@ -26,7 +28,8 @@ Waveform read_audio_file(const std::filesystem::path& file) {
     samples.insert(samples.end(), block.begin(), block.begin() + count * info.channels);
   }
   if (sf_error(opened.get()) != SF_ERR_NO_ERROR) {
-    throw UserError("{}: cannot be read as sound: {}", file.string(), sf_strerror(opened.get()));
+    throw UserError("{}: cannot be read as sound: {}", file.string(),
+                    sound_error(sf_strerror(opened.get())));
   }
   if (samples.empty()) throw UserError("{}: holds no sound", file.string());
   const auto num_values = static_cast<int64_t>(samples.size());

@@ -55,8 +55,8 @@ class Connection {
     return result == CURLE_OK ? "" : curl_easy_strerror(result);
   }
 
-  HttpReply post(const std::string& json) {
-    HttpReply reply;
+  PostReply post(const std::string& json) {
+    PostReply reply;
     set(CURLOPT_HTTPHEADER, headers_.get());
     set(CURLOPT_POSTFIELDS, json.c_str());
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json.size()));

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-struct HttpReply {
+struct PostReply {
   long status = 0;   // 0: there was no reply, and `error` says why
   std::string body;  // bytes, at most some megabytes
   std::string error;
@@ -15,7 +15,7 @@ struct HttpReply {
 };
 
 /// Sends a JSON body and waits for the reply.
-using HttpPost = std::function<HttpReply(const std::string& json)>;
+using HttpPost = std::function<PostReply(const std::string& json)>;
 
 /// To `url`, with `key` as a bearer's where it is not empty; Interrupted if stopped. UserError if
 /// nothing listens there now. For one thread.

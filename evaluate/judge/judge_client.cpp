@@ -82,7 +82,7 @@ JudgeReply JudgeClient::call(const std::string& json) {
       next_call_ = clock_.now() + Seconds(60 / config_.calls_per_minute);
     }
     ++num_calls_;
-    const HttpReply reply = post_(json);
+    const PostReply reply = post_(json);
     JudgeReply read = read_reply(reply);
     if (read.text || !may_pass(reply.status) || attempt == config_.retries) {
       const bool works = read.text || is_bad_request(reply.status);
@@ -93,7 +93,7 @@ JudgeReply JudgeClient::call(const std::string& json) {
   }
 }
 
-JudgeReply JudgeClient::read_reply(const HttpReply& reply) {
+JudgeReply JudgeClient::read_reply(const PostReply& reply) {
   if (reply.status == 0) return {std::nullopt, "no reply: " + reply.error};
   if (reply.status != 200) {
     std::string body = reply.body;
@@ -115,7 +115,7 @@ JudgeReply JudgeClient::read_reply(const HttpReply& reply) {
   }
 }
 
-Seconds JudgeClient::pause_after(const HttpReply& reply, int64_t attempt) const {
+Seconds JudgeClient::pause_after(const PostReply& reply, int64_t attempt) const {
   const double doubled = std::min(kLongestPause, std::exp2(static_cast<double>(attempt)));
   return Seconds(reply.retry_after.value_or(doubled));
 }

@@ -37,8 +37,8 @@ class JudgeClient {
 
  private:
   JudgeReply call(const std::string& json);
-  JudgeReply read_reply(const HttpReply& reply);
-  Seconds pause_after(const HttpReply& reply, int64_t attempt) const;
+  JudgeReply read_reply(const PostReply& reply);
+  Seconds pause_after(const PostReply& reply, int64_t attempt) const;
 
   const JudgeConfig config_;
   const std::string key_;

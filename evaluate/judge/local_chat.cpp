@@ -21,7 +21,7 @@ class LocalChat {
         generator_(make_generator({}, engine_)),
         stop_(std::move(stop)) {}
 
-  HttpReply reply(const std::string& json) {
+  PostReply reply(const std::string& json) {
     try {
       return {200, answer(Json::parse(json)).dump(-1, ' ', false, Json::error_handler_t::replace),
               "", std::nullopt};

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_problem.h"
 #include "model/weights/converted_read.h"
 #include "model/weights/safetensors_types.h"
 
@@ -46,7 +47,7 @@ Json parse_header(std::string_view text, const std::string& where) {
   try {
     return Json::parse(text, check);
   } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: the header is not valid JSON: {}", where, error.what());
+    throw UserError("{}: the header is not valid JSON: {}", where, json_problem(error.what()));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <sndfile.h>
 
 #include "core/error.h"
+#include "voice/sound_error.h"
 
 namespace predgen {
 
@@ -14,7 +15,10 @@ WavSink::WavSink(const std::filesystem::path& file, int sample_rate) : path_(fil
   info.channels = 1;
   info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
   file_.reset(sf_open(file.c_str(), SFM_WRITE, &info));
-  if (!file_) throw UserError("cannot write audio to {}: {}", file.string(), sf_strerror(nullptr));
+  if (!file_) {
+    throw UserError("cannot write audio to {}: {}", file.string(),
+                    sound_error(sf_strerror(nullptr)));
+  }
   sf_command(file_.get(), SFC_SET_CLIPPING, nullptr, SF_TRUE);
   sf_command(file_.get(), SFC_SET_UPDATE_HEADER_AUTO, nullptr, SF_TRUE);
 }
@@ -22,7 +26,8 @@ WavSink::WavSink(const std::filesystem::path& file, int sample_rate) : path_(fil
 void WavSink::write(std::span<const float> samples) {
   const auto count = static_cast<sf_count_t>(samples.size());
   if (sf_write_float(file_.get(), samples.data(), count) != count) {
-    throw Error("cannot write audio to {}: {}", path_.string(), sf_strerror(file_.get()));
+    throw Error("cannot write audio to {}: {}", path_.string(),
+                sound_error(sf_strerror(file_.get())));
   }
 }
 

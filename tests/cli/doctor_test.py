@@ -22,10 +22,18 @@ def doctor(*arguments):
 def main():
     machine = doctor()
     check(machine.returncode == 0 and "cores" in machine.stdout, "the machine alone")
+    for word, good, cure in (("Sound", "can be played", "--audio-out"), ("espeak", "can be spoken", "predgen-espeak")):
+        line = re.search(rf"^  {word} +(.*)$", machine.stdout, re.MULTILINE)
+        check(line and (good in line[1] or cure in line[1]), f"{word}: it is there, or what to do")
     whole = doctor("--model", DEMO)
     check(whole.returncode == 0, f"a whole model: {whole.stderr}")
     for part in ("5.5 M parameters", "context of 1024", "4096 ids", "with 1024 tokens", "yes"):
         check(part in whole.stdout, f"it says {part}")
+    if "none visible" in machine.stdout:
+        memory = re.search(r"cores, (\S+) GiB of memory", machine.stdout)[1]
+        fits = re.search(r"fits into (\S+) GiB, the memory of this machine", whole.stdout)
+        check(fits and math.isclose(float(fits[1]), float(memory), rel_tol=0.01), "without a GPU it is the machine's memory")
+        check("Zonos" not in whole.stdout.split("Memory, GiB")[1], "that is shared with no voice on a GPU")
     small = doctor("--model", DEMO, "--memory", "4")
     check("no" in small.stdout.split("fits into 4 GiB")[1], "it does not fit beside Zonos")
     for arguments in (["--memory", "0"], ["--context", "-1"]):

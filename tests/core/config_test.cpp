@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -228,6 +229,38 @@ TEST(Config, ReportsEverythingAtOnceInTheOrderOfLines) {
   EXPECT_THAT(message, testing::ContainsRegex(
                            "^run.yaml:1: unknown[^\n]*\nrun.yaml:2: [^\n]*\nrun.yaml:3: duplicate"
                            "[^\n]*\nrun.yaml:5: [^\n]*\noverride[^\n]*\noverride[^\n]*$"));
+}
+
+TEST(Config, AFileOfAnotherKindIsOneProblem) {
+  EXPECT_EQ(error_of("model: m\nturns: 3\nclock: c\nseed: x\n"),
+            "run.yaml: 3 of its 4 keys are unknown here (model, turns, ..): is it for another "
+            "command?");
+  EXPECT_THAT(error_of("model: m\nturns: 3\nclock: c\nseed: x\nname: n\nrate: 1\nresume: true\n"
+                       "output: o\nsizes: [1]\n"),
+              HasSubstr("run.yaml:1: unknown key \"model\""));
+  EXPECT_THAT(error_of("seed: 1\n", {"a=1", "b=2", "c=3", "d=4"}), HasSubstr("unknown key \"d\""));
+}
+
+TEST(Config, KeysOfAnUnknownKindAreNoProblem) {
+  ConfigReader reader = ConfigReader::parse("objective: {kind: x, weight: 1}\n", "run.yaml");
+  ConfigReader objective = reader.section("objective");
+  int kind = 1;
+  objective.choice<int>("kind", kind, {{"first", 1}, {"second", 2}});
+  try {
+    reader.finish();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("run.yaml:1: \"objective.kind\" is not one of"));
+    EXPECT_THAT(error.what(), Not(HasSubstr("weight")));
+  }
+}
+
+TEST(Config, ManyProblemsAreCounted) {
+  std::string list = "sizes: [x";
+  for (int i = 0; i < 11; ++i) list += ", x";
+  const std::string message = error_of(list + "]\n");
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 7);
+  EXPECT_THAT(message, testing::EndsWith("\nrun.yaml: and 5 more like these"));
 }
 
 TEST(Config, ProblemsOfTheCaller) {

@@ -33,6 +33,14 @@ TEST(Json, SyntaxErrorsNameThePlace) {
   }
 }
 
+TEST(Json, ErrorsAreWithoutTheLibrarysNames) {
+  EXPECT_THAT(error_of([&] { parse_json("{\n", "x.json"); }),
+              testing::StartsWith("x.json: not valid JSON: line 2, column 1: "));
+  const Json object{{"role", 3}};
+  EXPECT_EQ(error_of([&] { json_get<std::string>(object, "role", "x.json"); }),
+            "x.json: \"role\" must be string, but is number");
+}
+
 TEST(Json, ReadsFiles) {
   const std::string file = testing::TempDir() + "predgen_json_test.json";
   write_file(file, "{\"a\": [1, 2]}");

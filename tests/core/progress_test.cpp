@@ -39,6 +39,10 @@ TEST(Progress, TheDestructorFinishes) {
   EXPECT_EQ(text.back(), '\n');
 }
 
+TEST(Progress, AJobThatDidNothingHasNoLine) {
+  EXPECT_EQ(written([] { Progress progress("Training", "steps", 10); }), "");
+}
+
 TEST(Progress, UnknownTotalShowsNoShare) {
   const std::string text = written([] {
     Progress progress("Reading", "files", 0);

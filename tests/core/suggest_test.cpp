@@ -14,6 +14,12 @@ TEST(Suggest, FindsTheNearestWord) {
   EXPECT_EQ(suggest("sede", {"used", "seed"}), "did you mean \"seed\"?") << "a swap is one step";
 }
 
+TEST(NearestWord, IsTheWordThatWasMeant) {
+  EXPECT_EQ(nearest_word("--modle", {"--prompt", "--model"}), "--model");
+  EXPECT_EQ(nearest_word("--optimizer", {"--prompt", "--model"}), std::nullopt);
+  EXPECT_EQ(nearest_word("x", {}), std::nullopt);
+}
+
 TEST(Suggest, NamesAllWordsWhenNoneIsNear) {
   EXPECT_EQ(suggest("optimizer", kValid),
             "valid here: learning_rate, lora, rank, seed, b, batch_size");

@@ -34,7 +34,7 @@ struct Build {
   TemporaryFolder folder;
   FakeTokenizer tokenizer{{"yes", "no"}};
   FakeLanguageModel model{{.vocab_size = tokenizer.vocab_size(), .next = next_token}};
-  JudgeConfig config;
+  JudgeBuildConfig config;
 
   Build() {
     write_file(folder / "chats.jsonl",
@@ -125,11 +125,11 @@ TEST(JudgeBuilder, SharesItsFirstKeysWithTrajectories) {
     EXPECT_EQ(config.threads, 3);
   };
   ConfigReader judge = ConfigReader::parse(shared + "sources: [s]}", "judge");
-  check(JudgeConfig::read(judge), judge);
+  check(JudgeBuildConfig::read(judge), judge);
   ConfigReader trajectories = ConfigReader::parse(shared + "dataset: d}", "trajectories");
   check(TrajectoryConfig::read(trajectories), trajectories);
   ConfigReader lacking = ConfigReader::parse("{sources: [s], model: m}", "lacking");
-  JudgeConfig::read(lacking);
+  JudgeBuildConfig::read(lacking);
   expect_user_error([&] { lacking.finish(); }, {"output", "missing"});
 }
 

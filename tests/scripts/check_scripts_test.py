@@ -1,4 +1,4 @@
-"""scripts/check_layers.py, check_map.py, check_recipes.py and check_places.py on small trees, each with planted faults."""
+"""scripts/check_layers.py, check_odr.py, check_map.py, check_recipes.py and check_places.py on small trees, each with planted faults."""
 import pathlib
 import shutil
 import subprocess
@@ -154,6 +154,37 @@ class CheckMap(Clone):
         code, output = super(Clone, self).check("check_map.py")
         self.assertEqual(code, 77)
         self.assertIn("no git clone", output)
+
+
+class CheckOdr(Clone):
+    def assert_clash(self, one, other, name):
+        self.write("core/one.h", one)
+        self.write("cli/two.cpp", other)
+        self.assert_fault("check_odr.py", f"{name} is defined in 2 files: cli/two.cpp:1, core/one.h:1\n")
+
+    def assert_good(self, one, other):
+        self.write("core/one.h", one)
+        self.write("cli/two.cpp", other)
+        self.assertEqual(self.check("check_odr.py"), (0, "odr: ok\n"))
+
+    def test_types_of_one_name(self):
+        self.assert_clash("namespace a {struct T { int x; };}", "namespace a {class T final : public B<int> {};}", "a::T")
+        self.assert_clash("namespace a { namespace b {enum class T : int { k }; }}", "namespace a::b {union T { int x; };}", "a::b::T")
+        self.assert_clash("struct T {};", "void f() { if (1) { } } struct T : B { };", "T")
+        self.assert_clash("namespace a { template <> struct T<int> {};}", "namespace a {template <> struct T< int > {};}", "a::T<int>")
+        self.assert_clash("const char* a = \"{ // \"; const char b = '{'; struct T {};", "struct T {}; // }", "T")
+
+    def test_types_that_do_not_meet(self):
+        for other in ("namespace b { struct T {}; }", "namespace a { namespace { struct T {}; } }", "namespace a { struct T; }",
+                      "namespace a { void f() { struct T {}; } }", "namespace a { struct B { struct T {}; }; }",
+                      "namespace a { struct B::T {}; }", "namespace a { struct T x = make({}); struct T f() { return {}; } }",
+                      "// namespace a { struct T {}; }", "#define A namespace a { struct T {}; }",
+                      "namespace a { template <> struct T<int> {}; }"):
+            with self.subTest(other=other):
+                self.assert_good("namespace a { struct T {}; }", other)
+
+    def test_branches_of_one_file(self):
+        self.assert_good("#if X\nstruct T { int x; };\n#else\nstruct T {};\n#endif\n", "")
 
 
 RECIPES = """# Contributing

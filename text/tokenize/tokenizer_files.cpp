@@ -57,6 +57,7 @@ void read_older_files(TokenizerFiles& files) {
 }
 
 void read_chat_template(TokenizerFiles& files, const fs::path& chat_template) {
+  files.is_given_template = !chat_template.empty();
   files.chat_template_file = files.path_of("tokenizer_config.json");
   files.chat_template = configured_template(files.tokenizer_config, files.chat_template_file);
   fs::path jinja = files.folder / "chat_template.jinja";  // stronger, as in transformers

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_problem.h"
 
 namespace predgen {
 namespace {
@@ -28,7 +29,7 @@ TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
   try {
     json = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not valid JSON: {}", where, error.what());
+    throw UserError("{}: not valid JSON: {}", where, json_problem(error.what()));
   }
   if (!json.is_object()) throw UserError("{}: must hold a JSON object", where);
   if (!json.contains("model") || !json["model"].is_object()) {

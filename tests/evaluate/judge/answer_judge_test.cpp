@@ -54,7 +54,7 @@ struct Bench {
     const auto post = [&](const std::string& body) {
       asked.push_back(Json::parse(body)["messages"].back()["content"].get<std::string>());
       const std::string text = judge(asked.back());
-      return HttpReply{200, Json{{"choices", {{{"message", {{"content", text}}}}}}}.dump(), "", {}};
+      return PostReply{200, Json{{"choices", {{{"message", {{"content", text}}}}}}}.dump(), "", {}};
     };
     JudgeClient client(config, "", post, clock);
     AnswerJudge(config, turns).judge(rows, client, [] {});

@@ -10,9 +10,9 @@
 namespace predgen {
 namespace {
 
-HttpReply reply(long status, const std::string& body) { return {status, body, "", std::nullopt}; }
+PostReply reply(long status, const std::string& body) { return {status, body, "", std::nullopt}; }
 
-HttpReply completion(const std::string& text) {
+PostReply completion(const std::string& text) {
   return reply(200, Json{{"choices", {{{"message", {{"content", text}}}}}},
                          {"usage", {{"prompt_tokens", 10}, {"completion_tokens", 2}}}}
                         .dump());
@@ -22,13 +22,13 @@ HttpReply completion(const std::string& text) {
 struct Bench {
   TemporaryFolder folder;
   JudgeConfig config;
-  std::deque<HttpReply> replies;
+  std::deque<PostReply> replies;
   std::vector<std::string> bodies;
   std::vector<double> times;
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   JudgeClient client;
 
-  explicit Bench(std::deque<HttpReply> some, JudgeConfig given = {})
+  explicit Bench(std::deque<PostReply> some, JudgeConfig given = {})
       : config(std::move(given)), replies(std::move(some)), client(make_client()) {}
   JudgeClient make_client() {
     config.endpoint = "http://judge";
@@ -37,10 +37,10 @@ struct Bench {
     return JudgeClient(
         config, "secret", [this](const std::string& body) { return post(body); }, clock);
   }
-  HttpReply post(const std::string& body) {
+  PostReply post(const std::string& body) {
     bodies.push_back(body);
     times.push_back(clock.now().count());
-    HttpReply next = replies.empty() ? reply(500, "") : replies.front();
+    PostReply next = replies.empty() ? reply(500, "") : replies.front();
     if (!replies.empty()) replies.pop_front();
     return next;
   }
@@ -61,9 +61,9 @@ TEST(JudgeClient, SendsAChatAndCountsTokens) {
 }
 
 TEST(JudgeClient, RepeatsWhatMayPassAndWaitsAsAsked) {
-  HttpReply busy = reply(429, "slow down");
+  PostReply busy = reply(429, "slow down");
   busy.retry_after = 30;
-  Bench bench({reply(500, ""), HttpReply{0, "", "Timeout was reached", std::nullopt}, busy,
+  Bench bench({reply(500, ""), PostReply{0, "", "Timeout was reached", std::nullopt}, busy,
                reply(200, "<html>"), completion("ok")});
   EXPECT_EQ(bench.ask("why?").text, "ok");
   EXPECT_EQ(bench.times, (std::vector<double>{0, 1, 3, 33, 41}));

@@ -1,0 +1,56 @@
+#include "cli/machine_report.h"
+
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "core/error.h"
+#include "evaluate/device_memory.h"
+#include "runtime/speech/player_sink.h"
+#include "voice/espeak/espeak_helper.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kRate = 22050;  // Hz, of espeak-ng
+
+/// `good`, or why `use` does not go.
+void print_use(const char* name, const char* good, const std::function<void()>& use) {
+  std::string text = good;
+  try {
+    use();
+  } catch (const UserError& error) {
+    text = error.what();
+  }
+  std::printf("  %-7s %s\n", name, text.c_str());
+}
+
+}  // namespace
+
+void print_machine() {
+  const double memory = static_cast<double>(memory_size(at::kCPU)) / (1 << 30);
+  std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
+              std::thread::hardware_concurrency(), memory);
+  const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  if (num_gpus == 0) {
+    std::printf(
+        "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
+        "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
+        "measures it here): use --tts espeak\n");
+    if (at::detail::getCUDAHooks().hasCUDART()) {
+      const long version = at::detail::getCUDAHooks().versionCUDART();
+      std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
+                  version / 1000, version % 1000 / 10);
+    }
+  } else {
+    std::printf("  GPU     %d\n", num_gpus);
+  }
+  print_use("Sound", "answers can be played", [] { PlayerSink(kRate, {}); });
+  print_use("espeak", "answers can be spoken",
+            [] { EspeakHelper({}, Seconds(5), "--tts").start(); });
+}
+
+}  // namespace predgen

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace predgen {
+
+/// What `predgen doctor` says of the machine: processor, memory, GPUs, loudspeaker and espeak-ng.
+void print_machine();
+
+}  // namespace predgen
