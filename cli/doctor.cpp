@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/other_work.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "model/memory_estimate.h"
@@ -46,6 +48,10 @@ void print_machine() {
                         static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
   std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
               std::thread::hardware_concurrency(), memory);
+  const OtherWork other_work;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::string warning = other_work.warning(at::get_num_threads());
+  if (!warning.empty()) std::printf("          busy: %s\n", warning.c_str());
   const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
   if (num_gpus == 0) {
     std::printf(

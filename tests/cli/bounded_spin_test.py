@@ -2,8 +2,15 @@
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
-from tiny_model import PREDGEN, check
+PREDGEN = os.environ.get("PREDGEN", str(Path(__file__).resolve().parents[2] / "build" / "predgen"))
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(f"FAILED: {message}")
 
 
 def spins(**variables):
