@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
 #include <cstdio>
@@ -5,8 +6,10 @@
 
 #include "cli/bench_command.h"
 #include "cli/model_setup.h"
+#include "cli/other_work.h"
 #include "cli/start_time.h"
 #include "core/error.h"
+#include "core/log.h"
 
 namespace predgen {
 namespace {
@@ -61,6 +64,7 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   if (!has_voice) refuse_without(command, "--tts", {"--text", "--voice"});
   set_num_threads(options.model.model.threads);
   options.model.speed.runs = options.runs;
+  const OtherWork other_work;
   Json report = Json::object();
   // The voice first, which is sooner done: what is wrong with it is said before a model is
   // measured.
@@ -68,6 +72,8 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   if (has_model && has_voice && !options.json) std::printf("\n");
   if (has_model) report["model"] = bench_model(options.model, !options.json, stop);
   if (options.json) std::printf("%s\n", report.dump().c_str());
+  const std::string warning = other_work.warning(at::get_num_threads());
+  if (!warning.empty()) spdlog::warn("{}", warning);
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "cli/machine_report.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include <chrono>
 #include <cstdio>
 #include <functional>
+#include <string>
 #include <thread>
 
+#include "cli/other_work.h"
 #include "core/error.h"
 #include "evaluate/device_memory.h"
 #include "runtime/speech/player_sink.h"
@@ -34,6 +38,10 @@ void print_machine() {
   const double memory = static_cast<double>(memory_size(at::kCPU)) / (1 << 30);
   std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
               std::thread::hardware_concurrency(), memory);
+  const OtherWork other_work;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::string warning = other_work.warning(at::get_num_threads());
+  if (!warning.empty()) std::printf("          busy: %s\n", warning.c_str());
   const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
   if (num_gpus == 0) {
     std::printf(

@@ -1,7 +1,7 @@
 """A language model folder with random weights of a published shape, to be measured where the real one
 cannot be had: the time of a pass depends on sizes only. What is accepted of a draft says nothing here.
 
-usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b or tiny; TOKENIZER: a folder, whose
+usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b, 135m or tiny; TOKENIZER: a folder, whose
                                                  tokenizer is copied: its vocabulary may be smaller)
 """
 import ctypes
@@ -15,6 +15,7 @@ import torch
 # hidden, intermediate, layers, heads, key/value heads, vocabulary, tied
 SHAPES = {"7b": (3584, 18944, 28, 28, 4, 152064, False),  # Qwen2.5-7B
           "0.5b": (896, 4864, 24, 14, 2, 151936, True),  # Qwen2.5-0.5B
+          "135m": (576, 1536, 30, 9, 3, 49152, True),  # SmolLM2-135M
           "tiny": (256, 512, 2, 4, 2, 4096, True)}
 
 

@@ -1,23 +1,20 @@
 #include "model/cpu/thread_team.h"
 
+#include <chrono>
+
 #include "core/error.h"
 
 namespace predgen {
 namespace {
 
-constexpr int kLooks = 4000;  // about a tenth of a millisecond
-constexpr int kOver = -1;     // a round that is none
+constexpr std::chrono::microseconds kLooking{50};  // beyond most waits, far below a time slice
+constexpr int kLooksAtOnce = 32;
+constexpr int kOver = -1;  // a round that is none
 
-/// Whether it holds within so many looks.
-template <class Condition>
-bool spin_until(const Condition& holds) {
-  for (int i = 0; i < kLooks; ++i) {
-    if (holds()) return true;
+void pause() {
 #if defined(__x86_64__)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #endif
-  }
-  return holds();
 }
 
 }  // namespace
@@ -29,17 +26,12 @@ ThreadTeam::ThreadTeam(int size) : size_(size) {
   }
 }
 
-ThreadTeam::~ThreadTeam() {
-  round_.store(kOver, std::memory_order_release);
-  round_.notify_all();
-}
+ThreadTeam::~ThreadTeam() { change(round_, kOver); }
 
 void ThreadTeam::run(c10::function_ref<void(int)> work) {
   if (size_ == 1) return work(0);
   work_ = &work;
-  round_.store((round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF,
-               std::memory_order_release);
-  round_.notify_all();
+  change(round_, (round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF);
   work(0);
   meet();  // `work` ends with this call
 }
@@ -49,22 +41,44 @@ void ThreadTeam::meet() {
   const int meeting = meeting_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     arrived_.store(0, std::memory_order_relaxed);
-    meeting_.store((meeting + 1) & 0x3FFFFFFF, std::memory_order_release);
-    return;
+    return change(meeting_, (meeting + 1) & 0x3FFFFFFF);
   }
-  const auto is_over = [&] { return meeting_.load(std::memory_order_acquire) != meeting; };
-  while (!spin_until(is_over)) std::this_thread::yield();
+  wait_while(meeting_, meeting);
 }
 
 void ThreadTeam::serve(int index) {
   for (int done = 0;;) {
-    const auto has_next = [&] { return round_.load(std::memory_order_acquire) != done; };
-    while (!spin_until(has_next)) round_.wait(done, std::memory_order_acquire);
+    wait_while(round_, done);
     done = round_.load(std::memory_order_acquire);
     if (done == kOver) return;
     (*work_)(index);
     meet();
   }
+}
+
+void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
+  using Clock = std::chrono::steady_clock;
+  const auto has_changed = [&] { return word.load() != value; };
+  const Clock::time_point begin = Clock::now();
+  do {
+    for (int i = 0; i < kLooksAtOnce; ++i) {
+      if (has_changed()) return;
+      pause();
+    }
+  } while (Clock::now() - begin < kLooking);
+  // Not std::atomic::wait(), which yields first: a yield leaves the core for a whole time slice, a
+  // sleeper is back as soon as it is woken.
+  std::unique_lock lock(mutex_);
+  ++num_asleep_;
+  changed_.wait(lock, has_changed);
+  --num_asleep_;
+}
+
+void ThreadTeam::change(std::atomic<int>& word, int value) {
+  word.store(value);  // before the look at num_asleep_, as a sleeper counts itself before its last
+  if (num_asleep_.load() == 0) return;
+  { const std::lock_guard lock(mutex_); }  // it sleeps or has seen the change
+  changed_.notify_all();
 }
 
 }  // namespace predgen

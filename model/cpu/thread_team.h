@@ -3,14 +3,17 @@
 #include <c10/util/FunctionRef.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace predgen {
 
 /// Threads that work through a pass together and meet between its parts, which are too short to be
-/// handed out one by one. Between passes they look for the next one for a moment, then sleep. Used
-/// by one thread at a time.
+/// handed out one by one. A thread that waits, for the others or for the next pass, looks for them
+/// for a moment, then sleeps: what it waits for may have lost its core to another program, which
+/// only a sleeper leaves to it. Used by one thread at a time.
 class ThreadTeam {
  public:
   /// `size`: threads, the caller's included; at least 1.
@@ -28,11 +31,17 @@ class ThreadTeam {
 
  private:
   void serve(int index);
+  /// Returns once `word` is no longer `value`; who changes it calls change().
+  void wait_while(const std::atomic<int>& word, int value);
+  void change(std::atomic<int>& word, int value);
 
   const int size_;
   const c10::function_ref<void(int)>* work_ = nullptr;
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;
+  std::atomic<int> num_asleep_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
   std::vector<std::jthread> threads_;
 };
 

@@ -1,8 +1,15 @@
 #include "model/cpu/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <iterator>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace predgen {
@@ -38,6 +45,42 @@ TEST_P(ThreadTeamOf, WhatWasWrittenBeforeAMeetingIsThereAfterIt) {
     }
   });
   EXPECT_EQ(errors, std::vector<int>(errors.size(), 0));
+}
+
+/// Whether the system has the thread asleep: not running, nor ready to run as one that looks or
+/// yields.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  const std::string stat((std::istreambuf_iterator<char>(file)), {});
+  return stat.find(") S ") != std::string::npos;
+}
+
+/// Waits until all but `but` sleep, a minute at most.
+bool all_sleep(const std::vector<std::atomic<pid_t>>& threads, size_t but) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (size_t i = 0; i < threads.size(); ++i) {
+    while (i != but && (threads[i] == 0 || !sleeps(threads[i]))) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+  }
+  return true;
+}
+
+/// Each is late once, until all others have given up to look for it.
+TEST_P(ThreadTeamOf, WhoWaitsLongSleeps) {
+  ThreadTeam team(GetParam());
+  for (int late = 0; late < team.size(); ++late) {
+    std::vector<std::atomic<pid_t>> threads(static_cast<size_t>(team.size()));
+    bool slept = false;
+    team.run([&](int thread) {
+      threads[static_cast<size_t>(thread)] = gettid();
+      if (thread == late) slept = all_sleep(threads, static_cast<size_t>(late));
+      team.meet();
+    });
+    ASSERT_TRUE(slept) << "while thread " << late << " was late";
+    EXPECT_TRUE(all_sleep(threads, 0)) << "after the run";
+  }
 }
 
 TEST_P(ThreadTeamOf, EndsWithoutEverHavingRun) { ThreadTeam team(GetParam()); }
