@@ -9,12 +9,11 @@ import time
 
 import websockets.asyncio.client
 
-from attacked import OTHER_ADDRESS, SECRET, ask, attacked, flood, item, need, until, wyoming
-from raw_client import Client, chat, event, frame, handshake, request, words
+from attacked import ANSWER_SECONDS, OTHER_ADDRESS, SECRET, ask, attacked, flood, item, need, until, wyoming
+from raw_client import Client, chat, event, frame, request, words
 from serving import KEY, PROMPTS
 
 CHAT = "/v1/chat/completions"
-OPENS = b"HTTP/1.1 101"  # what begins the answer to a WebSocket's handshake
 
 
 def text_of(size):
@@ -30,7 +29,7 @@ def updates_by_websocket():
     """Texts of 200 kB, of a turn's bound, and of the length that is drafted on."""
     for has_keys in (True, False):
         with attacked(has_keys=has_keys) as at:
-            at.run(*[flood(at.port, updates(size), handshake(), begins=OPENS)
+            at.run(*[flood(at.port, updates(size), is_web_socket=True)
                      for size in (200_000, 200_000, 60_000, 2_000)])
 
 
@@ -93,20 +92,30 @@ def endless_segments():
     rtvi = [event("user-started-speaking", label="rtvi-ai"),
             event("user-transcription", label="rtvi-ai", data={"text": text_of(100_000), "final": True})]
     with attacked() as at:
-        at.run(flood(at.port, [frame(results.encode())], handshake(), begins=OPENS),
-               flood(at.port, [frame(rtvi[1].encode())], handshake() + frame(rtvi[0].encode()), begins=OPENS))
+        at.run(flood(at.port, [frame(results.encode())], is_web_socket=True),
+               flood(at.port, [frame(rtvi[1].encode())], frame(rtvi[0].encode()), is_web_socket=True))
 
 
 def endless_items():
     with attacked() as at:
-        at.run(*[flood(at.port, [item(text_of(200_000))], handshake(), begins=OPENS, seconds=6) for _ in range(2)])
+        at.run(*[flood(at.port, [item(text_of(200_000))], is_web_socket=True) for _ in range(2)])
 
 
 def a_long_history():
     """Whose beginning must be left out again for each partial."""
     with attacked() as at:
         history = (item(text_of(60)) + item(text_of(60), "assistant")) * 1000
-        at.run(*[flood(at.port, updates(200), handshake() + history, begins=OPENS) for _ in range(2)])
+        at.run(*[flood(at.port, updates(200), history, is_web_socket=True) for _ in range(2)])
+
+
+async def refused(at, body):
+    begin = time.monotonic()
+    async with Client(at.port) as client:
+        answer = await client.ask(request(CHAT, body))
+    took = time.monotonic() - begin
+    at.must(answer.status == 400, f"it is refused: {answer.status}")
+    at.must(len(answer.body) < 4096, f"nothing is said again: {len(answer.body)} bytes")
+    at.must(took < 6 * ANSWER_SECONDS, f"a megabyte is refused in a moment, not {took:.1f} s")
 
 
 def names_of_a_megabyte():
@@ -120,10 +129,7 @@ def names_of_a_megabyte():
 
         async def ask_all():
             for body in requests:
-                async with Client(at.port) as client:
-                    answer = await client.ask(request(CHAT, body))
-                at.must(answer.status in (400, 404), f"a long name is refused: {answer.status}")
-                at.must(len(answer.body) < 4096, f"and not said again: {len(answer.body)} bytes")
+                await refused(at, body)
 
         async def say_all():
             async with websockets.asyncio.client.connect(
@@ -138,16 +144,17 @@ def names_of_a_megabyte():
 
 
 def objects_of_many_keys():
-    def keys(count):
-        return {f"{i:x}": 0 for i in range(count)}
+    def body(count, where):
+        keys = ",".join(f'"{i:x}":0' for i in range(count))
+        return where.replace("KEYS", "{" + keys + "}")
 
-    call = {"type": "function", "function": {"name": "f", "parameters": keys(100_000)}}
+    http = [body(95_000, where) for where in (
+        '{"model":"demo","messages":[],"metadata":KEYS}', '{"model":"demo","messages":[KEYS]}', '{"tools":[{"function":KEYS}]}')]
+    events = [body(25_000, where) for where in ('{"type":"session.update","session":KEYS}', '{"type":"TurnInfo","x":KEYS}')]
     with attacked("--wyoming-port", "0") as at:
-        bodies = [chat("x", **keys(100_000)), chat("x", metadata=keys(100_000)), chat("x", tools=[call])]
-        events = [event("session.update", session=keys(25_000)), event("conversation.item.create", item=keys(25_000))]
-        at.run(*[flood(at.port, [request(CHAT, body, is_last=False)], begins=b"HTTP/1.1 ") for body in bodies],
-               flood(at.port, [frame(one.encode()) for one in events], handshake(), begins=OPENS),
-               flood(at.wyoming_port, [wyoming("transcript", text="x", context=keys(25_000))]))
+        at.run(*[refused(at, one) for one in http],
+               flood(at.port, [frame(one.encode()) for one in events], is_web_socket=True),
+               flood(at.wyoming_port, [wyoming("transcript", text="x", context=json.loads(body(20_000, "KEYS")))]), patience=30)
 
 
 async def hold(port, begun=b"", seconds=3.0):
