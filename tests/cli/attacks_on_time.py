@@ -66,7 +66,7 @@ def readers_that_do_not_read():
             async with Client(at.port, window=2048, segment=536) as client:
                 client.writer.transport.pause_reading()
                 await client.send(request(CHAT, body))
-                await asyncio.sleep(3 + 5 * took)
+                await asyncio.sleep(min(3 + 5 * took, 40))
 
         at.run(attack(), attack())
 
