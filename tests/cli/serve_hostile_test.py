@@ -1,7 +1,7 @@
 """What hostile clients do to predgen serve, one function an attack. Beside each of them another client gets its answers in
 time, the server's memory is bounded, whoever has no key gets nothing, and the server lives and answers after it.
 
-usage: serve_hostile_test.py [ATTACK..]     (all if absent)
+usage: PREDGEN=build/predgen serve_hostile_test.py [ATTACK..]     (all if absent)
 """
 
 import importlib.util
