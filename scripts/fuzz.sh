@@ -41,7 +41,7 @@ for target in "${targets[@]}"; do
   dictionary=tests/fuzz/json.dict
   case $target in
     chat_template) dictionary=tests/fuzz/jinja.dict ;;
-    http | web_socket) dictionary=tests/fuzz/http.dict ;;
+    access | http | web_socket) dictionary=tests/fuzz/http.dict ;;
     realtime | request | transcripts | wyoming) dictionary=tests/fuzz/serve.dict ;;
   esac
   echo "fuzz: $target for $seconds s"

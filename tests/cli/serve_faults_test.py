@@ -5,18 +5,15 @@ usage: serve_faults_test.py [SECONDS]     (of load; 8 if absent)
 """
 
 import asyncio
-import base64
 import collections
 import hashlib
 import importlib.util
 import json
 import os
 import random
-import re
 import signal
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import time
@@ -28,13 +25,13 @@ if importlib.util.find_spec("websockets") is None:
 import websockets.asyncio.client  # noqa: E402
 import websockets.exceptions  # noqa: E402
 
+from raw_client import Answer, Client, chat, frame, handshake, request, resident, words  # noqa: E402
 from serving import KEY, MODEL, PROMPTS, metric, server, wait_for  # noqa: E402
 from tiny_model import PREDGEN, check  # noqa: E402
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 8
 SESSIONS = 4  # that it takes at a time, of requests and of conversations each
 LIMITS = {"connections": 48, "idle_seconds": 3, "body_seconds": 3, "send_seconds": 3}
-BODY = {"model": "demo", "max_tokens": 24, "temperature": 0}
 counts = collections.Counter()
 
 
@@ -42,101 +39,6 @@ def must(condition, what):
     """A check that is made many times."""
     if not condition:
         check(False, what)
-
-
-def chat(prompt, **more):
-    return {**BODY, "messages": [{"role": "user", "content": prompt}], **more}
-
-
-def request(path, body=None, key=KEY, headers=""):
-    """Bytes of a request, the last one of its connection."""
-    text = "" if body is None else json.dumps(body)
-    authorization = f"Authorization: Bearer {key}\r\n" if key else ""
-    return (f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-            f"{authorization}{headers}Content-Length: {len(text)}\r\n\r\n{text}").encode()
-
-
-def handshake(key=KEY):
-    nonce = base64.b64encode(random.randbytes(16)).decode()
-    return (f"GET /v1/realtime HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {nonce}\r\nAuthorization: Bearer {key}\r\n\r\n").encode()
-
-
-def frame(payload, opcode=1, masked=True):
-    mask = random.randbytes(4)
-    size = bytes([len(payload) | 128 * masked]) if len(payload) < 126 else bytes([126 | 128 * masked]) + struct.pack(">H", len(payload))
-    data = mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload)) if masked else payload
-    return bytes([128 | opcode]) + size + data
-
-
-def event(kind, **fields):
-    return json.dumps({"type": kind, **fields})
-
-
-def words(text, **more):
-    return event("predgen.transcript.update", text=text, **more)
-
-
-class Answer:
-    """Of HTTP, whole or cut."""
-
-    def __init__(self, raw):
-        head, _, self.body = raw.partition(b"\r\n\r\n")
-        self.is_there = raw.startswith(b"HTTP/1.1 ")
-        self.status = int(raw[9:12]) if self.is_there else 0
-        length = re.search(rb"\r\nContent-Length: (\d+)", head)
-        if length:
-            self.is_whole = len(self.body) == int(length[1])
-        else:
-            self.is_whole = self.body.endswith(b"0\r\n\r\n")
-            self.body = b"".join(re.findall(rb"data: [^\n]*\n", self.body))
-
-    def text(self):
-        if not self.body.startswith(b"data: "):
-            return json.loads(self.body)["choices"][0]["message"]["content"]
-        chunks = [json.loads(line[6:]) for line in self.body.split(b"\n") if line.startswith(b"data: {")]
-        return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks)
-
-    def code(self):
-        return json.loads(self.body)["error"]["code"]
-
-
-class Client:
-    """Bytes to the server, and from it; `cut` ends it without a word."""
-
-    def __init__(self, port, window=0):
-        self.port, self.window = port, window
-
-    async def __aenter__(self):
-        own = socket.socket()
-        own.setblocking(False)
-        if self.window:
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.window)
-        await asyncio.get_running_loop().sock_connect(own, ("127.0.0.1", self.port))
-        self.reader, self.writer = await asyncio.open_connection(sock=own, limit=1 << 22)
-        return self
-
-    async def __aexit__(self, *_):
-        self.writer.transport.abort()
-
-    def reset(self):
-        own = self.writer.get_extra_info("socket")
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    async def send(self, data):
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def read(self, seconds=60):
-        """Everything until the server closes."""
-        return await asyncio.wait_for(self.reader.read(-1), seconds)
-
-    async def ask(self, data):
-        try:
-            await self.send(data)
-            return Answer(await self.read())
-        except ConnectionError:
-            return Answer(b"")
 
 
 class World:
@@ -308,12 +210,6 @@ class World:
         self.is_over = True
         await asyncio.wait_for(asyncio.gather(*tasks), 90)
         return memory
-
-
-def resident(process):
-    """MB."""
-    with open(f"/proc/{process.pid}/status") as file:
-        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) / 1024
 
 
 def timed(port, prompt):

@@ -19,9 +19,9 @@ PROMPTS = ["Find me a cheap restaurant in San Jose.", "What is the weather like 
 
 
 @contextlib.contextmanager
-def server(*arguments, exit_code=130, model=DEMO):
+def server(*arguments, exit_code=130, model=DEMO, prefix=()):
     options = ["--model", model, *MODEL[2:]]
-    process = subprocess.Popen([PREDGEN, "serve", *map(str, options), "--port", "0", *map(str, arguments)],
+    process = subprocess.Popen([*prefix, PREDGEN, "serve", *map(str, options), "--port", "0", *map(str, arguments)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         process.url = process.stdout.readline().strip()

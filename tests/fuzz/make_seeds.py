@@ -268,6 +268,15 @@ def lines(*events):
     return "".join((event if isinstance(event, str) else json.dumps(event)) + "\n" for event in events)
 
 
+# who asks, for which host
+write("access", "address", "127.0.0.1:8080\nhttp://127.0.0.1:8080\n")
+write("access", "localhost", "localhost:8080\n")
+write("access", "key", "predgen.example\n\nBearer the only key\n")
+write("access", "protocol", "[::1]:8080\n\n\nrealtime, openai-insecure-api-key.the only key\n")
+write("access", "bad_name", "evil.example:8080\n")
+write("access", "bad_origin", "127.0.0.1:8080\nhttp://evil.example\nBearer the only key\n")
+write("access", "bad_name_of_both", "evil.example\nhttp://evil.example\nBearer the only ke\n")
+
 # messages of speech services
 write("transcripts", "plain", lines({"text": "hi", "time": 1.5}, {"text": "hi there", "revision": 2, "end_of_turn": True}))
 write("transcripts", "flux", lines({"type": "Connected"}, *({"type": "TurnInfo", "event": event, "turn_index": 0, "transcript": "hi"}

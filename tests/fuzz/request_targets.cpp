@@ -1,9 +1,11 @@
-// Bodies of requests, up to their answers, and the messages of speech services.
+// Bodies of requests, up to their answers; who is let in; the messages of speech services.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/sha256.h"
 #include "runtime/input/transcript_lines.h"
 #include "runtime/input/transcripts/transcript_messages.h"
 #include "tests/fakes/fake_api.h"
@@ -55,6 +57,32 @@ void read_request(std::string_view input) {
                  reply, {});
   require(reply.status >= 200 && reply.status < 500, "no answer, or a failure of the server");
   if (reply.status != 200) throw UserError("refused");
+}
+
+/// Lines: Host, Origin, Authorization, the protocols of a WebSocket.
+void read_access(std::string_view input) {
+  static const std::string kKey = "the only key";
+  std::vector<std::string> lines;
+  for (const std::string_view line : lines_of(input)) lines.emplace_back(line);
+  lines.resize(4);
+  const HttpRequest request{.method = "GET",
+                            .path = "/v1/models",
+                            .authorization = lines[2],
+                            .origin = lines[1],
+                            .host = lines[0],
+                            .protocols = lines[3]};
+  ServeConfig config = small_config();
+  config.api_keys_sha256 = {sha256_hex(kKey)};
+  Reply with_key, without;
+  FakeApi({" one"}, config).api.handle(request, with_key, {});
+  require(with_key.status != 200 || input.find(kKey) != std::string_view::npos, "no key is needed");
+  FakeApi({" one"}, small_config()).api.handle(request, without, {});
+  const std::string name = lines[0].substr(0, lines[0].find(':'));
+  const bool may_be_this = name.starts_with('[') || name.find('.') == std::string::npos ||
+                           name.find_first_not_of("0123456789abcdefABCDEF.") == std::string::npos;
+  require(without.status != 200 || may_be_this, "any name is this machine's");
+  require(with_key.status < 500 && without.status < 500, "the server failed");
+  if (with_key.status != 200 && without.status != 200) throw UserError("refused");
 }
 
 void read_transcripts(std::string_view input) {

@@ -182,6 +182,7 @@ constexpr FuzzTarget kTargets[] = {
     {"chat_template", read_chat_template},
     {"http", read_http},
     {"web_socket", read_web_socket},
+    {"access", read_access},
     {"request", read_request},
     {"transcripts", read_transcripts},
     {"realtime", read_realtime},

@@ -18,6 +18,7 @@ std::span<const FuzzTarget> fuzz_targets();
 void read_http(std::string_view input);
 void read_web_socket(std::string_view input);
 void read_request(std::string_view input);
+void read_access(std::string_view input);
 void read_transcripts(std::string_view input);
 void read_realtime(std::string_view input);
 void read_wyoming(std::string_view input);
