@@ -52,7 +52,12 @@ endif()
 
 # nvcc, which compiles the CUDA kernels of model/gpu/: from a wheel beside torch's, or from the
 # toolkit; never what the system happens to have.
-set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING "GPUs to compile kernels for; others take PTX")
+set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING
+    "GPUs to compile kernels for; others compile them when they first run. all: for programs that are given to others")
+set(predgen_cuda_architectures ${PREDGEN_CUDA_ARCHITECTURES})
+if(predgen_cuda_architectures STREQUAL "all")
+  set(predgen_cuda_architectures 75 80 86 89 90 100 120)
+endif()
 set(PREDGEN_KERNELS none)
 find_program(PREDGEN_NVCC nvcc NO_CACHE NO_DEFAULT_PATH PATHS ${PREDGEN_CUDA}/bin ${PREDGEN_SITE}/nvidia/cu13/bin)
 if(PREDGEN_NVCC AND PREDGEN_GRAPHS STREQUAL "cuda" AND predgen_cudart)

@@ -75,7 +75,7 @@ function(predgen_add_cuda_source target source)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
   # PTX of the oldest that nvcc knows, too: GPUs that are not listed compile it when they first run.
   set(codes -gencode arch=compute_75,code=compute_75)
-  foreach(architecture IN LISTS PREDGEN_CUDA_ARCHITECTURES)
+  foreach(architecture IN LISTS predgen_cuda_architectures)
     list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   list(TRANSFORM predgen_system_headers PREPEND "-Xcompiler;" OUTPUT_VARIABLE host_headers)

@@ -26,8 +26,12 @@ const at::Tensor& AttentionMasks::operator()(int64_t window) {
     mask = mask.repeat(times);
   }
   if (!mask.defined()) return place->second;
+  const int64_t count = mask.size(-1);
+  std::vector<int64_t> sizes = mask.sizes().vec();
+  sizes.back() = mask_row_stride(count);
   return place->second =
-             at::zeros(mask.sizes(), options_)
+             at::zeros(sizes, options_)
+                 .narrow(-1, 0, count)
                  .masked_fill_(mask.logical_not(), -std::numeric_limits<double>::infinity());
 }
 

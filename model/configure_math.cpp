@@ -12,6 +12,9 @@ void configure_math() {
   // TF32 has three digits.
   context.setFloat32MatmulPrecision("highest");
   context.setAllowTF32CuDNN(false);
+  // cuBLAS may cut a sum and add the parts in the narrow type.
+  context.setAllowBF16ReductionCuBLAS(false, /*allow_splitk=*/true);
+  context.setAllowFP16ReductionCuBLAS(false, /*allow_splitk=*/true);
 }
 
 }  // namespace predgen

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "model/cpu/parallel_ranges.h"
-#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_support.h"
 #include "model/kernels/row_product.h"
 #include "model/kernels/row_tiles.h"
 

@@ -10,6 +10,7 @@
 #include "model/attention_masks.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
+#include "model/gpu/gpu_support.h"
 #include "model/gpu/joined_products.h"
 #include "model/kernels/row_product.h"
 
@@ -167,18 +168,21 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
-  const TransformerParts parts{.config = config_,
-                               .embedding = embedding_,
-                               .layers = layers_,
-                               .final_norm = final_norm_,
-                               .head = head_,
-                               .inverse_frequencies = inverse_frequencies_};
-  if (gpu_pass_) return width_invariant_ ? std::nullopt : gpu_pass_->run(parts, steps);
+  if (gpu_pass_) return gpu_pass_->run(parts(), steps);
   int64_t num_tokens = 0;
   for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
   const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
   if (is_long && !width_invariant_) return {};
-  return cpu_pass_->run(parts, steps);
+  return cpu_pass_->run(parts(), steps);
+}
+
+TransformerParts Transformer::parts() const {
+  return {.config = config_,
+          .embedding = embedding_,
+          .layers = layers_,
+          .final_norm = final_norm_,
+          .head = head_,
+          .inverse_frequencies = inverse_frequencies_};
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -260,8 +264,15 @@ void Transformer::set_width_invariant(bool on) {
   for (Linear* linear : linears()) linear->width_invariant = on;
 }
 
-void Transformer::set_gpu_kernels(const GpuKernels* kernels) {
-  gpu_pass_ = kernels ? std::make_unique<GpuPass>(*kernels) : nullptr;
+void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {
+  gpu_pass_ = kernels ? std::make_unique<GpuPass>(*kernels, std::move(capture)) : nullptr;
+}
+
+void Transformer::prepare_passes() {
+  const at::NoGradGuard no_grad;
+  if (gpu_pass_ && has_kernels_ && !layer_store_ && activations_ == dtype()) {
+    gpu_pass_->prepare(parts());
+  }
 }
 
 void Transformer::join_products() {

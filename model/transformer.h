@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/decoder_layer.h"
+#include "model/gpu/pass_graphs.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
 #include "model/model_config.h"
@@ -17,6 +18,7 @@ namespace predgen {
 class CpuPass;
 class GpuPass;
 struct GpuKernels;
+struct TransformerParts;
 
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
@@ -87,14 +89,19 @@ class Transformer : public LanguageModel {
   /// On: in forward(), the bits of a token's logits do not depend on how many tokens and sequences
   /// share the pass, where they stand in it, in which passes what came before was run, or whether
   /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
-  /// every precision. Each device has its own bits. By default off: then the passes of our kernels
-  /// for CPUs are so, but in bfloat16 those of more than max_rows_on_cpu() tokens are LibTorch's.
+  /// every precision. Each device has its own bits; on a GPU a tree of more than kMaxGpuTokens
+  /// tokens, too. By default off: then the passes of our kernels for CPUs are so, but in bfloat16
+  /// those of more than max_rows_on_cpu() tokens are LibTorch's.
   void set_width_invariant(bool on);
   /// Off: forward() runs in LibTorch's operators. By default our own kernels take what they can.
   void set_kernels(bool on) { has_kernels_ = on; }
   /// Those that passes over few tokens run in, on the model's device; null: none. By default those
-  /// for CUDA there, where this was built with them. Borrows them.
-  void set_gpu_kernels(const GpuKernels* kernels);
+  /// for CUDA there, where they can run. `capture`: makes graphs of passes; null: CUDA's. Borrows
+  /// them.
+  void set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture = nullptr);
+  /// Where passes are graphs, captures those that conversations use, with the weights and adapters
+  /// that there are now; the others are captured when they first come.
+  void prepare_passes();
   /// Makes queries, keys and values one product where our kernels for GPUs run, gate and up
   /// another.
   void join_products();
@@ -112,6 +119,7 @@ class Transformer : public LanguageModel {
 
  private:
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
+  TransformerParts parts() const;
   /// Further queries that each key head's shared queries become (AttentionMasks).
   int64_t num_folded() const;
   ModelConfig config_;

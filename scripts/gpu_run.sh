@@ -119,7 +119,13 @@ else
   num_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 fi
 if [ "$device" = cuda ] && [ "${num_gpus:-0}" = 0 ]; then
-  say "STOPPED no GPU is visible here, so nothing was run on one; --cpu runs all of it on the CPU, with small shapes"
+  why="no GPU is visible here"
+  # nvidia-smi says "CUDA Version: 12.4": the newest that its driver runs.
+  driver=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9.]*\).*/\1/p' | head -1)
+  if [ -n "$driver" ] && [ -n "$cuda" ] && [ "$(printf '%s\n' "$driver" "$cuda" | sort -V | head -1)" != "$cuda" ]; then
+    why="the NVIDIA driver here is for CUDA $driver, torch here needs one for CUDA $cuda"
+  fi
+  say "STOPPED $why, so nothing was run on a GPU; --cpu runs all of it on the CPU, with small shapes"
   exit 1
 fi
 

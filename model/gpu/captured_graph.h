@@ -32,7 +32,8 @@ class CapturedGraph {
 
   /// Runs `work` some times, so that libraries choose their kernels, then captures it, after what
   /// the current stream was given before. Captures wait for each other; other threads may use the
-  /// device meanwhile, but not wait for all of it. Borrows the memory.
+  /// device meanwhile, but not wait for all of it. Borrows the memory. c10::OutOfMemoryError where
+  /// the work or the graph finds none.
   CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work);
   ~CapturedGraph();
 

@@ -1,5 +1,6 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Event.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
@@ -71,9 +72,18 @@ CapturedGraph::CapturedGraph(const GraphMemory& memory, const std::function<at::
   shared.stream.synchronize();
   // What other threads launch on the device meanwhile, a language model say, is their affair.
   try {
-    parts_->graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
+    {
+      // Captures share tensors that the first one makes and each one writes: of the inference mode,
+      // they could not be written outside of it.
+      const c10::InferenceMode off(false);
+      parts_->graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
+    }
     parts_->result = work();
     parts_->graph.capture_end();
+  } catch (const c10::AcceleratorError& error) {
+    parts_->abandon(shared);
+    if (error.get_error_code() != cudaErrorMemoryAllocation) throw;
+    throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, error.what());  // of the graph
   } catch (...) {
     parts_->abandon(shared);
     throw;

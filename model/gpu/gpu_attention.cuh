@@ -9,18 +9,36 @@ namespace {
 
 constexpr float kNothing = -1e30f;  // a score of no key
 
+__device__ inline int num_seen(const GpuToken& token) {
+  return token.num_consecutive + __popcll(token.others[0]) + __popcll(token.others[1]);
+}
+
 /// How many of the keys that a token sees, the first ones, a window hides.
 __device__ inline int num_hidden(const GpuToken& token, int window) {
-  const int total = token.num_consecutive + __popcll(token.others);
+  const int total = num_seen(token);
   return window > 0 && total > window ? total - window : 0;
 }
 
 __device__ inline bool sees(const GpuToken& token, int hidden, int place) {
   if (place < token.num_consecutive) return place >= hidden;
   const int bit = place - token.num_consecutive;
-  if (bit >= 64 || (token.others >> bit & 1) == 0) return false;
-  const uint64_t before = token.others & ((uint64_t{1} << bit) - 1);
-  return token.num_consecutive + __popcll(before) >= hidden;
+  if (bit >= kMaxGpuTokens) return false;
+  const uint64_t word = bit < 64 ? token.others[0] : token.others[1];
+  if ((word >> bit % 64 & 1) == 0) return false;
+  const int before =
+      __popcll(word & ((uint64_t{1} << bit % 64) - 1)) + (bit < 64 ? 0 : __popcll(token.others[0]));
+  return token.num_consecutive + before >= hidden;
+}
+
+/// Where a key lies, counted among those that the token sees.
+__device__ inline int place_of(const GpuToken& token, int key) {
+  int others = key - token.num_consecutive;  // before it
+  if (others < 0) return key;
+  const int in_first = __popcll(token.others[0]);
+  const bool is_first = others < in_first;
+  uint64_t word = is_first ? token.others[0] : token.others[1];
+  for (others -= is_first ? 0 : in_first; others > 0; --others) word &= word - 1;
+  return token.num_consecutive + (is_first ? 0 : 64) + __popcll((word & (~word + 1)) - 1);
 }
 
 /// Chunks that hold keys which a token sees: [first, last].
@@ -28,7 +46,9 @@ struct ChunkRange {
   int first, last;
 };
 template <int kChunk>
-__device__ ChunkRange chunks_of(const GpuToken& token, int hidden) {
+__device__ ChunkRange chunks_of(const GpuToken& token, int window, bool by_key) {
+  const int hidden = num_hidden(token, window);
+  if (by_key) return {hidden / kChunk, (num_seen(token) - 1) / kChunk};
   const int first = hidden < token.num_consecutive ? hidden : token.num_consecutive;
   return {first / kChunk, token.place / kChunk};
 }
@@ -50,141 +70,162 @@ constexpr int kWarps = 4;
 constexpr int kAttendThreads = kWarps * kLanes;
 constexpr int kTogether = 4;  // rows for which a warp reads a key once
 
-/// [count,D] of a cache into rows of D + kPad.
-template <class T>
-__device__ void fetch(const void* from, int count, int D, T* to) {
+/// Of a cache [*,D] the `count` places of place_of(0), place_of(1), .. into rows of D + kPad.
+template <class T, class PlaceOf>
+__device__ void fetch(const void* from, int count, int D, const PlaceOf& place_of, T* to) {
   constexpr int kValues = 16 / sizeof(T);
-  const auto* vectors = reinterpret_cast<const Vector<T>*>(from);
+  const auto* vectors = static_cast<const Vector<T>*>(from);
   const int each = D / kValues;
   for (int i = static_cast<int>(threadIdx.x); i < count * each; i += kAttendThreads) {
-    const Vector<T> vector = vectors[i];
+    const Vector<T> vector = vectors[static_cast<int64_t>(place_of(i / each)) * each + i % each];
     T* row = to + i / each * (D + TypeOf<T>::kPad) + i % each * kValues;
 #pragma unroll
     for (int j = 0; j < kValues; ++j) row[j] = vector.values[j];
   }
 }
 
-/// A block for each chunk of places, key head and tile of tokens: scores, their softmax within the
-/// chunk, and the values' sums.
+/// A block for each split, key head and tile of tokens: scores, their softmax within the split, and
+/// the values' sums.
 template <class T>
 __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) {
   constexpr int kChunk = TypeOf<T>::kChunk;
   alignas(16) __shared__ T places[kChunk * (kMaxGpuHeadDim + TypeOf<T>::kPad)];
   __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
   __shared__ float weights[kMaxGpuRows * kChunk];
-  const int chunk = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
+  // Of the chunks so far, and what their sums are multiplied by.
+  __shared__ float largest_of[kMaxGpuRows], total_of[kMaxGpuRows], factor_of[kMaxGpuRows];
+  const int split = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
   const int first = static_cast<int>(blockIdx.z) * a.tile;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kLanes, warp = thread / kLanes;
   const int D = a.head_dim, shared = a.num_heads / a.num_key_heads;
-  // The whole block leaves where no token of the tile sees anything of the chunk.
-  int count = 0, last = -1;
-  bool is_seen = false;
+  const bool by_key = a.tile == 1;
+  int count = 0, begin_chunk = 0, end_chunk = 0, end = 0;
   for (; count < a.tile && first + count < a.num_tokens; ++count) {
     const GpuToken token = a.tokens[first + count];
     if (token.step < 0) break;
-    const ChunkRange range = chunks_of<kChunk>(token, num_hidden(token, a.window));
-    is_seen = is_seen || (range.first <= chunk && chunk <= range.last);
-    last = token.place;  // they ascend
+    const ChunkRange range = chunks_of<kChunk>(token, a.window, by_key);
+    if (count == 0 || range.first < begin_chunk) begin_chunk = range.first;
+    end_chunk = range.last + 1;  // they ascend
+    end = by_key ? num_seen(token) : token.place + 1;
   }
-  if (!is_seen) return;
-  const int begin = chunk * kChunk, num_rows = count * shared;
-  const int num_places = last + 1 - begin < kChunk ? last + 1 - begin : kChunk;
-  const GpuCache cache = a.caches[a.tokens[first].step * a.cache_stride];
-  const int64_t place = (key_head * cache.head_stride + begin) * D;
+  if (count == 0) return;
+  begin_chunk += (split + a.num_splits - begin_chunk % a.num_splits) % a.num_splits;
+  if (begin_chunk >= end_chunk) return;  // the whole block
+  const int num_rows = count * shared;
+  const GpuToken only = a.tokens[first];
+  const GpuCache cache = a.caches[only.step * a.cache_stride];
+  const T* keys = static_cast<const T*>(cache.keys) + key_head * cache.head_stride * D;
+  const T* values = static_cast<const T*>(cache.values) + key_head * cache.head_stride * D;
+  const auto part_of = [&](int row) {
+    const int64_t token = first + row / shared, head = key_head * shared + row % shared;
+    return a.parts + ((token * a.num_heads + head) * a.num_splits + split) * (D + 2);
+  };
 
   for (int i = thread; i < num_rows * D; i += kAttendThreads) {
     const int row = i / D;
     const int64_t token = first + row / shared, head = key_head * shared + row % shared;
     queries[i] = a.queries[(token * a.num_heads + head) * D + i % D] * a.scale;
   }
-  fetch(static_cast<const T*>(cache.keys) + place, num_places, D, places);
-  __syncthreads();
-
   const int stride = D + TypeOf<T>::kPad;
-  for (int base = warp; base < num_rows; base += kWarps * kTogether) {
-    const auto row_of = [&](int i) { return base + i * kWarps; };
-    for (int key = lane; key < kChunk; key += kLanes) {
-      float scores[kTogether] = {};
-      if (key < num_places) {
-        for (int d = 0; d < D; d += 2) {
+  for (int chunk = begin_chunk; chunk < end_chunk; chunk += a.num_splits) {
+    const bool is_first = chunk == begin_chunk;
+    const int begin = chunk * kChunk;
+    const int num_places = end - begin < kChunk ? end - begin : kChunk;
+    const auto place = [&](int i) { return by_key ? place_of(only, begin + i) : begin + i; };
+    __syncthreads();  // the chunk before has been read
+    fetch(keys, num_places, D, place, places);
+    __syncthreads();
+
+    for (int base = warp; base < num_rows; base += kWarps * kTogether) {
+      const auto row_of = [&](int i) { return base + i * kWarps; };
+      for (int key = lane; key < kChunk; key += kLanes) {
+        float scores[kTogether] = {};
+        if (key < num_places) {
+          for (int d = 0; d < D; d += 2) {
+            const Pair pair = load_pair(places + key * stride + d);
+#pragma unroll
+            for (int i = 0; i < kTogether; ++i) {
+              const float* query = queries + (row_of(i) < num_rows ? row_of(i) : base) * D + d;
+              scores[i] = fmaf(query[0], pair.first, fmaf(query[1], pair.second, scores[i]));
+            }
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i) {
+          if (row_of(i) >= num_rows) continue;
+          const GpuToken token = a.tokens[first + row_of(i) / shared];
+          const int hidden = num_hidden(token, a.window);
+          const bool is_visible = key < num_places && (by_key ? begin + key >= hidden
+                                                              : sees(token, hidden, begin + key));
+          weights[row_of(i) * kChunk + key] = is_visible ? scores[i] : kNothing;
+        }
+      }
+      for (int i = 0; i < kTogether && row_of(i) < num_rows; ++i) {
+        float* row = weights + row_of(i) * kChunk;
+        const float before = is_first ? kNothing : part_of(row_of(i))[D];
+        float largest = before;
+        for (int key = lane; key < kChunk; key += kLanes) largest = fmaxf(largest, row[key]);
+        largest = warp_max(largest);
+        float total = 0.0f;
+        for (int key = lane; key < kChunk; key += kLanes) {
+          const float weight = row[key] > kNothing ? expf(row[key] - largest) : 0.0f;
+          row[key] = weight;
+          total += weight;
+        }
+        total = warp_sum(total);
+        if (lane == 0) {
+          largest_of[row_of(i)] = largest;
+          total_of[row_of(i)] = total;
+          factor_of[row_of(i)] = expf(before - largest);
+        }
+      }
+    }
+    __syncthreads();
+    fetch(values, num_places, D, place, places);
+    __syncthreads();
+
+    constexpr int kPairs = kMaxGpuHeadDim / (2 * kLanes);  // of dimensions, that a lane sums
+    for (int base = warp; base < num_rows; base += kWarps * kTogether) {
+      const auto row_of = [&](int i) { return base + i * kWarps; };
+      Pair sums[kTogether][kPairs] = {};
+      for (int key = 0; key < num_places; ++key) {
+#pragma unroll
+        for (int p = 0; p < kPairs; ++p) {
+          const int d = 2 * (lane + p * kLanes);
+          if (d >= D) continue;
           const Pair pair = load_pair(places + key * stride + d);
 #pragma unroll
           for (int i = 0; i < kTogether; ++i) {
-            const float* query = queries + (row_of(i) < num_rows ? row_of(i) : base) * D + d;
-            scores[i] = fmaf(query[0], pair.first, fmaf(query[1], pair.second, scores[i]));
+            const float weight = weights[(row_of(i) < num_rows ? row_of(i) : base) * kChunk + key];
+            sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
+            sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
           }
         }
       }
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) {
         if (row_of(i) >= num_rows) continue;
-        const GpuToken token = a.tokens[first + row_of(i) / shared];
-        const bool is_visible =
-            key < num_places && sees(token, num_hidden(token, a.window), begin + key);
-        weights[row_of(i) * kChunk + key] = is_visible ? scores[i] : kNothing;
-      }
-    }
-    for (int i = 0; i < kTogether && row_of(i) < num_rows; ++i) {
-      float* row = weights + row_of(i) * kChunk;
-      float largest = kNothing;
-      for (int key = lane; key < kChunk; key += kLanes) largest = fmaxf(largest, row[key]);
-      largest = warp_max(largest);
-      float total = 0.0f;
-      for (int key = lane; key < kChunk; key += kLanes) {
-        const float weight = row[key] > kNothing ? expf(row[key] - largest) : 0.0f;
-        row[key] = weight;
-        total += weight;
-      }
-      total = warp_sum(total);
-      if (lane == 0) {
-        const int64_t token = first + row_of(i) / shared;
-        const int64_t head = key_head * shared + row_of(i) % shared;
-        float* part = a.parts + ((token * a.num_heads + head) * a.num_chunks + chunk) * (D + 2);
-        part[D] = largest;
-        part[D + 1] = total;
-      }
-    }
-  }
-  __syncthreads();
-  fetch(static_cast<const T*>(cache.values) + place, num_places, D, places);
-  __syncthreads();
-
-  constexpr int kPairs = kMaxGpuHeadDim / (2 * kLanes);  // of dimensions, that a lane sums
-  for (int base = warp; base < num_rows; base += kWarps * kTogether) {
-    const auto row_of = [&](int i) { return base + i * kWarps; };
-    Pair sums[kTogether][kPairs] = {};
-    for (int key = 0; key < num_places; ++key) {
+        float* part = part_of(row_of(i));
+        const float factor = factor_of[row_of(i)];
+        const auto add = [&](int d, float sum) {
+          part[d] = is_first ? sum : fmaf(part[d], factor, sum);
+        };
 #pragma unroll
-      for (int p = 0; p < kPairs; ++p) {
-        const int d = 2 * (lane + p * kLanes);
-        if (d >= D) continue;
-        const Pair pair = load_pair(places + key * stride + d);
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          const float weight = weights[(row_of(i) < num_rows ? row_of(i) : base) * kChunk + key];
-          sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
-          sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
+        for (int p = 0; p < kPairs; ++p) {
+          const int d = 2 * (lane + p * kLanes);
+          if (d >= D) continue;
+          add(d, sums[i][p].first);
+          add(d + 1, sums[i][p].second);
         }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      if (row_of(i) >= num_rows) continue;
-      const int64_t token = first + row_of(i) / shared;
-      const int64_t head = key_head * shared + row_of(i) % shared;
-      float* part = a.parts + ((token * a.num_heads + head) * a.num_chunks + chunk) * (D + 2);
-#pragma unroll
-      for (int p = 0; p < kPairs; ++p) {
-        const int d = 2 * (lane + p * kLanes);
-        if (d >= D) continue;
-        part[d] = sums[i][p].first;
-        part[d + 1] = sums[i][p].second;
+        if (lane > 0) continue;
+        part[D] = largest_of[row_of(i)];
+        add(D + 1, total_of[row_of(i)]);
       }
     }
   }
 }
 
-/// A block for each head of each token: its chunks in their order.
+/// A block for each head of each token: its splits, in the order of their first chunks.
 template <class T>
 __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
   constexpr int kChunk = TypeOf<T>::kChunk;
@@ -197,15 +238,19 @@ __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
     *to = narrow<T>(0.0f);  // products of what fills up stay finite
     return;
   }
-  const ChunkRange range = chunks_of<kChunk>(token, num_hidden(token, a.window));
-  const float* parts = a.parts + head * a.num_chunks * (D + 2);
+  const ChunkRange range = chunks_of<kChunk>(token, a.window, a.tile == 1);
+  const int last =
+      range.last - range.first < a.num_splits ? range.last : range.first + a.num_splits - 1;
+  const auto part_of = [&](int chunk) {
+    return a.parts + (head * a.num_splits + chunk % a.num_splits) * (D + 2);
+  };
   float largest = kNothing;
-  for (int chunk = range.first; chunk <= range.last; ++chunk) {
-    largest = fmaxf(largest, parts[chunk * (D + 2) + D]);
+  for (int chunk = range.first; chunk <= last; ++chunk) {
+    largest = fmaxf(largest, part_of(chunk)[D]);
   }
   float sum = 0.0f, total = 0.0f;
-  for (int chunk = range.first; chunk <= range.last; ++chunk) {
-    const float* part = parts + chunk * (D + 2);
+  for (int chunk = range.first; chunk <= last; ++chunk) {
+    const float* part = part_of(chunk);
     const float weight = expf(part[D] - largest);
     sum = fmaf(weight, part[d], sum);
     total = fmaf(weight, part[D + 1], total);

@@ -24,7 +24,7 @@ struct Launches {
   }
   static void attend(const GpuAttention& a, void* stream) {
     const int tiles = (a.num_tokens + a.tile - 1) / a.tile;
-    launch(attend_kernel<T>, Grid{a.num_chunks, a.num_key_heads, tiles}, kAttendThreads, stream, a);
+    launch(attend_kernel<T>, Grid{a.num_splits, a.num_key_heads, tiles}, kAttendThreads, stream, a);
     launch(merge_kernel<T>, Grid{a.num_heads, a.num_tokens}, kHeadThreads, stream, a);
   }
   static void gate(const GpuGate& a, void* stream) {
@@ -38,7 +38,7 @@ void by_type(GpuType type, const Args& args, void* stream) {
   type == GpuType::kFloat32 ? kFloat32(args, stream) : kBfloat16(args, stream);
 }
 
-GpuKernels kernels_with(const char* (*error)()) {
+GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)()) {
   using Wide = Launches<float>;
   using Half = Launches<Bfloat16>;
   return {by_type<GpuEmbedding, Wide::embed, Half::embed>,
@@ -47,7 +47,8 @@ GpuKernels kernels_with(const char* (*error)()) {
           by_type<GpuAttention, Wide::attend, Half::attend>,
           by_type<GpuGate, Wide::gate, Half::gate>,
           int8_product_launches,
-          error};
+          error,
+          support};
 }
 
 }  // namespace

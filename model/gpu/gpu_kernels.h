@@ -14,7 +14,7 @@ namespace predgen {
 
 enum class GpuType { kFloat32, kBfloat16 };
 
-constexpr int64_t kMaxGpuTokens = 64;  // of a pass
+constexpr int64_t kMaxGpuTokens = 128;  // of a pass
 constexpr int kMaxGpuHeadDim = 128;
 constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
 /// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
@@ -30,9 +30,10 @@ struct GpuToken {
   int32_t step;      // whose cache it belongs to; -1: fills up the pass, and nothing sees it
   int32_t place;     // in its cache
   int32_t position;  // of the text
-  // It sees all places before num_consecutive, and num_consecutive + i for each bit i of others.
+  // It sees all places before num_consecutive, and num_consecutive + i for each bit i of others,
+  // 64 of them a word.
   int32_t num_consecutive;
-  uint64_t others;
+  uint64_t others[kMaxGpuTokens / 64];
 };
 
 /// A layer's keys and values of a sequence: heads that are head_stride places apart.
@@ -88,11 +89,14 @@ struct GpuAttention {
   const GpuCache* caches;
   int64_t cache_stride;
   int num_tokens, num_heads, num_key_heads, head_dim;
-  int tile;        // tokens that share keys: of one step, at most kMaxGpuRows * G / H
-  int num_chunks;  // gpu_chunk() places each, that caches have at most
+  // Tokens that share keys: of one step, at most kMaxGpuRows * G / H. Chunks are gpu_chunk() places
+  // of the cache; with 1 as many of the keys that the token sees, which on a branch of a tree are
+  // not consecutive: then its bits are those of the same text in a row.
+  int tile;
+  int num_splits;  // the first one takes chunks 0, num_splits, 2 * num_splits, .. together
   int window;      // places that a token sees; 0: all
   float scale;
-  float* parts;  // [T,H,num_chunks,D + 2]: sums, the largest score, the total weight
+  float* parts;  // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
   void* x;       // [T,H*D]
 };
 
@@ -114,6 +118,13 @@ struct GpuInt8Product {
   int64_t rows, in, out;
 };
 
+/// What CUDA says of our kernels on this machine. Versions as CUDA counts them: 13020 is 13.2.
+struct GpuSupport {
+  int driver = 0;               // what it is for; 0: there is none
+  int needed = 0;               // what the kernels were compiled for
+  const char* error = nullptr;  // why the current device cannot load them; null: it can
+};
+
 /// Launches on `stream`, a cudaStream_t of the current device; nothing is waited for.
 struct GpuKernels {
   void (*embed)(GpuType type, const GpuEmbedding& embedding, void* stream);
@@ -124,9 +135,11 @@ struct GpuKernels {
   void (*int8_product)(const GpuInt8Product& product, void* stream);
   /// Why the last launches could not be; null: they could.
   const char* (*error)();
+  GpuSupport (*support)();
 };
 
-/// Null where nvcc was not there when this was built.
-const GpuKernels* cuda_kernels();
+/// Those for CUDA, whether or not they can run here; null where nvcc was not there when this was
+/// built.
+const GpuKernels* compiled_kernels();
 
 }  // namespace predgen

@@ -17,12 +17,27 @@ void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Ar
 #include "model/gpu/gpu_kernels.cuh"
 
 namespace predgen {
+namespace {
 
-const GpuKernels* cuda_kernels() {
-  static const GpuKernels kernels = kernels_with([]() -> const char* {
-    const cudaError_t status = cudaGetLastError();
-    return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
-  });
+const char* text_of(cudaError_t status) {
+  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+}
+
+/// Whether one of the kernels can be loaded says it for all: they are in one module.
+GpuSupport ask() {
+  GpuSupport support;
+  cudaDriverGetVersion(&support.driver);
+  cudaRuntimeGetVersion(&support.needed);
+  cudaFuncAttributes attributes;
+  support.error = text_of(cudaFuncGetAttributes(&attributes, merge_kernel<Bfloat16>));
+  cudaGetLastError();  // forgotten: launches are asked for theirs
+  return support;
+}
+
+}  // namespace
+
+const GpuKernels* compiled_kernels() {
+  static const GpuKernels kernels = kernels_with([] { return text_of(cudaGetLastError()); }, ask);
   return &kernels;
 }
 

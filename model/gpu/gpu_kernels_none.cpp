@@ -3,6 +3,6 @@
 
 namespace predgen {
 
-const GpuKernels* cuda_kernels() { return nullptr; }
+const GpuKernels* compiled_kernels() { return nullptr; }
 
 }  // namespace predgen

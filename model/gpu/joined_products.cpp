@@ -1,5 +1,7 @@
 #include "model/gpu/joined_products.h"
 
+#include <c10/core/CachingDeviceAllocator.h>
+
 #include <optional>
 
 namespace predgen {
@@ -53,6 +55,7 @@ std::optional<Linear> joined(std::span<const Linear* const> linears) {
   Linear whole;
   whole.weight = whole_of(weights);
   whole.bias = whole_of(biases);
+  whole.width_invariant = linears.front()->width_invariant;
   if (!whole.weight.defined() || whole.bias.defined() != has_bias) return {};
   return whole;
 }
@@ -66,6 +69,10 @@ void join_products(std::span<DecoderLayer> layers) {
     join({&layer.gate.weight, &layer.up.weight});
     join({&layer.gate.bias, &layer.up.bias});
   }
+  if (layers.empty() || !layers.front().q.weight.defined()) return;
+  // What the weights lay in before fits nothing that comes later.
+  const at::Device device = layers.front().q.weight.device();
+  if (device.is_cuda()) c10::getDeviceAllocator(device.type())->emptyCache();
 }
 
 JoinedProducts JoinedProducts::multiply(std::initializer_list<const Linear*> linears,

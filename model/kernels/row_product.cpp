@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "model/cpu/parallel_ranges.h"
-#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_support.h"
 #include "model/kernels/row_product_cpu.h"
 #include "model/stream_priority.h"
 

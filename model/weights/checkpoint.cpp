@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "model/gpu/gpu_support.h"
 #include "model/weights/adapter.h"
 #include "model/weights/model_weights.h"
 
@@ -17,7 +18,14 @@ at::Device parse_device(const std::string& name) {
   if (name != "cpu" && !name.starts_with("cuda")) {
     throw UserError("device \"{}\": must be auto, cpu, cuda or cuda:N", name);
   }
-  if (name != "cpu" && !has_cuda) throw UserError("device \"{}\": no CUDA GPU is visible", name);
+  if (name != "cpu" && !has_cuda) {
+    const GpuKernels* const kernels = compiled_kernels();
+    const GpuSupport support = kernels ? kernels->support() : GpuSupport{};
+    throw UserError("device \"{}\": no CUDA GPU is visible{}", name,
+                    support.driver == 0 || driver_problem(support).empty()
+                        ? ""
+                        : ": " + driver_problem(support));
+  }
   try {
     const at::Device device(name);
     const c10::DeviceIndex num_gpus = at::detail::getCUDAHooks().deviceCount();
@@ -65,6 +73,7 @@ std::unique_ptr<Transformer> load_model(const fs::path& folder, const fs::path& 
   }
   model->set_width_invariant(options.width_invariant);
   if (!options.leaves_linears) model->join_products();
+  if (options.prepares_passes) model->prepare_passes();
   return model;
 }
 

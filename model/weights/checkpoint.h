@@ -15,6 +15,7 @@ struct LoadOptions {
   bool width_invariant = false;                     // see Transformer::set_width_invariant()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
+  bool prepares_passes = true;  // see Transformer::prepare_passes()
 };
 
 /// Loads a Hugging Face folder (config.json, safetensors single or sharded) by memory mapping,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "core/error.h"
 #include "model/most_likely.h"
@@ -34,48 +36,127 @@ Sampler::Sampler(const SamplingConfig& config, uint64_t answer)
   config.validate();
 }
 
-TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
-  at::Tensor scaled_V = logits_V.to(at::kCPU, at::kDouble).contiguous();
-  if (config_.repetition_penalty != 1.0) {
-    scaled_V = scaled_V.clone();
-    double* logits = scaled_V.mutable_data_ptr<double>();
-    for (const TokenId token : std::set<TokenId>(before.begin(), before.end())) {
-      logits[token] *=
-          logits[token] > 0 ? 1 / config_.repetition_penalty : config_.repetition_penalty;
+namespace {
+
+// Sorting a whole vocabulary takes longer than a pass. What is drawn is nearly always among these.
+constexpr int64_t kFirst = 1024;
+// Of the total weight: far more than its sum in another order differs.
+constexpr double kRounding = 1e-9;
+
+/// Those of the k most likely, and equals of the k-th, as in transformers: int64, ascending.
+at::Tensor most_likely_ids(const at::Tensor& scaled_V, int64_t k) {
+  const at::Tensor kth = std::get<0>(scaled_V.topk(k, -1, true, /*sorted=*/false)).min();
+  return (scaled_V < kth).logical_not().nonzero().view(-1);
+}
+
+/// Tokens by descending likelihood, equals by ascending id; weights are relative to the first
+/// one's.
+struct Ranking {
+  explicit Ranking(const at::Tensor& scaled_N) {
+    const auto [sorted, order] = scaled_N.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+    order_N = order;
+    weights.resize(static_cast<size_t>(sorted.numel()));
+    const double* logits = sorted.const_data_ptr<double>();
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = std::exp(logits[i] - logits[0]);
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+
+  std::vector<double> weights;
+  double total = 0.0;
+  at::Tensor order_N;
+};
+
+/// Draws from the first tokens of a ranking. Nothing if that is not certain without the others.
+class Draw {
+ public:
+  /// `of_all`: the weight of these and the others, but for roundings; nothing: there are no others.
+  Draw(const Ranking& ranking, std::optional<double> of_all)
+      : weights_(ranking.weights),
+        total_(of_all.value_or(ranking.total)),
+        has_rest_(of_all.has_value()) {}
+
+  std::optional<size_t> operator()(const SamplingConfig& config, double uniform) {
+    if (config.top_p < 1 && !cut_top_p(config.top_p)) return {};
+    if (config.min_p > 0) {  // the first weight is 1
+      if (has_rest_ && weights_.back() >= config.min_p) return {};
+      std::erase_if(weights_, [&](double weight) { return weight < config.min_p; });
+      keep_all();
     }
+    double left = uniform * total_;
+    size_t chosen = 0;
+    while (chosen + 1 < weights_.size() && left >= weights_[chosen]) {
+      left -= weights_[chosen++];
+      if (is_close(left)) return {};
+    }
+    if (has_rest_ && (left >= weights_[chosen] || is_close(weights_[chosen] - left))) return {};
+    return chosen;
   }
-  scaled_V = scaled_V / config_.temperature;
-  at::Tensor ids_V = at::arange(scaled_V.numel(), at::kLong);
-  if (config_.top_k > 0 && config_.top_k < scaled_V.numel()) {
-    // Sorting a whole vocabulary takes longer than a pass. Equals of the k-th stay, as in
-    // transformers.
-    const at::Tensor kth = std::get<0>(scaled_V.topk(config_.top_k)).min();
-    ids_V = (scaled_V < kth).logical_not().nonzero().view(-1);
-    scaled_V = scaled_V.index_select(0, ids_V);
+
+ private:
+  /// Whether another rounding of the total could decide otherwise.
+  bool is_close(double difference) const {
+    return has_rest_ && std::abs(difference) < kRounding * total_;
   }
-  // Stable: equals stay in the order of their ids.
-  const auto [sorted_V, order_V] = scaled_V.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
-  const at::Tensor sorted = sorted_V.contiguous(), ids = ids_V.index_select(0, order_V);
-  const double* logits = sorted.data_ptr<double>();
-  std::vector<double> weights(static_cast<size_t>(sorted.numel()));
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = std::exp(logits[i] - logits[0]);
-  double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  if (config_.top_p < 1) {
+  void keep_all() {
+    has_rest_ = false;
+    total_ = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  }
+  bool cut_top_p(double top_p) {
     double sum = 0;
     size_t n = 0;
-    while (n < weights.size() && sum < config_.top_p * total) sum += weights[n++];
-    weights.resize(std::max<size_t>(n, 1));
-    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    while (n < weights_.size() && sum < top_p * total_) {
+      sum += weights_[n++];
+      if (is_close(sum - top_p * total_)) return false;
+    }
+    if (has_rest_ && sum < top_p * total_) return false;
+    weights_.resize(std::max<size_t>(n, 1));
+    keep_all();
+    return true;
   }
-  if (config_.min_p > 0) {  // the first weight is 1
-    std::erase_if(weights, [&](double weight) { return weight < config_.min_p; });
-    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+
+  std::vector<double> weights_;
+  double total_;
+  bool has_rest_;
+};
+
+}  // namespace
+
+at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before) const {
+  at::Tensor scaled_V = logits_V.to(at::kDouble);
+  if (config_.repetition_penalty != 1.0 && !before.empty()) {
+    const std::set<TokenId> tokens(before.begin(), before.end());
+    const at::Tensor ids = at::tensor(std::vector<int64_t>(tokens.begin(), tokens.end()), at::kLong)
+                               .to(scaled_V.device());
+    const at::Tensor seen = scaled_V.index_select(0, ids);
+    const double penalty = config_.repetition_penalty;
+    scaled_V =
+        scaled_V.index_copy(0, ids, at::where(seen > 0, seen * (1 / penalty), seen * penalty));
   }
+  return scaled_V / config_.temperature;
+}
+
+TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
+  const at::Tensor scaled_V = scaled(logits_V, before);
   const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
-  double left = Random(seed_, "token", place).uniform() * total;
-  size_t chosen = 0;
-  while (chosen + 1 < weights.size() && left >= weights[chosen]) left -= weights[chosen++];
-  return ids.data_ptr<int64_t>()[chosen];
+  const double uniform = Random(seed_, "token", place).uniform();
+  const int64_t V = scaled_V.numel();
+  const auto drawn_of = [&](const at::Tensor& ids, bool is_all) -> std::optional<TokenId> {
+    const Ranking ranking(scaled_V.index_select(0, ids).cpu());
+    std::optional<double> of_all;
+    if (!is_all) of_all = (scaled_V - scaled_V.max()).exp_().sum().item<double>();
+    const std::optional<size_t> chosen = Draw(ranking, of_all)(config_, uniform);
+    if (!chosen) return {};
+    const int64_t in_ids = ranking.order_N[static_cast<int64_t>(*chosen)].item<int64_t>();
+    return static_cast<TokenId>(ids[in_ids].item<int64_t>());
+  };
+  if (config_.top_k > 0 && config_.top_k < V) {
+    return *drawn_of(most_likely_ids(scaled_V, config_.top_k), /*is_all=*/true);
+  }
+  if (V > kFirst) {
+    const at::Tensor ids = most_likely_ids(scaled_V, kFirst);
+    if (const auto token = drawn_of(ids, /*is_all=*/ids.numel() == V)) return *token;
+  }
+  return *drawn_of(at::arange(V, scaled_V.options().dtype(at::kLong)), /*is_all=*/true);
 }
 
 }  // namespace predgen

@@ -40,6 +40,9 @@ class Sampler {
   TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
 
  private:
+  /// float64 on the device of the logits: after penalties, by temperature.
+  at::Tensor scaled(const at::Tensor& logits_V, TokenSpan before) const;
+
   SamplingConfig config_;
   uint64_t seed_;
 };

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_support.h"
 #include "tests/cuda/on_device.h"
 
 namespace predgen {

@@ -59,7 +59,8 @@ void launch(Kernel kernel, const Grid& grid, int threads, void*, const Args& arg
 namespace predgen {
 
 const GpuKernels& emulated_kernels(ThreadOrder order) {
-  static const GpuKernels kernels = kernels_with([]() -> const char* { return nullptr; });
+  static const GpuKernels kernels =
+      kernels_with([]() -> const char* { return nullptr; }, [] { return GpuSupport{}; });
   order_of_threads = order;
   return kernels;
 }

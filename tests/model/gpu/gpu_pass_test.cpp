@@ -7,53 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/random.h"
 #include "model/lora.h"
-#include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 #include "tests/model/gpu/emulated_kernels.h"
+#include "tests/model/gpu/kernel_models.h"
 
 namespace predgen {
 namespace {
-
-constexpr int64_t kVocab = 61;
-
-ModelConfig config_of(bool after) {
-  ModelConfig config = small_config();
-  config.hidden_size = 96;
-  config.intermediate_size = 300;  // more than a block's threads
-  config.num_heads = 6;
-  config.num_kv_heads = 2;
-  config.head_dim = 24;
-  config.windows = {0, 19};
-  config.qk_norm = after ? QkNorm::kWidth : QkNorm::kHead;
-  config.norm_after = config.norm_scales_wide = after;
-  config.qkv_bias = config.o_bias = true;
-  config.mlp_bias = after;
-  config.rope.attention_factor = 1.1;
-  config.tie_word_embeddings = false;
-  config.initializer_range = 0.1;
-  config.max_positions = 200;
-  return config;
-}
-
-TokenIds some_tokens(int64_t count, uint64_t seed = 1) {
-  Random random(seed, "tokens");
-  TokenIds tokens;
-  for (int64_t i = 0; i < count; ++i) {
-    tokens.push_back(static_cast<TokenId>(random.below(static_cast<uint64_t>(kVocab))));
-  }
-  return tokens;
-}
-
-void randomise(Transformer& model) {
-  for (auto& [name, weight] : model.named_weights()) {
-    if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
-    if (name.find("norm") != std::string::npos) {
-      at::Tensor(weight).copy_(1 + normal(weight.sizes(), 6) * 0.2);
-    }
-  }
-}
 
 enum class By { kOperators, kKernels, kKernelsDescending };
 
@@ -158,6 +118,46 @@ TEST_P(GpuPassOf, AdaptersAndQuantisedWeights) {
     model->set_adapter_enabled(false);
     const double apart = relative(run(*model, By::kKernels, kWidths), exact);
     EXPECT_EQ(apart > 0.2, !is_packed) << apart;
+  }
+}
+
+/// Half of them a block with keys of its own, and more than one word of a tree.
+TEST_P(GpuPassOf, DraftsOfMoreThan64Tokens) {
+  const auto model = make(at::kFloat);
+  constexpr int64_t kWide[] = {7, 65, 128};
+  const int64_t before = num_emulated_launches();
+  const at::Tensor found = run(*model, By::kKernels, kWide);
+  EXPECT_EQ(num_emulated_launches() - before, 3 * (2 + 2 * 6));
+  EXPECT_LT(relative(found, run(*model, By::kOperators, kWide)), 1e-5);
+
+  at::Tensor tree_TT = at::zeros({128, 128}, at::kBool);
+  auto sees = tree_TT.accessor<bool, 2>();
+  for (int64_t i = 0; i < 128; ++i) {
+    for (int64_t j = 0; j <= i; ++j) sees[i][j] = j < 3 || j % 3 == i % 3;
+  }
+  const TokenIds prompt = some_tokens(9), draft = some_tokens(128, 2);
+  const auto logits = [&](By by) {
+    choose(*model, by);
+    KvPool pool(model->kv_layout());
+    const auto cache = pool.make_cache(200);
+    model->forward({.cache = cache.get(), .tokens = prompt});
+    return model->forward(
+        {.cache = cache.get(), .tokens = draft, .num_logits = 128, .tree_TT = tree_TT});
+  };
+  EXPECT_LT(relative(logits(By::kKernels), logits(By::kOperators)), 1e-5);
+}
+
+/// A model for few positions has few splits, each of which takes several chunks here.
+TEST_P(GpuPassOf, ChunksThatABlockTakesTogether) {
+  ModelConfig config = config_of(GetParam());
+  config.max_positions = 40;
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const auto model = Transformer::initialize(config, 1, type);
+    randomise(*model);
+    const at::Tensor found = run(*model, By::kKernels, kWidths);
+    EXPECT_TRUE(found.equal(run(*model, By::kKernelsDescending, kWidths)));
+    EXPECT_LT(relative(found, run(*model, By::kOperators, kWidths)),
+              type == at::kFloat ? 1e-5 : 2e-2);
   }
 }
 

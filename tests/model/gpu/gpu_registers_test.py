@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-ARCHITECTURES = (80, 86, 89, 90)
+ARCHITECTURES = (80, 86, 89, 90, 100, 120)
 MOST_REGISTERS = 128  # so that two blocks of 256 threads share a processor
 MOST_SHARED = 48 * 1024  # bytes that a kernel may have without asking for more
 

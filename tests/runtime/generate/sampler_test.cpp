@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
+#include <vector>
 
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/tensors.h"
 
 namespace predgen {
 namespace {
@@ -75,6 +80,60 @@ TEST(Sampler, SeedAnswerAndPlaceDecide) {
   EXPECT_NE(run(1, 0, 4), run(1, 1, 4));
   const TokenIds drawn = run(1, 0, 4);
   EXPECT_NE(drawn[0], drawn[1]);
+}
+
+/// What Sampler draws, with a sort of the whole vocabulary.
+TokenId drawn_from_all(const SamplingConfig& config, const at::Tensor& logits_V, int64_t place) {
+  const auto [sorted_V, ids_V] =
+      (logits_V.to(at::kDouble) / config.temperature).sort(/*stable=*/true, -1, true);
+  std::vector<double> weights;
+  for (int64_t i = 0; i < sorted_V.numel(); ++i) {
+    weights.push_back(
+        std::exp(sorted_V.const_data_ptr<double>()[i] - *sorted_V.const_data_ptr<double>()));
+  }
+  const auto total = [&] { return std::accumulate(weights.begin(), weights.end(), 0.0); };
+  if (config.top_p < 1) {
+    const double wanted = config.top_p * total();
+    double sum = 0;
+    size_t count = 0;
+    while (count < weights.size() && sum < wanted) sum += weights[count++];
+    weights.resize(std::max<size_t>(count, 1));
+  }
+  std::erase_if(weights, [&](double weight) { return weight < config.min_p; });
+  const uint64_t seed = Random(config.seed, "sampler", 0).next();
+  double left = Random(seed, "token", static_cast<uint64_t>(place)).uniform() * total();
+  size_t chosen = 0;
+  while (chosen + 1 < weights.size() && left >= weights[chosen]) left -= weights[chosen++];
+  return ids_V.const_data_ptr<int64_t>()[chosen];
+}
+
+/// Most vocabularies are larger than what is ranked first.
+TEST(Sampler, DrawsWhatASortOfAllTokensGives) {
+  constexpr int64_t kVocab = 5000;
+  std::vector<at::Tensor> kinds;
+  for (const double spread : {0.5, 3.0, 8.0}) kinds.push_back(normal({kVocab}, 7) * spread);
+  kinds.push_back((normal({kVocab}, 8) * 3).round());      // hundreds of equals
+  kinds.push_back((normal({kVocab}, 9) * 3).round() * 4);  // of which few are likely
+  kinds.push_back(at::zeros({kVocab}));
+  kinds.push_back(at::where(normal({kVocab}, 10) > 1.9, normal({kVocab}, 11),
+                            at::full({}, -std::numeric_limits<float>::infinity())));
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    for (const SamplingConfig& config :
+         std::vector<SamplingConfig>{{},
+                                     {.temperature = 0.3},
+                                     {.top_p = 0.5},
+                                     {.top_p = 0.95},
+                                     {.temperature = 2.0, .top_p = 0.999},
+                                     {.min_p = 0.02},
+                                     {.top_p = 0.9, .min_p = 0.001}}) {
+      const Sampler sampler(config);
+      for (int64_t place = 0; place < 40; ++place) {
+        ASSERT_EQ(sampler.sample(kinds[kind], {}, -place),
+                  drawn_from_all(config, kinds[kind], place))
+            << "logits " << kind << ", top-p " << config.top_p << ", place " << place;
+      }
+    }
+  }
 }
 
 TEST(Sampler, RejectsImpossibleOptions) {

@@ -1,0 +1,219 @@
+#include "model/gpu/pass_launches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "model/gpu/joined_products.h"
+#include "model/stream_priority.h"
+
+namespace predgen {
+
+// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
+// D head size, I inner size, V vocabulary.
+
+namespace {
+
+// Blocks of a tile's attention: enough for a GPU, and few parts to merge. They do not depend on the
+// pass, so that a token's bits do not.
+constexpr int64_t kBlocksOfATile = 256, kLeastSplits = 8, kMostSplits = 64;
+
+GpuType type_of(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat ? GpuType::kFloat32 : GpuType::kBfloat16;
+}
+
+const void* data(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
+
+int64_t num_splits(const ModelConfig& config, GpuType type) {
+  const int64_t chunk = gpu_chunk(type);
+  const int64_t splits =
+      std::clamp(kBlocksOfATile / config.num_kv_heads, kLeastSplits, kMostSplits);
+  return std::min(splits, (config.context_length() + chunk - 1) / chunk);
+}
+
+/// A pass's launches on the current stream, in their order.
+class PassLaunches {
+ public:
+  PassLaunches(const GpuKernels& kernels, const TransformerParts& model, const PassKind& kind,
+               const PassMemory& memory)
+      : kernels_(kernels),
+        config_(model.config),
+        model_(model),
+        kind_(kind),
+        type_(type_of(model.embedding)),
+        options_(model.embedding.options()),
+        stream_(options_.device().is_cuda() ? current_cuda_stream(options_.device()) : nullptr),
+        logits_NV_(memory.logits.narrow(0, 0, kind.num_logits)) {
+    const auto* inputs = static_cast<const char*>(memory.inputs.const_data_ptr());
+    tokens_ = reinterpret_cast<const GpuToken*>(inputs);
+    rows_ = reinterpret_cast<const int32_t*>(inputs + kRowsBegin);
+    caches_ = reinterpret_cast<const GpuCache*>(inputs + kCachesBegin);
+    const int64_t T = kind.num_tokens, D = config_.head_dim, H = config_.num_heads;
+    const at::TensorOptions wide = options_.dtype(at::kFloat);
+    hidden_TE_ = at::empty({T, config_.hidden_size}, wide);
+    x_TE_ = at::empty({T, config_.hidden_size}, options_);
+    heads_THD_ = at::empty({T, H * D}, options_);
+    gated_TI_ = at::empty({T, config_.intermediate_size}, options_);
+    queries_ = at::empty({T, H, D}, wide);
+    num_splits_ = num_splits(config_, type_);
+    parts_ = at::empty({T, H, num_splits_, D + 2}, wide);
+    angles_ = at::empty({2, T, D / 2}, wide);
+  }
+
+  /// Logits [N,V], which the next pass writes over.
+  at::Tensor run() {
+    embed();
+    at::Tensor out;
+    at::Tensor out_norm;  // of what `out` is, where norms come after
+    for (size_t i = 0; i < model_.layers.size(); ++i) {
+      const DecoderLayer& layer = model_.layers[i];
+      norm(out, out_norm, layer.attention_norm);
+      out = attend(layer, static_cast<int64_t>(i));
+      norm(out, layer.attention_norm, layer.mlp_norm);
+      out = feed_forward(layer);
+      out_norm = layer.mlp_norm;
+    }
+    if (kind_.num_logits > 0) {
+      const at::Tensor x_NE = at::empty({kind_.num_logits, config_.hidden_size}, options_);
+      GpuNorm last = norm_of(out, out_norm);
+      last.before = data(model_.final_norm);
+      last.rows = rows_;
+      last.num_rows = static_cast<int>(kind_.num_logits);
+      last.x = x_NE.mutable_data_ptr();
+      kernels_.norm(type_, last, stream_);
+      logits_NV_.copy_(model_.head.width_invariant ? model_.head.wide(x_NE) : model_.head(x_NE));
+    }
+    if (const char* problem = kernels_.error()) {
+      throw Error("the kernels of a pass cannot be launched: {}", problem);
+    }
+    return logits_NV_;
+  }
+
+ private:
+  float* cosines() const { return angles_.mutable_data_ptr<float>(); }
+  float* sines() const { return cosines() + angles_.size(1) * angles_.size(2); }
+  int num_tokens() const { return static_cast<int>(kind_.num_tokens); }
+
+  void embed() {
+    kernels_.embed(type_,
+                   {.table = data(model_.embedding),
+                    .tokens = tokens_,
+                    .frequencies = model_.inverse_frequencies.const_data_ptr<float>(),
+                    .factor = static_cast<float>(config_.rope.attention_factor),
+                    .num_tokens = num_tokens(),
+                    .width = static_cast<int>(config_.hidden_size),
+                    .head_dim = static_cast<int>(config_.head_dim),
+                    .hidden = hidden_TE_.mutable_data_ptr<float>(),
+                    .cosines = cosines(),
+                    .sines = sines()},
+                   stream_);
+  }
+
+  /// `out` [T,E], undefined before the first block, and its norm where norms come after.
+  GpuNorm norm_of(const at::Tensor& out, const at::Tensor& weight) const {
+    return {.hidden = hidden_TE_.mutable_data_ptr<float>(),
+            .out = data(out),
+            .after = config_.norm_after && out.defined() ? data(weight) : nullptr,
+            .before = nullptr,
+            .rows = nullptr,
+            .num_rows = num_tokens(),
+            .width = static_cast<int>(config_.hidden_size),
+            .eps = static_cast<float>(config_.rms_norm_eps),
+            .x = nullptr};
+  }
+
+  /// Adds `out`; makes the next block's input, normed by `next` where norms come before.
+  void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
+    GpuNorm norm = norm_of(out, out_norm);
+    norm.before = config_.norm_after ? nullptr : data(next);
+    norm.x = x_TE_.mutable_data_ptr();
+    kernels_.norm(type_, norm, stream_);
+  }
+
+  at::Tensor attend(const DecoderLayer& layer, int64_t index) {
+    const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
+    const int D = static_cast<int>(config_.head_dim);
+    const JoinedProducts qkv = JoinedProducts::multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
+    const GpuCache* caches = caches_ + index;
+    kernels_.place_heads(type_,
+                         {.q = qkv.rows[0],
+                          .k = qkv.rows[1],
+                          .v = qkv.rows[2],
+                          .q_stride = qkv.strides[0],
+                          .k_stride = qkv.strides[1],
+                          .v_stride = qkv.strides[2],
+                          .q_weight = data(layer.q_norm),
+                          .k_weight = data(layer.k_norm),
+                          .norm = config_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
+                                  : config_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
+                                                                     : GpuHeadNorm::kWidth,
+                          .eps = static_cast<float>(config_.rms_norm_eps),
+                          .tokens = tokens_,
+                          .caches = caches,
+                          .cache_stride = config_.num_layers,
+                          .cosines = cosines(),
+                          .sines = sines(),
+                          .num_tokens = num_tokens(),
+                          .num_heads = H,
+                          .num_key_heads = G,
+                          .head_dim = D,
+                          .queries = queries_.mutable_data_ptr<float>()},
+                         stream_);
+    kernels_.attend(type_,
+                    {.queries = queries_.const_data_ptr<float>(),
+                     .tokens = tokens_,
+                     .caches = caches,
+                     .cache_stride = config_.num_layers,
+                     .num_tokens = num_tokens(),
+                     .num_heads = H,
+                     .num_key_heads = G,
+                     .head_dim = D,
+                     .tile = static_cast<int>(kind_.tile),
+                     .num_splits = static_cast<int>(num_splits_),
+                     .window = static_cast<int>(layer.window),
+                     .scale = 1.0f / std::sqrt(static_cast<float>(D)),
+                     .parts = parts_.mutable_data_ptr<float>(),
+                     .x = heads_THD_.mutable_data_ptr()},
+                    stream_);
+    return layer.o(heads_THD_);
+  }
+
+  at::Tensor feed_forward(const DecoderLayer& layer) {
+    const JoinedProducts products = JoinedProducts::multiply({&layer.gate, &layer.up}, x_TE_);
+    kernels_.gate(type_,
+                  {.gate = products.rows[0],
+                   .up = products.rows[1],
+                   .gate_stride = products.strides[0],
+                   .up_stride = products.strides[1],
+                   .num_tokens = num_tokens(),
+                   .width = static_cast<int>(config_.intermediate_size),
+                   .x = gated_TI_.mutable_data_ptr()},
+                  stream_);
+    return layer.down(gated_TI_);
+  }
+
+  const GpuKernels& kernels_;
+  const ModelConfig& config_;
+  const TransformerParts& model_;
+  const PassKind kind_;
+  const GpuType type_;
+  const at::TensorOptions options_;
+  void* const stream_;
+  const GpuToken* tokens_;
+  const int32_t* rows_;
+  const GpuCache* caches_;
+  const at::Tensor logits_NV_;
+  int64_t num_splits_ = 0;
+  at::Tensor hidden_TE_, x_TE_, heads_THD_, gated_TI_, queries_, parts_, angles_;
+};
+
+}  // namespace
+
+at::Tensor launch_pass(const GpuKernels& kernels, const TransformerParts& model,
+                       const PassKind& kind, const PassMemory& memory) {
+  return PassLaunches(kernels, model, kind, memory).run();
+}
+
+}  // namespace predgen

@@ -1,0 +1,170 @@
+// Which passes by the kernels for GPUs are one graph, and the bits of those that share none.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/model/gpu/emulated_kernels.h"
+#include "tests/model/gpu/kernel_models.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kCapacity = 400;
+
+class GpuPassKinds : public testing::Test {
+ protected:
+  GpuPassKinds() : model_(Transformer::initialize(config_of(false), 1, at::kFloat)) {
+    randomise(*model_);
+    use_kernels(*model_);
+  }
+  void use_kernels(Transformer& model) {
+    model.set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending),
+                          [this](const PassWork& work) -> PassWork {
+                            if (is_full_) {
+                              throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "full");
+                            }
+                            ++num_captures_;
+                            work();
+                            return work;
+                          });
+  }
+  /// Logits of decoding, drafts and prompts as a conversation mixes them.
+  at::Tensor converse() const {
+    KvPool pool(model_->kv_layout());
+    const auto cache = pool.make_cache(kCapacity);
+    std::vector<at::Tensor> logits;
+    uint64_t seed = 0;
+    for (const int64_t width : {11, 1, 6, 8, 1, 40, 3, 1, 2}) {
+      const TokenIds tokens = some_tokens(width, ++seed);
+      for (const int64_t num_logits : {int64_t{1}, width}) {
+        logits.push_back(
+            model_->forward({.cache = cache.get(), .tokens = tokens, .num_logits = num_logits}));
+        if (num_logits == 1) cache->truncate(cache->length() - width);
+      }
+    }
+    return at::cat(logits);
+  }
+
+  std::unique_ptr<Transformer> model_;
+  int num_captures_ = 0;
+  bool is_full_ = false;
+};
+
+TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
+  KvPool pool(model_->kv_layout());
+  const auto cache = pool.make_cache(kCapacity);
+  for (const int64_t width : {1, 64, 3, 64, 4, 64, 1, 2}) {
+    const TokenIds tokens = some_tokens(width);
+    model_->forward({.cache = cache.get(), .tokens = tokens});
+  }
+  EXPECT_EQ(num_captures_, 4);  // 1, 2, 3 and 4, 64
+}
+
+TEST_F(GpuPassKinds, AConversationWaitsForNoneThatWasPrepared) {
+  model_->prepare_passes();
+  const int prepared = num_captures_;
+  EXPECT_LE(prepared, 13);
+  const at::Tensor found = converse();
+  EXPECT_EQ(num_captures_, prepared);
+  model_->set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending));
+  EXPECT_TRUE(found.equal(converse()));  // as without graphs
+  EXPECT_EQ(num_captures_, prepared);
+}
+
+TEST_F(GpuPassKinds, WithoutMemoryForGraphsPassesAreTheSame) {
+  const at::Tensor expected = converse();
+  is_full_ = true;
+  use_kernels(*model_);
+  const int64_t before = num_emulated_launches();
+  EXPECT_TRUE(converse().equal(expected));
+  EXPECT_GT(num_emulated_launches(), before);
+}
+
+/// Products of packed weights have the same bits on a CPU whatever the number of rows, as padded
+/// ones have on CUDA.
+class GpuPassBits : public testing::Test {
+ protected:
+  GpuPassBits() : model_(Transformer::initialize(config_of(false), 1, at::kBFloat16)) {
+    randomise(*model_);
+    model_->quantize(Quantization::kInt8);
+    model_->set_width_invariant(true);
+    model_->set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending));
+    pool_.emplace(model_->kv_layout());
+  }
+  at::Tensor run(KvCache& cache, TokenSpan tokens, const at::Tensor& tree_TT = {}) const {
+    const int64_t before = num_emulated_launches();
+    const at::Tensor logits = model_->forward({.cache = &cache,
+                                               .tokens = tokens,
+                                               .num_logits = static_cast<int64_t>(tokens.size()),
+                                               .tree_TT = tree_TT});
+    EXPECT_GT(num_emulated_launches(), before);
+    return logits;
+  }
+  at::Tensor one_by_one(KvCache& cache, TokenSpan tokens) const {
+    std::vector<at::Tensor> logits;
+    for (const TokenId& token : tokens) logits.push_back(run(cache, TokenSpan(&token, 1)));
+    return at::cat(logits);
+  }
+
+  std::unique_ptr<Transformer> model_;
+  std::optional<KvPool> pool_;
+};
+
+TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
+  const TokenIds tokens = some_tokens(150);
+  const auto alone = pool_->make_cache(kCapacity);
+  const at::Tensor plain = one_by_one(*alone, tokens);
+  for (const int64_t width : {5, 37, 150}) {  // the last one in parts
+    const auto cache = pool_->make_cache(kCapacity);
+    for (int64_t begin = 0; begin < 150; begin += width) {
+      const int64_t count = std::min<int64_t>(width, 150 - begin);
+      const TokenSpan part =
+          TokenSpan(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
+      ASSERT_TRUE(run(*cache, part).equal(plain.narrow(0, begin, count))) << width;
+    }
+    EXPECT_EQ(cache->length(), 150);
+  }
+  const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+  run(*first, TokenSpan(tokens).first(70));
+  const std::vector<SequenceStep> steps{
+      {.cache = first.get(), .tokens = TokenSpan(tokens).subspan(70, 9), .num_logits = 9},
+      {.cache = second.get(), .tokens = TokenSpan(tokens).first(80), .num_logits = 80}};
+  const at::Tensor both = model_->forward(steps);
+  EXPECT_TRUE(both.narrow(0, 0, 9).equal(plain.narrow(0, 70, 9)));
+  EXPECT_TRUE(both.narrow(0, 9, 80).equal(plain.narrow(0, 0, 80)));
+}
+
+TEST_F(GpuPassBits, BranchesOfATree) {
+  constexpr int64_t kNodes = 90;
+  const TokenIds prompt = some_tokens(50), nodes = some_tokens(kNodes, 2);
+  at::Tensor tree_TT = at::zeros({kNodes, kNodes}, at::kBool);
+  auto sees = tree_TT.accessor<bool, 2>();
+  for (int64_t i = 0; i < kNodes; ++i) {
+    for (int64_t j = 0; j <= i; ++j) sees[i][j] = j == 0 || j % 2 == i % 2;
+  }
+  const auto cache = pool_->make_cache(kCapacity);
+  run(*cache, prompt);
+  const auto before = cache->fork();
+  const at::Tensor logits = run(*cache, nodes, tree_TT);
+  for (const int64_t i : {1, 40, 67, 88, 89}) {
+    TokenIds path;
+    for (int64_t j = 0; j <= i; ++j) {
+      if (sees[i][j]) path.push_back(nodes[static_cast<size_t>(j)]);
+    }
+    const auto alone = before->fork();
+    EXPECT_TRUE(run(*alone, path)[-1].equal(logits[i])) << "node " << i;
+  }
+}
+
+/// What fails half-way leaves the cache as it was.
+TEST_F(GpuPassBits, PartsThatFailLeaveNothing) {
+  KvPool small(model_->kv_layout(), 192);
+  const auto cache = small.make_cache(kCapacity);
+  const TokenIds few = some_tokens(9), many = some_tokens(300);
+  run(*cache, few);
+  EXPECT_ANY_THROW(model_->forward({.cache = cache.get(), .tokens = many}));
+  EXPECT_EQ(cache->length(), 9);
+}
+
+}  // namespace
+}  // namespace predgen
