@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "core/files.h"
 #include "tests/fakes/expect_user_error.h"
-#include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/shared_data.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace predgen {
 namespace {

@@ -8,10 +8,10 @@
 
 namespace predgen {
 
-/// A file or folder of the reference data (scripts/test.sh); the test that asks ends, skipped, where
-/// it is not there.
-#define PREDGEN_SHARED_OR_SKIP(variable, name)                                         \
-  const std::filesystem::path variable = shared_folder() / (name);                     \
+/// A file or folder of the reference data (scripts/test.sh); the test that asks ends, skipped,
+/// where it is not there.
+#define PREDGEN_SHARED_OR_SKIP(variable, name)                     \
+  const std::filesystem::path variable = shared_folder() / (name); \
   if (!std::filesystem::exists(variable)) GTEST_SKIP() << "no reference data: " << variable
 
 inline std::filesystem::path shared_folder() {

@@ -29,7 +29,7 @@ struct TokenizerFiles {
   std::optional<std::string> chat_template;
   std::string chat_template_file;
   bool is_given_template = false;  // by the caller: no file of the folder
-  std::string hash;  // of all that decides ids
+  std::string hash;                // of all that decides ids
 
   /// A `chat_template` file, if not empty, stands in for the folder's template. UserError for a
   /// folder without tokenizer.json and tokenizer.model, and for malformed files.

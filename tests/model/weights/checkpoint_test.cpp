@@ -3,7 +3,6 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
-
 #include "core/files.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/sharded_weights.h"

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "tests/fakes/expect_user_error.h"
-#include "tests/fakes/zonos_golden.h"
 #include "tests/fakes/small_dac.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/zonos_golden.h"
 #include "voice/speaker/speaker_embedding.h"
 #include "voice/speaker/speaker_features.h"
 

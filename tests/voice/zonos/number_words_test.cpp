@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "core/json.h"
 
 namespace predgen {
