@@ -155,6 +155,13 @@ TEST(Hdf5Store, ResumeRefusesAShardKilledInTheMiddle) {
                     {"start again"});
 }
 
+TEST(Hdf5Store, AFailureBeforeTheFirstShardLeavesNothing) {
+  const TemporaryFolder folder;
+  const fs::path made = folder.path() / "new";
+  create_dataset(made, kRecipe, {.records_per_shard = 4})->append(record(0));
+  EXPECT_FALSE(fs::exists(made));
+}
+
 TEST(Hdf5Store, RefusesForeignFoldersAndEmptyDatasets) {
   const TemporaryFolder folder;
   write_file(folder / "holiday.jpg", "x");

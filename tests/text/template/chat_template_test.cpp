@@ -369,6 +369,8 @@ TEST(ChatTemplate, AFileCanStandInForTheFoldersTemplate) {
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x!");
   EXPECT_NE(tokenizer->content_hash(), load_tokenizer(path)->content_hash());
   expect_user_error([&] { load_tokenizer(path, path / "absent.jinja"); }, {"absent.jinja"});
+  folder.write_file("broken.jinja", "{% for m in messages %}");
+  expect_user_error([&] { load_tokenizer(path, path / "broken.jinja"); }, {"broken.jinja"});
 }
 
 /// Shows tools and calls as Hermes has them, in one line.
