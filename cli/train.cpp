@@ -1,5 +1,7 @@
 #include "train/train.h"
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -8,6 +10,8 @@
 #include "cli/launch_ranks.h"
 #include "cli/rank_device.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
@@ -23,11 +27,44 @@ struct TrainOptions {
   int64_t timeout = 300;
 };
 
+std::string quoted(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const bool is_plain = std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/._-+=:,~").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  return is_plain ? text : "'" + text + "'";
+}
+
+/// What to do with the result.
+void say_next_commands(const TrainConfig& config) {
+  if (config.tokenizer.empty()) return;  // the result has none, and cannot be talked to
+  const std::string result = quoted(config.output / "final");
+  const std::string jacobi =
+      config.objective.kind == ObjectiveKind::kAutoregressive ? "" : " --decoder jacobi";
+  if (config.mode == TrainMode::kFull) {
+    spdlog::info("talk to it: predgen chat --model {}{}", result, jacobi);
+    return;
+  }
+  const Json manifest = read_json(config.dataset / "manifest.json");
+  const std::string model = quoted(config.model);
+  if (manifest.at("recipe").value("kind", "") == "judge") {
+    spdlog::info(
+        "draft with this judge: predgen chat --model {} --verifier reflection --judge-adapter {}",
+        model, result);
+    return;
+  }
+  spdlog::info("talk to it: predgen chat --model {} --adapter {}{}", model, result, jacobi);
+  spdlog::info("merge it: predgen export --model {} --adapter {} --output {}", model, result,
+               quoted(config.output / "merged"));
+}
+
 void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
   const TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
   if (place.world_size == 1) {
     SingleProcessCommunicator communicator;
-    return train(config, options.resume, communicator, stop);
+    train(config, options.resume, communicator, stop);
+    return say_next_commands(config);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   std::signal(SIGPIPE, SIG_IGN);
@@ -36,6 +73,7 @@ void run_rank(const TrainOptions& options, const RankPlace& place, const std::st
     choose_gpu(place, config.device);
     communicator.emplace(place, options.connect);
     train(config, options.resume, *communicator, stop);
+    if (place.rank == 0) say_next_commands(config);
   } catch (const Interrupted&) {
     if (!may_say_why()) throw CLI::RuntimeError(130);
     throw;

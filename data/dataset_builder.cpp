@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <thread>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -27,6 +28,7 @@ struct Row {
   uint64_t index = 0;  // over all sources
   bool held_out = false;
   std::vector<Record> records;
+  uint64_t fingerprint = 0;        // of its conversation, if it has records to train on
   std::vector<std::string> drops;  // counter names, one for each dropped example or conversation
   std::exception_ptr error;
 };
@@ -71,7 +73,7 @@ class DatasetBuild {
       : config_(config),
         stop_(stop),
         examples_(tokenizer, config.system_prompt),
-        held_out_prompts_(config.held_out.min_words) {
+        held_out_prompts_(config.held_out.min_words, /*keeps_near=*/true) {
     files_ = expand_globs(config.sources);
     held_out_files_ = expand_globs(config.held_out.files);
     recipe_ = config.recipe();
@@ -188,6 +190,12 @@ class DatasetBuild {
       return;
     }
     row.held_out = is_held_out_row(row.conversation);
+    make_records(row);
+    if (row.held_out || row.records.empty()) return;
+    row.fingerprint = conversation_fingerprint(row.conversation);
+  }
+
+  void make_records(Row& row) const {
     if (config_.law == ExampleLaw::kWhole) {
       keep_example(row, examples_.whole(row.conversation));
       return;
@@ -228,7 +236,7 @@ class DatasetBuild {
         case PromptSet::Overlap::kNormalised:
           return "held_out_normalised";
         case PromptSet::Overlap::kNone:
-          break;
+          if (held_out_prompts_.has_near(message.content)) return "held_out_near";
       }
     }
     return "";
@@ -247,6 +255,11 @@ class DatasetBuild {
         return;
       }
     }
+    // The held-out part may repeat itself; what is trained on twice weighs twice.
+    if (!row.held_out && !row.records.empty() && !seen_.insert(row.fingerprint).second) {
+      row.records.clear();
+      row.drops.emplace_back("duplicate");
+    }
     for (const std::string& drop : row.drops) ++drops_[drop];
     for (const Record& record : row.records) {
       int64_t& count = row.held_out ? num_held_out_records_ : num_records_;
@@ -259,9 +272,9 @@ class DatasetBuild {
 
   Json counters(int64_t num_records) const {
     Json dropped = Json::object();
-    for (const char* name :
-         {"empty_conversation", "wrong_roles", "empty_message", "min_turns", "language", "redacted",
-          "flagged", "max_tokens", "held_out_exact", "held_out_normalised"}) {
+    for (const char* name : {"empty_conversation", "wrong_roles", "empty_message", "min_turns",
+                             "language", "redacted", "flagged", "max_tokens", "held_out_exact",
+                             "held_out_normalised", "held_out_near", "duplicate"}) {
       const auto found = drops_.find(name);
       dropped[name] = found == drops_.end() ? 0 : found->second;
     }
@@ -280,6 +293,7 @@ class DatasetBuild {
   std::vector<fs::path> files_, held_out_files_;
   Json recipe_, held_out_recipe_;
   std::map<std::string, int64_t> drops_;
+  std::unordered_set<uint64_t> seen_;  // fingerprints of the training part
   int64_t num_rows_ = 0, num_bad_rows_ = 0, num_unusable_rows_ = 0;
   int64_t num_records_ = 0, num_held_out_records_ = 0;
 };

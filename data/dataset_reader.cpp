@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <list>
+
 #include "core/error.h"
 #include "data/dataset_store.h"
 #include "data/hdf5_file.h"
 #include "data/hdf5_store.h"
+#include "data/open_shard.h"
 #include "data/part_index.h"
 
 namespace predgen {
@@ -9,78 +13,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// One open shard: offsets in memory, the long columns read on demand.
-class Shard {
- public:
-  explicit Shard(const fs::path& path)
-      : file_(open_hdf5(path)),
-        conversation_id_(open_column(file_, "conversation_id")),
-        tokens_(open_column(file_, "tokens")),
-        loss_mask_(open_column(file_, "loss_mask")),
-        state_tokens_(open_column(file_, "state_tokens")),
-        round_(read_column<int64_t>(file_, "round")),
-        prompt_length_(read_column<int64_t>(file_, "prompt_length")),
-        conversation_id_offsets_(read_column<int64_t>(file_, "conversation_id_offsets")),
-        token_offsets_(read_column<int64_t>(file_, "token_offsets")),
-        block_offsets_(read_column<int64_t>(file_, "block_offsets")),
-        state_offsets_(read_column<int64_t>(file_, "state_offsets")),
-        state_token_offsets_(read_column<int64_t>(file_, "state_token_offsets")) {}
-
-  int64_t size() const { return static_cast<int64_t>(round_.size()); }
-
-  Record read(size_t index) const {
-    Record record;
-    const auto id = read_entries<uint8_t>(conversation_id_, conversation_id_offsets_.at(index),
-                                          conversation_id_offsets_.at(index + 1));
-    record.conversation_id.assign(id.begin(), id.end());
-    record.round = round_.at(index);
-    record.prompt_length = prompt_length_.at(index);
-    const int64_t begin = token_offsets_.at(index), end = token_offsets_.at(index + 1);
-    const auto tokens = read_entries<int32_t>(tokens_, begin, end);
-    record.tokens.assign(tokens.begin(), tokens.end());
-    record.loss_mask = read_entries<uint8_t>(loss_mask_, begin, end);
-    read_blocks(index, record);
-    return record;
-  }
-
-  RecordSize size_of(size_t index) const {
-    RecordSize size{.tokens = token_offsets_.at(index + 1) - token_offsets_.at(index),
-                    .prompt_length = prompt_length_.at(index)};
-    const auto last_block = static_cast<size_t>(block_offsets_.at(index + 1));
-    for (auto block = static_cast<size_t>(block_offsets_.at(index)); block < last_block; ++block) {
-      const int64_t states_end = state_offsets_.at(block + 1);
-      const auto fixed_point = static_cast<size_t>(states_end - 1);
-      size.blocks.push_back({.tokens = state_token_offsets_.at(fixed_point + 1) -
-                                       state_token_offsets_.at(fixed_point),
-                             .num_states = states_end - state_offsets_.at(block)});
-    }
-    return size;
-  }
-
- private:
-  void read_blocks(size_t index, Record& record) const {
-    const auto first_block = static_cast<size_t>(block_offsets_.at(index));
-    const auto last_block = static_cast<size_t>(block_offsets_.at(index + 1));
-    if (first_block == last_block) return;
-    const int64_t first_state = state_offsets_.at(first_block);
-    const int64_t last_state = state_offsets_.at(last_block);
-    const int64_t begin = state_token_offsets_.at(static_cast<size_t>(first_state));
-    const auto tokens = read_entries<int32_t>(
-        state_tokens_, begin, state_token_offsets_.at(static_cast<size_t>(last_state)));
-    for (size_t block = first_block; block < last_block; ++block) {
-      TrajectoryBlock& out = record.blocks.emplace_back();
-      for (int64_t s = state_offsets_[block]; s < state_offsets_[block + 1]; ++s) {
-        const auto state = static_cast<size_t>(s);
-        out.states.emplace_back(tokens.begin() + (state_token_offsets_[state] - begin),
-                                tokens.begin() + (state_token_offsets_[state + 1] - begin));
-      }
-    }
-  }
-
-  Hdf5Handle file_, conversation_id_, tokens_, loss_mask_, state_tokens_;
-  std::vector<int64_t> round_, prompt_length_, conversation_id_offsets_, token_offsets_,
-      block_offsets_, state_offsets_, state_token_offsets_;
-};
+/// Shards of a dataset that are open at a time; each takes one of the files that a process may
+/// have open, and a dataset may have thousands of shards.
+constexpr size_t kMostOpenShards = 16;
 
 class Hdf5DatasetReader : public DatasetReader {
  public:
@@ -103,7 +38,7 @@ class Hdf5DatasetReader : public DatasetReader {
 
   ~Hdf5DatasetReader() override {
     const std::lock_guard lock(hdf5_mutex());
-    shards_.clear();
+    open_.clear();
   }
 
   int64_t size() const override { return index_.size(); }
@@ -112,15 +47,32 @@ class Hdf5DatasetReader : public DatasetReader {
   Record read(int64_t index) const override {
     const auto [shard, place] = index_.find(index);
     const std::lock_guard lock(hdf5_mutex());
-    return shards_[shard].read(static_cast<size_t>(place));
+    return open(shard).read(place);
   }
 
   RecordSize size_of(int64_t index) const override {
     const auto [shard, place] = index_.find(index);
-    return shards_[shard].size_of(static_cast<size_t>(place));
+    return shards_[shard].sizes.at(static_cast<size_t>(place));
   }
 
  private:
+  struct Shard {
+    fs::path file;
+    RecordSizes sizes;
+  };
+
+  /// Used last, it comes first. Under hdf5_mutex().
+  const OpenShard& open(size_t shard) const {
+    const auto found = std::ranges::find(open_, shard, &std::pair<size_t, OpenShard>::first);
+    if (found != open_.end()) {
+      open_.splice(open_.begin(), open_, found);
+    } else {
+      if (open_.size() == kMostOpenShards) open_.pop_back();
+      open_.emplace_front(shard, OpenShard(shards_[shard].file));
+    }
+    return open_.front().second;
+  }
+
   void add_shard(const fs::path& folder, const Json& entry, const std::string& where) {
     const fs::path file = folder / json_get<std::string>(entry, "file", where);
     if (!fs::exists(file))
@@ -137,20 +89,24 @@ class Hdf5DatasetReader : public DatasetReader {
     }
     const std::lock_guard lock(hdf5_mutex());
     try {
-      shards_.emplace_back(file);
-    } catch (const Error& error) {
+      shards_.push_back({file, OpenShard(file).sizes()});
+    } catch (const UserError&) {
+      throw;  // that it cannot be opened says nothing about it
+    } catch (const std::exception& error) {
       throw UserError("{}: not a whole shard ({}); build the dataset again", file.string(),
                       error.what());
     }
-    if (shards_.back().size() != json_get<int64_t>(entry, "num_records", where)) {
+    const int64_t size = shards_.back().sizes.size();
+    if (size != json_get<int64_t>(entry, "num_records", where)) {
       throw UserError("{}: holds {} records, its manifest says otherwise; build the dataset again",
-                      file.string(), shards_.back().size());
+                      file.string(), size);
     }
-    index_.add(shards_.back().size());
+    index_.add(size);
   }
 
   Json manifest_;
   std::vector<Shard> shards_;
+  mutable std::list<std::pair<size_t, OpenShard>> open_;
   PartIndex index_;
 };
 

@@ -1,5 +1,11 @@
 #include "data/hdf5_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
 namespace predgen {
 
 std::mutex& hdf5_mutex() {
@@ -32,7 +38,17 @@ Hdf5Handle create_hdf5(const std::filesystem::path& file) {
           "creating " + file.string()};
 }
 
+UserError cannot_open(const std::filesystem::path& file) {
+  const int reason = errno;
+  const char* cure = reason == EMFILE ? " (ulimit -n allows too few)" : "";
+  return UserError("{}: cannot be opened: {}{}", file.string(), std::strerror(reason), cure);
+}
+
 Hdf5Handle open_hdf5(const std::filesystem::path& file) {
+  // The library does not say why it cannot.
+  const int probe = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (probe < 0) throw cannot_open(file);
+  ::close(probe);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening " + file.string()};
 }

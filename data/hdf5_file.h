@@ -42,7 +42,9 @@ hid_t hdf5_type();  // of T in memory
 
 /// Creates a file without time stamps: the same contents give the same bytes.
 Hdf5Handle create_hdf5(const std::filesystem::path& file);
-/// Error if it is not a whole HDF5 file.
+/// "FILE: cannot be opened: Too many open files ..", by errno.
+UserError cannot_open(const std::filesystem::path& file);
+/// UserError if the system does not open it, Error if it is not a whole HDF5 file.
 Hdf5Handle open_hdf5(const std::filesystem::path& file);
 
 /// A flat column, in one contiguous piece.

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 std::string hash_file(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw UserError("{}: cannot be read", file.string());
+  if (!stream) throw cannot_open(file);
   Hasher hasher;
   std::string piece(1 << 22, '\0');
   while (stream) {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "core/text.h"
@@ -40,6 +41,9 @@ bool is_space(utf8proc_int32_t code) {
          utf8proc_category(code) == UTF8PROC_CATEGORY_ZP;
 }
 
+/// Of a normalised text that is not empty.
+int64_t num_words(const std::string& normalised) { return std::ranges::count(normalised, ' ') + 1; }
+
 }  // namespace
 
 std::string normalise_prompt(std::string_view text) {
@@ -71,10 +75,43 @@ std::string normalise_prompt(std::string_view text) {
   return result;
 }
 
+std::vector<uint64_t> near_fingerprints(std::string_view normalised) {
+  // Polynomials in kBase with the words' hashes, so that each takes no longer than one.
+  constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
+  std::vector<uint64_t> words;
+  for (size_t begin = 0; begin < normalised.size();) {
+    const size_t end = std::min(normalised.find(' ', begin), normalised.size());
+    words.push_back(std::hash<std::string_view>()(normalised.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  std::vector<uint64_t> ends(words.size() + 1, 0);  // of the words from each one on
+  for (size_t i = words.size(); i-- > 0;) ends[i] = ends[i + 1] * kBase + words[i];
+  std::vector<uint64_t> fingerprints{ends[0]};
+  uint64_t start = 0, power = 1;
+  for (size_t i = 0; i < words.size(); ++i) {
+    fingerprints.push_back(start + power * ends[i + 1]);
+    start += power * words[i];
+    power *= kBase;
+  }
+  return fingerprints;
+}
+
+uint64_t conversation_fingerprint(const CorpusConversation& conversation) {
+  Hasher hasher;
+  for (const Message& message : conversation.messages) {
+    hasher.add(message.role).add(normalise_prompt(message.content));
+  }
+  return std::stoull(hasher.hex().substr(0, 16), nullptr, 16);
+}
+
 void PromptSet::add(const std::string& prompt_text) {
   const std::string normalised = normalise_prompt(prompt_text);
   if (normalised.empty()) return;
-  if (std::count(normalised.begin(), normalised.end(), ' ') + 1 < min_words_) return;
+  const int64_t words = num_words(normalised);
+  if (words < min_words_) return;
+  if (keeps_near_ && words >= kNearWords) {
+    for (const uint64_t fingerprint : near_fingerprints(normalised)) near_.insert(fingerprint);
+  }
   exact_.insert(prompt_text);
   normalised_.insert(normalised);
 }
@@ -121,6 +158,15 @@ PromptSet::Overlap PromptSet::overlap(const std::string& prompt_text) const {
   if (exact_.contains(prompt_text)) return Overlap::kExact;
   return normalised_.contains(normalise_prompt(prompt_text)) ? Overlap::kNormalised
                                                              : Overlap::kNone;
+}
+
+bool PromptSet::has_near(const std::string& prompt_text) const {
+  PREDGEN_CHECK(keeps_near_, "a set without near prompts");
+  if (near_.empty()) return false;
+  const std::string normalised = normalise_prompt(prompt_text);
+  if (num_words(normalised) < kNearWords) return false;
+  return std::ranges::any_of(near_fingerprints(normalised),
+                             [&](uint64_t each) { return near_.contains(each); });
 }
 
 bool is_held_out(const std::string& conversation_id, uint64_t seed, double fraction) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "data/conversation.h"
 
@@ -12,13 +14,21 @@ namespace predgen {
 /// Case folded, punctuation and symbols gone, white space single.
 std::string normalise_prompt(std::string_view text);
 
+/// Fingerprints of a normalised text and of it without one of its words, each: two texts have one
+/// in common if a single word that is other, missing, added or elsewhere tells them apart, or none.
+std::vector<uint64_t> near_fingerprints(std::string_view normalised);
+
+/// Of all roles and normalised texts of a conversation.
+uint64_t conversation_fingerprint(const CorpusConversation& conversation);
+
 /// Prompts, such as those that must not be trained on, to tell whether a text repeats one.
 class PromptSet {
  public:
   enum class Overlap { kNone, kExact, kNormalised };
 
   /// Prompts of fewer words are not kept.
-  explicit PromptSet(int64_t min_words) : min_words_(min_words) {}
+  explicit PromptSet(int64_t min_words, bool keeps_near = false)
+      : min_words_(min_words), keeps_near_(keeps_near) {}
 
   void add(const std::string& prompt_text);
   /// Every user message.
@@ -28,11 +38,18 @@ class PromptSet {
   void add_file(const std::filesystem::path& file);
 
   Overlap overlap(const std::string& prompt_text) const;
+  /// Whether one of the prompts is told apart from this one by a single word (near_fingerprints),
+  /// and both have kNearWords words or more. Of a set that keeps_near.
+  bool has_near(const std::string& prompt_text) const;
   size_t size() const { return exact_.size(); }
+
+  static constexpr int64_t kNearWords = 10;
 
  private:
   int64_t min_words_;
+  bool keeps_near_;
   std::unordered_set<std::string> exact_, normalised_;
+  std::unordered_set<uint64_t> near_;
 };
 
 /// Whether a conversation belongs to the held-out fraction; depends on its id and the seed only.

@@ -1,16 +1,24 @@
 #include "train/checkpoint_store.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "model/weights/safetensors.h"
 
 namespace predgen {
 namespace {
 
 constexpr int kFormat = 3;  // raised whenever what identifies a run gets other keys
+
+/// Whether a run goes on to more steps than it was to have, which changes none that it has made.
+bool is_longer(const std::string& key, const std::string& saved, const std::string& current) {
+  return (key == "max_steps" || key == "epochs") &&
+         std::strtod(current.c_str(), nullptr) > std::strtod(saved.c_str(), nullptr);
+}
 
 /// "learning_rate: 0.01 there, 0.5 now; ..."
 std::string differences(const RunIdentity& saved, const RunIdentity& current) {
@@ -23,6 +31,11 @@ std::string differences(const RunIdentity& saved, const RunIdentity& current) {
   std::string text;
   for (const auto& [key, unused] : keys) {
     if (value(saved, key) == value(current, key)) continue;
+    if (is_longer(key, value(saved, key), value(current, key))) {
+      spdlog::info("{}: {} there, {} now: the learning rate goes on as in a run of that length",
+                   key, value(saved, key), value(current, key));
+      continue;
+    }
     text += fmt::format("{}{}: {} there, {} now", text.empty() ? "" : "; ", key, value(saved, key),
                         value(current, key));
   }

@@ -35,7 +35,8 @@ class CheckpointStore {
   std::optional<std::filesystem::path> newest() const;
   /// Writes a checkpoint and then deletes all but the newest keep_last.
   void save(const TrainState& state, const TrainedWeights& weights, const AdamW& optimizer) const;
-  /// UserError if the checkpoint belongs to another run, with every setting that differs, or was
+  /// UserError if the checkpoint belongs to another run, with every setting that differs (but for a
+  /// larger max_steps or epochs: the run goes on to more steps, which the log says), or was
   /// written by a version of this program that stored other things.
   TrainState load(const std::filesystem::path& checkpoint, TrainedWeights& weights,
                   AdamW& optimizer) const;

@@ -16,12 +16,14 @@
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
+#include "train/check_data.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/plan_case.h"
 #include "train/plan/recompute_choice.h"
 #include "train/report/run_report.h"
 #include "train/run_identity.h"
 #include "train/run_log.h"
+#include "train/stepless_start.h"
 #include "train/trainer.h"
 #include "train/watch/collapse_watch.h"
 
@@ -72,12 +74,13 @@ std::vector<int64_t> row_lengths(const DatasetReader& dataset, const Objective& 
   return lengths;
 }
 
-void check_targets(const DatasetReader& dataset) {
-  for (int64_t i = 0; i < dataset.size(); ++i) {
-    const std::vector<uint8_t> mask = dataset.read(i).loss_mask;
-    if (std::ranges::any_of(mask, [](uint8_t target) { return target != 0; })) return;
-  }
-  throw UserError("the dataset has no token to learn: all loss masks are 0");
+/// Whether a manifest, or one of a list, says which tokenizer its ids are of.
+bool names_tokenizer(const DatasetReader* dataset) {
+  if (dataset == nullptr) return false;
+  const Json& manifest = dataset->manifest();
+  const Json manifests = manifest.is_array() ? manifest : Json::array({manifest});
+  return std::ranges::any_of(
+      manifests, [](const Json& each) { return each.at("recipe").contains("tokenizer"); });
 }
 
 std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config,
@@ -89,6 +92,9 @@ std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config
     return newest;
   }
   if (resume != "none") return std::filesystem::path(resume);
+  if (remove_stepless_start(config.output)) {
+    spdlog::info("{} holds a start that made no step: it is replaced", config.output.string());
+  }
   if (std::filesystem::exists(config.output) && !std::filesystem::is_empty(config.output)) {
     throw UserError("{} is not empty: --resume auto goes on with it, output=... starts elsewhere",
                     config.output.string());
@@ -155,18 +161,22 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   const std::unique_ptr<DatasetReader> dataset = open_datasets(config.datasets());
-  check_targets(*dataset);
   std::unique_ptr<DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
   std::unique_ptr<DatasetReader> watched;
   if (!config.watch.dataset.empty()) watched = open_dataset(config.watch.dataset);
-  const std::unique_ptr<Transformer> model = make_model(config);
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens =
       config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
+  const bool names_one = names_tokenizer(dataset.get()) || names_tokenizer(held_out.get()) ||
+                         names_tokenizer(watched.get());
   std::unique_ptr<Tokenizer> tokenizer;
-  if (needs_stop_tokens || config.watch.every > 0) tokenizer = load_tokenizer(config.tokenizer);
+  if (needs_stop_tokens || config.watch.every > 0 || (names_one && !config.tokenizer.empty())) {
+    tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
+  }
   if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
+  check_data(config, *dataset, {held_out.get(), watched.get()}, tokenizer.get());
+  const std::unique_ptr<Transformer> model = make_model(config);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));

@@ -143,6 +143,7 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   reader.optional("model", config.model);
   reader.optional("initialize", config.initialize);
   reader.optional("tokenizer", config.tokenizer);
+  reader.optional("chat_template", config.chat_template);
   if (config.model.empty() == config.initialize.empty()) {
     reader.problem("model", "or `initialize` (a config.json) must be set, and not both");
   }
@@ -219,12 +220,14 @@ ConfigReader read_back(TrainConfig config) {
 /// Keys that a resumed run may have otherwise: they do not change what is trained, but for
 /// outlier_factor, which is set to get past a step that did harm. The contents of the datasets and
 /// the stop tokens of the tokenizer are compared in place of their paths.
-constexpr const char* kMayChange[] = {
-    "tokenizer",        "dataset",      "replay",        "held_out",      "held_out_records",
-    "recompute",        "stop_at_step", "device",        "threads",       "output",
-    "save_dtype",       "save_every",   "keep_last",     "eval_every",    "log_every",
-    "outlier_factor",   "watch.every",  "watch.dataset", "watch.records", "watch.max_new_tokens",
-    "watch.block_size", "base.shard",   "base.offload"};
+constexpr const char* kMayChange[] = {"tokenizer",        "chat_template",  "dataset",
+                                      "replay",           "held_out",       "held_out_records",
+                                      "recompute",        "stop_at_step",   "device",
+                                      "threads",          "output",         "save_dtype",
+                                      "save_every",       "keep_last",      "eval_every",
+                                      "log_every",        "outlier_factor", "watch.every",
+                                      "watch.dataset",    "watch.records",  "watch.max_new_tokens",
+                                      "watch.block_size", "base.shard",     "base.offload"};
 
 }  // namespace
 

@@ -32,9 +32,10 @@ struct WatchConfig {
 
 /// A training run as its YAML file says it; configs/train/*.yaml explain the keys.
 struct TrainConfig {
-  std::filesystem::path model;       // base model folder; or, from scratch:
-  std::filesystem::path initialize;  // a config.json
-  std::filesystem::path tokenizer;   // folder; default: `model`
+  std::filesystem::path model;          // base model folder; or, from scratch:
+  std::filesystem::path initialize;     // a config.json
+  std::filesystem::path tokenizer;      // folder; default: `model`
+  std::filesystem::path chat_template;  // instead of its own; what the datasets were built with
   TrainMode mode = TrainMode::kLora;
   LoraConfig lora;
   BaseConfig base;  // of kLora

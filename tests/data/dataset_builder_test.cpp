@@ -121,7 +121,7 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
   const TemporaryFolder folder;
   write_file(folder / "a.jsonl",
              row("1", {"q", "a"}) + "{\"conversation\": [\n" + "{\"conversation\": 7}\n" +
-                 R"({"conversation":[{"role":"user","content":3}]})" + "\n" + row("2", {"q", "a"}));
+                 R"({"conversation":[{"role":"user","content":3}]})" + "\n" + row("2", {"r", "a"}));
   BuildConfig build = config(folder, "out");
   expect_user_error([&] { build_dataset(build, FakeTokenizer(), {}); },
                     {"a.jsonl:2: not valid JSON"});
@@ -161,6 +161,51 @@ TEST(DatasetBuilder, HeldOutPromptsNeverAppear) {
   const auto dataset = open_dataset(build.output);
   ASSERT_EQ(dataset->size(), 1);
   EXPECT_EQ(dataset->read(0).conversation_id, "free");
+}
+
+TEST(DatasetBuilder, NearCopiesOfHeldOutPromptsAreDropped) {
+  const std::string held_out = "Could you tell me where the next bank around here is, please?";
+  const TemporaryFolder folder;
+  write_file(
+      folder / "a.jsonl",
+      row("other", {"Could you show me where the next bank around here is?", "There."}) +
+          row("word", {"could you tell me where the next bar around here is, please", "x"}) +
+          row("fewer", {"Could you tell me where the next bank is around, please?", "x"}) +
+          row("more",
+              {"Hey, could you tell me where the next bank around here is please?", "There."}) +
+          row("moved", {"Please could you tell me where the next bank around here is?", "There."}) +
+          row("short", {"Where is the bar?", "There."}));
+  const fs::path prompts = folder / "prompts.json";
+  write_file(prompts, Json{{held_out, 0}, {"Where is the bank?", 0}}.dump());
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  build.held_out.files = {prompts.string()};
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
+  // Two words of "other" are others; "fewer" lacks one and another one has moved.
+  EXPECT_EQ(counters.at("dropped").at("held_out_near"), 3);
+  const auto dataset = open_dataset(build.output);
+  std::set<std::string> kept;
+  for (int64_t i = 0; i < dataset->size(); ++i) kept.insert(dataset->read(i).conversation_id);
+  EXPECT_EQ(kept, (std::set<std::string>{"other", "fewer", "short"}));
+}
+
+TEST(DatasetBuilder, AConversationIsTrainedOnOnce) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl",
+             row("first", {"Where is the bank?", "It is there."}) +
+                 row("same", {"where is  the BANK", "It is there!"}) +
+                 row("answer", {"Where is the bank?", "Here."}) +
+                 row("longer", {"Where is the bank?", "It is there.", "x", "y"}) +
+                 row("again", {"Where is the bank?", "It is there."}));
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
+  EXPECT_EQ(counters.at("dropped").at("duplicate"), 2);
+  EXPECT_EQ(counters.at("records"), 3);
+  const auto dataset = open_dataset(build.output);
+  for (const auto& [place, id] : {std::pair(0, "first"), {1, "answer"}, {2, "longer"}}) {
+    EXPECT_EQ(dataset->read(place).conversation_id, id);
+  }
 }
 
 TEST(DatasetBuilder, HoldsOutAFraction) {

@@ -1,6 +1,8 @@
 #include "data/hdf5_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -69,6 +71,46 @@ TEST(Hdf5Store, GivesBackWhatWasWritten) {
   EXPECT_EQ(reader->manifest().at("shards").size(), 3u);
   EXPECT_EQ(reader->manifest().at("counters").at("rows"), 10);
   EXPECT_FALSE(fs::exists(folder.path() / "recipe.json"));
+}
+
+/// For as long as it lives, this process can open so many files more, at most.
+class FewFiles {
+ public:
+  explicit FewFiles(int more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(STDIN_FILENO);  // the lowest number that is free
+    close(next);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(next + more);
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Hdf5Store, ManyShardsNeedFewFiles) {
+  const TemporaryFolder folder;
+  write(folder.path(), 4 * 60);
+  const FewFiles limit(24);
+  const auto reader = open_dataset(folder.path());
+  ASSERT_EQ(reader->size(), 240);
+  for (int64_t i = 0; i < 240; ++i) {
+    const int64_t place = (i * 37) % 240;  // from shard to shard
+    expect_equal(reader->read(place), record(place));
+    expect_size(reader->size_of(place), record(place));
+  }
+}
+
+TEST(Hdf5Store, AWantOfFilesIsNotBlamedOnTheData) {
+  const TemporaryFolder folder;
+  write(folder.path(), 4);
+  const auto reader = open_dataset(folder.path());
+  const FewFiles limit(0);
+  expect_user_error([&] { reader->read(0); }, {"Too many open files", "ulimit -n"});
+  expect_user_error([&] { hash_file(folder / "shard-00000.h5"); },
+                    {"Too many open files", "ulimit -n"});
 }
 
 TEST(Hdf5Store, SeveralDatasetsReadAsOne) {

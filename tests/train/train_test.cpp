@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "model/weights/safetensors.h"
+#include "tests/fakes/tokenizer_folder.h"
 #include "tests/train/training.h"
+#include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
 
 namespace predgen {
@@ -259,6 +261,126 @@ TEST_F(Training, SavesItsTokenizerBesideANewModel) {
   EXPECT_FALSE(std::filesystem::exists(saved / "notes.json"));
   EXPECT_NE(read_file(saved / "config.json"), "config.json");
   EXPECT_NO_THROW(SafetensorsFile(saved / "model.safetensors"));
+}
+
+TEST_F(Training, RefusesDataOfAnotherTokenizer) {
+  const auto write_for = [&](const char* name, const std::string& tokenizer) {
+    const auto writer = create_dataset(folder_ / name, {{"tokenizer", tokenizer}}, {});
+    writer->append(small_record(0));
+    writer->finish(Json::object());
+    return folder_ / name;
+  };
+  const TokenizerFolder tokenizer;
+  ModelConfig model = tiny_config();
+  model.vocab_size = 300;
+  write_file(folder_ / "model.json", model.to_json().dump());
+  TrainConfig plain = config("out");
+  plain.tokenizer = tokenizer.write();
+  plain.batch_size = plain.global_batch = plain.max_steps = 1;
+  plain.dataset = write_for("right", load_tokenizer(plain.tokenizer)->content_hash());
+  EXPECT_NO_THROW(run(plain));
+  plain.output = folder_ / "other";
+  TrainConfig other = plain;
+  const std::filesystem::path wrong = write_for("wrong", "of another model");
+  other.dataset = wrong;
+  const std::string text = message([&] { run(other); });
+  EXPECT_THAT(text, testing::HasSubstr(wrong.string() + ": was built with another tokenizer"));
+  EXPECT_THAT(text, testing::HasSubstr(plain.tokenizer.string()));
+  other = plain;
+  other.replay = {wrong};
+  EXPECT_THAT(message([&] { run(other); }), testing::HasSubstr("another tokenizer"));
+  other = plain;
+  other.held_out = wrong;
+  EXPECT_THAT(message([&] { run(other); }), testing::HasSubstr("another tokenizer"));
+  other.tokenizer.clear();  // then they are held against each other
+  EXPECT_THAT(message([&] { run(other); }), testing::HasSubstr("another tokenizer"));
+  model.vocab_size = 40;
+  write_file(folder_ / "model.json", model.to_json().dump());
+  EXPECT_THAT(message([&] { run(plain); }), testing::HasSubstr("vocab_size"));
+}
+
+TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
+  const auto writer = create_dataset(folder_ / "large", Json::object(), {});
+  for (int64_t i = 0; i < 4; ++i) {
+    writer->append(small_record(i));
+  }
+  Record record = small_record(4);
+  record.tokens.back() = 40;
+  writer->append(record);
+  writer->finish(Json::object());
+  TrainConfig large = config("out");
+  large.dataset = folder_ / "large";
+  EXPECT_THAT(message([&] { run(large); }),
+              testing::HasSubstr("conversation 4, round 0 has token 40, the model has 40 of them"));
+}
+
+TEST_F(Training, RefusesConsistencyWithoutTrajectories) {
+  const auto writer = create_dataset(folder_ / "plain", Json::object(), {});
+  for (int64_t i = 0; i < 4; ++i) {
+    Record record = small_record(i);
+    record.blocks.clear();
+    writer->append(record);
+  }
+  writer->finish(Json::object());
+  TrainConfig plain = config("out");
+  plain.dataset = folder_ / "plain";
+  const std::string text = message([&] { run(plain); });
+  EXPECT_THAT(text, testing::HasSubstr("objective.kind: cllm"));
+  EXPECT_THAT(text, testing::HasSubstr(plain.dataset.string()));
+  EXPECT_THAT(text, testing::HasSubstr("predgen data trajectories"));
+  plain.replay = {folder_ / "data"};  // they have some
+  EXPECT_NO_THROW(run(plain));
+  plain.output = folder_ / "answers";
+  plain.replay.clear();
+  plain.objective.consistency.consistency_weight = 0;
+  EXPECT_NO_THROW(run(plain));
+}
+
+TEST_F(Training, GoesOnToMoreSteps) {
+  TrainConfig longer = config("out");
+  longer.schedule = ScheduleKind::kConstant;
+  run(longer);
+  longer.max_steps = 8;
+  run(longer, "auto");
+  TrainConfig whole = config("whole");
+  whole.schedule = ScheduleKind::kConstant;
+  whole.max_steps = 8;
+  run(whole);
+  EXPECT_EQ(weights("out"), weights("whole"));
+  longer.max_steps = 7;
+  EXPECT_THAT(message([&] { run(longer, "auto"); }),
+              testing::HasSubstr("max_steps: 8 there, 7 now"));
+}
+
+TEST_F(Training, ALongerRunTakesTheLearningRatesOfItsLength) {
+  run(config("out"));
+  TrainConfig longer = config("out");
+  longer.max_steps = 12;
+  run(longer, "auto");
+  longer.output = folder_ / "whole";
+  run(longer);
+  const auto rate = [&](const char* output, size_t step) {
+    return Json::parse(losses(output).at(step - 1)).at("train/learning_rate").get<double>();
+  };
+  for (const size_t step : {7u, 12u}) EXPECT_EQ(rate("out", step), rate("whole", step));
+  EXPECT_GT(rate("out", 7), rate("out", 6));  // the cosine had come down further
+}
+
+TEST_F(Training, AStartThatMadeNoStepIsNoObstacle) {
+  // Everything is there but a step: what a start leaves when it runs out of memory.
+  make_folder(folder_ / "out" / "tensorboard");
+  write_file(folder_ / "out" / "config.yaml", config("out").to_yaml());
+  write_file(folder_ / "out" / "metrics.jsonl", "{\"step\":0,\"watch/repetition\":0.5}\n");
+  write_file(folder_ / "out" / "watch.jsonl", "{\"step\":0}\n");
+  EXPECT_NO_THROW(run(config("out")));
+  EXPECT_EQ(losses("out").size(), 6u);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "watch.jsonl"));
+  // A step was made, or somebody's own file lies there.
+  write_file(folder_ / "out" / "notes.txt", "");
+  EXPECT_THAT(message([&] { run(config("out")); }), testing::HasSubstr("is not empty"));
+  make_folder(folder_ / "own");
+  write_file(folder_ / "own" / "config.yaml", "");
+  EXPECT_THAT(message([&] { run(config("own")); }), testing::HasSubstr("is not empty"));
 }
 
 TEST_F(Training, RefusesADatasetThatTeachesNothing) {

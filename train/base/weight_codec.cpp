@@ -91,17 +91,20 @@ class Nf4Codec : public WeightCodec {
 
   at::Tensor encode(const at::Tensor& values_N) const override {
     const auto [blocks_BW, largest_B1] = blocks_of(values_N, kWidth);
+    // Evenly apart as logarithms: a block beside one with outliers loses as little. A scale far
+    // below its group's largest, 0 too, is kept as the lowest one.
     const at::Tensor scales_GB = largest_B1.view({-1, kGroup});
-    const at::Tensor low_G1 = scales_GB.amin(1, true);
-    const at::Tensor range_G1 = scales_GB.amax(1, true) - low_G1;
-    const at::Tensor unit_G1 = range_G1 / 255;
-    const at::Tensor codes_GB = ((scales_GB - low_G1) / divisor(unit_G1)).round();
+    const at::Tensor high_G1 = scales_GB.amax(1, true);
+    const at::Tensor logs_GB = at::maximum(scales_GB, divisor(high_G1) * kLowestScale).log();
+    const at::Tensor low_G1 = logs_GB.amin(1, true);
+    const at::Tensor unit_G1 = (logs_GB.amax(1, true) - low_G1) / 255;
+    const at::Tensor codes_GB = ((logs_GB - low_G1) / divisor(unit_G1)).round();
     // Against the scales that decoding will see. A block's own would round no better.
-    const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).view({-1, 1});
+    const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).exp().view({-1, 1});
     const at::Tensor book = nf4_code_book().to(values_N.device());
     const at::Tensor middles = (book.narrow(0, 0, 15) + book.narrow(0, 1, 15)) / 2;
     const at::Tensor codes =
-        at::bucketize(blocks_BW / divisor(kept_B1), middles, /*out_int32=*/true).to(at::kByte);
+        at::bucketize(blocks_BW / kept_B1, middles, /*out_int32=*/true).to(at::kByte);
     const at::Tensor pairs = codes.view({-1, 2});
     return join(
         {pairs.select(1, 0) * 16 + pairs.select(1, 1), codes_GB.to(at::kByte), low_G1, unit_G1});
@@ -117,27 +120,28 @@ class Nf4Codec : public WeightCodec {
     const at::Tensor low_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
     const at::Tensor unit_G1 = parts.take(num_groups, at::kFloat).view({-1, 1});
     const at::Tensor pairs_BW = pairs.view({-1, kWidth / 2});
-    const at::Tensor scales_B1 = (codes_GB * unit_G1 + low_G1).to(type).view({-1, 1});
-    const at::Tensor& book = book_on(bytes_PC.device(), type);
+    const at::Tensor scales_B1 = (codes_GB * unit_G1 + low_G1).exp().to(type).view({-1, 1});
+    const at::Tensor& book_P2 = pairs_on(bytes_PC.device(), type);
     const at::Tensor values = at::empty({scales_B1.size(0), kWidth}, scales_B1.options());
     for (int64_t begin = 0; begin < values.size(0); begin += kSliceValues / kWidth) {
       const int64_t size = std::min(kSliceValues / kWidth, values.size(0) - begin);
-      const at::Tensor part = pairs_BW.narrow(0, begin, size);
-      const at::Tensor codes = at::stack({part.bitwise_right_shift(4), part.bitwise_and(15)}, -1);
-      at::Tensor chosen = values.narrow(0, begin, size).view(-1);
-      at::index_select_out(chosen, book, 0, codes.flatten().to(at::kInt));
+      at::Tensor chosen_N2 = values.narrow(0, begin, size).view({-1, 2});
+      at::index_select_out(chosen_N2, book_P2, 0,
+                           pairs_BW.narrow(0, begin, size).flatten().to(at::kInt));
     }
     return values.mul_(scales_B1).flatten();
   }
 
   static constexpr int64_t kWidth = 64, kGroup = 256;
+  static constexpr double kLowestScale = 1.0 / (1 << 16);
   static constexpr int64_t kGroupBytes = kWidth * kGroup / 2 + kGroup + 8;
 
  private:
-  /// Made once: a copy to a GPU waits for all that is queued there.
-  const at::Tensor& book_on(at::Device device, at::ScalarType type) const {
+  /// Both values of each byte, [256,2]. Made once: a copy to a GPU waits for all that is queued.
+  const at::Tensor& pairs_on(at::Device device, at::ScalarType type) const {
     if (!book_.defined() || book_.device() != device || book_.scalar_type() != type) {
-      book_ = nf4_code_book().to(device, type);
+      const at::Tensor book = nf4_code_book();
+      book_ = at::stack({book.repeat_interleave(16), book.repeat({16})}, 1).to(device, type);
     }
     return book_;
   }
@@ -198,7 +202,7 @@ int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size) {
     case BaseWeights::kInt8:
       return num_values * size + slice * 4;  // float32 products
     case BaseWeights::kNf4:
-      return num_values * size + slice * (1 + 4);  // codes, of 32 bits too
+      return num_values * size + slice / 2 * 4;  // pairs of codes of 32 bits
   }
   throw Error("unknown weights of a base");
 }

@@ -32,7 +32,8 @@ class WeightCodec {
 
 /// kFull: in `full_type`. kInt8: 8 bits and a float32 scale for 128 values.
 /// kNf4: 4-bit NormalFloat of blocks of 64 values, whose scales are kept in 8 bits by groups of 256
-/// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value.
+/// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value. Unlike there the 8 bits are of the
+/// scales' logarithms, from the lowest of a group to its highest.
 std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_type);
 
 /// Bytes of a piece of `num_values` values, 1 or more; `full_size`: bytes of a value of kFull.

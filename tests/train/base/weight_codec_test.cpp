@@ -3,6 +3,9 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace predgen {
 namespace {
 
@@ -77,6 +80,56 @@ TEST(WeightCodec, Nf4TakesTheNearestValueOfTheBook) {
   const at::Tensor has_one = got.abs().amax(1) > 0;
   EXPECT_TRUE(has_one.all().item<bool>());
   EXPECT_LE(((blocks - got).abs() - nearest).max().item<double>(), 1e-3 * 0.02);
+}
+
+TEST(WeightCodec, ScalesOfNf4BesideAnOutlierAreExactToAPercent) {
+  const auto codec = make_codec(BaseWeights::kNf4, at::kFloat);
+  const at::Tensor values = some_values(2 * codec->granule());
+  for (const double factor : {1.0, 20.0, 1000.0}) {
+    const at::Tensor uneven = values.clone();
+    uneven.narrow(0, 64, 64).mul_(factor);
+    const at::Tensor found = there_and_back(*codec, uneven).view({-1, 64});
+    // The largest magnitude of a block is a value of the book: plus or minus the scale.
+    const at::Tensor scales = uneven.view({-1, 64}).abs().amax(1);
+    const at::Tensor error = (found.abs().amax(1) - scales).abs() / scales;
+    // By factors of exp(r / 255) for scales that span exp(r): half of that.
+    const double span = std::log((scales.amax() / scales.amin()).item<double>());
+    EXPECT_LT(error.max().item<double>(), 0.51 * span / 255 + 1e-4) << factor;
+    EXPECT_LT(error.max().item<double>(), 0.02) << factor;
+  }
+}
+
+TEST(WeightCodec, Nf4IsItsFormula) {
+  const auto codec = make_codec(BaseWeights::kNf4, at::kFloat);
+  const int64_t size = codec->granule();
+  const at::Tensor values = some_values(size);
+  const at::Tensor found = codec->decode(codec->encode(values).unsqueeze(0), at::kFloat);
+  const at::Tensor book = nf4_code_book();
+  const auto* value = values.const_data_ptr<float>();
+  std::vector<double> logs;
+  for (int64_t begin = 0; begin < size; begin += 64) {
+    double largest = 0;
+    for (int64_t i = begin; i < begin + 64; ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(value[i])));
+    }
+    logs.push_back(std::log(largest));
+  }
+  const auto [low, high] = std::ranges::minmax(logs);
+  const double unit = (high - low) / 255;
+  double worst = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const double scale =
+        std::exp(low + unit * std::round((logs[static_cast<size_t>(i / 64)] - low) / unit));
+    double nearest = 2;
+    for (int64_t code = 0; code < 16; ++code) {
+      const double kept = book[code].item<float>();
+      if (std::abs(value[i] / scale - kept) < std::abs(value[i] / scale - nearest)) nearest = kept;
+    }
+    // A value half-way between two of the book may go to either.
+    const double error = std::abs(found[i].item<double>() - value[i]);
+    worst = std::max(worst, (error - std::abs(nearest * scale - value[i])) / scale);
+  }
+  EXPECT_LT(worst, 1e-4);
 }
 
 TEST(WeightCodec, ZerosLeaveTheirNeighboursAsExact) {

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "data/dataset_store.h"
+#include "data/hdf5_file.h"
+
+namespace predgen {
+
+/// The sizes of a shard's records in little memory: 12 bytes a record and 8 a block.
+class RecordSizes {
+ public:
+  int64_t size() const { return static_cast<int64_t>(records_.size()); }
+  RecordSize at(size_t index) const;
+
+ private:
+  friend class OpenShard;
+  struct Sizes {
+    int32_t tokens, prompt_length, first_block;
+  };
+  struct Block {
+    int32_t tokens, num_states;
+  };
+  std::vector<Sizes> records_;
+  std::vector<Block> blocks_;
+};
+
+/// A shard's file and its columns, of which nothing stays in memory. Whoever uses it, or ends it,
+/// holds hdf5_mutex().
+class OpenShard {
+ public:
+  /// Error if it is not a whole shard; UserError if it cannot be opened.
+  explicit OpenShard(const std::filesystem::path& file);
+  /// Error if the columns do not fit together.
+  RecordSizes sizes() const;
+  Record read(int64_t index) const;
+
+ private:
+  Hdf5Handle file_, conversation_id_, round_, prompt_length_, tokens_, loss_mask_, state_tokens_;
+  Hdf5Handle id_offsets_, token_offsets_, block_offsets_, state_offsets_, state_token_offsets_;
+};
+
+}  // namespace predgen

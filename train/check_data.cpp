@@ -1,0 +1,82 @@
+#include "train/check_data.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+void check_targets(const DatasetReader& dataset) {
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    const std::vector<uint8_t> mask = dataset.read(i).loss_mask;
+    if (std::ranges::any_of(mask, [](uint8_t target) { return target != 0; })) return;
+  }
+  throw UserError("the dataset has no token to learn: all loss masks are 0");
+}
+
+void check_trajectories(const TrainConfig& config, const DatasetReader& dataset) {
+  const ObjectiveConfig& objective = config.objective;
+  if (objective.kind == ObjectiveKind::kAutoregressive) return;
+  if (objective.consistency.consistency_weight == 0) return;
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    if (!dataset.size_of(i).blocks.empty()) return;
+  }
+  std::string kind;
+  for (const auto& [name, value] : objective_kinds()) {
+    if (value == objective.kind) kind = name;
+  }
+  throw UserError(
+      "objective.kind: {} learns from trajectories, and {} has none: predgen data trajectories "
+      "makes them of it; objective.kind=autoregressive learns its answers alone",
+      kind, config.dataset.string());
+}
+
+/// Holds the hash of each dataset's tokenizer against the first one that is known.
+class TokenizerCheck {
+ public:
+  TokenizerCheck(const TrainConfig& config, const Tokenizer* tokenizer) {
+    if (tokenizer == nullptr) return;
+    hash_ = tokenizer->content_hash();
+    owner_ = fmt::format("that of {} (`tokenizer`, `chat_template`)", config.tokenizer.string());
+  }
+
+  void take(const std::filesystem::path& folder, const Json& manifest) {
+    const Json& recipe = manifest.at("recipe");
+    if (!recipe.contains("tokenizer")) return;
+    const auto hash = json_get<std::string>(recipe, "tokenizer", folder.string());
+    if (hash_.empty()) {
+      hash_ = hash;
+      owner_ = "that of " + folder.string();
+    }
+    if (hash != hash_) {
+      throw UserError("{}: was built with another tokenizer than {}: build it again for this model",
+                      folder.string(), owner_);
+    }
+  }
+
+ private:
+  std::string hash_, owner_;
+};
+
+}  // namespace
+
+void check_data(const TrainConfig& config, const DatasetReader& dataset,
+                const std::vector<const DatasetReader*>& others, const Tokenizer* tokenizer) {
+  TokenizerCheck check(config, tokenizer);
+  const std::vector<std::filesystem::path> folders = config.datasets();
+  for (size_t i = 0; i < folders.size(); ++i) check.take(folders[i], dataset.manifest().at(i));
+  const std::filesystem::path* names[] = {&config.held_out, &config.watch.dataset};
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (others[i] != nullptr) check.take(*names[i], others[i]->manifest());
+  }
+  if (tokenizer != nullptr && !config.initialize.empty() &&
+      tokenizer->vocab_size() > config.model_config().vocab_size) {
+    throw UserError("{}: vocab_size must be at least {}, as {} has so many ids",
+                    config.initialize.string(), tokenizer->vocab_size(), config.tokenizer.string());
+  }
+  check_targets(dataset);
+  check_trajectories(config, dataset);
+}
+
+}  // namespace predgen

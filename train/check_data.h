@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "data/dataset_store.h"
+#include "text/tokenizer.h"
+#include "train/train_config.h"
+
+namespace predgen {
+
+/// UserError unless the run can learn from `dataset`: it has tokens to learn, trajectories where
+/// the objective needs them, and the ids of `tokenizer`, as `others` (held-out, watched; null where
+/// there is none) have. Without a tokenizer (null) the datasets must have the same one.
+void check_data(const TrainConfig& config, const DatasetReader& dataset,
+                const std::vector<const DatasetReader*>& others, const Tokenizer* tokenizer);
+
+}  // namespace predgen
