@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frames.h"
+#include "short_words.h"
 #include "voices.h"
 
 namespace {
@@ -26,11 +27,14 @@ int on_samples(short* samples, int num_samples, espeak_EVENT*) {
   return 0;
 }
 
+/// Of a name that may be anything.
+std::string quoted(const std::string& name) { return name.substr(0, 64); }
+
 void speak(const Json& request) {
   const auto voice = request.at("voice").get<std::string>();
-  const auto text = request.at("text").get<std::string>();
+  const std::string text = in_short_words(request.at("text").get<std::string>());
   const int rate = request.at("rate").get<int>(), pitch = request.at("pitch").get<int>();
-  if (!set_voice(voice)) return write_frame('V', "espeak-ng has no voice '" + voice + "'");
+  if (!set_voice(voice)) return write_frame('V', "espeak-ng has no voice '" + quoted(voice) + "'");
   espeak_SetParameter(espeakRATE, rate, 0);
   espeak_SetParameter(espeakPITCH, pitch, 0);
   if (!text.empty()) {
@@ -61,11 +65,11 @@ void pronounce(const Json& request) {
   const auto words = request.at("words").get<std::vector<std::string>>();
   const std::string voice = voice_of_language(language);
   if (voice.empty() || !set_voice(voice)) {
-    return write_frame('V', "espeak-ng has no voice of the language '" + language + "'");
+    return write_frame('V', "espeak-ng has no voice of the language '" + quoted(language) + "'");
   }
   Json phonemes = Json::array();
   for (const std::string& word : words) {
-    phonemes.push_back(phonemes_of(word));
+    phonemes.push_back(phonemes_of(in_short_words(word)));
     // A letter that the library does not know can leave it in another language.
     if (phonemes.back().get_ref<const std::string&>().empty()) set_voice(voice, /*again=*/true);
   }

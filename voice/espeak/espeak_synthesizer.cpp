@@ -70,7 +70,10 @@ class EspeakSynthesizer::Sentence : public Synthesis {
 
   void ask() {
     while (Sentence* const other = voice_->speaking_) other->receive();
-    if (attempts_ == 2) throw Error("the espeak helper ends on the sentence \"{}\"", text_);
+    if (attempts_ == 2) {
+      throw Error("the espeak helper ends on a sentence of {} bytes",
+                  text_.size());  // not its text
+    }
     ++attempts_;
     skip_ = received_;
     if (voice_->request(text_)) {

@@ -26,6 +26,8 @@ HelperProcess::HelperProcess(const std::filesystem::path& program) : program_(pr
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, sockets[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, sockets[1], STDOUT_FILENO);
+  // Whatever others have open: a client's socket ends only when nobody has it any more.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_setpgroup(&attributes, 0);
   // Signals that we ignore or block must not reach the helper in that state.
   sigset_t none, defaults;

@@ -1,9 +1,13 @@
 #include "voice/espeak/espeak_helper.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <set>
 
 #include "core/error.h"
 
@@ -126,6 +130,61 @@ TEST_F(EspeakHelperTest, LongAndOddWordsAreAnswered) {
     EXPECT_EQ(answers.size(), words.size()) << language;
   }
   EXPECT_THAT(answer(helper, kGood), HasSubstr("h_"));
+}
+
+TEST_F(EspeakHelperTest, DottedLettersDoNotOverflowItsBuffers) {
+  EspeakHelper helper({}, Seconds(20), "this test");
+  const auto repeated = [](const std::string& text) {
+    std::string many;
+    for (int i = 0; i < 100; ++i) many += text;
+    return many;
+  };
+  for (const char* piece :
+       {"a.", "a . ", "a.a.a. ", "\u044f.", "7.b.", "(a.)", "a.'s ", "a\u00a0."}) {
+    const std::string text = repeated(piece);
+    for (const Json& request :
+         {Json{{"words", {text}}, {"language", "en-us"}},
+          Json{{"text", text}, {"voice", "en-us"}, {"rate", 175}, {"pitch", 50}}}) {
+      EXPECT_NE(answer(helper, request), "the helper ended") << piece;
+    }
+  }
+  // As ever: a blank would part its phonemes.
+  const Json short_one =
+      Json::parse(answer(helper, {{"words", {"U.S.A."}}, {"language", "en-us"}}));
+  EXPECT_EQ(short_one[0].get<std::string>().find(' '), std::string::npos) << short_one;
+}
+
+TEST_F(EspeakHelperTest, AVoiceIsANameAndNeverAPath) {
+  const auto is_known = [&](const std::string& voice) {
+    const Json request{{"text", ""}, {"voice", voice}, {"rate", 175}, {"pitch", 50}};
+    return frames(request.dump() + "\n") == "RD";
+  };
+  for (const char* name : {"en-us", "EN-us", "gmw/en-US", "English (America)", "de", "en-us+f3"}) {
+    EXPECT_TRUE(is_known(name)) << name;
+  }
+  for (const char* name : {"../lang/gmw/de", "gmw/../gmw/de", "/usr/lib/x",
+                           "en-us+../../lang/gmw/de", "f3", "!v/f3", "en-us+nobody", "de+"}) {
+    EXPECT_FALSE(is_known(name)) << name;
+  }
+  EspeakHelper helper({}, Seconds(5), "this test");
+  ASSERT_TRUE(helper.request(
+      {{"text", ""}, {"voice", std::string(100'000, 'x')}, {"rate", 175}, {"pitch", 50}}));
+  EXPECT_THAT([&] { helper.receive(); },
+              ThrowsMessage<UserError>(testing::SizeIs(testing::Lt(300u))));
+}
+
+TEST(HelperProcess, HasNoFileOfOursButItsSocketAndOurErrors) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);  // as a library may open one
+  const int above = ::fcntl(socket, F_DUPFD, 200);
+  const HelperProcess process("/bin/cat");
+  std::set<std::string> files;
+  for (const auto& file :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process.pid()) + "/fd")) {
+    files.insert(file.path().filename());
+  }
+  ::close(socket);
+  ::close(above);
+  EXPECT_EQ(files, (std::set<std::string>{"0", "1", "2"}));
 }
 
 TEST_F(EspeakHelperTest, AnAnswerThatNobodyReadIsDropped) {

@@ -181,7 +181,8 @@ done
   std::vector<float> audio;
   for (int i = 0; i < 2; ++i) {  // and stays one
     EXPECT_THAT([&] { synthesis->advance(audio); },
-                ThrowsMessage<Error>(HasSubstr("ends on the sentence \"Hello.\"")));
+                ThrowsMessage<Error>(testing::AllOf(HasSubstr("ends on a sentence of 6 bytes"),
+                                                    testing::Not(HasSubstr("Hello")))));
   }
   EXPECT_FALSE(voice.begin("Others can be spoken.")->advance(audio));
 }
