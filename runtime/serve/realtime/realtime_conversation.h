@@ -60,6 +60,7 @@ class RealtimeConversation : private SpeechListener {
   bool wait_for_work(const std::stop_token& stop);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, RealtimeSpeaker& speaker);
+  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker);
   void run_turn(Session& session);
   TurnObserver observer();
 
