@@ -17,10 +17,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "data/repetition.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/input/queued_turns.h"
 #include "runtime/input/recorded_source.h"
 #include "runtime/input/scheduled_source.h"
 #include "runtime/input/stdin_source.h"
@@ -58,7 +60,7 @@ struct ChatOptions {
   VoiceFlags voice;
   std::string audio_out = "play", transcripts, chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
-  bool json = false;
+  bool let_repeat = false, json = false;
 };
 
 std::unique_ptr<AudioSink> make_sink(const ChatOptions& options, int rate,
@@ -129,7 +131,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
   const std::unique_ptr<AudioSink> sink =
       voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
-  const SessionConfig config =
+  SessionConfig config =
       make_session_config({.verifier = options.verifier,
                            .top_k = options.top_k,
                            .judged_sentences = options.judged_sentences,
@@ -142,6 +144,11 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
                            .max_new_tokens = options.max_new_tokens,
                            .max_context = options.max_context},
                           engine);
+  if (!options.let_repeat) {
+    config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
+      return !find_repetition(answer, text, RepetitionConfig()).empty();
+    };
+  }
   std::unique_ptr<Speaker> made = make_speaker(
       clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
       stop);
@@ -159,10 +166,11 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock, stop);
+  QueuedTurns turns(*source);
   int64_t num_turns = 0, num_failed = 0;
   while (true) {
     view.begin_turn();
-    const std::optional<TurnResult> result = session.run_turn(*source, view.observer(), stop);
+    const std::optional<TurnResult> result = session.run_turn(turns, view.observer(), stop);
     if (!result) break;
     view.end_turn(*result);
     ++num_turns;
@@ -213,6 +221,9 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--max-new-tokens", options->max_new_tokens, "Of one answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--let-repeat", options->let_repeat,
+                    "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
+                    "tokens or a sentence three times");
   command
       ->add_option("--max-context", options->max_context, "Tokens of conversation to keep room for")
       ->check(CLI::PositiveNumber)

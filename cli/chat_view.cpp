@@ -13,12 +13,28 @@
 namespace predgen {
 namespace {
 
+/// As `generate` calls it.
+const char* stop_reason(AnswerEnd end) {
+  switch (end) {
+    case AnswerEnd::kMaxNewTokens:
+      return "max_new_tokens";
+    case AnswerEnd::kContextFull:
+      return "cache_full";
+    case AnswerEnd::kRepetition:
+      return "repetition";
+    case AnswerEnd::kWhole:
+      break;
+  }
+  return "stop_token";
+}
+
 Json to_json(const TurnResult& result) {
   Json turn{{"prompt", result.prompt_text},
             {"text", result.text},
             {"dropped_rounds", result.dropped_rounds},
             {"first_sentence", result.first_sentence},
-            {"token_ids", result.answer}};
+            {"token_ids", result.answer},
+            {"stop_reason", result.error ? Json(nullptr) : Json(stop_reason(result.end))}};
   turn.update(metrics_json(result.metrics));
   turn["error"] = result.error ? Json(*result.error) : Json(nullptr);
   return turn;
@@ -81,6 +97,7 @@ void ChatView::end_turn(const TurnResult& result) {
     return;
   }
   std::fprintf(stderr, "[%s]\n", turn_summary(result.metrics).c_str());
+  if (const auto cut = cut_message(result)) std::fprintf(stderr, "[%s]\n", cut->c_str());
 }
 
 void ChatView::finish() {

@@ -23,6 +23,22 @@ std::string turn_summary(const TurnMetrics& metrics) {
   return line;
 }
 
+std::optional<std::string> cut_message(const TurnResult& result) {
+  switch (result.end) {
+    case AnswerEnd::kMaxNewTokens:
+      return fmt::format("cut at {} tokens: --max-new-tokens", result.answer.size());
+    case AnswerEnd::kContextFull:
+      return fmt::format("cut at {} tokens, where the context is full: --max-context",
+                         result.answer.size());
+    case AnswerEnd::kRepetition:
+      return fmt::format("ended at {} tokens, where it repeats itself: --let-repeat",
+                         result.answer.size());
+    case AnswerEnd::kWhole:
+      break;
+  }
+  return std::nullopt;
+}
+
 std::string dropped_rounds_message(int64_t num_rounds) {
   return fmt::format("the context is full: the oldest {} of this conversation {} forgotten",
                      num_rounds == 1 ? "round" : fmt::format("{} rounds", num_rounds),

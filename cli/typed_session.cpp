@@ -79,8 +79,10 @@ class TypedTurns {
       } catch (const Interrupted&) {
         throw_if_stopped(end_);
         if (screen_.is_leaving()) break;
-        session_.set_history(session_.history());  // what the turn had cached goes
-        screen_.end_turn("[stopped; this turn is forgotten]");
+        session_.set_history(session_.history());  // what else the turn had cached goes
+        const bool is_kept = session_.history().size() > num_messages_;
+        screen_.end_turn(is_kept ? "[stopped; what was said is kept]"
+                                 : "[stopped; this turn is forgotten]");
       }
     } while (true);
     throw_if_stopped(end_);
@@ -90,6 +92,7 @@ class TypedTurns {
   /// False: the user has left.
   bool run_turn() {
     std::vector<Message> before = session_.history();
+    num_messages_ = before.size();
     const std::optional<TurnResult> result = session_.run_turn(screen_.source(), observer(), stop_);
     if (!result) {
       const std::optional<ChatCommand> command = screen_.take_command();
@@ -103,6 +106,7 @@ class TypedTurns {
     before_ = std::move(before);
     last_ = *result;
     screen_.end_turn("[" + turn_summary(result->metrics) + "]");
+    if (const auto cut = cut_message(*result)) screen_.end_turn("[" + *cut + "]");
     return true;
   }
 
@@ -208,6 +212,7 @@ class TypedTurns {
   std::stop_token stop_;  // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
+  size_t num_messages_ = 0;      // of the history, without the turn under way
 };
 
 }  // namespace

@@ -18,6 +18,8 @@
 namespace predgen {
 namespace {
 
+constexpr size_t kTraceBytes = 1 << 20;
+
 // Enough for every prompt of the turn, the answer and a draft; never more than the model takes.
 int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
                        const std::string& system_prompt) {
@@ -80,6 +82,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
                         .generator = priced,
                         .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
+  session.turn.trace_bytes = kTraceBytes;
   session.generator.name = method.decoder;
   session.verifier.judged_sentences = config.judged_sentences;
   if (method.judge) session.verifier.judge = models.judge;

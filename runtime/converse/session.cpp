@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <limits>
 
 #include "core/check_at_least.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
-#include "runtime/converse/idle_work.h"
+#include "runtime/converse/session_turn.h"
 #include "runtime/engine/pass_seconds.h"
 #include "runtime/speech/synthesis_pause.h"
-#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -20,6 +18,8 @@ namespace {
 /// What other answers may cost beside the last one in a pass that verifies both, in passes over one
 /// token.
 constexpr double kOtherSteps = 1;
+
+constexpr size_t kMaxEvents = 4096;  // before the final transcript
 
 SpeculationConfig affordable(const SessionConfig& config) {
   SpeculationConfig speculation = config.speculation;
@@ -29,18 +29,6 @@ SpeculationConfig affordable(const SessionConfig& config) {
 }
 
 }  // namespace
-
-/// What belongs to the turn under way.
-struct Session::Turn {
-  TranscriptSource& source;
-  const TurnObserver& observer;
-  const std::stop_token& stop;
-  IdleWork idle_work;
-  TurnResult result{};
-  /// Tokens of the draft's first sentence; all of them while it is not whole.
-  int64_t first_sentence = std::numeric_limits<int64_t>::max();
-  std::shared_ptr<const Sampler> sampler{};  // none: greedy
-};
 
 Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
                  std::unique_ptr<Speaker> speaker, Clock& clock)
@@ -143,6 +131,8 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     return run(turn);
   } catch (const Interrupted&) {
     speaker_->cancel_turn();
+    turn.result.calls.clear();  // of which nobody was told
+    if (!turn.result.text.empty()) remember(turn.result);
     throw;
   }
 }
@@ -171,7 +161,8 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     }
     revision = heard->revision;
     turn.observer.on_transcript(*heard);
-    result.events.push_back({heard->time, heard->is_final ? "final" : "transcript", heard->text});
+    turn.is_over = heard->is_final;
+    note(turn, heard->time, heard->is_final ? "final" : "transcript", heard->text);
     if (!heard->is_final) {
       if (!result.error) attempt([&] { work_ahead(*heard, turn); });
       continue;
@@ -186,12 +177,20 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
   result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
   if (result.error) {
-    result.events.push_back({clock_.now(), "failed", *result.error});
+    note(turn, clock_.now(), "failed", *result.error);
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);
   }
   return result;
+}
+
+void Session::note(Turn& turn, Seconds time, const char* kind, const std::string& text) const {
+  std::vector<TurnEvent>& events = turn.result.events;
+  if (!turn.is_over && events.size() >= kMaxEvents) return;
+  const bool is_kept = turn.trace_bytes + text.size() <= config_.turn.trace_bytes;
+  if (is_kept) turn.trace_bytes += text.size();
+  events.push_back({time, kind, is_kept ? text : ""});
 }
 
 void Session::work_ahead(const Transcript& heard, Turn& turn) {
@@ -271,7 +270,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     turn.first_sentence = std::min(turn.first_sentence, *begin);
   }
   num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
-  turn.result.events.push_back({clock_.now(), "draft", reader.text()});
+  note(turn, clock_.now(), "draft", reader.text());
   if (!sentence || budget > 0 || is_outdated(heard, turn)) return;
   try {
     num_drafted += turn.idle_work.branch(generation);
@@ -279,83 +278,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // what nobody asked for costs no turn
-    turn.result.events.push_back({clock_.now(), "not_explored", first_line(error.what())});
+    note(turn, clock_.now(), "not_explored", first_line(error.what()));
   }
-}
-
-void Session::answer(const Transcript& heard, Turn& turn) {
-  TurnResult& result = turn.result;
-  TurnMetrics& metrics = result.metrics;
-  const Seconds verification_start = clock_.now();
-  const int64_t passes_before = speculator_.num_forward_passes();
-  const int64_t draft_model_before = num_draft_model_passes();
-  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
-  const auto take = [&](const AnswerReader::Progress& progress) {
-    if (!progress.text.empty()) turn.observer.on_text(progress.text);
-    std::ranges::copy(progress.calls, std::back_inserter(result.calls));
-    for (const SentenceSplitter::Sentence& sentence : progress.sentences) {
-      const Seconds now = clock_.now();
-      const bool is_first = !metrics.ttfs;
-      if (is_first) {
-        metrics.ttfs = (now - heard.time).count();
-        metrics.ttfs_paper = (now - verification_start).count();
-        metrics.nfe_to_first_sentence = speculator_.num_forward_passes() - passes_before;
-        metrics.draft_model_nfe_to_first_sentence = num_draft_model_passes() - draft_model_before;
-        result.first_sentence = sentence.text;
-        result.first_sentence_tokens = sentence.num_tokens;
-      }
-      result.events.push_back({now, is_first ? "first_sentence" : "sentence", sentence.text});
-      speaker_->say(sentence.text);
-    }
-  };
-  History::Prompt rendered = prompt(heard.text);
-  result.prompt = std::move(rendered.ids);
-  if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
-    result.events.push_back(
-        {clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds)});
-    turn.observer.on_rounds_dropped(result.dropped_rounds);
-  }
-  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
-  const SpeculationStep step = speculator_.update(result.prompt, heard.text, answer_config(turn),
-                                                  [&](TokenSpan tokens) {
-                                                    pause.end();
-                                                    throw_if_stopped(turn.stop);
-                                                    take(reader.push(tokens));
-                                                    return true;
-                                                  },
-                                                  {.first_sentence = turn.first_sentence});
-  throw_if_stopped(turn.stop);
-  take(reader.finish());
-  result.answer.assign(speculator_.answer().begin(), speculator_.answer().end());
-  result.text = reader.text();
-  result.events.push_back({clock_.now(), "done", result.text});
-
-  metrics.first_sentence_kept =
-      metrics.ttfs.has_value() && result.first_sentence_tokens <= step.num_accepted;
-  metrics.spec_tokens_accepted = step.num_accepted;
-  metrics.spec_tokens_wasted = metrics.spec_tokens_drafted - step.num_accepted;
-}
-
-void Session::finish_speech(const Transcript& heard, Turn& turn) {
-  const SpeechReport speech = speaker_->finish_turn(turn.stop);
-  if (speech.error) throw Error("{}", *speech.error);
-  TurnMetrics& metrics = turn.result.metrics;
-  if (!metrics.ttfs) return;
-  if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
-  const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);
-  metrics.lead_time = std::max(lead.count(), 0.0);
-}
-
-void Session::remember(const TurnResult& result) {
-  const TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
-  history_.drop(result.dropped_rounds);
-  if (!history_.goes_on_without(result.prompt_text)) {
-    history_.add({.role = "user", .content = result.prompt_text});
-  }
-  history_.add({.role = "assistant",
-                .content = result.text,
-                .ids = TokenIds(ids.begin(), ids.end()),
-                .tool_calls = result.calls});
 }
 
 }  // namespace predgen

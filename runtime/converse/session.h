@@ -75,7 +75,7 @@ class Session {
   /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
   /// not fit even without history, a voice that is lost) takes its input up to the final transcript
   /// and says so in the result; the history is as before it. Interrupted if stopped, also while
-  /// it speaks; then nothing more of the turn is heard.
+  /// it speaks; then nothing more of the turn is heard, and the history has what was said by then.
   /// Functions that the answer calls are in the result, and in the history; nothing of a call is
   /// spoken, shown or handed out before the final transcript has confirmed it. Where the history
   /// ends with what a function said, the final transcript may be blank: the answer goes on.
@@ -103,6 +103,8 @@ class Session {
   /// Verifies the draft against the final transcript, says and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
+  /// Adds to the turn's events.
+  void note(Turn& turn, Seconds time, const char* kind, const std::string& text) const;
   void remember(const TurnResult& result);
 
   SessionConfig config_;

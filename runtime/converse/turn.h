@@ -30,6 +30,11 @@ struct TurnConfig {
   // New ones in all drafts of a turn; 0: any number. Else nothing is explored beside the draft.
   int64_t turn_draft_tokens = 0;
   int64_t max_new_tokens = 256;  // of the whole answer
+  /// Asked about answers that grow, whenever they have 16 tokens more: true ends them there, the
+  /// same ones in every method. Nothing: none is.
+  std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
+  /// Of the texts in TurnResult::events; 0: these have none.
+  size_t trace_bytes = 0;
 };
 
 /// Times in seconds, null when the answer is empty. TTFS: from the final transcript until the first
@@ -51,11 +56,15 @@ struct TurnMetrics {
 /// One thing that happened, for traces and the no-look-ahead test.
 struct TurnEvent {
   Seconds time{0};
-  // "transcript", "draft", "final", "rounds_dropped" (text: how many), "first_sentence",
-  // "sentence", "done"
+  // "transcript", "draft", "not_explored", "final", "rounds_dropped" (text: how many),
+  // "first_sentence", "sentence", "done", "failed"
   std::string kind;
-  std::string text;
+  std::string text;  // empty: it is not kept
 };
+
+/// Why an answer ends: with a stop token, at TurnConfig::max_new_tokens, where the context has no
+/// room, or because it is stuck (TurnConfig::is_stuck).
+enum class AnswerEnd { kWhole, kMaxNewTokens, kContextFull, kRepetition };
 
 struct TurnResult {
   uint64_t number = 0;         // of the turn in its conversation
@@ -66,7 +75,9 @@ struct TurnResult {
   std::string text;
   std::string first_sentence;
   int64_t first_sentence_tokens = 0;
+  AnswerEnd end = AnswerEnd::kWhole;  // if there is no error
   TurnMetrics metrics;
+  /// At most 4,096 before the final transcript: the first ones.
   std::vector<TurnEvent> events;
   std::vector<ToolCall> calls;  // of functions, at its end, without ids unless the model gave one
   /// Why the turn failed; then the rest is what there was by then, and the history is without it.

@@ -13,6 +13,11 @@
 #include "core/text.h"
 
 namespace predgen {
+namespace {
+
+constexpr size_t kMaxWaiting = 256;  // transcripts that are read ahead
+
+}  // namespace
 
 StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_token stop)
     : fd_(fd), format_(format), clock_(clock), stop_(std::move(stop)) {
@@ -20,7 +25,7 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_to
   reader_ = std::jthread([this](const std::stop_token& destroyed) {
     std::exception_ptr failure;
     try {
-      read_all(StoppablePoll(destroyed));
+      read_all(StoppablePoll(destroyed), destroyed);
     } catch (const Interrupted&) {
       return;
     } catch (...) {
@@ -29,7 +34,7 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_to
     const std::lock_guard lock(mutex_);
     if (!failure && !transcripts_.empty() && !transcripts_.back().is_final &&
         !is_blank(transcripts_.back().text)) {
-      push_locked(transcripts_.back().text, true);
+      push_locked(std::string(transcripts_.back().text), true);
     }
     failure_ = failure;
     ended_ = true;
@@ -37,7 +42,7 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_to
   });
 }
 
-void StdinSource::read_all(const StoppablePoll& poll) {
+void StdinSource::read_all(const StoppablePoll& poll, const std::stop_token& destroyed) {
   std::string pending;
   char buffer[4096];
   while (true) {
@@ -50,6 +55,7 @@ void StdinSource::read_all(const StoppablePoll& poll) {
     size_t begin = 0;
     for (size_t end; (end = pending.find('\n', begin)) != std::string::npos; begin = end + 1) {
       take_line(pending.substr(begin, end - begin));
+      wait_for_room(destroyed);
     }
     pending.erase(0, begin);
   }
@@ -73,38 +79,46 @@ void StdinSource::take_line(const std::string& line) {
   }
 }
 
+void StdinSource::wait_for_room(const std::stop_token& destroyed) {
+  std::unique_lock lock(mutex_);
+  taken_.wait(lock, destroyed, [&] { return transcripts_.size() < kMaxWaiting; });
+  throw_if_stopped(destroyed);
+}
+
 void StdinSource::push(const std::string& text, bool is_final) {
   const std::lock_guard lock(mutex_);
   push_locked(text, is_final);
 }
 
 void StdinSource::push_locked(const std::string& text, bool is_final) {
+  // The one before is overtaken, unless it ends a turn.
+  if (!transcripts_.empty() && !transcripts_.back().is_final) transcripts_.pop_back();
   transcripts_.push_back(
       {.text = text, .revision = ++num_transcripts_, .time = clock_.now(), .is_final = is_final});
   arrived_.notify_all();
 }
 
-std::optional<Transcript> StdinSource::newest_locked(Seconds now) const {
-  std::optional<Transcript> newest;
-  for (const Transcript& transcript : transcripts_) {
-    if (transcript.time > now) break;
-    newest = transcript;
-    if (transcript.is_final) break;
-  }
-  return newest;
+std::optional<Transcript> StdinSource::newest_locked() const {
+  if (transcripts_.empty()) return std::nullopt;
+  return transcripts_.front();
 }
 
-std::optional<Transcript> StdinSource::latest(Seconds now) {
+size_t StdinSource::num_waiting() {
+  const std::lock_guard lock(mutex_);
+  return transcripts_.size();
+}
+
+std::optional<Transcript> StdinSource::latest(Seconds) {
   throw_if_stopped(stop_);
   const std::lock_guard lock(mutex_);
-  return newest_locked(now);
+  return newest_locked();
 }
 
-std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock& clock) {
+std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock&) {
   std::unique_lock lock(mutex_);
   std::optional<Transcript> newest;
   const auto is_newer = [&] {
-    newest = newest_locked(clock.now());
+    newest = newest_locked();
     return newest && newest->revision > revision;
   };
   arrived_.wait(lock, stop_, [&] { return is_newer() || ended_; });
@@ -113,9 +127,9 @@ std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock& clock
     if (failure_) std::rethrow_exception(failure_);
     return std::nullopt;
   }
-  while (newest->is_final && !transcripts_.empty() &&
-         transcripts_.front().revision <= newest->revision) {
+  if (newest->is_final) {
     transcripts_.pop_front();
+    taken_.notify_all();
   }
   return newest;
 }

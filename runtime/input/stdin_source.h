@@ -18,7 +18,8 @@ class StoppablePoll;
 
 /// Live input: a person at a terminal or a recogniser at the end of a pipe. A thread reads lines
 /// and stamps them with the clock; "time" in a line is ignored. Input that ends without a final
-/// transcript makes the last one final.
+/// transcript makes the last one final. What a newer transcript of its turn has overtaken is not
+/// kept, and the thread reads no more than some hundred turns ahead.
 class StdinSource : public TranscriptSource {
  public:
   /// kAuto: JSON lines unless it is a terminal or the first line does not begin with '{'.
@@ -34,12 +35,16 @@ class StdinSource : public TranscriptSource {
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
+  /// Transcripts that it holds.
+  size_t num_waiting();
+
  private:
-  void read_all(const StoppablePoll& poll);
+  void read_all(const StoppablePoll& poll, const std::stop_token& destroyed);
+  void wait_for_room(const std::stop_token& destroyed);
   void take_line(const std::string& line);
   void push(const std::string& text, bool is_final);
   void push_locked(const std::string& text, bool is_final);
-  std::optional<Transcript> newest_locked(Seconds now) const;
+  std::optional<Transcript> newest_locked() const;
 
   const int fd_;
   Format format_;  // used by the reader only, as what is below stop_
@@ -50,8 +55,8 @@ class StdinSource : public TranscriptSource {
   RevisionFilter filter_;
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable_any arrived_;
-  std::deque<Transcript> transcripts_;  // of turns that are not over
+  std::condition_variable_any arrived_, taken_;
+  std::deque<Transcript> transcripts_;  // final ones that were not taken, and perhaps a newer one
   int64_t num_transcripts_ = 0;
   bool ended_ = false;
   std::exception_ptr failure_;

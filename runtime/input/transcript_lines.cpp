@@ -49,8 +49,14 @@ std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const
                                                   TranscriptMessages& messages) {
   if (TranscriptMessages::is_farewell(trimmed(line))) return {};
   const Json json = parse_json(line, where);
-  if (auto lines = messages.read(json, where)) return *std::move(lines);
-  return {parse_own_line(json, where)};
+  auto lines = messages.read(json, where);
+  if (!lines) lines = {parse_own_line(json, where)};
+  for (const TranscriptLine& parsed : *lines) {
+    if (parsed.text.size() <= kMaxTurnBytes) continue;
+    throw UserError("{}: the turn's text has more than {} bytes: end turns earlier", where,
+                    kMaxTurnBytes);
+  }
+  return *std::move(lines);
 }
 
 bool RevisionFilter::is_stale(const TranscriptLine& line) {

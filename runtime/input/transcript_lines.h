@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,9 @@ namespace predgen {
 
 class TranscriptMessages;
 
+/// What a turn may have of text, in bytes: an hour of speech. More is no turn that anybody answers.
+constexpr size_t kMaxTurnBytes = 64 << 10;
+
 /// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.
 struct TranscriptLine {
   std::string text;
@@ -22,7 +26,8 @@ struct TranscriptLine {
 };
 
 /// What one line of input says: such an object, or a message of a speech service as it comes. Those
-/// of a service are one connection's, in their order. UserError begins with `where`.
+/// of a service are one connection's, in their order. UserError begins with `where`, for a text
+/// longer than kMaxTurnBytes, too.
 std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
                                                   TranscriptMessages& messages);
 

@@ -10,8 +10,11 @@
 namespace predgen {
 namespace {
 
+constexpr Seconds kPause{0.2};  // without a key; then the last word counts, too
+
 // Where the unfinished word that ends at byte `end` begins; `end` if there is none.
 size_t unfinished_word(std::string_view line, size_t end) {
+  if (end > 0 && std::string_view(".?!").find(line[end - 1]) != std::string_view::npos) return end;
   size_t begin = end;
   while (begin > 0) {
     const size_t before = last_character(line.substr(0, begin));
@@ -31,39 +34,57 @@ TypedLineSource::TypedLineSource(const Clock& clock, std::stop_token stop)
 void TypedLineSource::edit(std::string_view line, size_t cursor) {
   const size_t complete = unfinished_word(line, line.size());
   const bool inside = cursor < complete && unfinished_word(line, cursor) < cursor;
+  const std::string_view text = trimmed(line.substr(0, complete)), whole = trimmed(line);
   const std::lock_guard lock(mutex_);
-  if (closed_ || inside) return;
-  const std::string_view text = trimmed(line.substr(0, complete));
-  if (text != heard_) push_locked(text, false);
+  if (closed_) return;
+  const Seconds now = clock_.now();
+  take_pause_locked(now);
+  pause_.reset();
+  // A word that counted because of a pause may go on: that takes nothing back.
+  const bool goes_on = heard_.starts_with(text) && whole.starts_with(heard_);
+  if (!inside && !goes_on) push_locked(text, false);
+  if (whole != heard_) pause_ = Pause{.text = std::string(whole), .end = now + kPause};
+  tell_locked();
 }
 
 void TypedLineSource::commit(std::string_view line) {
   const std::lock_guard lock(mutex_);
-  if (!closed_) push_locked(trimmed(line), true);
+  if (closed_) return;
+  pause_.reset();
+  push_locked(trimmed(line), true);
+  tell_locked();
 }
 
 void TypedLineSource::break_turn() {
   const std::lock_guard lock(mutex_);
   forget_unsent_locked();
   events_.push_back({.is_break = true});
-  ++num_changes_;
-  arrived_.notify_all();
+  tell_locked();
 }
 
 void TypedLineSource::close() {
   const std::lock_guard lock(mutex_);
   forget_unsent_locked();
   closed_ = true;
-  ++num_changes_;
-  arrived_.notify_all();
+  tell_locked();
 }
 
 void TypedLineSource::push_locked(std::string_view text, bool is_final) {
-  heard_ = is_final ? std::string_view() : text;
   events_.push_back({.transcript = {.text = std::string(text),
                                     .revision = ++num_transcripts_,
                                     .time = clock_.now(),
                                     .is_final = is_final}});
+  heard_ = is_final ? std::string_view() : text;
+}
+
+void TypedLineSource::take_pause_locked(Seconds now) {
+  if (!pause_ || pause_->end > now) return;
+  push_locked(pause_->text, false);
+  events_.back().transcript.time = pause_->end;
+  pause_.reset();
+}
+
+void TypedLineSource::tell_locked() {
   ++num_changes_;
   arrived_.notify_all();
 }
@@ -72,6 +93,7 @@ void TypedLineSource::forget_unsent_locked() {
   while (!events_.empty() && !events_.back().is_break && !events_.back().transcript.is_final) {
     events_.pop_back();
   }
+  pause_.reset();
   heard_.clear();
 }
 
@@ -88,6 +110,7 @@ std::optional<Transcript> TypedLineSource::newest_locked(Seconds now) const {
 std::optional<Transcript> TypedLineSource::latest(Seconds now) {
   throw_if_stopped(stop_);
   const std::lock_guard lock(mutex_);
+  take_pause_locked(now);
   return newest_locked(now);
 }
 
@@ -95,7 +118,9 @@ std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& c
   std::unique_lock lock(mutex_);
   while (true) {
     throw_if_stopped(stop_);
-    std::optional<Transcript> newest = newest_locked(clock.now());
+    const Seconds now = clock.now();
+    take_pause_locked(now);
+    std::optional<Transcript> newest = newest_locked(now);
     if (newest && newest->revision > revision) {
       // What is older was overtaken; the newest stays for latest(), unless it ends the turn.
       while (!events_.empty() && events_.front().transcript.revision < newest->revision) {
@@ -110,7 +135,12 @@ std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& c
     }
     if (closed_ && events_.empty()) return std::nullopt;
     const int64_t num_seen = num_changes_;
-    arrived_.wait(lock, stop_, [&] { return num_changes_ != num_seen; });
+    const auto is_news = [&] { return num_changes_ != num_seen; };
+    if (pause_) {
+      arrived_.wait_for(lock, stop_, pause_->end - now, is_news);
+    } else {
+      arrived_.wait(lock, stop_, is_news);
+    }
   }
 }
 

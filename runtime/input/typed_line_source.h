@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -14,9 +15,10 @@ namespace predgen {
 /// A line that a person is typing, as transcripts while it grows. Every edit that completes or
 /// changes a word is a new one; the line as it is sent is the final one.
 ///
-/// A word still being typed is withheld: the last one until white space follows it, one further in
-/// front until the cursor has left it. Chinese and Japanese put no spaces between words, so their
-/// characters count as words of their own. White space around the line is dropped.
+/// A word still being typed is withheld: the last one until white space or one of . ? ! follows it,
+/// one further in front until the cursor has left it, both no longer than until no key has come for
+/// 0.2 s. Chinese and Japanese put no spaces between words, so their characters count as words of
+/// their own. White space around the line is dropped.
 class TypedLineSource : public TranscriptSource {
  public:
   /// Both threads read the clock: a SystemClock, which outlives this. A `stop` ends waiting with
@@ -43,7 +45,15 @@ class TypedLineSource : public TranscriptSource {
     Transcript transcript = {};
     bool is_break = false;  // then there is no transcript
   };
+  /// The line as it stands, which counts at `end`.
+  struct Pause {
+    std::string text;
+    Seconds end{0};
+  };
   void push_locked(std::string_view text, bool is_final);
+  /// The pause is a transcript if it is over.
+  void take_pause_locked(Seconds now);
+  void tell_locked();
   void forget_unsent_locked();
   std::optional<Transcript> newest_locked(Seconds now) const;
 
@@ -55,6 +65,7 @@ class TypedLineSource : public TranscriptSource {
   std::deque<Event> events_;  // of turns that are not over
   int64_t num_transcripts_ = 0, num_changes_ = 0;
   std::string heard_;  // the newest transcript of the line being typed
+  std::optional<Pause> pause_;
   bool closed_ = false;
 };
 

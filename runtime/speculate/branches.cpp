@@ -34,19 +34,19 @@ std::vector<Fork> find_forks(const at::Tensor& logits_DV, TokenSpan answer) {
 
 /// The beginnings of the branches: the answer up to a place, and the other token.
 std::vector<TokenIds> find_beginnings(Engine& engine, const Sequence& answered,
-                                      int64_t max_branches, const GenerationConfig& config) {
+                                      int64_t max_branches, const GenerationConfig& config,
+                                      int64_t& num_forward_passes) {
   const TokenSpan answer = answered.tokens().subspan(static_cast<size_t>(config.answer_begin));
   if (answer.empty() || max_branches < 1) return {};
   Sequence prompt = answered.fork();
   prompt.truncate(config.answer_begin);
-  const std::optional<at::Tensor> logits = engine
-                                               .run({.sequence = &prompt,
-                                                     .draft = answer.first(answer.size() - 1),
-                                                     .priority = config.priority,
-                                                     .should_stop = config.should_stop})
-                                               .logits;
-  if (!logits) return {};
-  std::vector<Fork> forks = find_forks(*logits, answer);
+  const EngineResult result = engine.run({.sequence = &prompt,
+                                          .draft = answer.first(answer.size() - 1),
+                                          .priority = config.priority,
+                                          .should_stop = config.should_stop});
+  num_forward_passes += result.num_forward_passes;
+  if (!result.logits) return {};
+  std::vector<Fork> forks = find_forks(*result.logits, answer);
   forks.resize(std::min(forks.size(), static_cast<size_t>(max_branches)));
   std::vector<TokenIds> beginnings;
   for (const Fork& fork : forks) {
@@ -99,7 +99,7 @@ int64_t Branches::grow(Engine& engine, const Sequence& answered, const Generatio
   if (done_) return 0;
   int64_t num_tokens = 0;
   if (answers_.empty()) {
-    answers_ = find_beginnings(engine, answered, max_branches_, config);
+    answers_ = find_beginnings(engine, answered, max_branches_, config, num_forward_passes_);
     num_tokens = std::ssize(answers_);
     if (answers_.empty()) return 0;
   }
@@ -116,6 +116,8 @@ int64_t Branches::grow(Engine& engine, const Sequence& answered, const Generatio
     done_ = requests.empty();
     if (done_ || (config.should_stop && config.should_stop())) return num_tokens;
     const std::vector<EngineResult> results = engine.run(requests);
+    num_forward_passes_ +=
+        std::ranges::max(results, {}, &EngineResult::num_forward_passes).num_forward_passes;
     for (size_t i = 0; i < growing.size(); ++i) growing[i]->take(*results[i].logits, config);
     num_tokens += std::ssize(growing);
   }

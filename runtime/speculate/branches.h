@@ -27,6 +27,8 @@ class Branches {
   /// when config.should_stop says so. Returns the number of new tokens.
   int64_t grow(Engine& engine, const Sequence& answered, const GenerationConfig& config,
                const FollowAnswer& follow);
+  /// Passes that they took so far.
+  int64_t num_forward_passes() const { return num_forward_passes_; }
   /// The most promising one first; each is an answer from its first token on.
   const std::vector<TokenIds>& answers() const { return answers_; }
 
@@ -37,6 +39,7 @@ class Branches {
   int64_t max_branches_;
   std::vector<TokenIds> answers_;
   bool done_ = false;
+  int64_t num_forward_passes_ = 0;
 };
 
 }  // namespace predgen

@@ -10,25 +10,6 @@
 
 namespace predgen {
 
-namespace {
-
-/// Counts the passes that an engine runs while this lives.
-class CountedPasses {
- public:
-  CountedPasses(const Engine& engine, int64_t& total)
-      : engine_(engine), total_(total), before_(engine.num_forward_passes()) {}
-  ~CountedPasses() { total_ += engine_.num_forward_passes() - before_; }
-  CountedPasses(const CountedPasses&) = delete;
-  CountedPasses& operator=(const CountedPasses&) = delete;
-
- private:
-  const Engine& engine_;
-  int64_t& total_;
-  const int64_t before_;
-};
-
-}  // namespace
-
 void SpeculationConfig::validate() const {
   check_at_least(1, num_candidates, "candidates");
   check_at_least(1, tree_tokens, "tree_tokens");
@@ -140,9 +121,12 @@ std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
     request.priority = config.priority;
     request.should_stop = config.should_stop;
   }
-  const CountedPasses counted(engine_, num_forward_passes_);
+  std::vector<EngineResult> results = engine_.run(requests);
+  // They share their passes: the shortest goes first, the rest fills up.
+  num_forward_passes_ +=
+      std::ranges::max(results, {}, &EngineResult::num_forward_passes).num_forward_passes;
   std::vector<std::optional<at::Tensor>> logits;
-  for (EngineResult& result : engine_.run(requests)) logits.push_back(std::move(result.logits));
+  for (EngineResult& result : results) logits.push_back(std::move(result.logits));
   return logits;
 }
 
@@ -236,8 +220,9 @@ TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) co
 int64_t InputTimeSpeculator::branch(GenerationConfig config, const FollowAnswer& follow) {
   if (!verified_) return 0;
   config.answer_begin = static_cast<int64_t>(prompt_length_);
-  const CountedPasses counted(engine_, num_forward_passes_);
+  const int64_t passes_before = branches_.num_forward_passes();
   const int64_t num_tokens = branches_.grow(engine_, sequence_, config, follow);
+  num_forward_passes_ += branches_.num_forward_passes() - passes_before;
   if (num_tokens == 0) return 0;
   const std::vector<TokenIds>& answers = branches_.answers();
   for (size_t i = answers.size(); i-- > 0;) candidates_.add(answers[i]);  // the likeliest last
@@ -251,11 +236,11 @@ TokenIds InputTimeSpeculator::answer_aside(TokenSpan prompt, GenerationConfig co
   aside.replace(prompt);
   TokenIds answer;
   const Guess known{.drafts = candidates_.newest_first()};
-  const CountedPasses counted(engine_, num_forward_passes_);
-  generator_->generate(aside, known, config, [&](TokenSpan tokens) {
+  const GenerationResult result = generator_->generate(aside, known, config, [&](TokenSpan tokens) {
     answer.insert(answer.end(), tokens.begin(), tokens.end());
     return !is_whole(tokens) && !(config.should_stop && config.should_stop());
   });
+  num_forward_passes_ += result.num_forward_passes;
   return answer;
 }
 

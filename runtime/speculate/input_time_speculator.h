@@ -102,7 +102,8 @@ class InputTimeSpeculator {
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return sequence_.capacity(); }
 
-  /// Passes run so far; inside `on_tokens` it counts the pass that gave the tokens.
+  /// Passes that its own requests had a part in so far, however many others share the engine;
+  /// inside `on_tokens` it counts the pass that gave the tokens.
   int64_t num_forward_passes() const { return num_forward_passes_; }
 
  private:

@@ -17,19 +17,9 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
       clock_(clock),
       ahead_(ahead),
       stop_(std::move(stop)),
-      synthesis_([this] { run_synthesis(); }),
-      playback_([this] { run_playback(); }) {
+      synthesis_([this](const std::stop_token& end) { run_synthesis(end); }),
+      playback_([this](const std::stop_token& end) { run_playback(end); }) {
   speakable_text("One.", synthesizer.language());  // makes its patterns before the first turn
-}
-
-ThreadedSpeaker::~ThreadedSpeaker() {
-  {
-    const Lock lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  synthesis_.join();
-  playback_.join();
 }
 
 void ThreadedSpeaker::prepare(const std::string& sentence) {
@@ -138,15 +128,15 @@ bool ThreadedSpeaker::wants_step(const Utterance& utterance) const {
          !ahead_.is_full(utterance.num_steps, utterance.samples.size(), synthesizer_.sample_rate());
 }
 
-void ThreadedSpeaker::run_synthesis() {
+void ThreadedSpeaker::run_synthesis(const std::stop_token& end) {
   Lock lock(mutex_);
   while (true) {
     auto next = queue_.end();
-    changed_.wait(lock, [&] {
+    changed_.wait(lock, end, [&] {
       next = std::ranges::find_if(queue_, [this](const auto& u) { return wants_step(*u); });
-      return ending_ || !cancelled_.empty() || next != queue_.end();
+      return !cancelled_.empty() || next != queue_.end();
     });
-    if (ending_) return;
+    if (end.stop_requested()) return;
     if (!cancelled_.empty()) {
       std::vector<std::shared_ptr<Utterance>> cancelled = std::exchange(cancelled_, {});
       lock.unlock();
@@ -184,15 +174,14 @@ void ThreadedSpeaker::advance(Utterance& utterance, Lock& lock) {
   utterance.samples.insert(utterance.samples.end(), samples.begin(), samples.end());
 }
 
-void ThreadedSpeaker::run_playback() {
+void ThreadedSpeaker::run_playback(const std::stop_token& end) {
   Lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] {
-      if (ending_) return true;
+    changed_.wait(lock, end, [&] {
       if (queue_.empty() || !queue_.front()->said) return false;
       return queue_.front()->finished || !queue_.front()->samples.empty();
     });
-    if (ending_) return;
+    if (end.stop_requested()) return;
     const std::shared_ptr<Utterance> utterance = queue_.front();
     const std::vector<float> samples = std::exchange(utterance->samples, {});
     if (samples.empty()) {  // finished

@@ -24,7 +24,8 @@ class ThreadedSpeaker : public Speaker {
  public:
   ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink, const Clock& clock,
                   const AheadBuffer& ahead, std::stop_token stop);
-  ~ThreadedSpeaker() override;  // drops what is not in the sink: finish_turn() first
+  /// Drops what is not in the sink: finish_turn() first.
+  ~ThreadedSpeaker() override = default;
 
   void prepare(const std::string& sentence) override;
   bool is_ready_ahead() const override;
@@ -46,8 +47,9 @@ class ThreadedSpeaker : public Speaker {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  void run_synthesis();
-  void run_playback();
+  // Until `end`.
+  void run_synthesis(const std::stop_token& end);
+  void run_playback(const std::stop_token& end);
   bool wants_step(const Utterance& utterance) const;  // with mutex_ held
   /// One step with mutex_ released; takes its samples.
   void advance(Utterance& utterance, Lock& lock);
@@ -71,9 +73,9 @@ class ThreadedSpeaker : public Speaker {
   bool gives_way_ = false;
   bool writes_ = false;  // the playback thread is in the sink
   bool failed_ = false;  // this turn goes on without sound
-  bool ending_ = false;  // the destructor waits for the threads
 
-  std::thread synthesis_, playback_;  // last: they use the members above
+  // Last: they use the members above. If the second one cannot start, the first one ends.
+  std::jthread synthesis_, playback_;
 };
 
 }  // namespace predgen

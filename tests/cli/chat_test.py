@@ -114,6 +114,23 @@ def main(scratch):
           "typed lines are turns; stdout holds the answers alone")
     check(typed.stderr.count("first sentence") == len(WORDS), "a line of metrics for each turn")
 
+    # Lines that wait: their time begins with their turn.
+    waiting = json.loads(run("chat", *model, "--json", input="\n".join(4 * WORDS) + "\n").stdout)["turns"]
+    before = sum(turn["ttfs_paper"] for turn in waiting[:-1])
+    check(waiting[-1]["ttfs"] - waiting[-1]["ttfs_paper"] < before / 2,
+          f"the last of {len(waiting)} lines did not wait for {before} s: {waiting[-1]}")
+
+    cut = run("chat", *model[:-2], "--max-new-tokens", "3", input=WORDS[0] + "\n")
+    check("[cut at 3 tokens: --max-new-tokens]" in cut.stderr, f"a cut is said: {cut.stderr}")
+    looping = ["--max-new-tokens", "400", "--json"]
+    ended, whole = (json.loads(run("chat", *model[:-2], *looping, *more, input=WORDS[0] + "\n").stdout)["turns"][0]
+                    for more in ([], ["--let-repeat"]))
+    check(ended["stop_reason"] == "repetition" and len(ended["token_ids"]) < len(whole["token_ids"]) == 400 and
+          whole["text"].startswith(ended["text"]), f"an answer that is stuck ends: {ended} {whole}")
+    said = run("chat", *model[:-2], *looping[:2], input=WORDS[0] + "\n")
+    check(f"[ended at {len(ended['token_ids'])} tokens, where it repeats itself: --let-repeat]" in said.stderr,
+          f"which is said: {said.stderr}")
+
     for more, given, part in ((["--tts", "zonos"], "hi\n", "--tts-model"),
                               (["--tts", "espeak", "--audio-out", "x.mp3"], "hi\n", "x.mp3"),
                               (["--transcripts", scratch / "none.jsonl"], "", "none.jsonl"),

@@ -86,6 +86,24 @@ def check_household(process):
         second.driver.quit()
 
 
+def check_typing_over(page):
+    """Words that come while the answer sounds end it, and what is drafted on them stays."""
+    page.driver.execute_script("""
+      window.sent = [];
+      const plain = send;
+      send = (event) => { sent.push(event.type); plain(event); };
+      if (hasVoice) player.play(btoa("\\0".repeat(48000 * 60)));  // a long answer""")
+    page.focused().send_keys("Hello")  # a word that may go on
+    wait_for(lambda: page.text("ready"), "it is drafted on when no key comes")
+    check(not page.driver.execute_script("return player.isPlaying()"), "and nothing sounds any more")
+    sent = page.driver.execute_script("return sent")
+    check(sent == ["conversation.item.truncate"] * ESPEAK + ["predgen.transcript.update"], f"what is sent: {sent}")
+    page.type([Keys.ENTER])
+    wait_for(lambda: len(page.parts("#turns tbody tr")) == 2, "the turn ends")
+    row = page.parts("#turns tbody tr")[0].split()
+    check(row[1] == "on" and row[3:] == ["0", "yes"], f"the answer was there without a pass: {row}")
+
+
 def check_page(process, width, scheme):
     page = Page(process.url, width, scheme)
     try:
@@ -108,13 +126,14 @@ def check_page(process, width, scheme):
         if ESPEAK:
             samples = page.driver.execute_script("return player.numSamples")
             check(samples > 24000 / 4, f"there is sound: {samples} samples")
+        check_typing_over(page)
         page.tab_to("speculation")
         page.type([Keys.SPACE])
         page.tab_to("words")
         page.type("Play some music.")
         check(not page.text("draft"), "nothing is drafted when that is off")
         page.type([Keys.ENTER])
-        wait_for(lambda: len(page.parts("#turns tbody tr")) == 2, "the next turn ends")
+        wait_for(lambda: len(page.parts("#turns tbody tr")) == 3, "the next turn ends")
         rows = page.parts("#turns tbody tr")
         check(" off " in rows[0] and " on " in rows[1], f"both are compared: {rows}")
         page.screenshot(f"page_{width}_after.png")

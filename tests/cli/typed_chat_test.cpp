@@ -111,11 +111,11 @@ TEST_F(TypedChatTest, EditingTakesAWaitingLineBack) {
   next();
   type("two");
   press(Kind::kEnter);
-  type("!");
+  type("s");
   chat_.end_turn("");
   chat_.begin_turn();
-  EXPECT_THAT(screen(), ElementsAre("> one", "> two!"));
-  EXPECT_EQ(latest(), "");
+  EXPECT_THAT(screen(), ElementsAre("> one", "> twos"));
+  EXPECT_FALSE(source_.latest(clock_.now()));
 }
 
 TEST_F(TypedChatTest, CommandEndsTheTurnWithoutWords) {

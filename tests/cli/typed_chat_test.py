@@ -99,6 +99,25 @@ def main(scratch):
     chat.type("\x04")
     check(chat.end() == (0, ""), "Ctrl-D leaves")
 
+    drafting = Chat("--model", Path(__file__).resolve().parents[2] / "checkpoints" / "demo", "--threads", "1")
+    drafting.wait_for("/help")
+    drafting.type("Hello")  # the only word is the last one
+    drafting.wait_for("first sentence ready")
+    drafting.type("\r")
+    drawn = words_of(drafting.wait_for(r"\[first sentence [^\n]*\]"))
+    check(", 0 forward passes" in drawn, f"Enter finds the answer there: {drawn!r}")
+    drafting.type("\x04")
+    check(drafting.end()[0] == 0, "it leaves")
+
+    long = Chat(*model[:-2], "--max-new-tokens", "100000", "--let-repeat")
+    long.wait_for("/help")
+    long.type(WORDS[0] + "\r")
+    long.wait_for(WORDS[0] + r".*\n.*\w")  # some of the answer
+    long.type("\x03")
+    long.wait_for(r"\[stopped; what was said is kept\]")
+    long.type("\x04")
+    check(long.end()[0] == 0, "an answer that is stopped is not the end")
+
     failing = Chat(*model, "--max-context", "8")
     failing.wait_for("/help")
     failing.type(WORDS[0] + "\r")

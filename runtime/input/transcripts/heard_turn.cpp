@@ -21,7 +21,7 @@ std::string joined_words(const std::string& one, const std::string& other) {
 void HeardTurn::revise(std::string_view segment) { open_ = trimmed(segment); }
 
 void HeardTurn::finish_segment() {
-  finished_ = joined_words(finished_, open_);
+  if (finished_.size() <= kMaxTurnBytes) finished_ = joined_words(finished_, open_);
   open_.clear();
 }
 

@@ -7,7 +7,8 @@
 
 namespace predgen {
 
-/// What was heard of a turn, in segments: all but the last of them will not change any more.
+/// What was heard of a turn, in segments: all but the last of them will not change any more. Once
+/// they have more than kMaxTurnBytes, which nobody takes, those that follow are not kept.
 class HeardTurn {
  public:
   /// What the last segment is by now.

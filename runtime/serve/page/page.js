@@ -3,7 +3,8 @@
 const at = (id) => document.getElementById(id);
 const player = new Player();
 let socket = null, hasVoice = false, hasRecogniser = false, microphone = null;
-let revision = 0, lastWords = [], turns = 0;
+let revision = 0, lastWords = [], turns = 0;  // revision 0: nothing of this turn was sent
+let pause = null;  // since the last key, while its word may go on
 const revised = new Set();  // places of words that have changed in this turn
 let answer = null, spokenItem = null, drafting = true;
 let isHeard = false;  // by the server's recogniser: words of a turn that is not over
@@ -67,14 +68,17 @@ function showTurnOf(text) {
 function hear(words, isEnd) {
   if (isEnd && !words.trim()) return;
   const text = words.trim();
-  if (lastWords.length === 0) beginTurn();
+  clearTimeout(pause);
+  if (revision === 0) {
+    beginTurn();
+    interrupt();
+  }
   if (!isEnd) {
     send({type: "predgen.transcript.update", text, revision: ++revision});
     return showHeard(text);
   }
   showTurnOf(text);
   at("words").value = "";
-  interrupt();
   waitingWords = text;
   if (!isAnswering) endTurn();
 }
@@ -255,7 +259,16 @@ function setUpSpeech() {
   };
 }
 
-at("words").oninput = () => hear(at("words").value, false);
+// A word that is being typed counts when it is over, or when no key has come for a while.
+function hearTyped() {
+  const words = at("words").value;
+  showHeard(words.trim());
+  clearTimeout(pause);
+  if (/[\s.?!]$|^$/.test(words)) return hear(words, false);
+  pause = setTimeout(() => hear(words, false), 200);
+}
+
+at("words").oninput = hearTyped;
 at("talk").onsubmit = (event) => {
   event.preventDefault();
   player.unlock();

@@ -45,8 +45,9 @@ std::optional<Transcript> HeardSource::wait_newer(int64_t revision, Clock&) {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, stop_, is_newer);
   }
-  throw_if_stopped(stop_);
   const std::lock_guard lock(mutex_);
+  // Whoever stops a turn and then sends a final one means it for the next turn.
+  throw_if_stopped(stop_);
   is_newer();  // while it waited for the baton, more may have come
   if (newest->is_final) transcripts_.pop_front();
   return newest;

@@ -135,6 +135,7 @@ void RealtimeConversation::truncate_item(const std::string& id, int64_t millisec
 void RealtimeConversation::hear(const TranscriptLine& line) {
   const std::lock_guard lock(mutex_);
   if (filter_.is_stale(line)) return;
+  check_length(line);
   is_speaking_.set(!line.is_final && !is_blank(line.text));
   if (!line.is_final) {
     const std::string before = response_ ? "" : items_.pending();
@@ -152,6 +153,17 @@ void RealtimeConversation::hear(const TranscriptLine& line) {
   if (!response_) return begin_response(settings_, {});
   source_.push("", /*is_final=*/false);
   next_response_ = {settings_, {}};
+}
+
+void RealtimeConversation::check_length(const TranscriptLine& line) {
+  if (line.text.size() <= kMaxTurnBytes) return;
+  is_speaking_.set(false);
+  source_.push(response_ ? "" : items_.pending(), /*is_final=*/false);
+  changed_.notify_all();
+  throw ApiError(
+      {.param = "text", .code = "turn_too_long"},
+      fmt::format("the turn's text has more than {} bytes, and is lost: end turns earlier",
+                  kMaxTurnBytes));
 }
 
 void RealtimeConversation::respond(const Json& response) {

@@ -41,7 +41,8 @@ class RealtimeConversation : private SpeechListener {
   void send_item(const std::string& id);
   void delete_item(const std::string& id);
   void truncate_item(const std::string& id, int64_t milliseconds);
-  /// What was said so far; a final one begins the response, after the one that is under way.
+  /// What was said so far; a final one begins the response, after the one that is under way. All
+  /// words come here, however they were sent, and none of more than kMaxTurnBytes goes on.
   void hear(const TranscriptLine& line);
   /// ApiError without a recogniser, or when the server stops.
   SoundIn& sound();
@@ -62,6 +63,7 @@ class RealtimeConversation : private SpeechListener {
   bool wait_for_work(const std::stop_token& stop);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, RealtimeSpeaker& speaker);
+  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker);
   void run_turn(Session& session);
   TurnObserver observer();
 
@@ -70,8 +72,10 @@ class RealtimeConversation : private SpeechListener {
   void on_turn(const SpokenTurn& turn) override;
   void on_lost(const ApiError& error) override;
 
-  /// With the mutex, as the next eight.
+  /// With the mutex, as the next nine.
   ApiError stopping() const;
+  /// Words of more than kMaxTurnBytes are forgotten, and refused.
+  void check_length(const TranscriptLine& line);
   void interrupt(const char* reason);
   void add_spoken(const SpokenTurn& turn);
   /// The response that waits, if its time has come.

@@ -17,17 +17,17 @@ RealtimeSpeaker::~RealtimeSpeaker() {
   speaker_.reset();
 }
 
-void RealtimeSpeaker::use(std::unique_ptr<SpeechSynthesizer> voice) {
+void RealtimeSpeaker::use(std::unique_ptr<SpeechSynthesizer>& voice) {
   const Baton::Rest rest(baton_);  // the old one may be in the middle of a step
   speaker_.reset();
-  voice_ = std::move(voice);
   sink_ = std::make_unique<CallingSink>(on_samples_);
-  if (voice_->sample_rate() != kRealtimeRate) {
-    sink_ =
-        std::make_unique<ResamplingSink>(std::move(sink_), voice_->sample_rate(), kRealtimeRate);
+  const int rate = voice->sample_rate();
+  if (rate != kRealtimeRate) {
+    sink_ = std::make_unique<ResamplingSink>(std::move(sink_), rate, kRealtimeRate);
   }
-  speaker_ = make_speaker(clock_, {.voice = voice_.get(), .sink = sink_.get(), .ahead = ahead_},
+  speaker_ = make_speaker(clock_, {.voice = voice.get(), .sink = sink_.get(), .ahead = ahead_},
                           std::stop_token());
+  voice_ = std::move(voice);
 }
 
 void RealtimeSpeaker::prepare(const std::string& sentence) {

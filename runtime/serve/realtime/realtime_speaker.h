@@ -22,7 +22,8 @@ class RealtimeSpeaker : public Speaker {
                   std::function<void(std::span<const float>)> on_samples);
   ~RealtimeSpeaker() override;  // with the baton
 
-  void use(std::unique_ptr<SpeechSynthesizer> voice);
+  /// Takes the voice, unless it throws: then there is none until this is tried again.
+  void use(std::unique_ptr<SpeechSynthesizer>& voice);
   void set_silent(bool is_silent) { is_silent_ = is_silent; }
 
   void prepare(const std::string& sentence) override;

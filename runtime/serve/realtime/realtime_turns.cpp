@@ -96,7 +96,7 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     system = joined(wanted.instructions, "\n\n", items_.system_text());
     if (std::exchange(has_new_history_, false)) history = items_.history();
   }
-  if (voice) speaker.use(std::move(voice));
+  if (voice) use_voice(std::move(voice), speaker);
   speaker.set_silent(!wanted.has_audio);
   const SessionConfig& config = host_.session;
   session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
@@ -115,6 +115,17 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     if (history) session.set_history(*history, stop);
   } catch (const UserError& error) {
     throw unusable(error.what());
+  }
+}
+
+void RealtimeConversation::use_voice(std::unique_ptr<SpeechSynthesizer> voice,
+                                     RealtimeSpeaker& speaker) {
+  try {
+    speaker.use(voice);
+  } catch (...) {  // no thread, for example: the next turn tries again
+    const std::lock_guard lock(mutex_);
+    if (!new_voice_) new_voice_ = std::move(voice);
+    throw;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "runtime/input/transcript_lines.h"
 #include "runtime/serve/new_id.h"
 #include "runtime/serve/realtime/base64.h"
 #include "runtime/serve/realtime/realtime_settings.h"
@@ -16,7 +17,7 @@ constexpr int64_t kPerMillisecond = kRealtimeRate / 1000;
 constexpr int64_t kShortest = 100 * kPerMillisecond;  // that can be committed
 constexpr int64_t kLongest = int64_t{600} * kRealtimeRate;
 constexpr Seconds kDeaf{2};  // until a recogniser is tried again
-constexpr size_t kMaxTextBytes = 64 << 10, kMaxCommits = 8;
+constexpr size_t kMaxCommits = 8;
 
 std::vector<float> decode(const std::string& base64) {
   const std::optional<std::string> bytes = from_base64(base64);
@@ -184,7 +185,7 @@ void SoundIn::on_segment(int64_t utterance, const RecognisedSegment& segment) {
     words_.has_paused = false;
   }
   if (segment.is_over) words_.end_segment();
-  if (words.size() > kMaxTextBytes) return lose(failure("finds no end of the words"));
+  if (words.size() > kMaxTurnBytes) return lose(failure("finds no end of the words"));
   if (words != before) {
     if (!is_committed && detection_.is_on && item_.empty() && !words.empty()) {
       item_ = new_id("item_");

@@ -136,6 +136,8 @@ void WyomingSession::hear(const TranscriptLine& line) {
     if (is_asked_.exchange(false)) finish_one();
   } catch (const ApiError& error) {
     leave();
+    ignores_words_ = words_.has_value();  // the rest of a turn that is lost
+    words_.reset();
     tell(error, context_);
   }
 }

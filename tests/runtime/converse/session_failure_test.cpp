@@ -68,7 +68,29 @@ TEST(Session, ATurnIsStoppedFromOutside) {
   EXPECT_EQ(num_drafts, 2);
   EXPECT_EQ(stage.speaker.num_cancelled, 1) << "nothing more is heard";
   EXPECT_FALSE(stage.speaker.gives_way);
+  EXPECT_TRUE(stage.session.history().empty()) << "nothing was said";
   EXPECT_EQ(stage.run({final_one("two", 20)}).text, "Yes I can. Go on!");
+}
+
+TEST(Session, AnAnswerThatIsStoppedLeavesWhatWasSaid) {
+  Stage stage({});
+  std::stop_source stop;
+  std::string shown;
+  TurnObserver observer;
+  observer.on_text = [&](const std::string& text) {
+    shown += text;
+    stop.request_stop();  // the draft is confirmed, the rest not made
+  };
+  ScheduledSource source({partial("hello", 1), final_one("my friend", 9)});
+  EXPECT_THROW(stage.session.run_turn(source, observer, stop.get_token()), Interrupted);
+  const std::vector<Message> history = stage.session.history();
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].content, "my friend");
+  EXPECT_EQ(history[1].content, shown);
+  EXPECT_EQ(shown, "Yes I can. Go");
+  const TurnResult next = stage.run({final_one("two", 20)});
+  EXPECT_THAT(stage.tokenizer.decode(next.prompt, /*keep_special=*/true),
+              testing::HasSubstr("my friend<end><assistant>Yes I can. Go<end><user>two<end>"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "runtime/input/typed_line_source.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/runtime/converse/stage.h"
 
@@ -468,6 +469,75 @@ TEST(Session, TheObserverHearsWhatOfTheDraftIsKeptAndWhenASentenceIsWhole) {
   EXPECT_EQ(drafts.front(), (std::pair<std::string, size_t>("Yes", 3)));
   EXPECT_EQ(drafts.back(), (std::pair<std::string, size_t>("Yes I can. Go", 13)));
   EXPECT_EQ(sentences, (std::vector<std::string>{"Yes I can.", "Yes I can."}));
+}
+
+TEST(Session, TheLastTypedWordIsDraftedOnWhileNoKeyComes) {
+  Stage stage({});
+  TypedLineSource source(stage.clock);
+  source.edit("hello there", 11);
+  stage.clock.sleep_until(Seconds(0.3));
+  TurnObserver observer;
+  observer.on_first_sentence = [&](const std::string&) { source.commit("hello there"); };
+  const TurnResult result = stage.session.run_turn(source, observer).value();
+  EXPECT_EQ(result.text, "Yes I can. Go on!");
+  EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
+  EXPECT_TRUE(result.metrics.first_sentence_kept);
+}
+
+/// However often a client says the same.
+TEST(Session, EventsAreBoundedAndHaveTextsForATraceOnly) {
+  const auto events = [](size_t trace_bytes) {
+    Stage stage({.trace_bytes = trace_bytes});
+    std::vector<Transcript> transcripts;
+    for (int i = 0; i < 3000; ++i) transcripts.push_back(partial("hello", 1 + i));
+    transcripts.push_back(final_one("hello", 9000));
+    return stage.run(std::move(transcripts)).events;
+  };
+  const auto num_bytes = [](const std::vector<TurnEvent>& all) {
+    size_t count = 0;
+    for (const TurnEvent& event : all) count += event.text.size();
+    return count;
+  };
+  const std::vector<TurnEvent> plain = events(0), traced = events(100);
+  EXPECT_LE(plain.size(), 4096u + 5);
+  EXPECT_EQ(plain.size(), traced.size());
+  EXPECT_EQ(num_bytes(plain), 0u);
+  EXPECT_GT(num_bytes(traced), 80u);
+  EXPECT_LE(num_bytes(traced), 100u);
+  EXPECT_EQ(plain.back().kind, "done");
+  EXPECT_EQ(std::ranges::count(plain, "final", &TurnEvent::kind), 1);
+}
+
+TEST(Session, AnAnswerThatIsStuckEndsAtTheSamePlaceInEveryMethod) {
+  const auto run = [](InputTimeWork work, const std::string& decoder, bool may_loop) {
+    TalkSetup setup{.work = work, .decoder = decoder, .answer = [](const std::string& user) {
+                      std::string text = "Yes I can.";
+                      for (int i = 0; i < 60; ++i) text += " well";
+                      return user == "two" ? "No." : text;
+                    }};
+    if (!may_loop) {
+      setup.is_stuck = [](TokenSpan answer, const std::string& text) {
+        EXPECT_EQ(answer.size() % 16, 0u);
+        return text.ends_with(" well well");
+      };
+    }
+    Stage stage(setup);
+    const TurnResult result = stage.run({partial("o", 1), final_one("one", 3)});
+    EXPECT_EQ(stage.session.history().back().content, result.text);
+    EXPECT_EQ(stage.run({final_one("two", 9)}).end, AnswerEnd::kWhole);
+    return result;
+  };
+  for (const char* decoder : {"ar", "jacobi"}) {
+    for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+      const TurnResult ended = run(work, decoder, /*may_loop=*/false);
+      EXPECT_EQ(ended.end, AnswerEnd::kRepetition) << decoder;
+      EXPECT_EQ(ended.answer.size(), 16u) << decoder;
+      const TurnResult whole = run(work, decoder, /*may_loop=*/true);
+      EXPECT_EQ(whole.end, AnswerEnd::kMaxNewTokens) << decoder;
+      EXPECT_EQ(whole.answer.size(), 40u) << decoder;
+      EXPECT_TRUE(whole.text.starts_with(ended.text)) << decoder;
+    }
+  }
 }
 
 TEST(Session, EndedSourceGivesNoTurn) {

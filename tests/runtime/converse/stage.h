@@ -48,6 +48,8 @@ struct TalkSetup {
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
   int64_t turn_draft_tokens = 0;
+  std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
+  size_t trace_bytes = 1 << 20;
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
@@ -75,7 +77,9 @@ struct Stage {
                  .first_round_tokens = setup.first_round_tokens,
                  .later_round_tokens = setup.later_round_tokens,
                  .turn_draft_tokens = setup.turn_draft_tokens,
-                 .max_new_tokens = 40},
+                 .max_new_tokens = 40,
+                 .is_stuck = setup.is_stuck,
+                 .trace_bytes = setup.trace_bytes},
         .verifier = {.name = setup.verifier,
                      .top_k = setup.top_k,
                      .judged_sentences = setup.judged_sentences},

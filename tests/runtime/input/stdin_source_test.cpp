@@ -73,6 +73,38 @@ TEST(StdinSource, MalformedLineIsNamed) {
   expect_user_error([&] { source.wait_newer(0, clock); }, {"line 3", "text"});
 }
 
+/// What nobody will ask for any more is not kept, and no more is read than is asked for soon.
+TEST(StdinSource, HoldsLittleOfALongInput) {
+  alarm(60);
+  Pipe input;
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kJsonLines, clock, {});
+  for (int i = 0; i < 2000; ++i) input.send("{\"text\": \"a\"}\n");
+  input.send("{\"text\": \"b\"}\n");
+  std::optional<Transcript> heard;
+  do {
+    heard = source.wait_newer(heard ? heard->revision : 0, clock);
+  } while (heard->text != "b");
+  EXPECT_EQ(source.num_waiting(), 1u);
+  for (int i = 0; i < 2000; ++i) input.send("{\"text\": \"c\", \"final\": true}\n");
+  for (int i = 0; i < 2000; ++i) {
+    EXPECT_LE(source.num_waiting(), 300u);
+    EXPECT_EQ(source.wait_newer(0, clock)->text, "c");
+  }
+  alarm(0);
+}
+
+TEST(StdinSource, TurnsAreNotEndless) {
+  Pipe input;
+  SystemClock clock{std::stop_token()};
+  StdinSource source(input.out(), Format::kJsonLines, clock, {});
+  const std::string text(kMaxTurnBytes, 'a');
+  input.send(R"({"text": ")" + text + R"(", "final": true})" + "\n");
+  input.send(R"({"text": "b)" + text + "\"}\n");
+  EXPECT_EQ(source.wait_newer(0, clock)->text, text);
+  expect_user_error([&] { source.wait_newer(0, clock); }, {"line 2", "65536 bytes"});
+}
+
 TEST(StdinSource, TakesMessagesOfSpeechServicesAsTheyCome) {
   Pipe input;
   SystemClock clock{std::stop_token()};

@@ -49,6 +49,58 @@ TEST_F(TypedLine, WordIsWithheldUntilWhiteSpaceFollows) {
   EXPECT_FALSE(source_.latest(clock_.now()));  // the turn is over
 }
 
+TEST_F(TypedLine, LastWordCountsAfterAPause) {
+  EXPECT_EQ(type("about Ber"), (Texts{"about"}));
+  clock_.set(0.1);
+  EXPECT_EQ(type("lin"), (Texts{}));
+  clock_.set(0.25);
+  EXPECT_EQ(latest(), "about");
+  clock_.set(0.31);
+  EXPECT_EQ(latest(), "about Berlin");
+  EXPECT_EQ(source_.latest(clock_.now())->time, Seconds(0.1) + Seconds(0.2));
+  const auto heard = source_.wait_newer(0, clock_);
+  EXPECT_EQ(heard->text, "about Berlin");
+  EXPECT_EQ(type(" "), (Texts{"about Berlin"}));  // seen just now, and no news
+  EXPECT_EQ(source_.latest(clock_.now())->revision, heard->revision);
+  source_.commit(line_);
+  EXPECT_EQ(source_.wait_newer(heard->revision, clock_)->text, "about Berlin");
+}
+
+TEST_F(TypedLine, WordThatGoesOnAfterAPauseTakesNothingBack) {
+  type("about Ber");
+  clock_.set(1);
+  EXPECT_EQ(latest(), "about Ber");
+  EXPECT_EQ(type("lin"), (Texts{"about Ber"}));
+  EXPECT_EQ(type(" an"), (Texts{"about Berlin"}));
+  source_.edit("about B", 7);  // but what is deleted is
+  EXPECT_EQ(latest(), "about");
+}
+
+TEST_F(TypedLine, PauseOfALineThatIsGoneIsNone) {
+  type("sent");
+  source_.commit("sent");
+  EXPECT_TRUE(source_.wait_newer(0, clock_)->is_final);
+  line_.clear();
+  type("/command");
+  source_.break_turn();
+  clock_.set(1);
+  EXPECT_FALSE(source_.latest(clock_.now()));
+}
+
+TEST_F(TypedLine, SentencesEndWithAWord) {
+  EXPECT_EQ(type("Who is it?"), (Texts{"Who", "Who is", "Who is it?"}));
+}
+
+/// By a real clock: the wait ends by itself.
+TEST(TypedLineSource, WaitsForThePause) {
+  SystemClock clock{std::stop_token()};
+  TypedLineSource source(clock);
+  source.edit("about Berlin", 12);
+  const auto first = source.wait_newer(0, clock);
+  EXPECT_EQ(first->text, "about");
+  EXPECT_EQ(source.wait_newer(first->revision, clock)->text, "about Berlin");
+}
+
 TEST_F(TypedLine, CharactersWithoutSpacesBetweenThemAreWords) {
   EXPECT_EQ(type("你好 gpu卡"), (Texts{"你", "你好", "你好 gpu卡"}));
 }

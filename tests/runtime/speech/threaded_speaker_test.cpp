@@ -3,13 +3,35 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "core/error.h"
 #include "tests/fakes/buffer_sink.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
+
+#ifndef __SANITIZE_THREAD__  // which has one of its own
+#include <dlfcn.h>
+#include <pthread.h>
+
+namespace {
+std::atomic<int> threads_left = -1;  // that the system lets begin; negative: any number
+}
+
+/// Instead of the C library's.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*routine)(void*), void* argument) {
+  if (threads_left == 0) return EAGAIN;
+  if (threads_left > 0) --threads_left;
+  static const auto create =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, routine, argument);
+}
+#endif
 
 namespace predgen {
 namespace {
@@ -35,6 +57,16 @@ struct ThreadedSpeakerTest : testing::Test {
   BufferSink sink;
   FakeSynthesizer voice;
 };
+
+#ifndef __SANITIZE_THREAD__
+TEST_F(ThreadedSpeakerTest, ThreadsThatCannotBeginAreAnErrorOnly) {
+  for (const int count : {0, 1}) {
+    threads_left = count;
+    EXPECT_THROW(ThreadedSpeaker(voice, sink, clock, {}, {}), std::system_error) << count;
+    threads_left = -1;
+  }
+}
+#endif
 
 TEST_F(ThreadedSpeakerTest, KeptSentencePlaysFromItsBuffer) {
   ThreadedSpeaker speaker(voice, sink, clock, {}, {});

@@ -57,6 +57,32 @@ TEST(TranscriptMessages, DeepgramFluxTellsAllOfTheTurn) {
              cancel + " please.|", "Thanks", "Thanks|"}));
 }
 
+// Whoever hears such a turn refuses it.
+TEST(TranscriptMessages, ATurnGrowsUntilItIsTooLong) {
+  TranscriptMessages messages;
+  const auto results = [&](bool is_end) {
+    return messages
+        .read(Json::parse(fmt::format(
+                  R"({{"type": "Results", "is_final": true, "speech_final": {},
+                                 "channel": {{"alternatives": [{{"transcript": "{}"}}]}}}})",
+                  is_end, std::string(1000, 'a'))),
+              "message")
+        .value();
+  };
+  size_t longest = 0, num_lines = 0;
+  for (int i = 0; i < 200; ++i) {
+    for (const TranscriptLine& line : results(/*is_end=*/false)) {
+      longest = std::max(longest, line.text.size());
+      ++num_lines;
+    }
+  }
+  EXPECT_GT(longest, kMaxTurnBytes);
+  EXPECT_LT(longest, kMaxTurnBytes + 1010);
+  EXPECT_LT(num_lines, 70u);
+  EXPECT_GT(results(/*is_end=*/true).at(0).text.size(), kMaxTurnBytes);
+  EXPECT_EQ(results(/*is_end=*/true).at(0).text.size(), 1000u) << "the next turn is another one";
+}
+
 TEST(TranscriptMessages, AFalseStartEndsNoTurn) {
   EXPECT_EQ(heard({flux("StartOfTurn", 0, "Uh"), flux("EndOfTurn", 0, ""), flux("EndOfTurn", 1, ""),
                    flux("EndOfTurn", 2, "Yes")}),

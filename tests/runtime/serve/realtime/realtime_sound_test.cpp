@@ -148,6 +148,24 @@ TEST(RealtimeSound, AVoiceThatIsLostFailsOneResponse) {
   EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("one")));
 }
 
+TEST(RealtimeSound, AVoiceThatCannotBeginIsTriedAgain) {
+  struct LateVoice : RealtimeVoice {
+    explicit LateVoice(int num_failures) : RealtimeVoice(100, ""), failures(num_failures) {}
+    int sample_rate() const override {
+      if (failures-- > 0) throw Error("no thread");
+      return kRealtimeRate;
+    }
+    mutable int failures;
+  };
+  House house(/*has_voice=*/true);
+  house.host.make_voice = [](const std::string&) { return std::make_unique<LateVoice>(1); };
+  Talk talk(house);
+  EXPECT_EQ(talk.client.next("error")["error"]["type"], "server_error");
+  talk.say("one");
+  talk.respond();
+  EXPECT_GT(sound_bytes(talk.client.until("response.done")), 0u);
+}
+
 TEST(RealtimeSound, AVoiceThatCannotBeHadEndsTheConnection) {
   House house(/*has_voice=*/true);
   house.host.offer.voice = "nobody";

@@ -175,6 +175,57 @@ TEST(RealtimeSpeculation, WrongTranscriptsAreRefused) {
   EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
 }
 
+TEST(RealtimeSpeculation, WordsWithoutAnEndAreLostAndTheNextTurnIsNot) {
+  House house;
+  house.answer = [](const std::string&) { return "Yes."; };
+  Talk talk(house);
+  const std::string longest(kMaxTurnBytes, 'a');
+  talk.hear("a few");
+  settle(house, "a few<end>");
+  for (const bool is_end : {false, true}) {
+    talk.hear(longest + "b", is_end);
+    const Json error = talk.client.next()["error"];
+    EXPECT_EQ(error["code"], "turn_too_long");
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("65536 bytes"));
+  }
+  EXPECT_EQ(house.metrics.speaking, 0);
+  // Segments of a service are together one turn.
+  const auto results = [&](const std::string& text, bool is_end) {
+    talk.send({{"type", "Results"},
+               {"is_final", true},
+               {"speech_final", is_end},
+               {"channel", {{"alternatives", Json::array({{{"transcript", text}}})}}}});
+  };
+  for (int i = 0; i < 20; ++i) results(std::string(4000, 'c'), /*is_end=*/false);
+  results("the end", /*is_end=*/true);
+  EXPECT_EQ(talk.error_code(), "turn_too_long");
+  EXPECT_EQ(talk.error_code(), "turn_too_long") << "the end of the turn, too";
+  results("one", /*is_end=*/true);
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "Yes.");
+  EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one<end>"));
+}
+
+/// As somebody who types over an answer that is heard, or still made.
+TEST(RealtimeSpeculation, AnInterruptedAnswerLeavesWhatWasSaidAndDraftsGoOnFromThere) {
+  House house(/*has_voice=*/true);
+  house.num_chunks = 1;  // then the voice waits
+  house.answer = [](const std::string& user) {
+    return user == "one" ? "Yes I can. Go on!" : "No well.";
+  };
+  Talk talk(house);
+  talk.update(wanting({"sentence", "speculation"}));
+  talk.say("one");
+  talk.respond();
+  talk.client.next("response.output_audio.delta");
+  talk.send({{"type", "response.cancel"}});
+  talk.hear("two");
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
+  EXPECT_EQ(talk.client.next("predgen.sentence.ready")["text"], "No well.");
+  EXPECT_TRUE(house.was_asked("<user>one<end><assistant>Yes I can.", "<user>two<end><assistant>"));
+  talk.hear("two", /*end_of_turn=*/true);
+  EXPECT_EQ(talk.client.next("predgen.speculation.kept")["kept"], "No well.");
+}
+
 TEST(RealtimeSpeculation, AMessageAndWordsAreOneQuestion) {
   House house;
   Talk talk(house);

@@ -132,6 +132,20 @@ TEST(WyomingSession, TheStopEndsATurnWithoutItsTranscript) {
   EXPECT_EQ(visit.answer(), "You said: two. Go on!");
 }
 
+TEST(WyomingSession, ATurnThatIsTooLongIsNotHandledOnce) {
+  House house;
+  Service service(house);
+  Visit visit(service);
+  const Json context{{"conversation_id", "a"}};
+  visit.send("transcript-start", {{"context", context}});
+  for (int i = 0; i < 3; ++i) visit.send("transcript-chunk", {{"text", std::string(40'000, 'a')}});
+  visit.send("transcript", {{"text", "aaa"}, {"context", context}});
+  visit.send("transcript-stop");
+  EXPECT_THAT(visit.answer(), HasSubstr("?the turn's text has more than 65536 bytes"));
+  visit.say("one", "a");
+  EXPECT_EQ(visit.answer(), "You said: one. Go on!");
+}
+
 TEST(WyomingSession, NothingSaidIsNotHandled) {
   House house;
   Service service(house);

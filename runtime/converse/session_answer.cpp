@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "core/stop.h"
+#include "runtime/converse/answer_reader.h"
+#include "runtime/converse/session_turn.h"
+#include "runtime/speech/synthesis_pause.h"
+#include "text/stop_tokens.h"
+
+// What a session does with a turn once its words are final.
+namespace predgen {
+namespace {
+
+constexpr size_t kStuckTokens = 16;  // between two questions whether an answer is stuck
+
+AnswerEnd end_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kStopToken:
+      return AnswerEnd::kWhole;
+    case StopReason::kMaxNewTokens:
+      return AnswerEnd::kMaxNewTokens;
+    case StopReason::kCacheFull:
+      return AnswerEnd::kContextFull;
+    case StopReason::kCancelled:
+      break;
+  }
+  return AnswerEnd::kRepetition;  // nothing else cancels an answer that goes on
+}
+
+}  // namespace
+
+void Session::answer(const Transcript& heard, Turn& turn) {
+  TurnResult& result = turn.result;
+  TurnMetrics& metrics = result.metrics;
+  const Seconds verification_start = clock_.now();
+  const int64_t passes_before = speculator_.num_forward_passes();
+  const int64_t draft_model_before = num_draft_model_passes();
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  const auto take = [&](const AnswerReader::Progress& progress) {
+    result.text += progress.text;
+    if (!progress.text.empty()) turn.observer.on_text(progress.text);
+    std::ranges::copy(progress.calls, std::back_inserter(result.calls));
+    for (const SentenceSplitter::Sentence& sentence : progress.sentences) {
+      const Seconds now = clock_.now();
+      const bool is_first = !metrics.ttfs;
+      if (is_first) {
+        metrics.ttfs = (now - heard.time).count();
+        metrics.ttfs_paper = (now - verification_start).count();
+        metrics.nfe_to_first_sentence = speculator_.num_forward_passes() - passes_before;
+        metrics.draft_model_nfe_to_first_sentence = num_draft_model_passes() - draft_model_before;
+        result.first_sentence = sentence.text;
+        result.first_sentence_tokens = sentence.num_tokens;
+      }
+      note(turn, now, is_first ? "first_sentence" : "sentence", sentence.text);
+      speaker_->say(sentence.text);
+    }
+  };
+  History::Prompt rendered = prompt(heard.text);
+  result.prompt = std::move(rendered.ids);
+  if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
+    note(turn, clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds));
+    turn.observer.on_rounds_dropped(result.dropped_rounds);
+  }
+  const auto& is_stuck = config_.turn.is_stuck;
+  // False: the answer ends here, whatever else the same pass has found.
+  const auto follow = [&](TokenSpan tokens) {
+    while (!tokens.empty()) {
+      const size_t room = is_stuck ? kStuckTokens - result.answer.size() % kStuckTokens
+                                   : std::numeric_limits<size_t>::max();
+      const TokenSpan next = tokens.first(std::min(tokens.size(), room));
+      result.answer.insert(result.answer.end(), next.begin(), next.end());
+      take(reader.push(next));
+      if (next.size() == room && is_stuck(result.answer, reader.text())) return false;
+      tokens = tokens.subspan(next.size());
+    }
+    return true;
+  };
+  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
+  const SpeculationStep step = speculator_.update(result.prompt, heard.text, answer_config(turn),
+                                                  [&](TokenSpan tokens) {
+                                                    pause.end();
+                                                    throw_if_stopped(turn.stop);
+                                                    return follow(tokens);
+                                                  },
+                                                  {.first_sentence = turn.first_sentence});
+  throw_if_stopped(turn.stop);
+  take(reader.finish());
+  result.end = end_of(step.generation.stop_reason);
+  note(turn, clock_.now(), "done", result.text);
+
+  metrics.first_sentence_kept =
+      metrics.ttfs.has_value() && result.first_sentence_tokens <= step.num_accepted;
+  metrics.spec_tokens_accepted = step.num_accepted;
+  metrics.spec_tokens_wasted = metrics.spec_tokens_drafted - step.num_accepted;
+}
+
+void Session::finish_speech(const Transcript& heard, Turn& turn) {
+  const SpeechReport speech = speaker_->finish_turn(turn.stop);
+  if (speech.error) throw Error("{}", *speech.error);
+  TurnMetrics& metrics = turn.result.metrics;
+  if (!metrics.ttfs) return;
+  if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
+  const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);
+  metrics.lead_time = std::max(lead.count(), 0.0);
+}
+
+void Session::remember(const TurnResult& result) {
+  const TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
+  history_.drop(result.dropped_rounds);
+  if (!history_.goes_on_without(result.prompt_text)) {
+    history_.add({.role = "user", .content = result.prompt_text});
+  }
+  history_.add({.role = "assistant",
+                .content = result.text,
+                .ids = TokenIds(ids.begin(), ids.end()),
+                .tool_calls = result.calls});
+}
+
+}  // namespace predgen
