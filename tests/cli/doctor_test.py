@@ -22,6 +22,9 @@ def doctor(*arguments):
 def main():
     machine = doctor()
     check(machine.returncode == 0 and "cores" in machine.stdout, "the machine alone")
+    if "none visible" in machine.stdout and "CUDA" in machine.stdout:
+        check(re.search(r"(no NVIDIA driver here|driver here is for CUDA [\d.]+), one for CUDA [\d.]+ is needed|"
+                        r"LibTorch is for CUDA", machine.stdout), "the driver that there is and the one it needs")
     whole = doctor("--model", DEMO)
     check(whole.returncode == 0, f"a whole model: {whole.stderr}")
     for part in ("5.5 M parameters", "context of 1024", "4096 ids", "with 1024 tokens", "yes"):
