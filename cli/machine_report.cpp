@@ -13,6 +13,7 @@
 #include "cli/other_work.h"
 #include "core/error.h"
 #include "evaluate/device_memory.h"
+#include "model/gpu/gpu_support.h"
 #include "runtime/speech/player_sink.h"
 #include "voice/espeak/espeak_helper.h"
 
@@ -48,13 +49,22 @@ void print_machine() {
         "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
         "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
         "measures it here): use --tts espeak\n");
-    if (at::detail::getCUDAHooks().hasCUDART()) {
+    const GpuKernels* const kernels = compiled_kernels();
+    const std::string problem = kernels ? driver_problem(kernels->support()) : "";
+    if (!problem.empty()) {
+      std::printf("          %s\n", problem.c_str());
+    } else if (at::detail::getCUDAHooks().hasCUDART()) {
       const long version = at::detail::getCUDAHooks().versionCUDART();
       std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
                   version / 1000, version % 1000 / 10);
     }
   } else {
     std::printf("  GPU     %d\n", num_gpus);
+    const GpuKernels* const kernels = compiled_kernels();
+    const std::string problem = kernels
+                                    ? kernel_problem(kernels->support())
+                                    : "no kernels of ours: there was no nvcc when this was built";
+    if (!problem.empty()) std::printf("          %s\n", problem.c_str());
   }
   print_use("Sound", "answers can be played", [] { PlayerSink(kRate, {}); });
   print_use("espeak", "answers can be spoken",

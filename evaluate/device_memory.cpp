@@ -2,12 +2,14 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <string>
 
 #include "core/error.h"
 #include "core/stop.h"
@@ -28,7 +30,8 @@ int64_t physical_memory() {
 }
 
 c10::DeviceIndex index_of(c10::Device device) {
-  return device.has_index() ? device.index() : c10::DeviceIndex{0};
+  return device.has_index() ? device.index()
+                            : c10::impl::VirtualGuardImpl(device.type()).getDevice().index();
 }
 
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
@@ -74,6 +77,23 @@ int64_t memory_size(c10::Device device) {
   const auto [free, total] =
       c10::getDeviceAllocator(device.type())->getMemoryInfo(index_of(device));
   return static_cast<int64_t>(total);
+}
+
+int64_t free_memory(c10::Device device) {
+  if (device.is_cpu()) {
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    int64_t kilobytes = 0;
+    while (file >> word && word != "MemAvailable:") {
+    }
+    if (!(file >> kilobytes)) return physical_memory();
+    return std::min(physical_memory(), kilobytes * 1024 + resident_bytes());
+  }
+  const auto [free, total] =
+      c10::getDeviceAllocator(device.type())->getMemoryInfo(index_of(device));
+  constexpr size_t kAll = 0;  // of small and large blocks
+  return std::min(static_cast<int64_t>(total),
+                  static_cast<int64_t>(free) + device_stats(device).reserved_bytes[kAll].current);
 }
 
 int64_t resident_bytes() {

@@ -27,6 +27,9 @@ MemoryBandwidth measure_bandwidth(c10::Device device, int num_passes, const std:
 /// All that a device has, in bytes: of a CPU what this process may have of the machine's.
 int64_t memory_size(c10::Device device);
 
+/// Of that, what this process holds or could still take: the rest is that of others.
+int64_t free_memory(c10::Device device);
+
 /// The most memory in use since the process began.
 struct PeakMemory {
   int64_t process = 0;            // bytes; resident, shared libraries included

@@ -42,7 +42,8 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
     std::unique_ptr<Transformer> model = load_model(config.model, {},
                                                     {.device = device.str(),
                                                      .dtype = narrow ? "bf16" : "fp32",
-                                                     .leaves_linears = !config.base.is_resident()});
+                                                     .leaves_linears = !config.base.is_resident(),
+                                                     .prepares_passes = false});
     if (narrow && !has_bfloat16_products(device)) model->set_activations(at::kFloat);
     return model;
   }
@@ -127,7 +128,7 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
 
 /// Ranks of one machine share the memory of its CPU; those of several get less than they could.
 int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
-  return memory_size(device) / (device.is_cpu() ? communicator.world_size() : 1);
+  return free_memory(device) / (device.is_cpu() ? communicator.world_size() : 1);
 }
 
 bool is_out_of_memory(const std::exception& error) {
@@ -159,6 +160,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
            const std::stop_token& stop) {
   TrainConfig config = given;
   PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
+  const int64_t memory = memory_of_rank(parse_device(config.device), communicator);
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   const std::unique_ptr<DatasetReader> dataset = open_datasets(config.datasets());
   std::unique_ptr<DatasetReader> held_out;
@@ -185,8 +187,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   check_same_run(config, identity, {held_out.get(), watched.get()},
                  tokenizer ? tokenizer->stop_tokens() : TokenIds{}, communicator);
   config.num_recomputed =
-      choose_recomputed(model->config(), config, plan_case,
-                        memory_of_rank(model->device(), communicator), communicator);
+      choose_recomputed(model->config(), config, plan_case, memory, communicator);
   model->set_num_recomputed(config.num_recomputed);
   const TrainConfig planned = config;  // as it was given, but for that
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {

@@ -25,6 +25,9 @@ def main():
     for word, good, cure in (("Sound", "can be played", "--audio-out"), ("espeak", "can be spoken", "predgen-espeak")):
         line = re.search(rf"^  {word} +(.*)$", machine.stdout, re.MULTILINE)
         check(line and (good in line[1] or cure in line[1]), f"{word}: it is there, or what to do")
+    if "none visible" in machine.stdout and "CUDA" in machine.stdout:
+        check(re.search(r"(no NVIDIA driver here|driver here is for CUDA [\d.]+), one for CUDA [\d.]+ is needed|"
+                        r"LibTorch is for CUDA", machine.stdout), "the driver that there is and the one it needs")
     whole = doctor("--model", DEMO)
     check(whole.returncode == 0, f"a whole model: {whole.stderr}")
     for part in ("5.5 M parameters", "context of 1024", "4096 ids", "with 1024 tokens", "yes"):

@@ -16,6 +16,11 @@ TEST(BandwidthBuffer, IsFarLargerThanTheCacheAndFits) {
   EXPECT_EQ(bandwidth_buffer_bytes(480 * kMiB, 4 * kGiB), 1 * kGiB);
 }
 
+TEST(FreeMemory, CountsWhatThisProcessHasAndNoMoreThanThereIs) {
+  EXPECT_GT(free_memory(c10::kCPU), resident_bytes());
+  EXPECT_LE(free_memory(c10::kCPU), memory_size(c10::kCPU));
+}
+
 TEST(PeakMemory, GrowsWithWhatIsTouchedAndStays) {
   const PeakMemory before = peak_memory(c10::kCPU);
   EXPECT_GT(before.process, kMiB);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/attention_masks.h"
 #include "train/base/weight_codec.h"
 #include "train/objectives/chunked_loss.h"
 #include "train/plan/plan_sizes.h"
@@ -17,6 +18,8 @@ constexpr int64_t kProcessBytes = int64_t{50} << 20;
 // What a step takes beside its tensors on a CPU, as freed memory of one size does not always serve
 // for another: more where graphs are made again (measured).
 constexpr double kLostShare = 0.15, kLostShareRecomputed = 0.3;
+// The same on CUDA, whose allocator joins and splits blocks.
+constexpr double kLostShareOnCuda = 0.08;
 // A context of CUDA with its kernels and cuBLAS's workspace.
 constexpr int64_t kContextBytes = int64_t{600} << 20;
 
@@ -37,7 +40,9 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
   PREDGEN_CHECK(plan_case.row_tokens > 0, "rows without tokens");
   const PlanSizes sizes(model, train, plan_case);
   is_cuda_ = plan_case.is_cuda;
-  lost_share_ = sizes.num_recomputed() > 0 ? kLostShareRecomputed : kLostShare;
+  lost_share_ = is_cuda_                     ? kLostShareOnCuda
+                : sizes.num_recomputed() > 0 ? kLostShareRecomputed
+                                             : kLostShare;
   trained_values_ = sizes.trained;
   final_is_bfloat16_ = sizes.is_full() && train.save_dtype == "bf16";
   add_weights(sizes);
@@ -92,7 +97,8 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   int64_t masks = 0;
   const auto add_mask = [&](bool slides) {
     if (at.has_segments || slides) {
-      masks += tokens * at.row_tokens * (folded * sizes.value_size + (at.has_segments ? 1 : 0));
+      masks += tokens * (mask_row_stride(at.row_tokens) * folded * sizes.value_size +
+                         (at.has_segments ? at.row_tokens : 0));
     }
   };
   const auto slides = [&](int64_t window) { return window > 0 && window < at.row_tokens; };
@@ -160,9 +166,10 @@ int64_t MemoryPlan::step_bytes() const {
 }
 
 int64_t MemoryPlan::lost_bytes() const {
-  if (is_cuda_) return 0;
-  // The logits of a chunk do not fit where a layer's weights were, so that their memory lies free.
-  return static_cast<int64_t>(lost_share_ * static_cast<double>(step_bytes())) + fetch_;
+  // On a CPU the logits of a chunk do not fit where a layer's weights were, so that their memory
+  // lies free.
+  return static_cast<int64_t>(lost_share_ * static_cast<double>(step_bytes())) +
+         (is_cuda_ ? 0 : fetch_);
 }
 
 int64_t MemoryPlan::peak_bytes() const {

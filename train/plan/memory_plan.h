@@ -34,7 +34,7 @@ class MemoryPlan {
   const Term& loading() const { return loading_; }
   /// kept_bytes() and the largest of step_moments().
   int64_t step_bytes() const;
-  /// What lies free between the tensors of a step, on a CPU.
+  /// What lies free between the tensors of a step.
   int64_t lost_bytes() const;
   int64_t peak_bytes() const;
   /// Of frozen weights in the memory of the host, beside a GPU.

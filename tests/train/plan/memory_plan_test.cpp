@@ -158,6 +158,18 @@ TEST(MemoryPlan, RecomputedLayersKeepAQuarterOfAMegabyteAToken) {
   EXPECT_GE(plan.kept_bytes() / causal.row_tokens, int64_t{28} * 3584 * 2);
 }
 
+TEST(MemoryPlan, KeepsAReserveForWhatAnAllocatorLoses) {
+  for (const int64_t count : {int64_t{0}, kAllLayers}) {
+    TrainConfig config = one_card();
+    config.num_recomputed = count;
+    const MemoryPlan plan(qwen_7b(), config, kCard);
+    const double share =
+        static_cast<double>(plan.lost_bytes()) / static_cast<double>(plan.step_bytes());
+    EXPECT_GE(share, 0.05);
+    EXPECT_LE(share, 0.1);
+  }
+}
+
 TEST(MemoryPlan, RanksHaveTheirPartOfAShardedBase) {
   TrainConfig config = one_card();
   config.base.shard = true;
