@@ -1,8 +1,13 @@
-#include "core/json.h"
+#include "core/client_json.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_problem.h"
+#include "core/shortened.h"
 
 namespace predgen {
 
@@ -14,9 +19,17 @@ std::string json_problem(std::string what) {
   return what;
 }
 
-void check_json_depth(std::string_view text, const std::string& where) {
-  constexpr int kMaxDepth = 200;
-  int depth = 0;
+namespace {
+
+constexpr size_t kMaxDepth = 200;
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMaxKeys = 1000, kMaxKeysInAll = 100'000;
+
+/// `text` may be no JSON at all.
+void check(std::string_view text, const std::string& where, int64_t max_keys,
+           int64_t max_keys_in_all) {
+  std::vector<int64_t> num_keys;  // of the objects and lists around
+  int64_t num_keys_in_all = 0;
   bool in_string = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -26,22 +39,51 @@ void check_json_depth(std::string_view text, const std::string& where) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) {
+      num_keys.push_back(0);
+      if (num_keys.size() > kMaxDepth) {
         throw UserError("{}: JSON nested more than {} deep at byte {}", where, kMaxDepth, at);
       }
+    } else if (num_keys.empty()) {
+      continue;
     } else if (c == '}' || c == ']') {
-      --depth;
+      num_keys.pop_back();
+    } else if (c == ':') {
+      if (++num_keys.back() > max_keys) {
+        throw UserError("{}: JSON object of more than {} keys at byte {}", where, max_keys, at);
+      }
+      if (++num_keys_in_all > max_keys_in_all) {
+        throw UserError("{}: JSON of more than {} keys in all at byte {}", where, max_keys_in_all,
+                        at);
+      }
     }
   }
 }
 
-Json parse_json(std::string_view text, const std::string& where) {
-  check_json_depth(text, where);
+/// Without a check.
+Json parse(std::string_view text, const std::string& where) {
+  constexpr size_t kMostOfError = 300;  // it quotes the text
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not valid JSON: {}", where, json_problem(error.what()));
+    throw UserError("{}: not valid JSON: {}", where,
+                    shortened(json_problem(error.what()), kMostOfError));
   }
+}
+
+}  // namespace
+
+void check_json_depth(std::string_view text, const std::string& where) {
+  check(text, where, kAny, kAny);
+}
+
+Json parse_json(std::string_view text, const std::string& where) {
+  check_json_depth(text, where);
+  return parse(text, where);
+}
+
+Json parse_client_json(std::string_view text, const std::string& where) {
+  check(text, where, kMaxKeys, kMaxKeysInAll);
+  return parse(text, where);
 }
 
 Json read_json(const std::filesystem::path& file) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/client_json.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -60,6 +61,35 @@ TEST(Json, RefusesDeepNesting) {
   EXPECT_THROW(parse_json(std::string(1'000'000, '['), "x.json"), UserError);
   const std::string in_text = "\"\\\"" + std::string(500, '[') + "\"";  // brackets of a string
   EXPECT_NO_THROW(parse_json(in_text, "x.json"));
+}
+
+TEST(Json, RefusesObjectsWhoseKeysWouldTakeLongToFind) {
+  const auto object = [](int keys) {
+    std::string text = "{";
+    for (int i = 0; i < keys; ++i) text += fmt::format("{}\"{}:\": 0", i ? "," : "", i);
+    return text + "}";
+  };
+  const auto listed = [](const std::string& text, int times) {
+    std::string list = "[" + text;
+    for (int i = 1; i < times; ++i) list += "," + text;
+    return list + "]";
+  };
+  const auto error = [](const std::string& text) {
+    return error_of([&] { parse_client_json(text, "the body"); });
+  };
+  EXPECT_EQ(error(object(1000)), "");
+  EXPECT_EQ(parse_json(object(1001), "a file").size(), 1001u);
+  EXPECT_THAT(error(object(1001)),
+              AllOf(HasSubstr("the body: "), HasSubstr("more than 1000 keys"), HasSubstr("byte ")));
+  EXPECT_THAT(error(listed(object(1001), 2)), HasSubstr("more than 1000 keys"));
+  EXPECT_EQ(error(listed(listed(object(999), 2), 50)), "");
+  EXPECT_THAT(error(listed(object(1000), 101)), HasSubstr("more than 100000 keys"));
+  EXPECT_EQ(error(R"({"a": "{\"b\": 1, :::", "c": [":", {"d": 1}]})"), "");
+}
+
+TEST(Json, SyntaxErrorsDoNotRepeatWhatIsLong) {
+  EXPECT_LT(error_of([] { parse_json("[" + std::string(100'000, 'x'), "x"); }).size(), 400u);
+  EXPECT_LT(error_of([] { parse_json("\"" + std::string(100'000, 'x'), "x"); }).size(), 400u);
 }
 
 TEST(Json, GetNamesTheKey) {

@@ -26,5 +26,11 @@ TEST(Suggest, NamesAllWordsWhenNoneIsNear) {
   EXPECT_EQ(suggest("x", {}), "nothing is read here");
 }
 
+TEST(Suggest, LooksForNothingNearAWordThatIsFarTooLong) {
+  const std::string far(65, 'x');
+  EXPECT_EQ(suggest(far, {far.substr(1)}), "valid here: " + far.substr(1));
+  EXPECT_EQ(suggest(far.substr(1), {far}), "did you mean \"" + far + "\"?");
+}
+
 }  // namespace
 }  // namespace predgen
