@@ -1,9 +1,8 @@
-#include "core/client_json.h"
-
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "core/client_json.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_problem.h"
