@@ -6,7 +6,7 @@
 namespace predgen {
 
 /// For messages about a wrong word: `did you mean "x"?` with the nearest of `valid`, or, when none
-/// is near, the whole list.
+/// is near, the whole list. A word of more than 64 bytes is near to none.
 std::string suggest(const std::string& wrong, const std::vector<std::string>& valid);
 
 }  // namespace predgen

@@ -17,9 +17,8 @@ TokenIds argmax_rows(const at::Tensor& logits_NV) {
 }
 
 void SamplingConfig::validate() const {
-  if (!(temperature > 0) || !std::isfinite(temperature)) {
-    throw UserError("temperature is {}, but must be above 0 (leave it out for greedy decoding)",
-                    temperature);
+  if (!(temperature >= 0) || !std::isfinite(temperature)) {
+    throw UserError("temperature is {}, but must be 0 (greedy) or above", temperature);
   }
   if (!(repetition_penalty > 0) || !std::isfinite(repetition_penalty)) {
     throw UserError("repetition penalty is {}, but must be above 0 (1: none)", repetition_penalty);
@@ -44,6 +43,7 @@ TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t an
           logits[token] > 0 ? 1 / config_.repetition_penalty : config_.repetition_penalty;
     }
   }
+  if (config_.temperature == 0) return argmax_rows(scaled_V.unsqueeze(0)).front();
   scaled_V = scaled_V / config_.temperature;
   at::Tensor ids_V = at::arange(scaled_V.numel(), at::kLong);
   if (config_.top_k > 0 && config_.top_k < scaled_V.numel()) {

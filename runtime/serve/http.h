@@ -43,6 +43,8 @@ class HttpReply {
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.
   virtual void send_event(std::string_view data) = 0;
+  /// The same for an answer of another type that comes in parts.
+  virtual void send_part(const std::string& type, std::string_view data) = 0;
   /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
   /// `protocol`: one of those that the client offered; empty: none.
   virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;

@@ -34,6 +34,7 @@ struct Reply : HttpReply {
     require(data == "[DONE]" || Json::accept(data), "an event that is no JSON");
     require(data.find("server_error") == std::string_view::npos, "the server failed");
   }
+  void send_part(const std::string&, std::string_view) override { status = 200; }
   void open_web_socket(WebSocketHandler&, const std::string&) override {}
   int status = 0;
 };
