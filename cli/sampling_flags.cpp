@@ -12,17 +12,14 @@ void SamplingFlags::add_to(CLI::App& command, const char* top_k_name) {
   command.add_option("--min-p", min_p,
                      "draw among tokens at least p times as likely as the likeliest");
   command.add_option("--repetition-penalty", repetition_penalty,
-                     "in sampling: above 1, tokens that stood before become less likely");
+                     "above 1: tokens that stood before become less likely");
   command.add_option("--seed", seed, "of the draws")->capture_default_str();
 }
 
 std::optional<SamplingConfig> SamplingFlags::parse(const std::filesystem::path& folder) const {
   const GenerationDefaults defaults = read_generation_defaults(folder);
   const std::optional<SamplingConfig> config = choose_sampling(*this, defaults);
-  if (!config && repetition_penalty) {
-    throw UserError("--repetition-penalty: belongs to sampling; give --temperature too");
-  }
-  if (config && !defaults.not_honoured.empty()) {
+  if (config && config->temperature > 0 && !defaults.not_honoured.empty()) {
     throw UserError("{}/generation_config.json: \"{}\" is not supported in sampling: remove it",
                     folder.string(), defaults.not_honoured);
   }

@@ -31,8 +31,8 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and has a page at /, /health and
-/metrics. Its address is printed on stdout as soon as it answers. Ctrl-C or SIGTERM lets answers
-under way end.
+/metrics. Its address is the first line on stdout, as soon as it answers. Ctrl-C or SIGTERM lets
+answers under way end.
 
 Examples:
   predgen serve --model checkpoints/demo
@@ -112,9 +112,24 @@ std::vector<double> warm_up(Engine& engine, Baton& baton, const std::vector<doub
   return measure_pass_seconds(engine, std::min(kWidest, engine.model().max_positions() - 1));
 }
 
-void print_address(const char* scheme, const std::string& host, int port) {
+std::string address(const char* scheme, const std::string& host, int port) {
   const bool is_v6 = host.find(':') != std::string::npos;
-  std::printf("%s://%s:%d\n", scheme, (is_v6 ? "[" + host + "]" : host).c_str(), port);
+  return fmt::format("{}://{}:{}", scheme, is_v6 ? "[" + host + "]" : host, port);
+}
+
+/// The addresses, each in a line of its own for programs, and what is there for people.
+void print_addresses(const ServeConfig& config, bool has_voice, int port, int wyoming_port) {
+  const std::string here = address("http", config.host, port);
+  std::string text = here + "\n";
+  if (wyoming_port > 0) text += address("tcp", config.wyoming.host, wyoming_port) + "\n";
+  text += fmt::format("  page        {}/\n", here);
+  text += fmt::format("  OpenAI API  {}/v1  (model {}, {}{})\n", here, config.model_name,
+                      config.api_keys_sha256.empty() ? "no key" : "with a key",
+                      has_voice ? ", with a voice" : "");
+  text += fmt::format("  WebSocket   {}/v1/realtime\n", address("ws", config.host, port));
+  if (wyoming_port > 0) text += "  Wyoming     the second address, for Home Assistant\n";
+  text += "  Ctrl-C lets answers under way end, and stops it.\n";
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -132,6 +147,10 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
   const ServeConfig config = read_config(options);
+  TcpServer::check_free(config.host, static_cast<int>(config.port));
+  if (config.wyoming.port >= 0) {
+    TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
+  }
   const VoiceOptions voice = read_voice(options.voice);
   const bool has_voice = voice.kind != VoiceKind::kNone;
   const GenerationDefaults defaults = read_generation_defaults(options.model.model);
@@ -174,8 +193,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   std::optional<WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, PREDGEN_VERSION);
-  print_address("http", config.host, server.port());
-  if (wyoming) print_address("tcp", config.wyoming.host, wyoming->port());
+  print_addresses(config, has_voice, server.port(), wyoming ? wyoming->port() : 0);
   std::jthread other;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
   const std::stop_callback on_stop(stop, [&other] { other.request_stop(); });

@@ -11,7 +11,7 @@ std::optional<std::string> nearest_word(const std::string& wrong,
                                         const std::vector<std::string>& valid);
 
 /// For messages about a wrong word: `did you mean "x"?` with the nearest of `valid`, or, when none
-/// is near, the whole list.
+/// is near, the whole list. A word of more than 64 bytes is near to none.
 std::string suggest(const std::string& wrong, const std::vector<std::string>& valid);
 
 }  // namespace predgen

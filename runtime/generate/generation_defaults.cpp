@@ -51,8 +51,14 @@ std::string find_not_honoured(const Json& json) {
 std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults) {
   const bool samples = asked.temperature || asked.top_k || asked.top_p || asked.min_p;
-  if (!samples || asked.temperature == 0.0) return std::nullopt;
   SamplingConfig config;
+  if (!samples || asked.temperature == 0.0) {
+    if (asked.repetition_penalty.value_or(1.0) == 1.0) return std::nullopt;
+    config.repetition_penalty = *asked.repetition_penalty;
+    config.temperature = 0;
+    config.validate();
+    return config;
+  }
   const auto choose = [](auto flag, auto in_file, auto& value) {
     value = flag.value_or(in_file.value_or(value));
   };

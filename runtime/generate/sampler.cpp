@@ -19,9 +19,8 @@ TokenIds argmax_rows(const at::Tensor& logits_NV) {
 }
 
 void SamplingConfig::validate() const {
-  if (!(temperature > 0) || !std::isfinite(temperature)) {
-    throw UserError("temperature is {}, but must be above 0 (leave it out for greedy decoding)",
-                    temperature);
+  if (!(temperature >= 0) || !std::isfinite(temperature)) {
+    throw UserError("temperature is {}, but must be 0 (greedy) or above", temperature);
   }
   if (!(repetition_penalty > 0) || !std::isfinite(repetition_penalty)) {
     throw UserError("repetition penalty is {}, but must be above 0 (1: none)", repetition_penalty);
@@ -132,11 +131,12 @@ at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before) const {
     scaled_V =
         scaled_V.index_copy(0, ids, at::where(seen > 0, seen * (1 / penalty), seen * penalty));
   }
-  return scaled_V / config_.temperature;
+  return config_.temperature == 0 ? scaled_V : scaled_V / config_.temperature;
 }
 
 TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
   const at::Tensor scaled_V = scaled(logits_V, before);
+  if (config_.temperature == 0) return argmax_rows(scaled_V.unsqueeze(0)).front();
   const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
   const double uniform = Random(seed_, "token", place).uniform();
   const int64_t V = scaled_V.numel();

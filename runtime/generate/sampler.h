@@ -19,7 +19,7 @@ struct SamplingConfig {
   /// Logits of tokens that are in the sequence already, the prompt included, are divided by it
   /// where positive and multiplied where negative (Keskar et al. 2019); 1: nothing. > 0
   double repetition_penalty = 1.0;
-  double temperature = 1.0;  // > 0
+  double temperature = 1.0;  // 0: the likeliest, the lowest id among equals; what follows is moot
   int64_t top_k = 0;         // keep the k most likely; 0: all
   double top_p = 1.0;        // then the fewest whose probabilities reach p; in (0, 1]
   double min_p = 0;          // and of those the ones at least p times as likely as the likeliest

@@ -102,10 +102,17 @@ int64_t Completer::room(const CompletionRequest& request, int64_t length) const 
   if (left >= request.max_tokens.value_or(1)) {
     return request.max_tokens.value_or(std::min(left, config_.max_new_tokens));
   }
+  if (left >= 1) {
+    throw ApiError(
+        {.param = request.max_tokens_name, .code = "context_length_exceeded"},
+        fmt::format("{} {} is too much: the context holds {} tokens, of which the prompt "
+                    "has {}, so {} are left",
+                    request.max_tokens_name, *request.max_tokens, context_length_, length, left));
+  }
   throw ApiError(
       {.param = request.is_chat() ? "messages" : "prompt", .code = "context_length_exceeded"},
-      fmt::format("the context holds {} tokens; the prompt has {}, and {} are asked for",
-                  context_length_, length, request.max_tokens.value_or(1)));
+      fmt::format("the context holds {} tokens, and the prompt alone has {}", context_length_,
+                  length));
 }
 
 Completer::Job Completer::prepare(const CompletionRequest& request, const std::string& client) {
@@ -127,7 +134,7 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
       .answer_begin = length};
   try {
     if (const auto sampling = choose_sampling(request.sampling, defaults_)) {
-      if (!defaults_.not_honoured.empty()) {
+      if (sampling->temperature > 0 && !defaults_.not_honoured.empty()) {
         throw UserError("the model's generation_config.json has \"{}\", which sampling does not do",
                         defaults_.not_honoured);
       }

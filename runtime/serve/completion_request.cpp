@@ -124,6 +124,9 @@ void read_common(RequestFields& fields, CompletionRequest& request) {
   request.stop = read_stop(fields.any("stop"));
   request.sampling.temperature = fields.number("temperature", 0, 2);
   request.sampling.top_p = fields.number("top_p", 0, 1);
+  if (request.sampling.top_p == 0.0) {
+    RequestFields::fail_value("top_p", "must be above 0, and 1 at most");
+  }
   request.sampling.top_k = fields.integer("top_k", 0, kAny);
   request.sampling.min_p = fields.number("min_p", 0, 1);
   request.sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
@@ -160,7 +163,10 @@ CompletionRequest parse_chat_request(std::string_view body) {
   read_common(fields, request);
   request.prompt = read_messages(fields.any("messages", /*required=*/true));
   const auto newer_name = fields.integer("max_completion_tokens", 1, kAny);
-  if (newer_name) request.max_tokens = newer_name;
+  if (newer_name) {
+    request.max_tokens = newer_name;
+    request.max_tokens_name = "max_completion_tokens";
+  }
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
   if (fields.flag("logprobs")) {
     request.logprobs = top.value_or(0);

@@ -18,6 +18,7 @@ struct CompletionRequest {
   /// What a chat said so far; text or ids to go on with.
   std::variant<std::vector<Message>, std::string, TokenIds> prompt;
   std::optional<int64_t> max_tokens;
+  std::string max_tokens_name = "max_tokens";  // as the request has it
   std::vector<std::string> stop;
   AskedSampling sampling;             // the seed is drawn where the request has none
   ToolSet tools{};                    // that the answer may call

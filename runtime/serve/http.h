@@ -47,6 +47,8 @@ class HttpReply {
   /// The same without waiting. False: the client has not taken all of it yet, flush() waits for it.
   virtual bool offer_event(std::string_view data) = 0;
   virtual void flush() = 0;
+  /// The same for an answer of another type that comes in parts.
+  virtual void send_part(const std::string& type, std::string_view data) = 0;
   /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
   /// `protocol`: one of those that the client offered; empty: none.
   virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;

@@ -1,5 +1,6 @@
 #include "runtime/serve/http_connection.h"
 
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -28,8 +29,24 @@ namespace {
 /// while it sends it does not read.
 constexpr double kLingerSeconds = 2;
 constexpr size_t kLingerBytes = 64 << 20;
-/// How long a client that comes while the server stops may take to ask.
+/// How long a client that comes while the server stops, or is full, may take to ask.
 constexpr double kLateSeconds = 1;
+
+/// What is answered however many connections there are: otherwise who watches the server would
+/// end it.
+constexpr std::string_view kHealth = "/health";
+
+/// Whoever has closed his socket sends what he who reads on sends, until he is asked; so he is,
+/// once a second, and is gone when nothing comes back three times.
+void ask_whether_there(int socket) {
+  const auto set = [socket](int level, int option, int value) {
+    ::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+}
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -87,19 +104,24 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
   } while (goes_on());
 }
 
-std::optional<HttpRequest> HttpConnection::read() {
-  http::request_parser<http::string_body> parser;
+beast::error_code HttpConnection::read_header(Parser& parser, double seconds) {
   parser.header_limit(static_cast<uint32_t>(limits_.header_bytes));
   parser.body_limit(static_cast<uint64_t>(limits_.body_bytes));
-  is_idle_ = true;
-  const double patience =
-      is_late_ ? std::min(limits_.idle_seconds, kLateSeconds) : limits_.idle_seconds;
-  beast::error_code error = finish(patience, [&](const auto& handler) {
+  return finish(seconds, [&](const auto& handler) {
     http::async_read_header(stream_, buffer_, parser, handler);
   });
+}
+
+std::optional<HttpRequest> HttpConnection::read() {
+  Parser parser;
+  const double patience =
+      std::exchange(is_first_, false) ? limits_.header_seconds : limits_.idle_seconds;
+  is_idle_ = true;
+  beast::error_code error =
+      read_header(parser, is_late_ ? std::min(patience, kLateSeconds) : patience);
   is_idle_ = false;
   version_ = 11;
-  keeps_alive_ = has_events_ = false;
+  keeps_alive_ = has_parts_ = false;
   unsent_.clear();
   if (!error && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
     http::response<http::empty_body> go_on(http::status::continue_, 11);
@@ -142,12 +164,29 @@ void HttpConnection::refuse(const ApiError& error) {
 void HttpConnection::refuse_one_more(const std::stop_token& stop) {
   const std::stop_callback on_stop(stop,
                                    [this] { asio::post(context_, [this] { stream_.close(); }); });
+  Parser parser;  // one that sends nothing is cut
+  if (const beast::error_code error = read_header(parser, kLateSeconds)) {
+    if (const auto told = fault(error, limits_)) refuse_rest(*told);
+    return;
+  }
+  const auto& request = parser.get();
+  if (request.method() == http::verb::get && text_of(request.target()) == kHealth) {
+    handler_({.method = "GET",
+              .path = std::string(kHealth),
+              .host = text_of(request[http::field::host])},
+             *this, stop);
+    return linger();
+  }
   refuse_rest(ApiError({.status = 503, .type = "server_error", .code = "overloaded"},
-                       "there are too many connections: try again"));
+                       "there are too many connections, or too many of your address: try again"));
 }
 
 void HttpConnection::refuse_rest(const ApiError& error) {
   refuse(error);
+  linger();
+}
+
+void HttpConnection::linger() {
   beast::error_code ended;
   socket().shutdown(asio::ip::tcp::socket::shutdown_send, ended);
   std::array<char, 4096> scratch;
@@ -170,8 +209,9 @@ HttpReply::State HttpConnection::state() const {
                 .events = POLLOUT | POLLRDHUP,
                 .revents = 0};
   if (::poll(&socket, 1, /*timeout=*/0) <= 0) return State::kBusy;
-  if (socket.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) return State::kGone;
-  return State::kReady;
+  if (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) return State::kGone;
+  if ((socket.revents & POLLRDHUP) && !is_half_closed_.exchange(true)) ask_whether_there(socket.fd);
+  return socket.revents & POLLOUT ? State::kReady : State::kBusy;
 }
 
 void HttpConnection::send(const HttpAnswer& answer) {
@@ -187,11 +227,11 @@ void HttpConnection::send(const HttpAnswer& answer) {
              }).failed();
 }
 
-std::string HttpConnection::begin_events() {
-  has_events_ = true;
+std::string HttpConnection::begin_parts(const std::string& type) {
+  has_parts_ = true;
   if (version_ < 11) keeps_alive_ = false;  // its end is the connection's
   http::response<http::empty_body> response(http::status::ok, version_);
-  response.set(http::field::content_type, "text/event-stream");
+  response.set(http::field::content_type, type);
   response.set(http::field::cache_control, "no-cache");
   response.keep_alive(goes_on());
   response.chunked(version_ >= 11);
@@ -205,10 +245,19 @@ void HttpConnection::send_event(std::string_view data) {
 }
 
 bool HttpConnection::offer_event(std::string_view data) {
+  return offer_part("text/event-stream", fmt::format("data: {}\n\n", data));
+}
+
+void HttpConnection::send_part(const std::string& type, std::string_view data) {
+  if (!offer_part(type, data)) flush();
+}
+
+bool HttpConnection::offer_part(const std::string& type, std::string_view data) {
   if (is_lost_) return true;
-  if (!has_events_) unsent_ += begin_events();
-  const std::string event = fmt::format("data: {}\n\n", data);
-  unsent_ += version_ < 11 ? event : fmt::format("{:x}\r\n{}\r\n", event.size(), event);
+  if (!has_parts_) unsent_ += begin_parts(type);
+  if (!data.empty()) {  // an empty chunk is the last one
+    unsent_ += version_ < 11 ? data : fmt::format("{:x}\r\n{}\r\n", data.size(), data);
+  }
   const ssize_t sent =
       ::send(socket().native_handle(), unsent_.data(), unsent_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0) {
@@ -235,7 +284,7 @@ void HttpConnection::open_web_socket(WebSocketHandler& handler, const std::strin
 
 void HttpConnection::end_reply() {
   flush();
-  if (!has_events_ || is_lost_ || version_ < 11) return;
+  if (!has_parts_ || is_lost_ || version_ < 11) return;
   is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
                asio::async_write(stream_, http::make_chunk_last(), handler);
              }).failed();

@@ -12,6 +12,7 @@ HttpServer::HttpServer(const std::string& host, int port, const HttpLimits& limi
       handler_(std::move(handler)),
       server_(host, port,
               {.connections = limits.connections,
+               .connections_per_address = limits.of_one_address(),
                .grace_seconds = limits.grace_seconds,
                .takes_late = true},
               [this] { return std::make_unique<HttpConnection>(limits_, handler_); }) {}

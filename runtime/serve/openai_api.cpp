@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "core/shortened.h"
 #include "core/text.h"
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/completion_json.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kCompletions = "/v1/completions";
+constexpr const char* kSpeech = "/v1/audio/speech";
 constexpr const char* kModels = "/v1/models";
 constexpr const char* kRealtime = "/v1/realtime";
 constexpr const char* kPage = "/";
@@ -26,8 +28,16 @@ constexpr const char* kHealth = "/health";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
 const std::map<std::string, std::string> kPaths{
-    {kChat, "POST"},  {kCompletions, "POST"}, {kModels, "GET"}, {kRealtime, "GET"},
-    {kHealth, "GET"}, {kMetrics, "GET"},      {kPage, "GET"}};
+    {kChat, "POST"},    {kCompletions, "POST"}, {kSpeech, "POST"}, {kModels, "GET"},
+    {kRealtime, "GET"}, {kHealth, "GET"},       {kMetrics, "GET"}, {kPage, "GET"}};
+
+std::string list_of_paths() {
+  std::string list;
+  for (const auto& [path, method] : kPaths) {
+    list = joined(list, ", ", fmt::format("{} {}", method, path));
+  }
+  return list;
+}
 
 HttpAnswer to_answer(const PageFile& file) {
   return {.body = std::string(file.content),
@@ -73,6 +83,7 @@ OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
       baton_(baton),
       metrics_(metrics),
       realtime_(realtime),
+      speech_(realtime.host(), realtime.max_sessions()),
       model_name_(std::move(model_name)),
       created_(std::time(nullptr)),
       keys_(std::move(keys)) {}
@@ -108,15 +119,16 @@ std::string OpenAiApi::check_access(const HttpRequest& request) const {
     client = keys_.check(request.authorization.empty() ? offered_key(request.protocols)
                                                        : request.authorization);
   }
-  if (request.origin.empty()) return client;
-  if (!is_same_origin(request.origin, request.host)) {
+  if (!request.origin.empty() && !is_same_origin(request.origin, request.host)) {
     throw ApiError({.status = 403, .code = "origin_not_allowed"},
                    "requests of other servers' web pages are not allowed");
   }
   // Whoever owns a name can let it mean this machine, so that his pages are of the same origin.
-  if (!keys_.are_needed() && !is_address(request.host)) {
-    throw ApiError({.status = 403, .code = "origin_not_allowed"},
-                   "without API keys, pages are served at addresses and at localhost only");
+  if (!keys_.are_needed() && !is_own_host(request.host)) {
+    throw ApiError(
+        {.status = 403, .code = "host_not_allowed"},
+        "without API keys, ask by an address or a name without a dot, such as localhost, "
+        "or give the server api_keys_sha256");
   }
   return client;
 }
@@ -126,7 +138,9 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
   const std::string to = endpoint(request.path);
   const auto known = kPaths.find(to);
   if (known == kPaths.end()) {
-    throw ApiError({.status = 404, .code = "unknown_url"}, "there is nothing at this path");
+    throw ApiError({.status = 404, .code = "unknown_url"},
+                   fmt::format("there is nothing at {}: the paths are {}", shortened(request.path),
+                               list_of_paths()));
   }
   if (request.method != known->second) {
     throw ApiError({.status = 405, .code = "method_not_allowed"},
@@ -144,6 +158,8 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     complete(parse_chat_request(request.body), client, reply, stop);
   } else if (to == kCompletions) {
     complete(parse_completion_request(request.body), client, reply, stop);
+  } else if (to == kSpeech) {
+    speech_.serve(request, reply, stop);
   } else if (to == kPage) {
     reply.send(to_answer(*find_page_file(request.path)));
   } else if (to == kRealtime) {
@@ -179,9 +195,9 @@ HttpAnswer OpenAiApi::metrics() const {
 void OpenAiApi::complete(const CompletionRequest& request, const std::string& client,
                          HttpReply& reply, const std::stop_token& stop) {
   if (request.model != model_name_) {
-    throw ApiError(
-        {.status = 404, .param = "model", .code = "model_not_found"},
-        fmt::format("the model '{}' is not here: ask for '{}'", request.model, model_name_));
+    throw ApiError({.status = 404, .param = "model", .code = "model_not_found"},
+                   fmt::format("the model '{}' is not here: ask for '{}'", shortened(request.model),
+                               model_name_));
   }
   const Completer::Job job = completer_.prepare(request, client);
   if (request.stream) return stream(request, job, reply, stop);

@@ -8,6 +8,7 @@
 #include "runtime/serve/http.h"
 #include "runtime/serve/realtime/realtime_api.h"
 #include "runtime/serve/serve_metrics.h"
+#include "runtime/serve/speech_api.h"
 
 namespace predgen {
 
@@ -40,6 +41,7 @@ class OpenAiApi {
   Baton& baton_;
   ServeMetrics& metrics_;
   RealtimeApi& realtime_;
+  SpeechApi speech_;
   const std::string model_name_;
   const int64_t created_;  // Unix time
   const ApiKeys keys_;

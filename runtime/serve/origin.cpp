@@ -17,7 +17,7 @@ bool is_same_origin(std::string_view origin, std::string_view host) {
   });
 }
 
-bool is_address(std::string_view host) {
+bool is_own_host(std::string_view host) {
   if (host.starts_with('[')) {
     host = host.substr(1, host.find(']') - 1);
   } else {
@@ -25,7 +25,7 @@ bool is_address(std::string_view host) {
   }
   boost::system::error_code error;
   boost::asio::ip::make_address(std::string(host), error);
-  return !error || host == "localhost";
+  return !error || host.find('.') == std::string_view::npos;
 }
 
 }  // namespace predgen

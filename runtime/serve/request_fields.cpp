@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/client_json.h"
+#include "core/shortened.h"
 #include "core/suggest.h"
 #include "runtime/serve/api_error.h"
 
@@ -10,7 +12,7 @@ namespace predgen {
 
 RequestFields::RequestFields(std::string_view body) {
   try {
-    fields_ = parse_json(body, "the request's body");
+    fields_ = parse_client_json(body, "the request's body");
   } catch (const UserError& error) {
     throw ApiError({}, error.what());
   }
@@ -119,8 +121,9 @@ void RequestFields::expect_neutral(const std::string& name, const std::vector<Js
 void RequestFields::finish() const {
   for (const auto& [name, value] : fields_.items()) {
     if (known_.contains(name)) continue;
-    throw ApiError({.param = full_name(name), .code = "unknown_parameter"},
-                   fmt::format("unknown parameter: '{}'; {}", full_name(name),
+    const std::string whose = full_name(shortened(name));
+    throw ApiError({.param = whose, .code = "unknown_parameter"},
+                   fmt::format("unknown parameter: '{}'; {}", whose,
                                suggest(name, {known_.begin(), known_.end()})));
   }
 }

@@ -21,8 +21,10 @@ bool is_sha256(const std::string& hash) {
 
 void read_limits(ConfigReader limits, HttpLimits& into) {
   limits.optional<int64_t>("connections", into.connections, 1, 4096);
+  limits.optional<int64_t>("connections_per_address", into.connections_per_address, 0, 4096);
   limits.optional<int64_t>("header_bytes", into.header_bytes, 256, 1 << 20);
   limits.optional<int64_t>("body_bytes", into.body_bytes, 256, 1 << 30);
+  limits.optional<double>("header_seconds", into.header_seconds, 0.01, 86400);
   limits.optional<double>("idle_seconds", into.idle_seconds, 0.01, 86400);
   limits.optional<double>("body_seconds", into.body_seconds, 0.01, 86400);
   limits.optional<double>("send_seconds", into.send_seconds, 0.01, 86400);

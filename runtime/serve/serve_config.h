@@ -10,9 +10,11 @@ namespace predgen {
 /// What one client, or all of them, can make the server hold or wait for.
 struct HttpLimits {
   int64_t connections = 64;
+  int64_t connections_per_address = 0;  // 0: of_one_address()
   int64_t header_bytes = 16 << 10;
   int64_t body_bytes = 1 << 20;
-  double idle_seconds = 60;   // until a request's header has come
+  double header_seconds = 5;  // until the header of a connection's first request has come
+  double idle_seconds = 60;   // until that of a later one has
   double body_seconds = 20;   // until the rest of it has
   double send_seconds = 20;   // until a client has taken what is sent to it
   double grace_seconds = 20;  // of the answers under way at a stop
@@ -21,6 +23,11 @@ struct HttpLimits {
   int64_t queue_bytes = 16 << 20;     // for the client, which it has not read yet
   double silence_seconds = 600;       // without a message of the client
   double session_seconds = 3600;      // of all of it
+
+  /// Some are left for others, but most may be those of a proxy.
+  int64_t of_one_address() const {
+    return connections_per_address > 0 ? connections_per_address : (3 * connections + 3) / 4;
+  }
 };
 
 /// What conversations by the realtime API are.

@@ -1,5 +1,7 @@
 #include "runtime/serve/tcp_server.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
@@ -28,6 +30,32 @@ tcp::endpoint endpoint_of(const std::string& host, int port) {
   return {address, static_cast<uint16_t>(port)};
 }
 
+/// Bound. UserError if that is not possible.
+tcp::acceptor bound(asio::io_context& context, const std::string& host, int port) {
+  const tcp::endpoint endpoint = endpoint_of(host, port);
+  try {
+    tcp::acceptor acceptor(context, endpoint.protocol());
+    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    acceptor.bind(endpoint);
+    return acceptor;
+  } catch (const boost::system::system_error& error) {
+    throw UserError("cannot listen at {} port {}: {}", host, port, error.code().message());
+  }
+}
+
+/// Who is at the other end, as TcpServer::Limits counts them; empty: nobody any more.
+std::string address_of(const tcp::socket& socket) {
+  boost::system::error_code error;
+  const asio::ip::address address = socket.remote_endpoint(error).address();
+  if (error) return {};
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  const auto bytes = v6.to_bytes();
+  return {bytes.begin(), bytes.begin() + 8};
+}
+
 /// Connections beside those that are served: turned away, or late.
 constexpr int64_t kMaxBrief = 64;
 /// How long these may take when all else is over: whoever is cut in the middle is not told.
@@ -42,6 +70,7 @@ struct TcpServer::Impl {
   struct Client {
     std::unique_ptr<TcpConnection> connection;
     Way way = Way::kServe;
+    std::string address{};
     bool is_over = false;  // with the mutex
     std::jthread thread{};
   };
@@ -52,11 +81,12 @@ struct TcpServer::Impl {
   /// What the connection's socket was given; an error if there was none.
   boost::system::error_code accept_one(std::unique_ptr<TcpConnection>& connection);
   void take(std::unique_ptr<TcpConnection> connection, const std::stop_token& drain);
-  void begin(std::unique_ptr<TcpConnection> connection, Way way, const std::stop_token& drain);
+  void begin(std::unique_ptr<TcpConnection> connection, Way way, const std::string& address,
+             const std::stop_token& drain);
   void serve(Client& client, const std::stop_token& drain);
   void remove_ended();
-  /// With the mutex.
-  int64_t num_served() const;
+  /// With the mutex. Those from one address, if it is not null.
+  int64_t num_served(const std::string* address = nullptr) const;
   void drain();
   void close_if_drained();
   /// Of the accepting.
@@ -83,14 +113,16 @@ TcpServer::TcpServer(const std::string& host, int port, Limits limits, MakeConne
 
 TcpServer::~TcpServer() = default;
 
+void TcpServer::check_free(const std::string& host, int port) {
+  asio::io_context context;
+  bound(context, host, port);
+}
+
 int TcpServer::port() const { return impl_->acceptor.local_endpoint().port(); }
 
 void TcpServer::Impl::listen(const std::string& host, int port) {
-  const tcp::endpoint endpoint = endpoint_of(host, port);
+  acceptor = bound(context, host, port);
   try {
-    acceptor.open(endpoint.protocol());
-    acceptor.set_option(tcp::acceptor::reuse_address(true));
-    acceptor.bind(endpoint);
     acceptor.listen();
   } catch (const boost::system::system_error& error) {
     throw UserError("cannot listen at {} port {}: {}", host, port, error.code().message());
@@ -152,32 +184,38 @@ void TcpServer::Impl::serve(Client& client, const std::stop_token& drain) {
   asio::post(context, [this] { close_if_drained(); });
 }
 
-int64_t TcpServer::Impl::num_served() const {
-  return std::ranges::count_if(
-      clients, [](const Client& one) { return one.way == Way::kServe && !one.is_over; });
+int64_t TcpServer::Impl::num_served(const std::string* address) const {
+  return std::ranges::count_if(clients, [address](const Client& one) {
+    return one.way == Way::kServe && !one.is_over && (!address || one.address == *address);
+  });
 }
 
 void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
                            const std::stop_token& drain) {
+  ::fcntl(connection->socket().native_handle(), F_SETFD, FD_CLOEXEC);
+  const std::string address = address_of(connection->socket());
   remove_ended();
   Way way = is_draining ? Way::kLate : Way::kServe;
   {
     const std::lock_guard lock(mutex);
     const int64_t served = num_served();
-    if (way == Way::kServe && served >= limits.connections) way = Way::kRefuse;
+    const bool is_one_more =
+        served >= limits.connections || num_served(&address) >= limits.connections_per_address;
+    if (way == Way::kServe && is_one_more) way = Way::kRefuse;
     if (way != Way::kServe && std::ssize(clients) - served >= kMaxBrief) return;  // it is cut
   }
   try {
-    begin(std::move(connection), way, drain);
+    begin(std::move(connection), way, address, drain);
   } catch (const std::system_error& error) {
     spdlog::warn("cannot serve a connection: {}", first_line(error.what()));
   }
 }
 
 void TcpServer::Impl::begin(std::unique_ptr<TcpConnection> connection, Way way,
-                            const std::stop_token& drain) {
+                            const std::string& address, const std::stop_token& drain) {
   const std::lock_guard lock(mutex);
-  Client& client = clients.emplace_back(Client{.connection = std::move(connection), .way = way});
+  Client& client = clients.emplace_back(
+      Client{.connection = std::move(connection), .way = way, .address = address});
   try {
     client.thread = std::jthread([this, &client, drain] { serve(client, drain); });
   } catch (...) {  // there are no threads left

@@ -29,11 +29,14 @@ class TcpServer {
  public:
   struct Limits {
     int64_t connections = 64;
-    double grace_seconds = 20;  // of what is under way at a stop
-    bool takes_late = false;    // connections while it stops; otherwise they find nobody
+    int64_t connections_per_address = 64;  // of them; an IPv6 network of 64 bits is one address
+    double grace_seconds = 20;             // of what is under way at a stop
+    bool takes_late = false;               // connections while it stops; otherwise they find nobody
   };
   using MakeConnection = std::function<std::unique_ptr<TcpConnection>()>;
 
+  /// UserError as the constructor has it, for what is found before much work is done.
+  static void check_free(const std::string& host, int port);
   /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
   TcpServer(const std::string& host, int port, Limits limits, MakeConnection make);
   ~TcpServer();

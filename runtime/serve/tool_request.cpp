@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/client_json.h"
 #include "core/error.h"
 
 namespace predgen {
@@ -97,7 +98,7 @@ Json tools_json(const ToolSet& tools, ToolShape shape) {
 std::string read_arguments(const std::string& text, const std::string& where) {
   if (text.empty()) return "{}";
   try {
-    if (const Json arguments = parse_json(text, where); arguments.is_object()) {
+    if (const Json arguments = parse_client_json(text, where); arguments.is_object()) {
       return arguments.dump();
     }
   } catch (const UserError&) {

@@ -123,7 +123,8 @@ def with_draft_model(scratch):
     draft = make_draft_model(scratch, demo)
     prompt = ["--prompt", "I want to book a table for two", "--max-new-tokens", "24"]
     drafted = 0  # by prices that are measured, so it may be nothing on a busy machine
-    for more in ([], ["--decoder", "jacobi"], ["--temperature", "1", "--seed", "3"], ["--seed", "4"]):
+    for more in ([], ["--decoder", "jacobi"], ["--temperature", "1", "--seed", "3"], ["--seed", "4"],
+                 ["--repetition-penalty", "1.5"]):
         want = generate(demo, *prompt, *more)[0]
         got = generate(demo, *prompt, *more, "--draft-model", draft)[0]
         check(got["token_ids"] == want["token_ids"], f"{more}: a draft model changes the text")
@@ -145,7 +146,7 @@ def bad_options(folder):
             (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
             (["--token-ids", "1", "--top-p", "2"], "top-p"),
             (["--token-ids", "1", "--min-p", "2"], "min-p"),
-            (["--token-ids", "1", "--repetition-penalty", "1.1"], "--temperature"),
+            (["--token-ids", "1", "--repetition-penalty", "0"], "repetition penalty"),
             (["--token-ids", "1", "--max-new-tokens", "0"], "max-new-tokens"),
             (["--token-ids", ",".join(["1"] * 300)], "256"),
             (["--prompt", "hello"], "tokenizer")):

@@ -31,7 +31,7 @@ from tiny_model import PREDGEN, check  # noqa: E402
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 8
 SESSIONS = 4  # that it takes at a time, of requests and of conversations each
-LIMITS = {"connections": 48, "idle_seconds": 3, "body_seconds": 3, "send_seconds": 3}
+LIMITS = {"connections": 48, "header_seconds": 3, "idle_seconds": 3, "body_seconds": 3, "send_seconds": 3}
 counts = collections.Counter()
 
 

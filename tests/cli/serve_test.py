@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import hashlib
+import io
 import json
 import os
 import re
@@ -13,12 +14,13 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+import wave
 from pathlib import Path
 
 import openai
 
-from serving import KEY, MODEL, PROMPTS, client, metric, server, user, wait_for
-from tiny_model import REPOSITORY, check, run
+from serving import DEMO, KEY, MODEL, PROMPTS, client, metric, server, user, wait_for
+from tiny_model import PREDGEN, REPOSITORY, check, run
 
 # The demo's own answers are short. Whoever likes to repeat himself goes on.
 LONG = {"temperature": 2, "seed": 1, "extra_body": {"repetition_penalty": 0.3}}
@@ -156,6 +158,33 @@ def check_errors(process):
     refused(openai.NotFoundError, 404, "unknown_url", lambda: api.embeddings.create(model="demo", input="a"))
 
 
+def check_speech(text):
+    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+        print("skipped: speech (PREDGEN_ESPEAK=OFF)")
+        return
+    with server("--tts", "espeak") as process:
+        speech = client(process).audio.speech
+        ask = {"model": "demo", "voice": "alloy", "input": text}
+        with wave.open(io.BytesIO(speech.create(response_format="wav", **ask).content)) as sound:
+            check((sound.getframerate(), sound.getnchannels(), sound.getsampwidth()) == (24000, 1, 2), "16 bits at 24 kHz")
+            samples = sound.readframes(10**9)
+        pcm = speech.create(response_format="pcm", **ask).content
+        check(len(pcm) > 24000 and pcm == samples, f"the same without a header: {len(pcm)} {len(samples)}")
+        with speech.with_streaming_response.create(response_format="pcm", **ask) as parts:
+            pieces = list(parts.iter_bytes(4096))
+        check(b"".join(pieces) == pcm and len(pieces) > 4, f"in pieces: {len(pieces)}")
+        german = speech.create(response_format="pcm", **{**ask, "voice": "de"}).content
+        check(german != pcm, "voices differ")
+        for more, code in (({"response_format": "mp3"}, "unsupported_value"), ({"voice": "../voices/!v/f3"}, "invalid_value"),
+                           ({"input": "a" * 5000}, "invalid_value"), ({"speed": 2.0}, "unsupported_value")):
+            refused(openai.BadRequestError, 400, code, lambda: speech.create(**{**ask, **more}))
+        dotted = speech.create(response_format="pcm", **{**ask, "input": "a." * 500 + " Hello!"}).content
+        check(len(dotted) > len(pcm), "however many dots there are")
+    check(text not in process.log, "no text of users in the log")
+    with server() as process:
+        refused(openai.NotFoundError, 404, "no_voice", lambda: client(process).audio.speech.create(**ask))
+
+
 def check_disconnect(process):
     before = metric(process, "predgen_generated_tokens_total")
     stream = client(process).completions.create(model="demo", prompt=LONG_PROMPTS[0], max_tokens=1000,
@@ -188,6 +217,12 @@ def check_stop(prompt, text):
     check(prompt not in process.log and text[:20] not in process.log, "no text of users in the log")
 
 
+def without_weights(scratch):
+    folder = scratch / "without_weights"
+    shutil.copytree(DEMO, folder, ignore=shutil.ignore_patterns("*.safetensors*"))
+    return folder
+
+
 def check_flags(scratch):
     config = scratch / "serve.yaml"
     config.write_text("porrt: 1\n")
@@ -202,6 +237,8 @@ def check_flags(scratch):
             arguments = MODEL if "--model" not in more else []
             result = run("serve", *arguments, *more)
             check(result.returncode == 2 and part in result.stderr, f"{more}: {result.stderr.strip()}")
+        broken = run("serve", "--model", without_weights(scratch), "--port", port)
+        check(broken.returncode == 2 and "cannot listen" in broken.stderr, f"before the model: {broken.stderr.strip()}")
 
 
 def check_docs():
@@ -224,11 +261,15 @@ def main(scratch):
     long_texts = {prompt: long_text(prompt) for prompt in LONG_PROMPTS}
     with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]") as process:
         check(urllib.request.urlopen(process.url + "/health").status == 200, "is well")
+        told = [process.stdout.readline() for _ in range(4)]
+        check(all(part in line for part, line in zip((f"{process.url}/\n", f"{process.url}/v1", "ws://127.0.0.1", "Ctrl-C"), told)),
+              f"what is there: {told}")
         check_answers(process, texts)
         check_probabilities(process)
         check_together(process, long_texts)
         check_errors(process)
         check_disconnect(process)
+    check_speech("Hello there. This is a test of the voice.")
     check_stop(*next(iter(long_texts.items())))
     check_docs()
 

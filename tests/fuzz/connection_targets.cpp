@@ -17,6 +17,7 @@ namespace {
 
 const HttpLimits kLimits{.header_bytes = 2048,
                          .body_bytes = 2048,
+                         .header_seconds = 1,
                          .idle_seconds = 1,
                          .body_seconds = 1,
                          .send_seconds = 0.05,

@@ -41,6 +41,7 @@ struct Reply : HttpReply {
     return true;
   }
   void flush() override {}
+  void send_part(const std::string&, std::string_view) override { status = 200; }
   void open_web_socket(WebSocketHandler&, const std::string&) override {}
   int status = 0;
 };

@@ -19,6 +19,8 @@ class RealtimeApi {
   /// another model; too many sessions are told by an event. `client`: whose it is.
   void serve(const HttpRequest& request, const std::string& client, HttpReply& reply);
 
+  const RealtimeHost& host() const { return host_; }
+  int64_t max_sessions() const { return max_sessions_; }
   int64_t num_sessions() const { return num_sessions_; }
 
  private:

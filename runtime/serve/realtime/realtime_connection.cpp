@@ -3,7 +3,9 @@
 #include <limits>
 #include <map>
 
+#include "core/client_json.h"
 #include "core/log.h"
+#include "core/shortened.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "runtime/serve/request_fields.h"
@@ -115,7 +117,7 @@ std::string event_id(const Json& event) {
 
 Json parse_event(std::string_view message) {
   try {
-    return parse_json(message, "the event");
+    return parse_client_json(message, "the event");
   } catch (const UserError& error) {
     throw ApiError({.code = "invalid_json"}, error.what());
   }
@@ -180,7 +182,7 @@ void RealtimeConnection::handle(const Json& event) {
     std::vector<std::string> known;
     for (const auto& [name, does] : kActions) known.push_back(name);
     throw ApiError({.param = "type", .code = "unknown_event"},
-                   fmt::format("unknown event '{}'; {}", type, suggest(type, known)));
+                   fmt::format("unknown event '{}'; {}", shortened(type), suggest(type, known)));
   }
   action->second(*conversation_, fields);
 }

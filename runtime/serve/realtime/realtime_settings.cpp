@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array kEvents{"speculation", "sentence", "metrics"};
 /// OpenAI's own, which its clients ask for without being told to.
-constexpr std::array kForeignVoices{"alloy", "ash",   "ballad", "cedar",   "coral",
-                                    "echo",  "marin", "sage",   "shimmer", "verse"};
+constexpr std::array kForeignVoices{"alloy", "ash",  "ballad", "cedar", "coral",   "echo", "fable",
+                                    "marin", "nova", "onyx",   "sage",  "shimmer", "verse"};
 
 Json format_json() { return {{"type", "audio/pcm"}, {"rate", kRealtimeRate}}; }
 
@@ -52,9 +52,7 @@ void read_voice(RequestFields& fields, const RealtimeOffer& offer, RealtimeSetti
   if (offer.voice.empty())
     RequestFields::fail_unsupported(fields.full_name("voice"),
                                     "asks for one, but none is configured");
-  const bool is_foreign =
-      std::ranges::any_of(kForeignVoices, [&](const char* name) { return *voice == name; });
-  into.voice = is_foreign ? offer.voice : *voice;
+  into.voice = voice_named(*voice, offer);
 }
 
 void expect_format(RequestFields& fields, const char* name) {
@@ -139,6 +137,12 @@ void read_ours(RequestFields& fields, RealtimeSettings& into) {
 }
 
 }  // namespace
+
+std::string voice_named(const std::string& name, const RealtimeOffer& offer) {
+  const bool is_foreign =
+      std::ranges::any_of(kForeignVoices, [&](const char* foreign) { return name == foreign; });
+  return is_foreign ? offer.voice : name;
+}
 
 Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) const {
   const Json input{{"format", format_json()},

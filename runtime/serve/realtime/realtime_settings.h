@@ -38,6 +38,9 @@ struct RealtimeSettings {
   Json json(const std::string& id, const RealtimeOffer& offer) const;
 };
 
+/// The voice that a client's name for one means: OpenAI's names mean the one that is configured.
+std::string voice_named(const std::string& name, const RealtimeOffer& offer);
+
 /// `before` with the fields of session.update's `session`, in today's names or those of the beta.
 /// ApiError for what is unknown or not supported, by its name; then nothing counts.
 RealtimeSettings updated(const Json& session, const RealtimeSettings& before,

@@ -1,5 +1,7 @@
 #include "runtime/serve/recognise/sherpa_recogniser.h"
 
+#include <fcntl.h>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -158,6 +160,7 @@ void SherpaRecogniser::connect() {
     if (error) return absent(error);
     auto& socket = connection_->socket;
     Code ignored;
+    ::fcntl(beast::get_lowest_layer(socket).socket().native_handle(), F_SETFD, FD_CLOEXEC);
     beast::get_lowest_layer(socket).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket.set_option(
         websocket::stream_base::timeout{.handshake_timeout = duration(limits_.connect_seconds),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/client_json.h"
 #include "core/error.h"
 
 namespace predgen {
@@ -14,7 +15,7 @@ std::string dump(const Json& json) {
 }
 
 Json parse_object(std::string_view text, const char* what) {
-  Json json = parse_json(text, what);
+  Json json = parse_client_json(text, what);
   if (!json.is_object()) throw UserError("{}: must be a JSON object", what);
   return json;
 }

@@ -31,7 +31,9 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
             .make_voice = realtime.make_voice,
             .limits = limits},
       server_(config.host, static_cast<int>(config.port),
-              {.connections = config.connections, .grace_seconds = limits.grace_seconds},
+              {.connections = config.connections,
+               .connections_per_address = config.connections,  // all are Home Assistant's
+               .grace_seconds = limits.grace_seconds},
               [this] { return std::make_unique<WyomingConnection>(host_); }) {}
 
 }  // namespace predgen

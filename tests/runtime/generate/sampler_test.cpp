@@ -66,6 +66,16 @@ TEST(Sampler, RepetitionPenaltyActsOnWhatStoodBefore) {
   }
 }
 
+TEST(Sampler, WithoutTemperatureTheLikeliestFollows) {
+  const at::Tensor logits_V = at::tensor({2.0, 1.5, 1.5, -1.0});
+  for (int64_t place = 0; place < 20; ++place) {
+    const Sampler plain({.temperature = 0}), penalised({.repetition_penalty = 2, .temperature = 0});
+    EXPECT_EQ(plain.sample(logits_V, TokenIds{0}, -place), 0);
+    EXPECT_EQ(penalised.sample(logits_V, TokenIds{0}, -place), 1);  // of equals the lowest id
+    EXPECT_EQ(penalised.sample(logits_V, TokenIds{0, 1}, -place), 2);
+  }
+}
+
 TEST(Sampler, SeedAnswerAndPlaceDecide) {
   const at::Tensor logits_V = at::zeros({1000});
   const auto run = [&](uint64_t seed, uint64_t answer, int64_t answer_begin) {
@@ -137,7 +147,7 @@ TEST(Sampler, DrawsWhatASortOfAllTokensGives) {
 }
 
 TEST(Sampler, RejectsImpossibleOptions) {
-  expect_user_error([] { Sampler({.temperature = 0}); }, {"temperature"});
+  expect_user_error([] { Sampler({.temperature = -1}); }, {"temperature"});
   expect_user_error([] { Sampler({.repetition_penalty = 0}); }, {"repetition penalty"});
   expect_user_error([] { Sampler({.top_k = -1}); }, {"top-k"});
   expect_user_error([] { Sampler({.top_p = 1.5}); }, {"top-p"});

@@ -22,6 +22,9 @@ TEST(ApiKeys, OneOfTheKeysIsNeeded) {
   const ApiKeys keys({sha256_hex("one"), sha256_hex("two")});
   EXPECT_EQ(code_of(keys, "Bearer one"), "");
   EXPECT_EQ(code_of(keys, "Bearer two"), "");
+  EXPECT_EQ(code_of(keys, "bearer one"), "");
+  EXPECT_EQ(code_of(keys, "BEARER  one "), "");
+  EXPECT_EQ(code_of(keys, "Bearerone"), "missing_api_key");
   EXPECT_EQ(code_of(keys, "Bearer three"), "invalid_api_key");
   EXPECT_EQ(code_of(keys, "Bearer "), "invalid_api_key");
   EXPECT_EQ(code_of(keys, "Bearer " + sha256_hex("one")), "invalid_api_key");

@@ -132,6 +132,8 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
   const std::vector<std::array<std::string, 3>> cases{
       {R"("temperature":"hot")", "temperature", "invalid_type"},
       {R"("temperature":2.5)", "temperature", "invalid_value"},
+      {R"("top_p":0)", "top_p", "invalid_value"},
+      {R"("top_p":1.1)", "top_p", "invalid_value"},
       {R"("max_tokens":0)", "max_tokens", "invalid_value"},
       {R"("max_tokens":1.5)", "max_tokens", "invalid_type"},
       {R"("max_tokens":18446744073709551615)", "max_tokens", "invalid_value"},
@@ -188,6 +190,19 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
   EXPECT_NE(unknown.find("did you mean \"temperature\""), std::string::npos) << unknown;
   EXPECT_EQ(refused(R"("best_of":3)", /*is_chat=*/false).param(), "best_of");
   EXPECT_EQ(refused(R"("logprobs":6)", /*is_chat=*/false).param(), "logprobs");
+}
+
+TEST(CompletionRequest, ANameThatIsFarTooLongIsCut) {
+  const ApiError error = refused("\"" + std::string(400'000, 'x') + "\":1");
+  EXPECT_EQ(error.code(), "unknown_parameter");
+  EXPECT_LT(error.json().size(), 1500u);
+}
+
+TEST(CompletionRequest, ObjectsOfVeryManyKeysAreRefused) {
+  std::string fields = R"("a":0)";
+  for (int i = 0; i < 100'000; ++i) fields += fmt::format(",\"{}\":0", i);
+  EXPECT_NE(std::string(refused(fields).what()).find("more than 1000 keys"), std::string::npos);
+  EXPECT_EQ(refused(R"("metadata":{)" + fields + "}").status(), 400);
 }
 
 TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {

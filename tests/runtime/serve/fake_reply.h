@@ -28,6 +28,11 @@ class FakeReply : public HttpReply {
   void flush() override {
     if (on_flush) on_flush();
   }
+  void send_part(const std::string& type, std::string_view data) override {
+    part_type = type;
+    parts += data;
+    if (on_part) on_part();
+  }
   void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override {
     protocols.push_back(protocol);
     if (on_web_socket) on_web_socket(handler);
@@ -35,8 +40,9 @@ class FakeReply : public HttpReply {
 
   std::vector<HttpAnswer> answers;
   std::vector<std::string> events;
+  std::string part_type, parts;
   std::vector<std::string> protocols;  // of WebSockets
-  std::function<void()> on_event, on_flush;
+  std::function<void()> on_event, on_flush, on_part;
   std::function<void(WebSocketHandler&)> on_web_socket;
   std::atomic<bool> is_gone = false, is_busy = false;
 };

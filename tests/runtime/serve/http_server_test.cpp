@@ -1,14 +1,18 @@
 #include "runtime/serve/http_server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <list>
 #include <semaphore>
 #include <thread>
+#include <vector>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/runtime/serve/local_server.h"
@@ -29,6 +33,31 @@ struct Server : LocalServer {
   explicit Server(const HttpLimits& limits = {}, HttpHandler handler = echo())
       : LocalServer(limits, std::move(handler)) {}
 };
+
+/// Sockets of this process whose own end is at a port.
+std::vector<int> sockets_at(int port) {
+  std::vector<int> sockets;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(file.path().filename());
+    sockaddr_in own{};
+    socklen_t size = sizeof own;
+    const bool is_socket = ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+    if (is_socket && own.sin_family == AF_INET && ntohs(own.sin_port) == port) {
+      sockets.push_back(descriptor);
+    }
+  }
+  return sockets;
+}
+
+/// Of them, the only one that is connected.
+int peer_of(int port) {
+  for (const int socket : sockets_at(port)) {
+    sockaddr_in other{};
+    socklen_t size = sizeof other;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &size) == 0) return socket;
+  }
+  return -1;
+}
 
 const std::string kGet = "GET /path?query=1 HTTP/1.1\r\nHost: x\r\n";
 
@@ -82,12 +111,16 @@ TEST(HttpServer, RefusesWhatBreaksItsRules) {
 
 TEST(HttpServer, WaitsForNobodyForever) {
   HttpLimits limits;
-  limits.idle_seconds = limits.body_seconds = 0.05;
+  limits.header_seconds = limits.idle_seconds = limits.body_seconds = 0.05;
   Server server(limits);
   Socket silent(server.port()), slow(server.port());
   slow.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
   EXPECT_EQ(silent.read_all(), "");
   EXPECT_EQ(slow.read_all(), "");
+  limits.idle_seconds = 60;
+  Server patient(limits);
+  Socket new_here(patient.port());  // does not count as one that has asked before
+  EXPECT_EQ(new_here.read_all(), "");
 }
 
 TEST(HttpServer, AReaderThatIsTooSlowIsGone) {
@@ -159,6 +192,53 @@ TEST(HttpServer, StreamsEventsAndSeesThatTheClientLeaves) {
   left.acquire();
 }
 
+TEST(HttpServer, WhoSendsNoMoreGetsHisAnswer) {
+  std::atomic<int> port = 0;
+  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+    EXPECT_EQ(reply.state(), HttpReply::State::kReady);
+    reply.send({.body = "still here"});
+  });
+  port = server.port();
+  Socket client(port);
+  client.send(kGet + "\r\n");
+  client.end_sending();
+  EXPECT_TRUE(client.read_all().ends_with("still here"));
+}
+
+TEST(HttpServer, WhoLeavesIsGoneAlsoWhereNothingIsSent) {
+  std::atomic<int> port = 0;
+  std::binary_semaphore seen(0);
+  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+    reply.state();
+    end.events = 0;  // an error, for example
+    EXPECT_EQ(::poll(&end, 1, /*timeout=*/30'000), 1);
+    EXPECT_EQ(reply.state(), HttpReply::State::kGone);
+    seen.release();
+  });
+  port = server.port();
+  Socket client(port);
+  client.send(kGet + "\r\n");
+  client.close();
+  seen.acquire();
+}
+
+TEST(HttpServer, ItsSocketsAreNotForProgramsThatItStarts) {
+  Server server;
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  client.read_until("\r\n\r\n");
+  int num_sockets = 0;
+  for (const int file : sockets_at(server.port())) {
+    EXPECT_TRUE(::fcntl(file, F_GETFD) & FD_CLOEXEC) << file;
+    ++num_sockets;
+  }
+  EXPECT_EQ(num_sockets, 2);  // that it listens at, and the client's
+}
+
 TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
   HttpLimits limits;
   limits.connections = 1;
@@ -166,7 +246,9 @@ TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
   Socket first(server.port());
   first.send(kGet + "\r\n");
   first.read_until("GET /path ");
-  EXPECT_TRUE(Socket(server.port()).read_all().starts_with("HTTP/1.1 503"));
+  Socket one_more(server.port());
+  one_more.send(kGet + "\r\n");
+  EXPECT_TRUE(one_more.read_all().starts_with("HTTP/1.1 503"));
   first.send(kGet + "Connection: close\r\n\r\n");
   first.read_all();
   // Its thread may not have ended yet.
@@ -177,6 +259,28 @@ TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
     answer = second.read_until("GET /path ");
   } while (answer.starts_with("HTTP/1.1 503") || answer.empty());
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, OneAddressShutsNobodyElseOut) {
+  HttpLimits limits;
+  limits.connections = 3;
+  limits.connections_per_address = 2;
+  limits.header_seconds = 60;
+  Server server(limits);
+  const auto asked = [&](Socket client, const std::string& path) {
+    client.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return client.read_all();
+  };
+  std::list<Socket> silent;
+  for (int i = 0; i < 30; ++i) silent.emplace_back(server.port());
+  EXPECT_TRUE(asked(Socket(server.port()), "/p").starts_with("HTTP/1.1 503"));
+  Socket other(server.port(), 0, /*from=*/2);
+  other.send(kGet + "\r\n");
+  EXPECT_TRUE(other.read_until("GET /path ").starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(asked(Socket(server.port(), 0, /*from=*/3), "/p").starts_with("HTTP/1.1 503"));
+  for (const uint32_t from : {1u, 2u, 3u}) {
+    EXPECT_TRUE(asked(Socket(server.port(), 0, from), "/health").ends_with("GET /health ")) << from;
+  }
 }
 
 TEST(HttpServer, WhoIsTurnedAwayIsToldHoweverMuchHeSends) {
@@ -278,6 +382,9 @@ TEST(HttpServer, AnAddressThatIsNotToBeHadIsNamed) {
   Server server;
   expect_user_error([&] { HttpServer("127.0.0.1", server.port(), {}, echo()); },
                     {std::to_string(server.port())});
+  expect_user_error([&] { TcpServer::check_free("127.0.0.1", server.port()); },
+                    {std::to_string(server.port())});
+  TcpServer::check_free("127.0.0.1", 0);
   expect_user_error([&] { HttpServer("example.org", 0, {}, echo()); }, {"example.org"});
   expect_user_error([&] { HttpServer("192.0.2.1", 0, {}, echo()); }, {"192.0.2.1"});
 }

@@ -225,6 +225,71 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
   EXPECT_EQ(api.model.num_passes, 0);
 }
 
+TEST(OpenAiApi, BlamesWhatAsksForTooMuch) {
+  Api api;
+  const auto blamed = [&](const std::string& content, const std::string& more) {
+    const Json error = api.chat(content, more)["error"];
+    EXPECT_EQ(error["code"], "context_length_exceeded");
+    EXPECT_NE(error["message"].get<std::string>().find("256"), std::string::npos) << error;
+    return error["param"].get<std::string>();
+  };
+  EXPECT_EQ(blamed("hello", R"(,"max_tokens":249)"), "max_tokens");
+  EXPECT_EQ(blamed("hello", R"(,"max_completion_tokens":3000)"), "max_completion_tokens");
+  EXPECT_EQ(blamed(std::string(300, 'a'), ""), "messages");
+  EXPECT_EQ(blamed(std::string(300, 'a'), R"(,"max_tokens":3000)"), "messages");
+  EXPECT_EQ(Api::chat_request("hello", R"(,"max_tokens":248)").method, "POST");
+  EXPECT_EQ(api.ask(Api::chat_request("hello", R"(,"max_tokens":248)")).status, 200);
+}
+
+TEST(OpenAiApi, AnUnknownPathIsToldTheOthers) {
+  Api api;
+  const auto told = [&](const std::string& path) {
+    return Json::parse(api.ask({.method = "GET", .path = path}).body)["error"]["message"]
+        .get<std::string>();
+  };
+  for (const char* path : {"POST /v1/chat/completions", "GET /v1/models", "GET /health"}) {
+    EXPECT_NE(told("/v1/nothing").find(path), std::string::npos) << told("/v1/nothing");
+  }
+  EXPECT_LT(told("/" + std::string(10'000, 'x')).size(), 1000u);
+}
+
+TEST(OpenAiApi, WithoutAKeyTheHostIsNoNameOfTheWorld) {
+  Api api;
+  const auto get = [&](const std::string& path, const std::string& host) {
+    HttpRequest request{.method = "GET", .path = path};
+    request.host = host;
+    return api.ask(request).status;
+  };
+  for (const char* host : {"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "192.168.1.7", ""}) {
+    EXPECT_EQ(get("/v1/models", host), 200) << host;
+  }
+  EXPECT_EQ(get("/v1/models", "predgen:8080"), 200) << "a name of a network of containers";
+  for (const char* path : {"/v1/models", "/metrics", "/", "/v1/realtime"}) {
+    EXPECT_EQ(get(path, "evil.example:8080"), 403) << path;
+  }
+  EXPECT_EQ(get("/health", "evil.example"), 403);
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  Api with_keys(config);
+  HttpRequest named{.method = "GET", .path = "/v1/models", .authorization = "Bearer key"};
+  named.host = "home.example";
+  EXPECT_EQ(with_keys.ask(named).status, 200);
+}
+
+TEST(OpenAiApi, APenaltyOnRepetitionCountsInGreedyAnswers) {
+  Api api;
+  // The fake model's likeliest word comes again after seven; with the penalty others are before it.
+  const std::string plain = text_of(api.chat("hello"));
+  const std::string punished = text_of(api.chat("hello", R"(,"repetition_penalty":50)"));
+  EXPECT_NE(punished, plain);
+  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50,"temperature":0)")));
+  EXPECT_EQ(plain, text_of(api.chat("hello", R"(,"repetition_penalty":1)")));
+  const std::string predicted = R"(,"prediction":{"type":"content","content":")" + plain + "\"}";
+  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)" + predicted)));
+  api.defaults.not_honoured = "typical_p";  // concerns drawing alone
+  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)")));
+}
+
 TEST(OpenAiApi, PagesOfThisServerMayAsk) {
   ServeConfig config;
   Api api(config);
@@ -244,7 +309,7 @@ TEST(OpenAiApi, PagesOfThisServerMayAsk) {
   }
   // A name that somebody else lets mean this machine.
   EXPECT_EQ(api.error_code(asked_by("http://evil.example", "evil.example"), 403),
-            "origin_not_allowed");
+            "host_not_allowed");
   config.api_keys_sha256 = {sha256_hex("key")};
   Api with_keys(config);
   HttpRequest named = asked_by("https://home.example", "home.example");

@@ -22,6 +22,8 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.pool_positions, none.pool_positions);
   EXPECT_EQ(file.decoder, none.decoder);
   EXPECT_EQ(file.limits.connections, none.limits.connections);
+  EXPECT_EQ(file.limits.connections_per_address, none.limits.connections_per_address);
+  EXPECT_EQ(file.limits.header_seconds, none.limits.header_seconds);
   EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
   EXPECT_EQ(file.limits.body_bytes, none.limits.body_bytes);
   EXPECT_EQ(file.limits.idle_seconds, none.limits.idle_seconds);
@@ -47,6 +49,16 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
 }
 
+TEST(ServeConfig, OneAddressLeavesSomeConnectionsToOthers) {
+  const auto of_one = [](const std::vector<std::string>& limits) {
+    return read_serve_config("", limits).limits.of_one_address();
+  };
+  EXPECT_EQ(of_one({}), 48);
+  EXPECT_EQ(of_one({"limits.connections=1"}), 1);
+  EXPECT_EQ(of_one({"limits.connections=400"}), 300);
+  EXPECT_EQ(of_one({"limits.connections_per_address=64"}), 64);
+}
+
 TEST(ServeConfig, WrongValuesAreNamed) {
   const auto refused = [](const std::string& override, const std::vector<std::string>& parts) {
     expect_user_error([&] { read_serve_config("", {override}); }, parts);
@@ -55,6 +67,8 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("max_sessions=0", {"max_sessions"});
   refused("decoder=magic", {"decoder", "jacobi"});
   refused("limits.idle_second=1", {"idle_seconds"});
+  refused("limits.connections_per_address=-1", {"connections_per_address"});
+  refused("limits.header_seconds=0", {"header_seconds"});
   refused("realtime.verifier=hope", {"verifier", "greedy"});
   refused("realtime.preset=big", {"preset", "eager"});
   refused("limits.queue_bytes=1", {"queue_bytes"});

@@ -9,6 +9,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace predgen {
 
@@ -16,15 +17,20 @@ namespace predgen {
 class Socket {
  public:
   /// `window`: bytes that the system takes for a client which does not read; 0: as it likes.
-  explicit Socket(int port, int window = 0) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `from`: the client's address, 127.0.0.0 and so many.
+  explicit Socket(int port, int window = 0, uint32_t from = 1)
+      : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
     if (window > 0) ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from);
+    EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   ~Socket() { close(); }
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
@@ -32,6 +38,8 @@ class Socket {
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
   }
+  /// Sends no more, but reads on.
+  void end_sending() { ::shutdown(descriptor_, SHUT_WR); }
   /// False: the other side has closed.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {

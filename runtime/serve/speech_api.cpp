@@ -1,0 +1,142 @@
+#include "runtime/serve/speech_api.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/shortened.h"
+#include "core/stop.h"
+#include "core/text.h"
+#include "runtime/serve/api_error.h"
+#include "runtime/serve/request_fields.h"
+#include "runtime/speech/calling_sink.h"
+#include "runtime/speech/pcm16.h"
+#include "runtime/speech/resampling_sink.h"
+#include "text/sentence/sentence_end.h"
+#include "text/spoken/speech_text.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kMaxCharacters = 4096;  // as OpenAI has it
+/// OpenAI's own models, which its clients ask for without being told to.
+constexpr std::array kForeignModels{"tts-1", "tts-1-hd", "gpt-4o-mini-tts"};
+
+struct SpeechRequest {
+  std::string input, voice;
+  bool is_wav = true;
+};
+
+SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& offer) {
+  RequestFields fields(body);
+  const std::string model = *fields.text("model", /*required=*/true);
+  const bool is_foreign =
+      std::ranges::any_of(kForeignModels, [&](const char* name) { return model == name; });
+  if (model != offer.model && !is_foreign) {
+    throw ApiError(
+        {.status = 404, .param = "model", .code = "model_not_found"},
+        fmt::format("the model '{}' is not here: ask for '{}'", shortened(model), offer.model));
+  }
+  SpeechRequest request{.input = *fields.text("input", /*required=*/true), .voice = offer.voice};
+  const auto num_characters = std::ranges::count_if(
+      request.input, [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
+  if (num_characters > kMaxCharacters) {
+    RequestFields::fail_value("input",
+                              fmt::format("must have {} characters at most", kMaxCharacters));
+  }
+  if (const auto voice = fields.text("voice")) request.voice = voice_named(*voice, offer);
+  const std::string format = fields.text("response_format").value_or("wav");
+  if (format != "wav" && format != "pcm") {
+    RequestFields::fail_unsupported("response_format", "must be wav or pcm: there is no encoder");
+  }
+  request.is_wav = format == "wav";
+  fields.expect_neutral("speed", {1.0, 1});
+  fields.expect_neutral("instructions", {""});
+  fields.expect_neutral("stream_format", {"audio"});
+  fields.finish();
+  return request;
+}
+
+/// Of a file whose length nobody knows yet.
+std::string wav_header() {
+  const auto number = [](uint32_t value, int num_bytes) {
+    std::string bytes;
+    for (int i = 0; i < num_bytes; ++i) bytes += static_cast<char>(value >> (8 * i));
+    return bytes;
+  };
+  constexpr uint32_t kUnknown = 0xFFFFFFFF, kPcm = 1, kChannels = 1, kBytes = 2;
+  constexpr uint32_t kRate = kRealtimeRate;
+  return "RIFF" + number(kUnknown, 4) + "WAVEfmt " + number(16, 4) + number(kPcm, 2) +
+         number(kChannels, 2) + number(kRate, 4) + number(kRate * kBytes, 4) + number(kBytes, 2) +
+         number(8 * kBytes, 2) + "data" + number(kUnknown, 4);
+}
+
+void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& reply,
+           const std::stop_token& stop) {
+  const std::string type = request.is_wav ? "audio/wav" : "audio/pcm";
+  reply.send_part(type, request.is_wav ? wav_header() : "");
+  ResamplingSink sink(std::make_unique<CallingSink>([&](std::span<const float> samples) {
+                        const std::vector<int16_t> pcm = to_pcm16(samples);
+                        reply.send_part(type, {reinterpret_cast<const char*>(pcm.data()),
+                                               pcm.size() * sizeof(pcm.front())});
+                      }),
+                      voice.sample_rate(), kRealtimeRate);
+  SentenceEndFinder ends;
+  size_t spoken = 0;
+  while (const std::optional<size_t> end = ends.next(request.input, /*complete=*/true)) {
+    const std::string sentence =
+        speakable_text(request.input.substr(spoken, *end - spoken), voice.language());
+    spoken = *end;
+    if (sentence.empty()) continue;
+    const auto synthesis = voice.begin(sentence);
+    std::vector<float> samples;
+    for (bool goes_on = true; goes_on; samples.clear()) {
+      throw_if_stopped(stop);
+      if (reply.state() == HttpReply::State::kGone) return;
+      goes_on = synthesis->advance(samples);
+      if (!samples.empty()) sink.write(samples);
+    }
+  }
+  sink.drain();
+}
+
+}  // namespace
+
+void SpeechApi::serve(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  if (host_.offer.voice.empty()) {
+    throw ApiError({.status = 404, .code = "no_voice"},
+                   "no voice is configured: start the server with --tts espeak");
+  }
+  const SpeechRequest asked = parse_speech_request(request.body, host_.offer);
+  struct Place {
+    std::atomic<int64_t>& count;
+    ~Place() { --count; }
+  };
+  const int64_t num_sessions = ++num_sessions_;
+  const Place place{num_sessions_};
+  if (num_sessions > max_sessions_) {
+    throw ApiError(
+        {.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+        fmt::format("{} texts are being spoken, which is the limit: try again", max_sessions_));
+  }
+  std::unique_ptr<SpeechSynthesizer> voice;
+  try {
+    voice = host_.make_voice(asked.voice);
+  } catch (const UserError& error) {
+    RequestFields::fail_value("voice", error.what());
+  }
+  try {
+    speak(asked, *voice, reply, stop);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    spdlog::error("a voice failed: {}", first_line(error.what()));
+    throw Interrupted();
+  }
+}
+
+}  // namespace predgen
