@@ -152,8 +152,9 @@ TEST(RealtimeSound, AVoiceThatCannotBeginIsTriedAgain) {
   struct LateVoice : RealtimeVoice {
     explicit LateVoice(int num_failures) : RealtimeVoice(100, ""), failures(num_failures) {}
     int sample_rate() const override {
-      if (failures-- > 0) throw Error("no thread");
-      return kRealtimeRate;
+      if (failures == 0) return kRealtimeRate;
+      --failures;
+      throw Error("no thread");
     }
     mutable int failures;
   };
