@@ -119,6 +119,54 @@ TEST_P(LanguageModelOnDevice, KernelsGiveWhatOperatorsGive) {
   EXPECT_GT(largest(exact.narrow(0, 0, 36) - exact.narrow(0, 36, 36)), 0.05);  // the adapter
 }
 
+/// What a pass reads is not written over by the next one that is asked for meanwhile.
+TEST_P(LanguageModelOnDevice, PassesNeedNotBeWaitedFor) {
+  const auto model = load(GetParam(), "fp32");
+  const TokenIds tokens = token_ids(60, 3);
+  const auto run = [&](bool waits) {
+    KvPool pool(model->kv_layout());
+    const auto cache = pool.make_cache(kCapacity);
+    std::vector<at::Tensor> logits;
+    for (const TokenId& token : tokens) {
+      logits.push_back(model->forward({.cache = cache.get(), .tokens = TokenSpan(&token, 1)}));
+      if (waits) logits.back() = logits.back().cpu();
+    }
+    return at::cat(logits).cpu();
+  };
+  EXPECT_TRUE(run(false).equal(run(true)));
+}
+
+TEST_P(LanguageModelOnDevice, WidthsShareTheirBits) {
+  for (const auto& [dtype, quantization] : {std::pair{"fp32", Quantization::kNone},
+                                            {"bf16", Quantization::kNone},
+                                            {"bf16", Quantization::kInt8}}) {
+    const auto model = load_model(folder_.path(), {},
+                                  {.device = GetParam(),
+                                   .dtype = dtype,
+                                   .quantization = quantization,
+                                   .width_invariant = true});
+    const TokenIds tokens = token_ids(200, 4);
+    const auto run = [&](int64_t width) {
+      KvPool pool(model->kv_layout());
+      const auto cache = pool.make_cache(kCapacity);
+      std::vector<at::Tensor> logits;
+      for (int64_t begin = 0; begin < 200; begin += width) {
+        const int64_t count = std::min<int64_t>(width, 200 - begin);
+        logits.push_back(
+            model->forward({.cache = cache.get(),
+                            .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
+                                                                static_cast<size_t>(count)),
+                            .num_logits = count}));
+      }
+      return at::cat(logits).cpu();
+    };
+    const at::Tensor one_by_one = run(1);
+    for (const int64_t width : {7, 64, 100, 200}) {
+      EXPECT_TRUE(run(width).equal(one_by_one)) << dtype << ", " << width;
+    }
+  }
+}
+
 TEST_P(LanguageModelOnDevice, QuantisedModelsLoadAndGenerate) {
   const at::Tensor exact = logits_of_all_passes(*load("cpu", "fp32"));
   for (const auto& [kind, bound] :
@@ -143,6 +191,21 @@ TokenIds answer(Engine& engine, Generator& generator, const TokenIds& prompt) {
                   sequence.tokens().end());
 }
 
+/// The smallest distance between the two likeliest tokens along an answer.
+double margin_of(const Transformer& model, const TokenIds& prompt, const TokenIds& answer) {
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(kCapacity);
+  TokenIds tokens = prompt;
+  tokens.insert(tokens.end(), answer.begin(), answer.end() - 1);
+  const at::Tensor best_N2 =
+      std::get<0>(model
+                      .forward({.cache = cache.get(),
+                                .tokens = tokens,
+                                .num_logits = static_cast<int64_t>(answer.size())})
+                      .topk(2));
+  return (best_N2.select(1, 0) - best_N2.select(1, 1)).min().item<double>();
+}
+
 TEST_P(LanguageModelOnDevice, EveryWayOfGeneratingGivesOneText) {
   const auto reference = load("cpu", "fp32"), model = load(GetParam(), "fp32");
   Engine cpu_engine = borrowing_engine(*reference), engine = borrowing_engine(*model);
@@ -150,10 +213,14 @@ TEST_P(LanguageModelOnDevice, EveryWayOfGeneratingGivesOneText) {
   JacobiGenerator jacobi(engine, 8);
   GreedyVerifier verifier;
   int64_t num_accepted = 0, num_drafted = 0;
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
+  int num_texts = 0;
+  for (uint64_t seed = 1; num_texts < 8; ++seed) {
+    ASSERT_LE(seed, 60u) << "texts with a margin are rare";
     const TokenIds prompt = token_ids(24, seed);
     const TokenIds expected = answer(cpu_engine, on_cpu, prompt);
     ASSERT_EQ(expected.size(), 60u);
+    if (margin_of(*reference, prompt, expected) < kMargin) continue;
+    ++num_texts;
     EXPECT_EQ(answer(engine, plain, prompt), expected) << seed;
     EXPECT_EQ(answer(engine, jacobi, prompt), expected) << seed;
     for (Generator* generator :

@@ -33,6 +33,10 @@ inline std::string device_name(const testing::TestParamInfo<const char*>& info) 
   return info.param;
 }
 
+/// Between the likeliest and the second choice: what is nearer, rounding may decide, and devices
+/// round differently.
+constexpr double kMargin = 1e-3;
+
 inline double largest(const at::Tensor& difference) {
   return difference.abs().max().item<double>();
 }
