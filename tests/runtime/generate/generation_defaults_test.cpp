@@ -36,20 +36,25 @@ TEST(GenerationDefaults, APenaltyThatIsAskedForCountsWithoutSampling) {
   GenerationDefaults defaults;
   defaults.repetition_penalty = 1.05;
   defaults.temperature = 0.7;
-  EXPECT_FALSE(choose_sampling({}, defaults)) << "greedy is the model's own choice";
-  EXPECT_FALSE(choose_sampling({.repetition_penalty = 1}, defaults));
+  AskedSampling asked;
+  EXPECT_FALSE(choose_sampling(asked, defaults)) << "greedy is the model's own choice";
+  asked.repetition_penalty = 1;
+  EXPECT_FALSE(choose_sampling(asked, defaults));
+  asked.repetition_penalty = 1.2;
   for (const std::optional<double> temperature : {std::optional<double>(), std::optional(0.0)}) {
-    const auto greedy =
-        choose_sampling({.temperature = temperature, .repetition_penalty = 1.2}, defaults);
+    asked.temperature = temperature;
+    const auto greedy = choose_sampling(asked, defaults);
     ASSERT_TRUE(greedy);
     EXPECT_EQ(greedy->temperature, 0);
     EXPECT_EQ(greedy->repetition_penalty, 1.2);
   }
-  const auto sampled = choose_sampling({.top_p = 0.9}, defaults);
+  asked.repetition_penalty = 0;
+  expect_user_error([&] { choose_sampling(asked, defaults); }, {"repetition penalty"});
+  AskedSampling sampling;
+  sampling.top_p = 0.9;
+  const auto sampled = choose_sampling(sampling, defaults);
   EXPECT_EQ(sampled->temperature, 0.7);
   EXPECT_EQ(sampled->repetition_penalty, 1.05);
-  expect_user_error([&] { choose_sampling({.repetition_penalty = 0}, defaults); },
-                    {"repetition penalty"});
 }
 
 }  // namespace
