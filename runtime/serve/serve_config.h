@@ -7,10 +7,14 @@
 
 namespace predgen {
 
+/// Of so many connections those of one address: some are left for others, but most may be those of
+/// a proxy.
+constexpr int64_t share_of_address(int64_t connections) { return (3 * connections + 3) / 4; }
+
 /// What one client, or all of them, can make the server hold or wait for.
 struct HttpLimits {
   int64_t connections = 64;
-  int64_t connections_per_address = 0;  // 0: of_one_address()
+  int64_t connections_per_address = 0;  // 0: share_of_address()
   int64_t header_bytes = 16 << 10;
   int64_t body_bytes = 1 << 20;
   double header_seconds = 5;  // until the header of a connection's first request has come
@@ -24,9 +28,8 @@ struct HttpLimits {
   double silence_seconds = 600;       // without a message of the client
   double session_seconds = 3600;      // of all of it
 
-  /// Some are left for others, but most may be those of a proxy.
   int64_t of_one_address() const {
-    return connections_per_address > 0 ? connections_per_address : (3 * connections + 3) / 4;
+    return connections_per_address > 0 ? connections_per_address : share_of_address(connections);
   }
 };
 

@@ -32,7 +32,7 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
             .limits = limits},
       server_(config.host, static_cast<int>(config.port),
               {.connections = config.connections,
-               .connections_per_address = config.connections,  // all are Home Assistant's
+               .connections_per_address = share_of_address(config.connections),
                .grace_seconds = limits.grace_seconds},
               [this] { return std::make_unique<WyomingConnection>(host_); }) {}
 
