@@ -21,8 +21,13 @@ void pause() {
 
 ThreadTeam::ThreadTeam(int size) : size_(size) {
   PREDGEN_CHECK(size >= 1, "a team of {} threads", size);
-  for (int i = 1; i < size; ++i) {
-    threads_.emplace_back([this, i] { serve(i); });
+  try {
+    for (int i = 1; i < size; ++i) {
+      threads_.emplace_back([this, i] { serve(i); });
+    }
+  } catch (...) {
+    change(round_, kOver);  // those that have begun are joined
+    throw;
   }
 }
 
