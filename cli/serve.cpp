@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
+#include "model/memory_left.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/engine/pass_seconds.h"
 #include "runtime/serve/completer.h"
@@ -95,7 +96,7 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
 int64_t choose_pool(const ServeConfig& config, const LanguageModel& model) {
   const KvLayout layout = model.kv_layout();
   const int64_t positions =
-      pool_positions(config, model.max_positions(), layout, free_memory(layout.options.device()));
+      pool_positions(config, model.max_positions(), layout, memory_left(layout.options.device()));
   constexpr double kGiB = 1 << 30;
   spdlog::info(
       "caches hold up to {} positions, {:.1f} GiB of the {}'s memory (pool_positions)", positions,

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/stop.h"
+#include "model/memory_left.h"
 
 namespace predgen {
 namespace {
@@ -80,20 +81,11 @@ int64_t memory_size(c10::Device device) {
 }
 
 int64_t free_memory(c10::Device device) {
-  if (device.is_cpu()) {
-    std::ifstream file("/proc/meminfo");
-    std::string word;
-    int64_t kilobytes = 0;
-    while (file >> word && word != "MemAvailable:") {
-    }
-    if (!(file >> kilobytes)) return physical_memory();
-    return std::min(physical_memory(), kilobytes * 1024 + resident_bytes());
-  }
-  const auto [free, total] =
-      c10::getDeviceAllocator(device.type())->getMemoryInfo(index_of(device));
   constexpr size_t kAll = 0;  // of small and large blocks
-  return std::min(static_cast<int64_t>(total),
-                  static_cast<int64_t>(free) + device_stats(device).reserved_bytes[kAll].current);
+  const int64_t held =
+      device.is_cpu() ? resident_bytes() : device_stats(device).reserved_bytes[kAll].current;
+  const int64_t size = memory_size(device), left = memory_left(device);
+  return left < size - held ? left + held : size;
 }
 
 int64_t resident_bytes() {

@@ -7,10 +7,6 @@
 
 namespace predgen {
 
-/// Bytes that a device has left: on a CPU what the system, or the container that this process runs
-/// in, has left. Nothing else may be known of it: then as many as there are numbers.
-int64_t free_memory(c10::Device device);
-
 /// Positions of the engine's pool: config.pool_positions, or where that is 0 as many as `free`
 /// bytes have room for when a part of them is left for passes (a fifth) and, on a CPU, for what is
 /// parked (half), but at least one conversation. UserError if a conversation of max_context tokens,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/memory_left.h"
 #include "tests/fakes/expect_user_error.h"
 
 namespace predgen {
@@ -25,7 +26,7 @@ TEST(PoolSize, IsThatOfOneConversationAtLeast) {
 TEST(PoolSize, FollowsFreeMemory) { EXPECT_EQ(positions("0", "300", 40000), 10000); }
 
 TEST(PoolSize, SomeMemoryIsFree) {
-  const int64_t free = free_memory(at::kCPU);
+  const int64_t free = memory_left(at::kCPU);
   EXPECT_GT(free, 1 << 20);
   EXPECT_LT(free, int64_t{1} << 50);
 }
