@@ -445,12 +445,13 @@ TEST(OpenAiApi, LongEventsAreWrittenWhileOthersGoOn) {
   FakeReply reply;
   std::string held;
   reply.on_event = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
-  const std::string more =
-      R"(,"stream":true,"logprobs":true,"top_logprobs":20,"max_tokens":40,"stop":[")" +
-      text_of(api.chat("hello")).substr(0, 60) + "no\"]";
-  api.handle(Api::chat_request("hello", more), reply);
+  const std::string prompt(21, 'x');  // 24 tokens with the roles, so that the answer has 22
+  const std::string text = text_of(api.chat(prompt));
+  const std::string more = R"(,"stream":true,"logprobs":true,"top_logprobs":20,"stop":[")" +
+                           text.substr(0, text.size() - 8) + "no\"]";
+  api.handle(Api::chat_request(prompt, more), reply);
   EXPECT_EQ(reply.events.size(), 5u);  // the role, all of the text in two, the end and [DONE]
-  EXPECT_EQ(held.find('y'), std::string::npos) << held;
+  EXPECT_EQ(held, "nnynn");  // the second text is short
 }
 
 TEST(OpenAiApi, MetricsWaitForNobody) {

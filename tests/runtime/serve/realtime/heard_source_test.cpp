@@ -39,8 +39,8 @@ TEST(HeardSource, AStoppedTurnTakesNoFinalTranscript) {
   begun.get_future().wait();
   std::optional<Baton::Hold> held(std::in_place, baton);  // it rests
   source.push("words", /*is_final=*/false);
+  while (baton.num_waiting() == 0) std::this_thread::yield();
   clock.on_read = [&] {
-    while (baton.num_waiting() == 0) std::this_thread::yield();
     held.reset();  // it goes on to the lock, which push() holds
     for (int i = 0; i < 100'000; ++i) std::this_thread::yield();
     stop.request_stop();
