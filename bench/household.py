@@ -68,7 +68,7 @@ async def household(url, prompts, count, speculates, options):
 
 def measure(options, prompts, count, speculates, yields):
     server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--port", "0", *shlex.split(options.serve),
-                               "limits.connections=64", "limits.connections_per_address=64", "realtime.max_sessions=64", "max_new_tokens=64",
+                               "limits.connections=64", "limits.connections_per_address=64", "realtime.max_sessions=96", "max_new_tokens=64",
                                f"realtime.drafts_yield={str(yields).lower()}"],
                               stdout=subprocess.PIPE, text=True)
     try:

@@ -80,9 +80,9 @@ class TypedTurns {
         throw_if_stopped(end_);
         if (screen_.is_leaving()) break;
         session_.set_history(session_.history());  // what else the turn had cached goes
-        const bool is_kept = session_.history().size() > num_messages_;
-        screen_.end_turn(is_kept ? "[stopped; what was said is kept]"
-                                 : "[stopped; this turn is forgotten]");
+        last_.reset();
+        screen_.end_turn(is_said_ ? "[stopped; what was said is kept]"
+                                  : "[stopped; this turn is forgotten]");
       }
     } while (true);
     throw_if_stopped(end_);
@@ -92,7 +92,7 @@ class TypedTurns {
   /// False: the user has left.
   bool run_turn() {
     std::vector<Message> before = session_.history();
-    num_messages_ = before.size();
+    is_said_ = false;
     const std::optional<TurnResult> result = session_.run_turn(screen_.source(), observer(), stop_);
     if (!result) {
       const std::optional<ChatCommand> command = screen_.take_command();
@@ -118,7 +118,10 @@ class TypedTurns {
     observer.on_first_sentence = [this](const std::string& sentence) {
       screen_.mark_first_sentence(sentence);
     };
-    observer.on_text = [this](const std::string& text) { screen_.print_answer(text); };
+    observer.on_text = [this](const std::string& text) {
+      is_said_ = true;
+      screen_.print_answer(text);
+    };
     observer.on_rounds_dropped = [this](int64_t num_rounds) {
       screen_.print_line(dropped_rounds_message(num_rounds));
     };
@@ -212,7 +215,7 @@ class TypedTurns {
   std::stop_token stop_;  // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
-  size_t num_messages_ = 0;      // of the history, without the turn under way
+  bool is_said_ = false;         // something of the answer under way
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/CachingDeviceAllocator.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -25,14 +24,7 @@ constexpr int64_t kDeviceBufferBytes = 1024 * kMiB;
 /// What this process may have: a container's share of the machine's.
 int64_t physical_memory() {
   const int64_t all = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  int64_t share = 0;
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  return limit >> share ? std::min(all, share) : all;  // "max": none
-}
-
-c10::DeviceIndex index_of(c10::Device device) {
-  return device.has_index() ? device.index()
-                            : c10::impl::VirtualGuardImpl(device.type()).getDevice().index();
+  return std::min(all, group_memory().limit);
 }
 
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {

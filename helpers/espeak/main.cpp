@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <espeak-ng/speak_lib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <exception>
@@ -28,13 +29,25 @@ int on_samples(short* samples, int num_samples, espeak_EVENT*) {
 }
 
 /// Of a name that may be anything.
-std::string quoted(const std::string& name) { return name.substr(0, 64); }
+std::string quoted(const std::string& name) {
+  std::string begin = name.substr(0, 64);
+  while (begin.size() < name.size() && (name[begin.size()] & 0xC0) == 0x80) begin.pop_back();
+  return begin;
+}
+
+/// A name that the library takes, or what its list has: a language, or a name with _ for blanks.
+bool set_listed_voice(const std::string& name) {
+  std::string with_blanks = name;
+  std::ranges::replace(with_blanks, '_', ' ');
+  return set_voice(name) || set_voice(with_blanks) || set_voice(voice_of_language(name));
+}
 
 void speak(const Json& request) {
   const auto voice = request.at("voice").get<std::string>();
   const std::string text = in_short_words(request.at("text").get<std::string>());
   const int rate = request.at("rate").get<int>(), pitch = request.at("pitch").get<int>();
-  if (!set_voice(voice)) return write_frame('V', "espeak-ng has no voice '" + quoted(voice) + "'");
+  if (!set_listed_voice(voice))
+    return write_frame('V', "espeak-ng has no voice '" + quoted(voice) + "'");
   espeak_SetParameter(espeakRATE, rate, 0);
   espeak_SetParameter(espeakPITCH, pitch, 0);
   if (!text.empty()) {

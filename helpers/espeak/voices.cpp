@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace {
@@ -64,10 +65,10 @@ bool is_listed(const std::string& name) {
 }  // namespace
 
 bool set_voice(const std::string& name, bool again) {
-  static std::string current;
+  static std::optional<std::string> current;
   if (name == current && !again) return true;
   const bool known = is_listed(name) && espeak_SetVoiceByName(name.c_str()) == EE_OK;
-  current = known ? name : "";
+  current = known ? std::optional(name) : std::nullopt;
   return known;
 }
 

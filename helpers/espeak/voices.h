@@ -4,7 +4,7 @@
 #include <string>
 
 /// Makes `name` (what espeak_SetVoiceByName takes) the voice; no work if it is, unless `again`.
-/// False: unknown.
+/// False: unknown, as an empty one is.
 bool set_voice(const std::string& name, bool again = false);
 
 /// The first voice of espeak's list whose first language is `code`; empty if there is none.

@@ -113,20 +113,20 @@ bool History::is_far_too_long(int64_t context_length) const {
 const History::Cut& History::cut(int64_t context_length) const {
   if (cut_ && cut_->context_length == context_length) return *cut_;
   const int64_t num_rounds = this->num_rounds(), half = context_length / 2;
-  cut_ = {.context_length = context_length};
+  Cut found{.context_length = context_length};
   int64_t begin = 1, end = num_rounds;
-  for (int64_t newest = 1; newest < num_rounds && !cut_->is_far_too_long; newest *= 2) {
+  for (int64_t newest = 1; newest < num_rounds && !found.is_far_too_long; newest *= 2) {
     const int64_t first = num_rounds - newest, size = size_of(render(first));
     if (size <= half) {
       end = first;
     } else {
       begin = std::max(begin, first + 1);
     }
-    cut_->is_far_too_long = size > 2 * context_length;
+    found.is_far_too_long = size > 2 * context_length;
   }
-  cut_->num_dropped =
+  found.num_dropped =
       first_that_fits(begin, end, [&](int64_t first) { return size_of(render(first)) <= half; });
-  return *cut_;
+  return cut_.emplace(found);
 }
 
 History::Prompt History::prompt(const std::string& user_text, const Room& room) const {

@@ -131,8 +131,9 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     return run(turn);
   } catch (const Interrupted&) {
     speaker_->cancel_turn();
-    turn.result.calls.clear();  // of which nobody was told
-    if (!turn.result.text.empty()) remember(turn.result);
+    turn.result.calls.clear();   // of which nobody was told
+    turn.result.answer.clear();  // it may have tokens of text that was not said
+    if (!turn.result.error && !turn.result.text.empty()) remember(turn.result);
     throw;
   }
 }

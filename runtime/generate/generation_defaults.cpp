@@ -52,7 +52,7 @@ std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults) {
   const bool samples = asked.temperature || asked.top_k || asked.top_p || asked.min_p;
   SamplingConfig config;
-  if (!samples || asked.temperature == 0.0) {
+  if (!samples || asked.temperature == 0.0 || asked.top_p == 0.0) {
     if (asked.repetition_penalty.value_or(1.0) == 1.0) return std::nullopt;
     config.repetition_penalty = *asked.repetition_penalty;
     config.temperature = 0;

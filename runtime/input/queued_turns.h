@@ -16,7 +16,13 @@ class QueuedTurns : public TranscriptSource {
 
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override {
     if (!ready_) ready_ = clock.now();
-    std::optional<Transcript> newest = source_.wait_newer(revision, clock);
+    std::optional<Transcript> newest;
+    try {
+      newest = source_.wait_newer(revision, clock);
+    } catch (...) {  // the turn is over
+      ready_.reset();
+      throw;
+    }
     if (!newest) return newest;
     newest->time = std::max(newest->time, *ready_);
     if (newest->is_final) ready_.reset();

@@ -36,6 +36,7 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
       pass_seconds_(std::move(pass_seconds)),
+      sessions_(config.max_sessions),
       kept_(engine, context_length_, config.kept_conversations) {
   engine.observe_passes([&](const PassSize& size) {
     metrics_.count_pass(size);
@@ -44,13 +45,10 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
   engine.on_exhaustion([this] { return kept_.drop_all(); });
 }
 
-std::unique_ptr<Completer, Completer::Job::Leave> Completer::enter() {
-  ++num_sessions_;
-  std::unique_ptr<Completer, Job::Leave> session(this);
-  if (num_sessions_ <= config_.max_sessions) return session;
-  throw ApiError(
-      {.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-      fmt::format("{} answers are under way, which is the limit: try again", config_.max_sessions));
+std::shared_ptr<const void> Completer::enter(const std::string& client) {
+  if (auto session = sessions_.enter(client)) return session;
+  throw ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+                 sessions_.refusal("answers are under way"));
 }
 
 void Completer::check_tools(const CompletionRequest& request) const {
@@ -118,7 +116,7 @@ int64_t Completer::room(const CompletionRequest& request, int64_t length) const 
 Completer::Job Completer::prepare(const CompletionRequest& request, const std::string& client) {
   Job job;
   job.client_ = client;
-  job.session_ = enter();
+  job.session_ = enter(client);
   job.begin_ = clock_.now();
   check_tools(request);
   job.prompt_ = prompt_ids(request);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "runtime/generate/generator.h"
 #include "runtime/serve/completion_request.h"
 #include "runtime/serve/kept_sequences.h"
+#include "runtime/serve/places.h"
 #include "runtime/serve/serve_config.h"
 #include "runtime/serve/serve_metrics.h"
 #include "runtime/serve/token_scorer.h"
@@ -46,10 +46,7 @@ class Completer {
   class Job {
     friend class Completer;
     std::string client_;
-    struct Leave {
-      void operator()(Completer* completer) const { --completer->num_sessions_; }
-    };
-    std::unique_ptr<Completer, Leave> session_;
+    std::shared_ptr<const void> session_;
     Seconds begin_{0};
     TokenIds prompt_;
     std::vector<TokenIds> predictions_;
@@ -61,7 +58,8 @@ class Completer {
   };
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
   /// for tools that the model's template does not have, and when there are as many sessions as may
-  /// be. `client`: whose it is, for the baton and what is kept. Runs without the baton.
+  /// be, of this client or of all. `client`: whose it is, for the baton and what is kept. Runs
+  /// without the baton.
   Job prepare(const CompletionRequest& request, const std::string& client);
 
   struct Sink {
@@ -77,12 +75,12 @@ class Completer {
   /// Waits for the baton. Ends early when the answer is not wanted; Interrupted if stopped.
   CompletionResult complete(const Job& job, const Sink& sink, const std::stop_token& stop);
 
-  int64_t num_sessions() const { return num_sessions_; }
+  int64_t num_sessions() const { return sessions_.num_taken(); }
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return context_length_; }
 
  private:
-  std::unique_ptr<Completer, Job::Leave> enter();
+  std::shared_ptr<const void> enter(const std::string& client);
   void check_tools(const CompletionRequest& request) const;
   TokenIds prompt_ids(const CompletionRequest& request) const;
   /// As Guess has drafts: one, or none.
@@ -99,7 +97,7 @@ class Completer {
   const Clock& clock_;
   const int64_t context_length_;
   const std::vector<double> pass_seconds_;
-  std::atomic<int64_t> num_sessions_ = 0;
+  Places sessions_;
   KeptSequences kept_;  // with the baton
 };
 

@@ -1,6 +1,5 @@
 #include "runtime/serve/http_connection.h"
 
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -35,18 +34,6 @@ constexpr double kLateSeconds = 1;
 /// What is answered however many connections there are: otherwise who watches the server would
 /// end it.
 constexpr std::string_view kHealth = "/health";
-
-/// Whoever has closed his socket sends what he who reads on sends, until he is asked; so he is,
-/// once a second, and is gone when nothing comes back three times.
-void ask_whether_there(int socket) {
-  const auto set = [socket](int level, int option, int value) {
-    ::setsockopt(socket, level, option, &value, sizeof value);
-  };
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-}
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -121,7 +108,7 @@ std::optional<HttpRequest> HttpConnection::read() {
       read_header(parser, is_late_ ? std::min(patience, kLateSeconds) : patience);
   is_idle_ = false;
   version_ = 11;
-  keeps_alive_ = has_parts_ = false;
+  keeps_alive_ = has_parts_ = has_events_ = false;
   unsent_.clear();
   if (!error && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
     http::response<http::empty_body> go_on(http::status::continue_, 11);
@@ -158,7 +145,9 @@ std::optional<HttpRequest> HttpConnection::read() {
 }
 
 void HttpConnection::refuse(const ApiError& error) {
-  send({.status = error.status(), .body = error.json()});
+  HttpAnswer answer{.status = error.status(), .body = error.json()};
+  if (error.status() == 503) answer.headers.emplace_back("Retry-After", "1");
+  send(answer);
 }
 
 void HttpConnection::refuse_one_more(const std::stop_token& stop) {
@@ -170,7 +159,8 @@ void HttpConnection::refuse_one_more(const std::stop_token& stop) {
     return;
   }
   const auto& request = parser.get();
-  if (request.method() == http::verb::get && text_of(request.target()) == kHealth) {
+  const std::string target = text_of(request.target());
+  if (request.method() == http::verb::get && target.substr(0, target.find('?')) == kHealth) {
     handler_({.method = "GET",
               .path = std::string(kHealth),
               .host = text_of(request[http::field::host])},
@@ -203,6 +193,13 @@ void HttpConnection::linger() {
   }
 }
 
+void HttpConnection::ask_whether_there() const {
+  if (version_ < 11 || !unsent_.empty() || (has_parts_ && !has_events_)) return;
+  const std::string_view nothing = has_parts_ ? "3\r\n:\n\n\r\n" : "HTTP/1.1 100 Continue\r\n\r\n";
+  const int socket = const_cast<beast::tcp_stream&>(stream_).socket().native_handle();
+  ::send(socket, nothing.data(), nothing.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 HttpReply::State HttpConnection::state() const {
   if (is_lost_) return State::kGone;
   pollfd socket{.fd = const_cast<beast::tcp_stream&>(stream_).socket().native_handle(),
@@ -210,7 +207,7 @@ HttpReply::State HttpConnection::state() const {
                 .revents = 0};
   if (::poll(&socket, 1, /*timeout=*/0) <= 0) return State::kBusy;
   if (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) return State::kGone;
-  if ((socket.revents & POLLRDHUP) && !is_half_closed_.exchange(true)) ask_whether_there(socket.fd);
+  if ((socket.revents & POLLRDHUP) && !is_half_closed_.exchange(true)) ask_whether_there();
   return socket.revents & POLLOUT ? State::kReady : State::kBusy;
 }
 
@@ -245,6 +242,7 @@ void HttpConnection::send_event(std::string_view data) {
 }
 
 bool HttpConnection::offer_event(std::string_view data) {
+  has_events_ = true;
   return offer_part("text/event-stream", fmt::format("data: {}\n\n", data));
 }
 

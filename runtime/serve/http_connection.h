@@ -57,6 +57,9 @@ class HttpConnection : public TcpConnection, public HttpReply {
   /// As offer_event().
   bool offer_part(const std::string& type, std::string_view data);
   void end_reply();
+  /// Sends a client that sends no more what means nothing to it: if it has closed its socket, its
+  /// system answers that by a reset. Not in sound or HTTP/1.0, which have no such thing.
+  void ask_whether_there() const;
   /// Whether this client's next request will be answered.
   bool goes_on() const { return keeps_alive_ && !is_lost_ && !drain_.stop_requested(); }
   /// Runs an asynchronous operation to its end, or cancels it after `seconds`.
@@ -78,8 +81,9 @@ class HttpConnection : public TcpConnection, public HttpReply {
   unsigned version_ = 11;
   bool keeps_alive_ = false;
   bool has_parts_ = false;
-  std::string unsent_;    // of what was offered
-  bool is_lost_ = false;  // nothing more can be sent
+  bool has_events_ = false;  // the parts are server-sent events
+  std::string unsent_;       // of what was offered
+  bool is_lost_ = false;     // nothing more can be sent
 };
 
 }  // namespace predgen

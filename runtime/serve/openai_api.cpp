@@ -123,7 +123,7 @@ std::string OpenAiApi::check_access(const HttpRequest& request) const {
     throw ApiError({.status = 403, .code = "origin_not_allowed"},
                    "requests of other servers' web pages are not allowed");
   }
-  // Whoever owns a name can let it mean this machine, so that his pages are of the same origin.
+  // Whoever owns a name can let it mean this machine, so that its pages are of the same origin.
   if (!keys_.are_needed() && !is_own_host(request.host)) {
     throw ApiError(
         {.status = 403, .code = "host_not_allowed"},
@@ -159,7 +159,7 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
   } else if (to == kCompletions) {
     complete(parse_completion_request(request.body), client, reply, stop);
   } else if (to == kSpeech) {
-    speech_.serve(request, reply, stop);
+    speech_.serve(request, client, reply, stop);
   } else if (to == kPage) {
     reply.send(to_answer(*find_page_file(request.path)));
   } else if (to == kRealtime) {

@@ -5,7 +5,7 @@
 
 namespace predgen {
 
-/// The address at the other end; of IPv6, where everyone has as many as he likes, the network (the
+/// The address at the other end; of IPv6, where everyone has as many as it likes, the network (the
 /// first 64 bits). Empty: there is nobody.
 std::string peer_of(const boost::asio::ip::tcp::socket& socket);
 

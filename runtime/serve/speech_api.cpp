@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -42,6 +43,7 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
         fmt::format("the model '{}' is not here: ask for '{}'", shortened(model), offer.model));
   }
   SpeechRequest request{.input = *fields.text("input", /*required=*/true), .voice = offer.voice};
+  if (is_blank(request.input)) RequestFields::fail_value("input", "must not be empty");
   const auto num_characters = std::ranges::count_if(
       request.input, [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
   if (num_characters > kMaxCharacters) {
@@ -75,11 +77,15 @@ std::string wav_header() {
          number(8 * kBytes, 2) + "data" + number(kUnknown, 4);
 }
 
+/// `has_begun`: whether any of it was sent.
 void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& reply,
-           const std::stop_token& stop) {
+           const std::stop_token& stop, bool& has_begun) {
   const std::string type = request.is_wav ? "audio/wav" : "audio/pcm";
-  reply.send_part(type, request.is_wav ? wav_header() : "");
+  const auto begin = [&] {
+    if (!std::exchange(has_begun, true)) reply.send_part(type, request.is_wav ? wav_header() : "");
+  };
   ResamplingSink sink(std::make_unique<CallingSink>([&](std::span<const float> samples) {
+                        begin();
                         const std::vector<int16_t> pcm = to_pcm16(samples);
                         reply.send_part(type, {reinterpret_cast<const char*>(pcm.data()),
                                                pcm.size() * sizeof(pcm.front())});
@@ -102,26 +108,22 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
     }
   }
   sink.drain();
+  begin();  // of a text without words
 }
 
 }  // namespace
 
-void SpeechApi::serve(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+void SpeechApi::serve(const HttpRequest& request, const std::string& client, HttpReply& reply,
+                      const std::stop_token& stop) {
   if (host_.offer.voice.empty()) {
     throw ApiError({.status = 404, .code = "no_voice"},
                    "no voice is configured: start the server with --tts espeak");
   }
   const SpeechRequest asked = parse_speech_request(request.body, host_.offer);
-  struct Place {
-    std::atomic<int64_t>& count;
-    ~Place() { --count; }
-  };
-  const int64_t num_sessions = ++num_sessions_;
-  const Place place{num_sessions_};
-  if (num_sessions > max_sessions_) {
-    throw ApiError(
-        {.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-        fmt::format("{} texts are being spoken, which is the limit: try again", max_sessions_));
+  const auto place = places_.enter(client);
+  if (!place) {
+    throw ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+                   places_.refusal("texts are being spoken"));
   }
   std::unique_ptr<SpeechSynthesizer> voice;
   try {
@@ -129,11 +131,13 @@ void SpeechApi::serve(const HttpRequest& request, HttpReply& reply, const std::s
   } catch (const UserError& error) {
     RequestFields::fail_value("voice", error.what());
   }
+  bool has_begun = false;
   try {
-    speak(asked, *voice, reply, stop);
+    speak(asked, *voice, reply, stop, has_begun);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
+    if (!has_begun) throw;
     spdlog::error("a voice failed: {}", first_line(error.what()));
     throw Interrupted();
   }

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <stop_token>
+#include <string>
 
 #include "runtime/serve/http.h"
+#include "runtime/serve/places.h"
 #include "runtime/serve/realtime/realtime_host.h"
 
 namespace predgen {
@@ -13,17 +14,17 @@ namespace predgen {
 /// as they are made. Thread-safe; borrows the host.
 class SpeechApi {
  public:
-  SpeechApi(const RealtimeHost& host, int64_t max_sessions)
-      : host_(host), max_sessions_(max_sessions) {}
+  SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), places_(max_sessions) {}
 
-  /// ApiError for a request that cannot be spoken, or one too many. A voice that fails later is in
-  /// the log, and Interrupted: the client sees that the sound is cut.
-  void serve(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
+  /// ApiError for a request that cannot be spoken, or one too many. `client`: whose it is. A voice
+  /// that fails before its first sound throws; one that fails later is in the log, and Interrupted:
+  /// the client sees that the sound is cut.
+  void serve(const HttpRequest& request, const std::string& client, HttpReply& reply,
+             const std::stop_token& stop);
 
  private:
   const RealtimeHost& host_;
-  const int64_t max_sessions_;
-  std::atomic<int64_t> num_sessions_ = 0;
+  Places places_;
 };
 
 }  // namespace predgen

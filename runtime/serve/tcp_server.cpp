@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "runtime/serve/peer.h"
 
 namespace predgen {
 namespace asio = boost::asio;
@@ -44,19 +45,8 @@ tcp::acceptor bound(asio::io_context& context, const std::string& host, int port
   }
 }
 
-/// Who is at the other end, as TcpServer::Limits counts them; empty: nobody any more.
-std::string address_of(const tcp::socket& socket) {
-  boost::system::error_code error;
-  const asio::ip::address address = socket.remote_endpoint(error).address();
-  if (error) return {};
-  if (address.is_v4()) return address.to_string();
-  const asio::ip::address_v6 v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
-  const auto bytes = v6.to_bytes();
-  return {bytes.begin(), bytes.begin() + 8};
-}
-
-/// Connections beside those that are served: turned away, or late.
+/// Connections beside those that are served: turned away, or late. One address is turned
+/// away half as often.
 constexpr int64_t kMaxBrief = 64;
 /// How long these may take when all else is over: whoever is cut in the middle is not told.
 constexpr std::chrono::milliseconds kBriefPatience{1500};
@@ -86,7 +76,9 @@ struct TcpServer::Impl {
   void serve(Client& client, const std::stop_token& drain);
   void remove_ended();
   /// With the mutex. Those from one address, if it is not null.
-  int64_t num_served(const std::string* address = nullptr) const;
+  int64_t num_served(const std::string* address = nullptr) const { return num(true, address); }
+  int64_t num_brief(const std::string* address = nullptr) const { return num(false, address); }
+  int64_t num(bool are_served, const std::string* address) const;
   void drain();
   void close_if_drained();
   /// Of the accepting.
@@ -184,25 +176,26 @@ void TcpServer::Impl::serve(Client& client, const std::stop_token& drain) {
   asio::post(context, [this] { close_if_drained(); });
 }
 
-int64_t TcpServer::Impl::num_served(const std::string* address) const {
-  return std::ranges::count_if(clients, [address](const Client& one) {
-    return one.way == Way::kServe && !one.is_over && (!address || one.address == *address);
+int64_t TcpServer::Impl::num(bool are_served, const std::string* address) const {
+  return std::ranges::count_if(clients, [&](const Client& one) {
+    return (one.way == Way::kServe) == are_served && !one.is_over &&
+           (!address || one.address == *address);
   });
 }
 
 void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
                            const std::stop_token& drain) {
   ::fcntl(connection->socket().native_handle(), F_SETFD, FD_CLOEXEC);
-  const std::string address = address_of(connection->socket());
+  const std::string address = peer_of(connection->socket());
   remove_ended();
   Way way = is_draining ? Way::kLate : Way::kServe;
   {
     const std::lock_guard lock(mutex);
-    const int64_t served = num_served();
-    const bool is_one_more =
-        served >= limits.connections || num_served(&address) >= limits.connections_per_address;
-    if (way == Way::kServe && is_one_more) way = Way::kRefuse;
-    if (way != Way::kServe && std::ssize(clients) - served >= kMaxBrief) return;  // it is cut
+    const bool is_over_limit = num_served() >= limits.connections ||
+                               num_served(&address) >= limits.connections_per_address;
+    if (way == Way::kServe && is_over_limit) way = Way::kRefuse;
+    const bool is_much = way == Way::kRefuse && num_brief(&address) >= kMaxBrief / 2;
+    if (way != Way::kServe && (is_much || num_brief() >= kMaxBrief)) return;  // it is cut
   }
   try {
     begin(std::move(connection), way, address, drain);

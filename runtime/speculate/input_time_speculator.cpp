@@ -122,7 +122,7 @@ std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
     request.should_stop = config.should_stop;
   }
   std::vector<EngineResult> results = engine_.run(requests);
-  // They share their passes: the shortest goes first, the rest fills up.
+  // They share passes where these have room, so the longer one's are about all of them.
   num_forward_passes_ +=
       std::ranges::max(results, {}, &EngineResult::num_forward_passes).num_forward_passes;
   std::vector<std::optional<at::Tensor>> logits;

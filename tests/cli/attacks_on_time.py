@@ -194,4 +194,23 @@ def silent_sockets_by_wyoming():
         at.run(*[hold(at.wyoming_port) for _ in range(16)], describe())
 
 
-ATTACKS = [updates_by_websocket, chunks_by_wyoming, metrics_in_a_loop, readers_that_do_not_read, one_byte_a_chunk, endless_segments, endless_items, a_long_history, names_of_a_megabyte, objects_of_many_keys, silent_sockets, silent_sockets_by_wyoming]
+def long_streams():
+    """As many as it answers at a time, and more, of one client."""
+    with attacked() as at:
+        end, statuses = time.monotonic() + 4, set()
+        body = chat(PROMPTS[0], stream=True, max_tokens=400, temperature=2)
+
+        async def attack():
+            while (left := end - time.monotonic()) > 0:
+                with contextlib.suppress(ConnectionError, TimeoutError):
+                    async with Client(at.port) as client:
+                        await client.send(request(CHAT, body))
+                        statuses.add(await asyncio.wait_for(client.reader.read(12), left))
+                        await client.read(left)
+                await asyncio.sleep(0.05)
+
+        at.run(*[attack() for _ in range(24)])
+        at.must(statuses >= {b"HTTP/1.1 200", b"HTTP/1.1 429"}, f"some are answered, some refused: {statuses}")
+
+
+ATTACKS = [updates_by_websocket, chunks_by_wyoming, metrics_in_a_loop, readers_that_do_not_read, one_byte_a_chunk, endless_segments, endless_items, a_long_history, names_of_a_megabyte, objects_of_many_keys, silent_sockets, silent_sockets_by_wyoming, long_streams]

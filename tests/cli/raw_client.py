@@ -56,6 +56,8 @@ class Answer:
     """Of HTTP, whole or cut."""
 
     def __init__(self, raw):
+        while raw.startswith(b"HTTP/1.1 100 "):
+            raw = raw.partition(b"\r\n\r\n")[2]
         head, _, self.body = raw.partition(b"\r\n\r\n")
         self.is_there = raw.startswith(b"HTTP/1.1 ")
         self.status = int(raw[9:12]) if self.is_there else 0

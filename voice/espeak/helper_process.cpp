@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,8 +48,12 @@ HelperProcess::HelperProcess(const std::filesystem::path& program) : program_(pr
   socket_ = sockets[0];
   if (error != 0) {
     close(socket_);
-    throw UserError("cannot start {}: {}", name, std::strerror(error));
+    const std::string why = std::strerror(error);
+    const bool is_scarce = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+    if (is_scarce) throw Error("cannot start {}: {}", name, why);
+    throw UserError("cannot start {}: {}", name, why);
   }
+  setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), 10);  // passes go first
 }
 
 HelperProcess::~HelperProcess() {

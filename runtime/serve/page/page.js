@@ -66,7 +66,7 @@ function showTurnOf(text) {
 }
 
 function hear(words, isEnd) {
-  if (isEnd && !words.trim()) return;
+  if (!words.trim() && (isEnd || revision === 0)) return clearTimeout(pause);
   const text = words.trim();
   clearTimeout(pause);
   if (revision === 0) {

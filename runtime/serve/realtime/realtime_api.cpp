@@ -71,17 +71,13 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", model, host_.offer.model));
   }
-  struct Place {
-    std::atomic<int64_t>& count;
-    ~Place() { --count; }
-  };
+  const auto place = sessions_.enter(client);
   std::optional<ApiError> refused;
-  if (++num_sessions_ > max_sessions_) {
+  if (!place) {
     refused.emplace(
         ApiError::Kind{.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-        fmt::format("{} sessions are under way, which is the limit: try again", max_sessions_));
+        sessions_.refusal("sessions are under way"));
   }
-  const Place place{num_sessions_};
   RealtimeConnection connection(host_, std::move(refused), client);
   reply.open_web_socket(connection,
                         offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "runtime/serve/http.h"
+#include "runtime/serve/places.h"
 #include "runtime/serve/realtime/realtime_host.h"
 
 namespace predgen {
@@ -13,20 +13,19 @@ namespace predgen {
 class RealtimeApi {
  public:
   RealtimeApi(const RealtimeHost& host, int64_t max_sessions)
-      : host_(host), max_sessions_(max_sessions) {}
+      : host_(host), sessions_(max_sessions) {}
 
   /// Returns when the conversation is over. ApiError for a request that wants no WebSocket, or
   /// another model; too many sessions are told by an event. `client`: whose it is.
   void serve(const HttpRequest& request, const std::string& client, HttpReply& reply);
 
   const RealtimeHost& host() const { return host_; }
-  int64_t max_sessions() const { return max_sessions_; }
-  int64_t num_sessions() const { return num_sessions_; }
+  int64_t max_sessions() const { return sessions_.max(); }
+  int64_t num_sessions() const { return sessions_.num_taken(); }
 
  private:
   const RealtimeHost& host_;
-  const int64_t max_sessions_;
-  std::atomic<int64_t> num_sessions_ = 0;
+  Places sessions_;
 };
 
 /// "Bearer KEY" for a key among the protocols that a WebSocket's client offers, which is the only

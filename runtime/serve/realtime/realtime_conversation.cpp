@@ -156,7 +156,8 @@ void RealtimeConversation::hear(const TranscriptLine& line) {
 }
 
 void RealtimeConversation::check_length(const TranscriptLine& line) {
-  if (line.text.size() <= kMaxTurnBytes) return;
+  const size_t before = response_ ? 0 : items_.pending().size();
+  if (before + line.text.size() <= kMaxTurnBytes) return;
   is_speaking_.set(false);
   source_.push(response_ ? "" : items_.pending(), /*is_final=*/false);
   changed_.notify_all();
@@ -196,6 +197,12 @@ void RealtimeConversation::begin_response(const RealtimeSettings& settings, cons
   if (is_blank(text) && !items_.goes_on()) {
     throw ApiError({.code = "nothing_to_answer"},
                    "no message of the user waits for an answer: add one first");
+  }
+  if (text.size() > kMaxTurnBytes) {
+    throw ApiError({.code = "turn_too_long"},
+                   fmt::format("the messages that wait for an answer have more than {} bytes "
+                               "together: delete some",
+                               kMaxTurnBytes));
   }
   response_ = std::make_shared<RealtimeResponse>(events_, settings, metadata, conversation_id_,
                                                  items_.last_id());

@@ -15,14 +15,14 @@ namespace predgen {
 /// answers by `handled` and its stream, or by `not-handled`. Thread-safe; borrows the host.
 class WyomingConversation {
  public:
-  /// `host` has no voice. `peer`: whose it is, by his address.
+  /// `host` has no voice. `peer`: whose it is, by its address.
   explicit WyomingConversation(const RealtimeHost& host, std::string peer = {})
       : conversation_(host, events_, std::move(peer)) {}
 
   /// Whoever takes a turn: where the answer goes, and what goes back with it.
   struct Client {
     WyomingSender* sender = nullptr;
-    std::string peer{};  // his address
+    std::string peer{};  // its address
     Json context{};
     // Before and after the last events of a turn. They must not call the conversation.
     std::function<void()> on_end{}, on_done{};

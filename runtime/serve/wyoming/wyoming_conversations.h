@@ -19,18 +19,21 @@ class WyomingConversations {
       : host_(host), max_conversations_(max_conversations), idle_(idle_seconds) {}
 
   /// A turn of conversation `id` begins, which may be new. ApiError if another one of it is under
-  /// way, or turns of too many others.
+  /// way, or turns of too many others, of this client or of all.
   std::shared_ptr<WyomingConversation> enter(const std::string& id,
                                              WyomingConversation::Client client);
 
  private:
   struct Kept {
-    std::string id;
+    std::string id, peer;
     Seconds entered{0};
     std::shared_ptr<WyomingConversation> conversation;
   };
   /// With the mutex, as the next one: it is forgotten.
   bool is_over(const Kept& one) const;
+  /// Turns under way of one client.
+  int64_t num_busy(const std::string& peer) const;
+  [[noreturn]] void refuse() const;
   /// Takes out those that must make room.
   std::list<Kept> remove_old();
 

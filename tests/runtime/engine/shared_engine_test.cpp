@@ -171,6 +171,14 @@ TEST(SharedEngine, ALongPromptRunsInPiecesBesideOthers) {
   EXPECT_TRUE(at::equal(*shared.results[0].logits, shared.alone(prompt)));
 }
 
+TEST(SharedEngine, ALongPromptRunsInPiecesWhereTokensCostNothing) {
+  Shared shared(/*pass_tokens=*/8);
+  shared.engine.share_fairly(std::numeric_limits<int64_t>::max());
+  Sequence prompt = shared.sequence(12), next = shared.sequence(1);
+  shared.run({{.sequence = &prompt}, {.sequence = &next}});
+  EXPECT_EQ(shared.model.pass_sizes, (std::vector<int64_t>{1 + 4, 4, 4}));
+}
+
 TEST(SharedEngine, WhatWasKeptGoesWhenMemoryRunsOut) {
   Shared shared;
   int64_t num_kept = 1;

@@ -50,6 +50,10 @@ TEST(GenerationDefaults, APenaltyThatIsAskedForCountsWithoutSampling) {
   }
   asked.repetition_penalty = 0;
   expect_user_error([&] { choose_sampling(asked, defaults); }, {"repetition penalty"});
+  AskedSampling likeliest;
+  likeliest.temperature = 1;
+  likeliest.top_p = 0;
+  EXPECT_FALSE(choose_sampling(likeliest, defaults)) << "nothing else is left";
   AskedSampling sampling;
   sampling.top_p = 0.9;
   const auto sampled = choose_sampling(sampling, defaults);

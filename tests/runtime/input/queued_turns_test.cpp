@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "core/error.h"
 #include "runtime/input/scheduled_source.h"
 #include "tests/fakes/manual_clock.h"
 
@@ -25,6 +28,23 @@ TEST(QueuedTurns, WhatWaitedCountsFromWhenItWasAskedFor) {
   clock.set(40);  // a draft was under way when the turn ended
   EXPECT_EQ(turns.wait_newer(3, clock)->time, Seconds(30));
   EXPECT_FALSE(turns.wait_newer(4, clock));
+}
+
+TEST(QueuedTurns, ATurnThatIsBrokenOffIsOver) {
+  struct Source : ScheduledSource {
+    using ScheduledSource::ScheduledSource;
+    std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override {
+      if (std::exchange(fails, false)) throw Interrupted();
+      return ScheduledSource::wait_newer(revision, clock);
+    }
+    bool fails = true;
+  };
+  ManualClock clock;
+  Source lines({{.text = "one", .time = Seconds(0), .is_final = true}});
+  QueuedTurns turns(lines);
+  EXPECT_THROW(turns.wait_newer(0, clock), Interrupted);
+  clock.set(5);
+  EXPECT_EQ(turns.wait_newer(0, clock)->time, Seconds(5));
 }
 
 }  // namespace

@@ -204,26 +204,50 @@ TEST(HttpServer, WhoSendsNoMoreGetsHisAnswer) {
   Socket client(port);
   client.send(kGet + "\r\n");
   client.end_sending();
-  EXPECT_TRUE(client.read_all().ends_with("still here"));
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_TRUE(answer.ends_with("still here"));
 }
 
 TEST(HttpServer, WhoLeavesIsGoneAlsoWhereNothingIsSent) {
+  for (const bool has_events : {false, true}) {
+    std::atomic<int> port = 0;
+    std::binary_semaphore seen(0);
+    Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+      if (has_events) reply.send_event("one");
+      pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+      EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+      reply.state();
+      end.events = 0;  // an error, for example
+      EXPECT_EQ(::poll(&end, 1, /*timeout=*/1'000), 1);
+      EXPECT_EQ(reply.state(), HttpReply::State::kGone);
+      seen.release();
+    });
+    port = server.port();
+    Socket client(port);
+    client.send(kGet + "\r\n");
+    if (has_events) client.read_until("one\n\n\r\n");
+    client.close();
+    seen.acquire();
+  }
+}
+
+TEST(HttpServer, WhoSendsNoMoreGetsItsEvents) {
   std::atomic<int> port = 0;
-  std::binary_semaphore seen(0);
   Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    reply.send_event("one");
     pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
     EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
-    reply.state();
-    end.events = 0;  // an error, for example
-    EXPECT_EQ(::poll(&end, 1, /*timeout=*/30'000), 1);
-    EXPECT_EQ(reply.state(), HttpReply::State::kGone);
-    seen.release();
+    EXPECT_EQ(reply.state(), HttpReply::State::kReady);
+    reply.send_event("two");
   });
   port = server.port();
   Socket client(port);
   client.send(kGet + "\r\n");
-  client.close();
-  seen.acquire();
+  client.end_sending();
+  const std::string answer = client.read_all();
+  const size_t comment = answer.find("3\r\n:\n\n\r\n");  // a chunk of its own
+  EXPECT_LT(comment, answer.find("data: two")) << answer;
 }
 
 TEST(HttpServer, ItsSocketsAreNotForProgramsThatItStarts) {
@@ -273,7 +297,10 @@ TEST(HttpServer, OneAddressShutsNobodyElseOut) {
   };
   std::list<Socket> silent;
   for (int i = 0; i < 30; ++i) silent.emplace_back(server.port());
-  EXPECT_TRUE(asked(Socket(server.port()), "/p").starts_with("HTTP/1.1 503"));
+  const std::string refused = asked(Socket(server.port()), "/p");
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 503"));
+  EXPECT_NE(refused.find("Retry-After: 1\r\n"), std::string::npos);
+  EXPECT_TRUE(asked(Socket(server.port()), "/health?now").ends_with("GET /health "));
   Socket other(server.port(), 0, /*from=*/2);
   other.send(kGet + "\r\n");
   EXPECT_TRUE(other.read_until("GET /path ").starts_with("HTTP/1.1 200"));

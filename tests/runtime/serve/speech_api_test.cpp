@@ -40,7 +40,7 @@ struct House : FakeHost {
     };
   }
   void ask(const std::string& body, FakeReply& reply) {
-    api.serve({.method = "POST", .path = "/v1/audio/speech", .body = body}, reply,
+    api.serve({.method = "POST", .path = "/v1/audio/speech", .body = body}, client, reply,
               stop.get_token());
   }
   void speak(const std::string& input, FakeReply& reply) {
@@ -59,6 +59,7 @@ struct House : FakeHost {
 
   std::vector<std::string> names;  // of the voices that were asked for
   std::stop_source stop;
+  std::string client = "one";
   SpeechApi api{host, /*max_sessions=*/1};
 };
 
@@ -104,6 +105,7 @@ TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
   EXPECT_EQ(house.refused(R"("a","stream_format":"sse")").param(), "stream_format");
   EXPECT_EQ(house.refused(R"("a","colour":"red")").code(), "unknown_parameter");
   EXPECT_EQ(house.refused("7").code(), "invalid_type");
+  EXPECT_EQ(house.refused(R"(" ")").param(), "input");
   EXPECT_EQ(house.refused("\"" + std::string(4097, 'a') + "\"").param(), "input");
   house.host.offer.voice.clear();
   EXPECT_EQ(house.refused(R"("a")").code(), "no_voice");
@@ -126,6 +128,9 @@ TEST(SpeechApi, AVoiceThatFailsCutsTheSound) {
   FakeReply reply;
   EXPECT_THROW(house.speak(R"("Hello there. It breaks.")", reply), Interrupted);
   EXPECT_GT(reply.parts.size(), 44u);
+  FakeReply none;
+  EXPECT_THROW(house.speak(R"("It breaks. Hello there.")", none), Error) << "which is a status";
+  EXPECT_EQ(none.parts, "");
 }
 
 TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
@@ -133,7 +138,7 @@ TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
   FakeReply reply;
   reply.on_part = [&] { reply.is_gone = true; };
   house.speak(R"("Hello there. Bye.")", reply);
-  EXPECT_EQ(reply.parts.size(), 44u);
+  EXPECT_NEAR(seconds_of(reply.parts), 1, 0.1);
   house.stop.request_stop();
   FakeReply other;
   EXPECT_THROW(house.speak(R"("Hello.")", other), Interrupted);

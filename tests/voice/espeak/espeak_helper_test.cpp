@@ -159,11 +159,13 @@ TEST_F(EspeakHelperTest, AVoiceIsANameAndNeverAPath) {
     const Json request{{"text", ""}, {"voice", voice}, {"rate", 175}, {"pitch", 50}};
     return frames(request.dump() + "\n") == "RD";
   };
-  for (const char* name : {"en-us", "EN-us", "gmw/en-US", "English (America)", "de", "en-us+f3"}) {
+  for (const char* name : {"en-us", "EN-us", "gmw/en-US", "English (America)", "de", "en-us+f3",
+                           "en-gb", "English_(America)"}) {
     EXPECT_TRUE(is_known(name)) << name;
   }
-  for (const char* name : {"../lang/gmw/de", "gmw/../gmw/de", "/usr/lib/x",
-                           "en-us+../../lang/gmw/de", "f3", "!v/f3", "en-us+nobody", "de+"}) {
+  for (const char* name :
+       {"../lang/gmw/de", "gmw/../gmw/de", "/usr/lib/x", "en-us+../../lang/gmw/de", "f3", "!v/f3",
+        "en-us+nobody", "de+", "", "_"}) {
     EXPECT_FALSE(is_known(name)) << name;
   }
   EspeakHelper helper({}, Seconds(5), "this test");

@@ -205,6 +205,23 @@ TEST(RealtimeSpeculation, WordsWithoutAnEndAreLostAndTheNextTurnIsNot) {
   EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one<end>"));
 }
 
+TEST(RealtimeSpeculation, MessagesThatWaitTogetherAreOneTurn) {
+  House house;
+  Talk talk(house);
+  for (int i = 0; i < 2; ++i) {
+    const Json content{{"type", "input_text"}, {"text", std::string(40'000, 'a')}};
+    talk.send(
+        {{"type", "conversation.item.create"},
+         {"item", {{"type", "message"}, {"role", "user"}, {"content", Json::array({content})}}}});
+    if (i == 0) {
+      talk.hear(std::string(40'000, 'b'), /*end_of_turn=*/true);
+      EXPECT_EQ(talk.client.next("error")["error"]["code"], "turn_too_long");
+    }
+  }
+  talk.send({{"type", "response.create"}});
+  EXPECT_EQ(talk.client.next("error")["error"]["code"], "turn_too_long");
+}
+
 /// As somebody who types over an answer that is heard, or still made.
 TEST(RealtimeSpeculation, AnInterruptedAnswerLeavesWhatWasSaidAndDraftsGoOnFromThere) {
   House house(/*has_voice=*/true);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <list>
 #include <semaphore>
 
 #include "tests/fakes/expect_user_error.h"
@@ -188,6 +189,21 @@ TEST(WyomingSession, ConversationsHaveALimitAndTheOldestMakesRoom) {
   first.say("three", "c");
   EXPECT_EQ(first.answer(), "You said: three. Go on!");
   EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("You said: one"))) << "forgotten";
+}
+
+TEST(WyomingSession, OneAddressLeavesConversationsToOthers) {
+  House house;
+  Service service(house, /*max_conversations=*/4);
+  std::list<Visit> visits;
+  for (const char* id : {"a", "b", "c"}) {
+    visits.emplace_back(service).send("transcript-start", in(id));
+  }
+  Visit fourth(service);
+  fourth.say("four", "d");
+  EXPECT_THAT(fourth.answer(), HasSubstr("3 of yours"));
+  visits.pop_back();
+  fourth.say("four", "d");
+  EXPECT_EQ(fourth.answer(), "You said: four. Go on!");
 }
 
 TEST(WyomingSession, AConversationIsForgottenAfterALongSilence) {
