@@ -1,6 +1,7 @@
 #include "evaluate/device_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
@@ -36,6 +37,7 @@ c10::DeviceIndex index_of(c10::Device device) {
 }
 
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
+  at::globalContext().lazyInitDevice(device.type());  // before a first use there are none
   return c10::getDeviceAllocator(device.type())->getDeviceStats(index_of(device));
 }
 
