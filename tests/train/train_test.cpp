@@ -313,9 +313,9 @@ TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
   large.dataset = folder_ / "large";
   EXPECT_THAT(message([&] { run(large); }),
               testing::HasSubstr("conversation 4, round 0 has token 40, the model has 40 of them"));
-  const auto write = [&](const char* name, const Record& record) {
+  const auto write = [&](const char* name, const Record& repeated) {
     const auto one = create_dataset(folder_ / name, Json::object(), {});
-    for (int64_t i = 0; i < 4; ++i) one->append(record);
+    for (int64_t i = 0; i < 4; ++i) one->append(repeated);
     one->finish(Json::object());
     return folder_ / name;
   };
