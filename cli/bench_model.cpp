@@ -124,7 +124,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const SystemClock clock(stop);
   const std::optional<double> cached = cached_share(options.model.model);
   const Seconds start = clock.now();
-  std::shared_ptr<Transformer> model = set_up_model(options.model);
+  std::shared_ptr<Transformer> model = set_up_model(options.model, !options.no_kernels);
   model->set_kernels(!options.no_kernels);
   std::optional<Engine> engine(std::in_place, model);
   const double load = (clock.now() - start).count();

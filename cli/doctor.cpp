@@ -263,8 +263,9 @@ void add_doctor(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand(
       "doctor", "What this machine has; whether a model is whole and fits, and a voice keeps up");
   command->add_option("--model", options->model, "Hugging Face model folder");
-  command->add_option("--memory", options->memory_gib,
-                      "GiB of a GPU to fit into; if absent, that of this machine's, or its own");
+  command->add_option(
+      "--memory", options->memory_gib,
+      "GiB of a GPU to fit into; default: this machine's GPU, or without one its memory");
   command->add_option("--context", options->context, "tokens of conversation to keep")
       ->capture_default_str();
   command->add_option("--tts-model", options->tts_model, "Zonos voice folder: it is measured, too");

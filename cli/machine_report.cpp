@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "cli/other_work.h"
-#include "core/error.h"
+#include "core/text.h"
 #include "evaluate/device_memory.h"
 #include "model/gpu/gpu_support.h"
 #include "runtime/speech/player_sink.h"
@@ -27,8 +27,8 @@ void print_use(const char* name, const char* good, const std::function<void()>& 
   std::string text = good;
   try {
     use();
-  } catch (const UserError& error) {
-    text = error.what();
+  } catch (const std::exception& error) {
+    text = first_line(error.what());
   }
   std::printf("  %-7s %s\n", name, text.c_str());
 }

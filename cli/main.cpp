@@ -1,6 +1,8 @@
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -16,6 +18,14 @@ namespace {
 const std::vector<AddCommand> kCommands{add_bench,  add_chat,     add_data, add_doctor, add_eval,
                                         add_export, add_generate, add_plan, add_report, add_score,
                                         add_serve,  add_tokenize, add_train};
+
+/// Whether a path that a user has given is the reason, and not the disk or this program.
+bool is_of_path(const std::error_code& code) {
+  for (const int number : {ENOENT, EACCES, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EROFS, EEXIST}) {
+    if (code == std::error_code(number, std::generic_category())) return true;
+  }
+  return false;
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};
@@ -41,10 +51,11 @@ int run(int argc, char** argv) {
   } catch (const UserError& error) {
     std::fprintf(stderr, "predgen: %s\n", error.what());
     return 2;
-  } catch (const std::filesystem::filesystem_error& error) {  // of a path that a user has given
-    std::fprintf(stderr, "predgen: %s: %s\n", error.path1().c_str(),
-                 error.code().message().c_str());
-    return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const bool is_users = !error.path1().empty() && is_of_path(error.code());
+    std::fprintf(stderr, "predgen: %s%s%s%s\n", is_users ? "" : "failed: ", error.path1().c_str(),
+                 error.path1().empty() ? "" : ": ", error.code().message().c_str());
+    return is_users ? 2 : 1;
   } catch (const Interrupted&) {
     std::fprintf(stderr, "predgen: interrupted\n");
     return 130;

@@ -12,13 +12,14 @@ void set_num_threads(int num_threads) {
   if (num_threads > 0) at::set_num_threads(num_threads);
 }
 
-std::unique_ptr<Transformer> set_up_model(const ModelOptions& options) {
+std::unique_ptr<Transformer> set_up_model(const ModelOptions& options, bool prepares_passes) {
   set_num_threads(options.threads);
   return load_model(options.model, options.adapter,
                     {.device = options.device,
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
-                     .width_invariant = options.width_invariant});
+                     .width_invariant = options.width_invariant,
+                     .prepares_passes = prepares_passes});
 }
 
 std::unique_ptr<Transformer> set_up_draft_model(ModelOptions options, const std::string& folder) {

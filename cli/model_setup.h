@@ -14,8 +14,9 @@ namespace predgen {
 void set_num_threads(int num_threads);
 
 /// Sets the threads and loads the model that the options name, its adapter included. Commands that
-/// only read weights hold a c10::InferenceMode around this call and everything after it.
-std::unique_ptr<Transformer> set_up_model(const ModelOptions& options);
+/// only read weights hold a c10::InferenceMode around this call and everything after it. One that
+/// runs no short passes in our kernels does without the graphs that `prepares_passes` makes.
+std::unique_ptr<Transformer> set_up_model(const ModelOptions& options, bool prepares_passes = true);
 
 /// Help of --draft-model.
 inline constexpr const char* kDraftModelHelp =

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,10 @@ std::vector<int> own_processors() {
     if (CPU_ISSET(i, &set)) own.push_back(i);
   }
   return own;
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
 }  // namespace
@@ -56,9 +61,12 @@ double OtherWork::seconds() const {
   const std::string stat((std::istreambuf_iterator<char>(file)), {});
   timespec own{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  rusage children{};  // those that have ended
+  getrusage(RUSAGE_CHILDREN, &children);
   return static_cast<double>(busy_ticks(stat, processors_)) /
              static_cast<double>(sysconf(_SC_CLK_TCK)) -
-         static_cast<double>(own.tv_sec) - static_cast<double>(own.tv_nsec) * 1e-9;
+         static_cast<double>(own.tv_sec) - static_cast<double>(own.tv_nsec) * 1e-9 -
+         seconds_of(children.ru_utime) - seconds_of(children.ru_stime);
 }
 
 double OtherWork::processors() const {

@@ -86,7 +86,8 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
   }
   const std::string name = joined("predgen", " ", full_name(app, *command));
   const std::vector<std::string> commands = commands_of(*command);
-  const std::string problem = commands.empty()
+  const bool lacks_command = !commands.empty() && error.get_name() == "RequiredError";
+  const std::string problem = !lacks_command
                                   ? without_highest(first_line(error.what()))
                                   : fmt::format("give a command: {}", fmt::join(commands, ", "));
   return fmt::format("{}; see {} --help", problem, name);

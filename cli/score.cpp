@@ -119,7 +119,7 @@ void print_quantization_cost(ModelOptions options, const std::vector<Row>& rows,
                              double quantized_perplexity, const std::stop_token& stop) {
   const std::string kind = std::exchange(options.quantize, "none");
   options.dtype = "bf16";
-  const std::unique_ptr<Transformer> model = set_up_model(options);
+  const std::unique_ptr<Transformer> model = set_up_model(options, /*prepares_passes=*/false);
   std::vector<Score> scores;
   for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo, stop));
   const double full = perplexity(scores);
@@ -133,7 +133,7 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   if (!options.logits_file.empty() && rows.size() != 1) {
     throw UserError("--logits: needs exactly one row, not {}", rows.size());
   }
-  std::unique_ptr<Transformer> model = set_up_model(options.model);
+  std::unique_ptr<Transformer> model = set_up_model(options.model, /*prepares_passes=*/false);
   for (const Row& row : rows) {
     check_token_ids(row.ids, *model,
                     options.input.empty() ? "--token-ids"

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
@@ -33,12 +34,24 @@ std::string quoted(const std::filesystem::path& path) {
     return std::isalnum(c) != 0 ||
            std::string_view("/._-+=:,~").find(static_cast<char>(c)) != std::string_view::npos;
   });
-  return is_plain ? text : "'" + text + "'";
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+bool is_of_judges(const std::filesystem::path& dataset) {
+  const std::filesystem::path file = dataset / "manifest.json";
+  const Json::json_pointer kind("/recipe/kind");
+  if (!std::filesystem::exists(file)) return false;  // train() says so
+  const Json manifest = read_json(file);
+  return manifest.contains(kind) && manifest.at(kind) == "judge";
 }
 
 /// What to do with the result.
-void say_next_commands(const TrainConfig& config) {
-  if (config.tokenizer.empty()) return;  // the result has none, and cannot be talked to
+void say_next_commands(const TrainConfig& config, bool is_judge) {
+  if (config.tokenizer.empty() || !has_tokenizer(config.tokenizer))
+    return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
   const std::string jacobi =
       config.objective.kind == ObjectiveKind::kAutoregressive ? "" : " --decoder jacobi";
@@ -46,9 +59,8 @@ void say_next_commands(const TrainConfig& config) {
     spdlog::info("talk to it: predgen chat --model {}{}", result, jacobi);
     return;
   }
-  const Json manifest = read_json(config.dataset / "manifest.json");
   const std::string model = quoted(config.model);
-  if (manifest.at("recipe").value("kind", "") == "judge") {
+  if (is_judge) {
     spdlog::info(
         "draft with this judge: predgen chat --model {} --verifier reflection --judge-adapter {}",
         model, result);
@@ -61,10 +73,11 @@ void say_next_commands(const TrainConfig& config) {
 
 void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
   const TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
+  const bool is_judge = is_of_judges(config.dataset);  // which may be gone when the run is over
   if (place.world_size == 1) {
     SingleProcessCommunicator communicator;
     train(config, options.resume, communicator, stop);
-    return say_next_commands(config);
+    return say_next_commands(config, is_judge);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   std::signal(SIGPIPE, SIG_IGN);
@@ -73,7 +86,7 @@ void run_rank(const TrainOptions& options, const RankPlace& place, const std::st
     choose_gpu(place, config.device);
     communicator.emplace(place, options.connect);
     train(config, options.resume, *communicator, stop);
-    if (place.rank == 0) say_next_commands(config);
+    if (place.rank == 0) say_next_commands(config, is_judge);
   } catch (const Interrupted&) {
     if (!may_say_why()) throw CLI::RuntimeError(130);
     throw;

@@ -2,14 +2,15 @@
 # is named (PREDGEN_LIBTORCH, PREDGEN_CUDA). What lies under /usr/local or on a search path of the shell
 # would hide what another machine lacks. scripts/check_places.py holds the finished build to this.
 # -DPREDGEN_USR_LOCAL=ON is for systems that keep the libraries there.
-if(PREDGEN_USR_LOCAL)
+# So it is for a project that takes this one in: what is set here holds for all of the configuration.
+if(PREDGEN_USR_LOCAL OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 list(APPEND CMAKE_IGNORE_PREFIX_PATH /usr/local)
 set(CMAKE_FIND_USE_CMAKE_ENVIRONMENT_PATH OFF)
 set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)
 set(CMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY ON)
-set(pkg_config_folders /usr/lib/pkgconfig /usr/share/pkgconfig)
+set(pkg_config_folders /usr/lib64/pkgconfig /usr/lib/pkgconfig /usr/share/pkgconfig)
 if(CMAKE_LIBRARY_ARCHITECTURE)
   list(PREPEND pkg_config_folders /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pkgconfig)
 endif()

@@ -54,8 +54,10 @@ class Hdf5DatasetWriter : public DatasetWriter {
   ~Hdf5DatasetWriter() override {
     if (!is_new_ || finished_ || !shards_.empty()) return;
     std::error_code ignored;
+    // With a held-out part in it, the folder is one that a build resumes.
+    if (std::distance(fs::directory_iterator(folder_, ignored), {}) != 1) return;
     fs::remove(folder_ / "recipe.json", ignored);
-    fs::remove(folder_, ignored);  // if there is nothing else in it
+    fs::remove(folder_, ignored);
   }
 
   void append(const Record& record) override {
@@ -81,6 +83,8 @@ class Hdf5DatasetWriter : public DatasetWriter {
       const fs::path file = next_file();
       try {
         shards_.push_back(read_shard_info(file, hash_));
+      } catch (const UserError&) {
+        throw;
       } catch (const Error& error) {
         throw UserError(
             "{}: not a shard of this dataset ({}); remove the folder {} and start again",

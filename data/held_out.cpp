@@ -99,7 +99,8 @@ std::vector<uint64_t> near_fingerprints(std::string_view normalised) {
 uint64_t conversation_fingerprint(const CorpusConversation& conversation) {
   Hasher hasher;
   for (const Message& message : conversation.messages) {
-    hasher.add(message.role).add(normalise_prompt(message.content));
+    const std::string normalised = normalise_prompt(message.content);
+    hasher.add(message.role).add(normalised.empty() ? message.content : normalised);
   }
   return std::stoull(hasher.hex().substr(0, 16), nullptr, 16);
 }

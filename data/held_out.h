@@ -18,7 +18,7 @@ std::string normalise_prompt(std::string_view text);
 /// in common if a single word that is other, missing, added or elsewhere tells them apart, or none.
 std::vector<uint64_t> near_fingerprints(std::string_view normalised);
 
-/// Of all roles and normalised texts of a conversation.
+/// Of all roles and normalised texts of a conversation; a text of symbols counts as it is.
 uint64_t conversation_fingerprint(const CorpusConversation& conversation);
 
 /// Prompts, such as those that must not be trained on, to tell whether a text repeats one.

@@ -1,6 +1,7 @@
 #include "evaluate/device_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ int64_t physical_memory() {
 }
 
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
+  at::globalContext().lazyInitDevice(device.type());  // before a first use there are none
   return c10::getDeviceAllocator(device.type())->getDeviceStats(index_of(device));
 }
 

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-SYSTEM = ["/usr/include", "/usr/lib", "/usr/share", "/lib", "/lib64", "/usr/libexec"]
+SYSTEM = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/share", "/lib", "/lib64", "/usr/libexec"]
 PROGRAMS = ["predgen", "predgen-espeak"]
 
 

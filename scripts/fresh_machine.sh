@@ -36,8 +36,10 @@ tree=$folder/tree
 mkdir -p "$folder"
 
 echo "== a bare Debian 12 in $tree"
-debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 ||
-  die "debootstrap failed: see $folder/debootstrap.log"
+debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 || {
+  tail -n 20 "$folder/debootstrap.log" >&2  # the folder may be one that is deleted at the end
+  die "debootstrap failed"
+}
 # What belongs to the network that this machine is in, not to the machine: names, certificates.
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
 mkdir -p "$tree/usr/local/share/ca-certificates"

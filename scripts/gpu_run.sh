@@ -120,9 +120,9 @@ else
 fi
 if [ "$device" = cuda ] && [ "${num_gpus:-0}" = 0 ]; then
   why="no GPU is visible here"
-  # nvidia-smi says "CUDA Version: 12.4": the newest that its driver runs.
+  # nvidia-smi says "CUDA Version: 12.4": its driver runs what was built for any 12.x.
   driver=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9.]*\).*/\1/p' | head -1)
-  if [ -n "$driver" ] && [ -n "$cuda" ] && [ "$(printf '%s\n' "$driver" "$cuda" | sort -V | head -1)" != "$cuda" ]; then
+  if [ -n "$driver" ] && [ -n "$cuda" ] && [ "${driver%%.*}" -lt "${cuda%%.*}" ]; then
     why="the NVIDIA driver here is for CUDA $driver, torch here needs one for CUDA $cuda"
   fi
   say "STOPPED $why, so nothing was run on a GPU; --cpu runs all of it on the CPU, with small shapes"

@@ -79,4 +79,18 @@ void check_data(const TrainConfig& config, const DatasetReader& dataset,
   check_trajectories(config, dataset);
 }
 
+void check_ids(const Record& record, int64_t num_ids) {
+  const auto check = [&](const TokenIds& tokens) {
+    for (const TokenId token : tokens) {
+      if (token >= 0 && token < num_ids) continue;
+      throw UserError(
+          "conversation {}, round {} has token {}, the model has {} of them: build the dataset "
+          "again with this model's tokenizer",
+          record.conversation_id, record.round, token, num_ids);
+    }
+  };
+  check(record.tokens);
+  for (const TrajectoryBlock& block : record.blocks) std::ranges::for_each(block.states, check);
+}
+
 }  // namespace predgen

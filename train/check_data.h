@@ -14,4 +14,7 @@ namespace predgen {
 void check_data(const TrainConfig& config, const DatasetReader& dataset,
                 const std::vector<const DatasetReader*>& others, const Tokenizer* tokenizer);
 
+/// UserError if a record has a token, in its text or its blocks, that a model of `num_ids` lacks.
+void check_ids(const Record& record, int64_t num_ids);
+
 }  // namespace predgen

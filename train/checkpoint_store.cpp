@@ -28,16 +28,18 @@ std::string differences(const RunIdentity& saved, const RunIdentity& current) {
   };
   RunIdentity keys = saved;
   keys.insert(current.begin(), current.end());
-  std::string text;
+  std::string text, longer;
   for (const auto& [key, unused] : keys) {
     if (value(saved, key) == value(current, key)) continue;
     if (is_longer(key, value(saved, key), value(current, key))) {
-      spdlog::info("{}: {} there, {} now: the learning rate goes on as in a run of that length",
-                   key, value(saved, key), value(current, key));
+      longer = fmt::format("{}: {} there, {} now", key, value(saved, key), value(current, key));
       continue;
     }
     text += fmt::format("{}{}: {} there, {} now", text.empty() ? "" : "; ", key, value(saved, key),
                         value(current, key));
+  }
+  if (text.empty() && !longer.empty()) {
+    spdlog::info("{}: the learning rate goes on as in a run of that length", longer);
   }
   return text;
 }

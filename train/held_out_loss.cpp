@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/progress.h"
+#include "train/check_data.h"
 #include "train/objectives/gradients.h"
 #include "train/optim/precision.h"
 
@@ -25,7 +26,7 @@ LossTerms held_out_losses(Transformer& model, const Objective& objective,
     const int64_t begin = round + config.batch_size * communicator.rank();
     Batch batch;
     for (int64_t i = begin; i < std::min(begin + config.batch_size, size); ++i) {
-      batch.push_back(records.read(i));
+      check_ids(batch.emplace_back(records.read(i)), model.config().vocab_size);
     }
     const ComputeScope scope(config.compute, model.device());
     const PackedBatch packed = objective.pack_held_out(batch);

@@ -24,6 +24,10 @@ RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset
   }
   if (config.mode == TrainMode::kLora) identity["start_from"] = hash_of(config.start_from);
   identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
+  // The scales of a block were uniform once: weights that decode to other values.
+  if (config.base.weights == BaseWeights::kNf4) {
+    identity["base.weights"] += " with logarithmic scales";
+  }
   return identity;
 }
 

@@ -14,10 +14,13 @@
 #include "evaluate/device_memory.h"
 #include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
 #include "train/check_data.h"
+#include "train/output_lock.h"
 #include "train/plan/memory_advice.h"
+#include "train/plan/memory_plan.h"
 #include "train/plan/plan_case.h"
 #include "train/plan/recompute_choice.h"
 #include "train/report/run_report.h"
@@ -75,15 +78,6 @@ std::vector<int64_t> row_lengths(const DatasetReader& dataset, const Objective& 
   return lengths;
 }
 
-/// Whether a manifest, or one of a list, says which tokenizer its ids are of.
-bool names_tokenizer(const DatasetReader* dataset) {
-  if (dataset == nullptr) return false;
-  const Json& manifest = dataset->manifest();
-  const Json manifests = manifest.is_array() ? manifest : Json::array({manifest});
-  return std::ranges::any_of(
-      manifests, [](const Json& each) { return each.at("recipe").contains("tokenizer"); });
-}
-
 std::optional<std::filesystem::path> choose_checkpoint(const TrainConfig& config,
                                                        const std::string& resume,
                                                        const CheckpointStore& checkpoints) {
@@ -126,9 +120,11 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
   staged.publish();
 }
 
-/// Ranks of one machine share the memory of its CPU; those of several get less than they could.
+/// Ranks of one machine share the memory of its CPU; those of several get less than they could. Of
+/// a GPU, CUDA's context is taken already, which a plan counts.
 int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
-  return free_memory(device) / (device.is_cpu() ? communicator.world_size() : 1);
+  const int64_t free = free_memory(device);
+  return device.is_cpu() ? free / communicator.world_size() : free + MemoryPlan::kContextBytes;
 }
 
 bool is_out_of_memory(const std::exception& error) {
@@ -170,10 +166,9 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens =
       config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
-  const bool names_one = names_tokenizer(dataset.get()) || names_tokenizer(held_out.get()) ||
-                         names_tokenizer(watched.get());
   std::unique_ptr<Tokenizer> tokenizer;
-  if (needs_stop_tokens || config.watch.every > 0 || (names_one && !config.tokenizer.empty())) {
+  if (needs_stop_tokens || config.watch.every > 0 ||
+      (!config.tokenizer.empty() && has_tokenizer(config.tokenizer))) {
     tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
   }
   if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
@@ -205,8 +200,10 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   }
 
   TrainState state;
+  std::optional<OutputLock> lock;  // until the result is written
   std::optional<RunLog> log;
   if (communicator.is_main()) {
+    lock.emplace(config.output);
     if (const auto checkpoint = choose_checkpoint(config, resume, checkpoints)) {
       state = checkpoints.load(*checkpoint, weights, optimizer);
       spdlog::info("going on after step {} of {}", state.step, checkpoint->string());
@@ -215,7 +212,6 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
     }
     spdlog::info("{} records; training {} values in {} tensors; the model has {}", dataset->size(),
                  optimizer.flat_gradient().numel(), optimizer.parameters().size(), num_values);
-    make_folder(config.output);
     write_file(config.output / "config.yaml", given.to_yaml());
     log.emplace(config.output, state.step);
   }

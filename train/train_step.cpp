@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/random.h"
+#include "train/check_data.h"
 #include "train/optim/clip_gradients.h"
 #include "train/optim/lr_schedule.h"
 #include "train/optim/precision.h"
@@ -86,16 +87,8 @@ std::vector<PackedBatch> TrainStep::next_batches(TrainState& state, uint64_t ste
 
 Batch TrainStep::read(const std::vector<int64_t>& indices) const {
   Batch batch;
-  const TokenId num_ids = parts_.model.config().vocab_size;
   for (const int64_t index : indices) {
-    const Record& record = batch.emplace_back(parts_.dataset.read(index));
-    const auto unknown =
-        std::ranges::find_if(record.tokens, [&](TokenId token) { return token >= num_ids; });
-    if (unknown == record.tokens.end()) continue;
-    throw UserError(
-        "conversation {}, round {} has token {}, the model has {} of them: build the dataset again "
-        "with this model's tokenizer",
-        record.conversation_id, record.round, *unknown, num_ids);
+    check_ids(batch.emplace_back(parts_.dataset.read(index)), parts_.model.config().vocab_size);
   }
   return batch;
 }

@@ -64,6 +64,7 @@ void ThreadTeam::serve(int index) {
 void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
   using Clock = std::chrono::steady_clock;
   const auto has_changed = [&] { return word.load() != value; };
+  if (has_changed()) return;
   const Clock::time_point begin = Clock::now();
   do {
     for (int i = 0; i < kLooksAtOnce; ++i) {

@@ -244,8 +244,9 @@ void GpuPass::prepare(const TransformerParts& model) {
                           .tile = std::min(widest_tile(model.config), num_tokens),
                           .weights = weights};
       upload(model, {}, kind);
-      graphs->prepare(kind,
-                      [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
+      const bool has_room = graphs->prepare(
+          kind, [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
+      if (!has_room) return;  // nor is there for the next one
     }
   }
 }

@@ -14,7 +14,8 @@ std::string to_text(int version) {
 }  // namespace
 
 std::string driver_problem(const GpuSupport& support) {
-  if (support.driver >= support.needed) return "";
+  // A driver runs what was built for any CUDA of its major version.
+  if (support.driver / 1000 >= support.needed / 1000) return "";
   const std::string needed = fmt::format("one for CUDA {} is needed", to_text(support.needed));
   return support.driver == 0 ? "there is no NVIDIA driver here, " + needed
                              : fmt::format("the NVIDIA driver here is for CUDA {}, {}",

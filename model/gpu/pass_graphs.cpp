@@ -6,12 +6,12 @@
 
 namespace predgen {
 
-void PassGraphs::prepare(const PassKind& kind, const PassWork& work) {
+bool PassGraphs::prepare(const PassKind& kind, const PassWork& work) {
   const auto found =
       std::ranges::find_if(graphs_, [&](const Graph& graph) { return graph.kind == kind; });
   if (found != graphs_.end()) {
     std::rotate(graphs_.begin(), found, found + 1);
-    return;
+    return static_cast<bool>(graphs_.front().replay);
   }
   if (graphs_.size() == kMost) graphs_.pop_back();
   PassWork replay;
@@ -23,6 +23,7 @@ void PassGraphs::prepare(const PassKind& kind, const PassWork& work) {
         kind.num_tokens);
   }
   graphs_.insert(graphs_.begin(), {kind, std::move(replay)});
+  return static_cast<bool>(graphs_.front().replay);
 }
 
 at::Tensor PassGraphs::run(const PassKind& kind, const PassWork& work) {

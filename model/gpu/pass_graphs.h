@@ -33,8 +33,8 @@ class PassGraphs {
 
   explicit PassGraphs(GraphCapture capture) : capture_(std::move(capture)) {}
 
-  /// Captures it now, unless it is there.
-  void prepare(const PassKind& kind, const PassWork& work);
+  /// Captures it now, unless it is there. False if there is no memory for it.
+  bool prepare(const PassKind& kind, const PassWork& work);
   /// What `work` gives: by a graph, or without one where there was no memory for it.
   at::Tensor run(const PassKind& kind, const PassWork& work);
 

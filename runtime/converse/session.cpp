@@ -55,7 +55,8 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
 void Session::check_verifier(const VerifierConfig& verifier) const {
   if (config_.sampling && verifier.name != "greedy") {
     throw UserError(
-        "with sampling a draft stays where it is drawn again, which is the verifier greedy, not {}",
+        "with sampling or a repetition penalty a draft stays where it is drawn again, which is the "
+        "verifier greedy, not {}",
         verifier.name);
   }
 }

@@ -131,7 +131,10 @@ at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before) const {
     scaled_V =
         scaled_V.index_copy(0, ids, at::where(seen > 0, seen * (1 / penalty), seen * penalty));
   }
-  return config_.temperature == 0 ? scaled_V : scaled_V / config_.temperature;
+  if (config_.temperature == 0) return scaled_V;
+  // A GPU multiplies by the reciprocal of a number, which rounds otherwise, and divides by a
+  // tensor.
+  return scaled_V / at::scalar_tensor(config_.temperature, scaled_V.options());
 }
 
 TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {

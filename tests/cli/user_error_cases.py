@@ -7,6 +7,7 @@ CASES = {
         --log-levle debug chat | --log-levle | did you mean --log-level?
         --log-level loud chat --model {m} | loud | debug
         | give a command | chat
+        --log-level | --log-level | see predgen --help
     """,
     "bench": """
         --model @model

@@ -196,14 +196,16 @@ TEST(DatasetBuilder, AConversationIsTrainedOnOnce) {
                  row("same", {"where is  the BANK", "It is there!"}) +
                  row("answer", {"Where is the bank?", "Here."}) +
                  row("longer", {"Where is the bank?", "It is there.", "x", "y"}) +
-                 row("again", {"Where is the bank?", "It is there."}));
+                 row("again", {"Where is the bank?", "It is there."}) +
+                 row("sun", {"\u2600", "It is there."}) + row("rain", {"\u2602", "It is there."}));
   BuildConfig build = config(folder, "out");
   build.law = ExampleLaw::kWhole;
   const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
   EXPECT_EQ(counters.at("dropped").at("duplicate"), 2);
-  EXPECT_EQ(counters.at("records"), 3);
+  EXPECT_EQ(counters.at("records"), 5);
   const auto dataset = open_dataset(build.output);
-  for (const auto& [place, id] : {std::pair(0, "first"), {1, "answer"}, {2, "longer"}}) {
+  for (const auto& [place, id] :
+       {std::pair(0, "first"), {1, "answer"}, {2, "longer"}, {3, "sun"}, {4, "rain"}}) {
     EXPECT_EQ(dataset->read(place).conversation_id, id);
   }
 }

@@ -202,6 +202,12 @@ TEST(Hdf5Store, AFailureBeforeTheFirstShardLeavesNothing) {
   const fs::path made = folder.path() / "new";
   create_dataset(made, kRecipe, {.records_per_shard = 4})->append(record(0));
   EXPECT_FALSE(fs::exists(made));
+  // What lies in it already, as a held-out part does, can only be gone on with.
+  {
+    const auto writer = create_dataset(made, kRecipe, {.records_per_shard = 4});
+    fs::create_directories(made / "held_out");
+  }
+  EXPECT_NO_THROW(create_dataset(made, kRecipe, {.resume = true}));
 }
 
 TEST(Hdf5Store, RefusesForeignFoldersAndEmptyDatasets) {

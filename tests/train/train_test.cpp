@@ -7,6 +7,7 @@
 #include "tests/train/training.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
+#include "train/output_lock.h"
 
 namespace predgen {
 namespace {
@@ -312,6 +313,24 @@ TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
   large.dataset = folder_ / "large";
   EXPECT_THAT(message([&] { run(large); }),
               testing::HasSubstr("conversation 4, round 0 has token 40, the model has 40 of them"));
+  const auto write = [&](const char* name, const Record& repeated) {
+    const auto one = create_dataset(folder_ / name, Json::object(), {});
+    for (int64_t i = 0; i < 4; ++i) one->append(repeated);
+    one->finish(Json::object());
+    return folder_ / name;
+  };
+  record = small_record(4);
+  record.tokens.back() = -1;
+  large.dataset = write("negative", record);
+  EXPECT_THAT(message([&] { run(large); }), testing::HasSubstr("has token -1"));
+  record = small_record(4);
+  record.blocks[0].states[1][2] = 41;
+  large.dataset = write("block", record);
+  EXPECT_THAT(message([&] { run(large); }), testing::HasSubstr("has token 41"));
+  large.dataset = config("out").dataset;
+  large.held_out = write("held_out", record);
+  large.eval_every = 1;
+  EXPECT_THAT(message([&] { run(large); }), testing::HasSubstr("has token 41"));
 }
 
 TEST_F(Training, RefusesConsistencyWithoutTrajectories) {
@@ -381,6 +400,38 @@ TEST_F(Training, AStartThatMadeNoStepIsNoObstacle) {
   make_folder(folder_ / "own");
   write_file(folder_ / "own" / "config.yaml", "");
   EXPECT_THAT(message([&] { run(config("own")); }), testing::HasSubstr("is not empty"));
+}
+
+TEST_F(Training, ASecondRunLeavesTheFolderOfTheFirstAlone) {
+  std::optional<OutputLock> first(std::in_place, folder_ / "out");
+  write_file(folder_ / "out" / "metrics.jsonl", "{\"step\":0}\n");  // it has made no step
+  EXPECT_THAT(message([&] { run(config("out")); }), testing::HasSubstr("another run writes there"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "metrics.jsonl"));
+  first.reset();
+  EXPECT_NO_THROW(run(config("out")));
+}
+
+TEST_F(AdapterTraining, LearnsAnswersOnAFolderOfWeightsAlone) {
+  TrainConfig lora = lora_config("out");
+  lora.objective.kind = ObjectiveKind::kAutoregressive;
+  lora.tokenizer = lora.model;  // as it is by default
+  const auto writer = create_dataset(folder_ / "named", {{"tokenizer", "of somebody"}}, {});
+  for (int64_t i = 0; i < 4; ++i) writer->append(small_record(i));
+  writer->finish(Json::object());
+  lora.dataset = folder_ / "named";
+  EXPECT_EQ(message([&] { run(lora); }), "");
+}
+
+TEST_F(AdapterTraining, ABaseInFourBitsOfUniformScalesIsNotResumed) {
+  TrainConfig lora = lora_config("out");
+  lora.base.weights = BaseWeights::kNf4;
+  run(lora);
+  const std::filesystem::path file = folder_ / "out" / "step-00000006" / "state.json";
+  Json state = read_json(file);
+  state.at("run").at("base.weights") = "nf4";  // which it was called
+  write_file(file, state.dump());
+  EXPECT_THAT(message([&] { run(lora, "auto"); }),
+              testing::HasSubstr("base.weights: nf4 there, nf4 with logarithmic scales now"));
 }
 
 TEST_F(Training, RefusesADatasetThatTeachesNothing) {

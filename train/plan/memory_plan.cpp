@@ -20,8 +20,6 @@ constexpr int64_t kProcessBytes = int64_t{50} << 20;
 constexpr double kLostShare = 0.15, kLostShareRecomputed = 0.3;
 // The same on CUDA, whose allocator joins and splits blocks.
 constexpr double kLostShareOnCuda = 0.08;
-// A context of CUDA with its kernels and cuBLAS's workspace.
-constexpr int64_t kContextBytes = int64_t{600} << 20;
 
 int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
 

@@ -18,6 +18,9 @@ struct PlanSizes;
 /// memory is given back. Held-out generation (the watch) and the tokenizer are left out.
 class MemoryPlan {
  public:
+  /// A context of CUDA with its kernels and cuBLAS's workspace.
+  static constexpr int64_t kContextBytes = int64_t{600} << 20;
+
   struct Term {
     std::string what;
     int64_t bytes = 0;

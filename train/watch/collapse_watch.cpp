@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "data/repetition.h"
 #include "text/utf8.h"
+#include "train/check_data.h"
 #include "train/optim/precision.h"
 #include "train/watch/prompt_answers.h"
 #include "train/watch/text_agreement.h"
@@ -72,6 +73,7 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
   const int64_t count = std::min(config.watch.records, records.size());
   for (int64_t i = 0; i < count; ++i) {
     const Record record = records.read(i);
+    check_ids(record, model.vocab_size());
     if (record.prompt_length < 1 || record.prompt_length >= model.max_positions()) {
       throw UserError(
           "watch: conversation {}, round {} has a prompt of {} tokens, which the model cannot "

@@ -25,6 +25,7 @@ TEST(GpuSupport, SaysWhichDriverThereIsAndWhichIsNeeded) {
   EXPECT_EQ(driver_problem({0, 13'000, "x"}),
             "there is no NVIDIA driver here, one for CUDA 13.0 is needed");
   EXPECT_EQ(driver_problem(kOtherGpu), "");
+  EXPECT_EQ(driver_problem({13'000, 13'020, "x"}), "");  // it runs all of its major version
   EXPECT_THAT(kernel_problem(kOldDriver), HasSubstr(driver_problem(kOldDriver)));
   EXPECT_THAT(kernel_problem(kOtherGpu), HasSubstr("PREDGEN_CUDA_ARCHITECTURES"));
   EXPECT_EQ(kernel_problem(kFine), "");

@@ -56,6 +56,7 @@ TEST(PassGraphs, WithoutMemoryForAGraphTheWorkIsRunWithoutOne) {
   PassGraphs graphs(fake.capture());
   int num_runs = 0;
   const PassWork work = [&] { return at::full({}, ++num_runs); };
+  EXPECT_FALSE(graphs.prepare(kind_of(1), work));
   EXPECT_EQ(graphs.run(kind_of(1), work).item<int>(), 1);
   fake.is_full = false;
   EXPECT_EQ(graphs.run(kind_of(1), work).item<int>(), 2);  // which is not tried at every pass
