@@ -14,7 +14,7 @@ namespace predgen {
 
 enum class GpuType { kFloat32, kBfloat16 };
 
-constexpr int64_t kMaxGpuTokens = 128;  // of a pass
+constexpr int64_t kMaxGpuTokens = 128;  // of a tree, and of a pass that can be a graph
 constexpr int kMaxGpuHeadDim = 128;
 constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
 /// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
@@ -93,6 +93,8 @@ struct GpuAttention {
   // of the cache; with 1 as many of the keys that the token sees, which on a branch of a tree are
   // not consecutive: then its bits are those of the same text in a row.
   int tile;
+  const int32_t* tiles;  // [num_tiles], the first token of each; null: one begins every `tile`
+  int num_tiles;
   int num_splits;  // the first one takes chunks 0, num_splits, 2 * num_splits, .. together
   int window;      // places that a token sees; 0: all
   float scale;
