@@ -93,13 +93,13 @@ struct GpuAttention {
   // of the cache; with 1 as many of the keys that the token sees, which on a branch of a tree are
   // not consecutive: then its bits are those of the same text in a row.
   int tile;
-  const int32_t* tiles;  // [num_tiles], the first token of each; null: one begins every `tile`
-  int num_tiles;
   int num_splits;  // the first one takes chunks 0, num_splits, 2 * num_splits, .. together
   int window;      // places that a token sees; 0: all
   float scale;
-  float* parts;  // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
-  void* x;       // [T,H*D]
+  float* parts;          // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
+  void* x;               // [T,H*D]
+  const int32_t* tiles;  // [num_tiles], the first token of each; null: one begins every `tile`
+  int num_tiles;
 };
 
 /// silu(gate) * up

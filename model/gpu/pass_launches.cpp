@@ -26,8 +26,8 @@ const void* data(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
-/// Fewer where no token sees so many keys: parts of many tokens are large. That each split has one
-/// chunk then changes no bits.
+/// Fewer where no token sees so many keys, as parts of many tokens are large: each split then has
+/// one chunk, so no bits change.
 int64_t num_splits(const ModelConfig& config, GpuType type, int64_t num_keys) {
   const int64_t chunk = gpu_chunk(type);
   const int64_t splits =
@@ -177,14 +177,14 @@ class PassLaunches {
                      .num_key_heads = G,
                      .head_dim = D,
                      .tile = static_cast<int>(kind_.tile),
-                     .tiles = tiles_,
-                     .num_tiles = static_cast<int>(
-                         tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1),
                      .num_splits = static_cast<int>(num_splits_),
                      .window = static_cast<int>(layer.window),
                      .scale = 1.0f / std::sqrt(static_cast<float>(D)),
                      .parts = parts_.mutable_data_ptr<float>(),
-                     .x = heads_THD_.mutable_data_ptr()},
+                     .x = heads_THD_.mutable_data_ptr(),
+                     .tiles = tiles_,
+                     .num_tiles = static_cast<int>(
+                         tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1)},
                     stream_);
     return layer.o(heads_THD_);
   }

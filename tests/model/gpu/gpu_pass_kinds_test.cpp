@@ -153,6 +153,31 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
   }
 }
 
+/// Parts have its bits; operators may be taken where bits do not matter.
+TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
+  const TokenIds tokens = some_tokens(90);
+  const auto both = [&] {
+    const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+    return model_->forward(std::vector<SequenceStep>{
+        {.cache = first.get(), .tokens = tokens, .num_logits = 90},
+        {.cache = second.get(), .tokens = TokenSpan(tokens).first(50), .num_logits = 50}});
+  };
+  const at::Tensor expected = both();
+  GpuKernels small = emulated_kernels(ThreadOrder::kAscending);
+  small.embed = [](GpuType type, const GpuEmbedding& embedding, void* stream) {
+    if (embedding.num_tokens > kMaxGpuTokens) {
+      throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "full");
+    }
+    emulated_kernels(ThreadOrder::kAscending).embed(type, embedding, stream);
+  };
+  model_->set_gpu_kernels(&small);
+  EXPECT_TRUE(both().equal(expected));
+  model_->set_width_invariant(false);
+  const at::Tensor found = both();
+  model_->set_kernels(false);
+  EXPECT_TRUE(found.equal(both()));
+}
+
 TEST_F(GpuPassBits, BranchesOfATree) {
   constexpr int64_t kNodes = 90;
   const TokenIds prompt = some_tokens(50), nodes = some_tokens(kNodes, 2);
