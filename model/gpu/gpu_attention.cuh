@@ -95,24 +95,24 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
   // Of the chunks so far, and what their sums are multiplied by.
   __shared__ float largest_of[kMaxGpuRows], total_of[kMaxGpuRows], factor_of[kMaxGpuRows];
   const int split = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
-  const int first = static_cast<int>(blockIdx.z) * a.tile;
+  const int tile = static_cast<int>(blockIdx.z), first = a.tiles ? a.tiles[tile] : tile * a.tile;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kLanes, warp = thread / kLanes;
   const int D = a.head_dim, shared = a.num_heads / a.num_key_heads;
   const bool by_key = a.tile == 1;
+  const GpuToken only = a.tokens[first];
+  if (only.step < 0) return;
   int count = 0, begin_chunk = 0, end_chunk = 0, end = 0;
   for (; count < a.tile && first + count < a.num_tokens; ++count) {
     const GpuToken token = a.tokens[first + count];
-    if (token.step < 0) break;
+    if (token.step != only.step) break;
     const ChunkRange range = chunks_of<kChunk>(token, a.window, by_key);
     if (count == 0 || range.first < begin_chunk) begin_chunk = range.first;
     end_chunk = range.last + 1;  // they ascend
     end = by_key ? num_seen(token) : token.place + 1;
   }
-  if (count == 0) return;
   begin_chunk += (split + a.num_splits - begin_chunk % a.num_splits) % a.num_splits;
   if (begin_chunk >= end_chunk) return;  // the whole block
   const int num_rows = count * shared;
-  const GpuToken only = a.tokens[first];
   const GpuCache cache = a.caches[only.step * a.cache_stride];
   const T* keys = static_cast<const T*>(cache.keys) + key_head * cache.head_stride * D;
   const T* values = static_cast<const T*>(cache.values) + key_head * cache.head_stride * D;

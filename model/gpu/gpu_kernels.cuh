@@ -23,8 +23,8 @@ struct Launches {
     launch(place_heads_kernel<T>, grid, kHeadThreads, stream, a);
   }
   static void attend(const GpuAttention& a, void* stream) {
-    const int tiles = (a.num_tokens + a.tile - 1) / a.tile;
-    launch(attend_kernel<T>, Grid{a.num_splits, a.num_key_heads, tiles}, kAttendThreads, stream, a);
+    const Grid grid{a.num_splits, a.num_key_heads, a.num_tiles};
+    launch(attend_kernel<T>, grid, kAttendThreads, stream, a);
     launch(merge_kernel<T>, Grid{a.num_heads, a.num_tokens}, kHeadThreads, stream, a);
   }
   static void gate(const GpuGate& a, void* stream) {

@@ -14,7 +14,7 @@ namespace predgen {
 
 enum class GpuType { kFloat32, kBfloat16 };
 
-constexpr int64_t kMaxGpuTokens = 128;  // of a pass
+constexpr int64_t kMaxGpuTokens = 128;  // of a tree, and of a pass that can be a graph
 constexpr int kMaxGpuHeadDim = 128;
 constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
 /// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
@@ -96,8 +96,10 @@ struct GpuAttention {
   int num_splits;  // the first one takes chunks 0, num_splits, 2 * num_splits, .. together
   int window;      // places that a token sees; 0: all
   float scale;
-  float* parts;  // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
-  void* x;       // [T,H*D]
+  float* parts;          // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
+  void* x;               // [T,H*D]
+  const int32_t* tiles;  // [num_tiles], the first token of each; null: one begins every `tile`
+  int num_tiles;
 };
 
 /// silu(gate) * up

@@ -22,6 +22,11 @@ namespace {
 constexpr int64_t kMostOfATile = 8;
 /// Widest pass that prepare() captures: drafts and ends of prompts.
 constexpr int64_t kWidestPrepared = 64;
+/// The most tokens of several sequences: each needs memory for parts of its attention.
+constexpr int64_t kMostTokens = 4096;
+/// Of a query and a key, a sequence: with more LibTorch's attention, which is faster, takes less
+/// than its launches for each sequence do.
+constexpr int64_t kMostPairs = 1 << 16;
 
 const void* data(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
@@ -66,6 +71,18 @@ int64_t widest_tile(const ModelConfig& config) {
   return std::min(kMostOfATile, kMaxGpuRows * config.num_kv_heads / config.num_heads);
 }
 
+/// For so many tokens and logits.
+PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
+                       int64_t num_logits) {
+  PassMemory memory{.max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}};
+  const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers);
+  const auto bytes = static_cast<int64_t>(memory.caches_begin() + num_caches * sizeof(GpuCache));
+  memory.inputs = at::empty({bytes}, model.embedding.options().dtype(at::kByte));
+  memory.logits =
+      at::empty({num_logits, model.config.vocab_size}, model.embedding.options().dtype(at::kFloat));
+  return memory;
+}
+
 /// Graphs of CUDA; null where this build has none.
 GraphCapture cuda_graphs(at::Device device) {
   if (!device.is_cuda() || !CapturedGraph::is_available()) return nullptr;
@@ -107,26 +124,34 @@ PassKind GpuPass::kind_of(const TransformerParts& model,
   return kind;
 }
 
-void GpuPass::allocate(const TransformerParts& model) {
-  if (memory_.inputs.defined()) return;
-  const size_t bytes = kCachesBegin + static_cast<size_t>(kMaxGpuTokens) *
-                                          static_cast<size_t>(model.config.num_layers) *
-                                          sizeof(GpuCache);  // a step has a token at least
-  const c10::InferenceMode off(false);  // else they could not be written outside of it
-  memory_.inputs =
-      at::empty({static_cast<int64_t>(bytes)}, model.embedding.options().dtype(at::kByte));
-  memory_.logits = at::empty({kMaxGpuTokens, model.config.vocab_size},
-                             model.embedding.options().dtype(at::kFloat));
+PassKind GpuPass::exact_kind_of(const TransformerParts& model,
+                                std::span<const SequenceStep> steps) const {
+  PassKind kind{.num_tokens = tokens_.size(),
+                .num_logits = std::ssize(tokens_.wanted()),
+                .tile = widest_tile(model.config)};
+  for (const SequenceStep& step : steps) {
+    const int64_t T = std::ssize(step.tokens);
+    kind.num_tiles += (T - 1) / kind.tile + 1;
+    kind.num_keys = std::max(kind.num_keys, step.cache->length() + T);
+  }
+  return kind;
+}
+
+const PassMemory& GpuPass::memory(const TransformerParts& model) {
+  if (!memory_.inputs.defined()) {
+    const c10::InferenceMode off(false);  // else they could not be written outside of it
+    memory_ = make_memory(model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens);
+  }
+  return memory_;
 }
 
 void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep> steps,
-                     const PassKind& kind) {
-  allocate(model);
+                     const PassKind& kind, const PassMemory& memory) const {
   const auto used = static_cast<int64_t>(
-      kCachesBegin +
+      memory.caches_begin() +
       steps.size() * static_cast<size_t>(model.config.num_layers) * sizeof(GpuCache));
   // Of the pass alone: pinned memory is given out again when the device has read it.
-  const bool is_cuda = memory_.inputs.is_cuda();
+  const bool is_cuda = memory.inputs.is_cuda();
   const at::Tensor host = at::empty({used}, at::TensorOptions(at::kByte).pinned_memory(is_cuda));
   char* const begin = static_cast<char*>(host.mutable_data_ptr());
   auto* tokens = reinterpret_cast<GpuToken*>(begin);
@@ -146,11 +171,20 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
       to.others[bit / 64] |= uint64_t{1} << bit % 64;
     }
   }
-  auto* rows = reinterpret_cast<int32_t*>(begin + kRowsBegin);
+  auto* rows = reinterpret_cast<int32_t*>(begin + memory.rows_begin());
   std::fill_n(rows, kind.num_logits, 0);
   std::ranges::transform(tokens_.wanted(), rows,
                          [](int64_t row) { return static_cast<int32_t>(row); });
-  auto* caches = reinterpret_cast<GpuCache*>(begin + kCachesBegin);
+  if (kind.num_tiles > 0) {
+    auto* tiles = reinterpret_cast<int32_t*>(begin + memory.tiles_begin());
+    int64_t first = 0;
+    for (const SequenceStep& step : steps) {
+      const int64_t T = std::ssize(step.tokens);
+      for (int64_t i = 0; i < T; i += kind.tile) *tiles++ = static_cast<int32_t>(first + i);
+      first += T;
+    }
+  }
+  auto* caches = reinterpret_cast<GpuCache*>(begin + memory.caches_begin());
   for (const SequenceStep& step : steps) {
     for (int64_t layer = 0; layer < model.config.num_layers; ++layer) {
       const auto [keys, values] =
@@ -158,7 +192,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
       *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
     }
   }
-  memory_.inputs.narrow(0, 0, used).copy_(host, /*non_blocking=*/true);
+  memory.inputs.narrow(0, 0, used).copy_(host, /*non_blocking=*/true);
 }
 
 PassGraphs* GpuPass::graphs(const TransformerParts& model) {
@@ -174,32 +208,48 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
   const PassGuard running(is_running_);
   if (!takes(model)) return {};
   const c10::DeviceGuard guard(model.embedding.device());
-  int64_t num_tokens = 0;
-  for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
-  if (num_tokens <= kMaxGpuTokens) return run_few(model, steps);
-  if (!model.head.width_invariant || has_tree(steps)) return {};
+  int64_t num_tokens = 0, num_pairs = 0;
+  for (const SequenceStep& step : steps) {
+    const int64_t T = std::ssize(step.tokens);
+    num_tokens += T;
+    num_pairs += T * (step.cache->length() + T);
+  }
+  const bool is_few = num_tokens <= kMaxGpuTokens, is_invariant = model.head.width_invariant;
+  if (!is_few && has_tree(steps)) return {};
+  const bool is_many =
+      steps.size() > 1 && num_tokens <= kMostTokens && num_pairs <= kMostPairs * std::ssize(steps);
+  try {
+    if (is_few) return run_few(model, steps);
+    if (is_many) return run_many(model, steps);
+  } catch (const c10::OutOfMemoryError&) {
+    if (is_few && is_invariant) throw;  // operators have other bits
+    spdlog::warn("no memory for a pass over {} tokens by our kernels: it runs in {}", num_tokens,
+                 is_invariant ? "parts" : "LibTorch's operators");
+  }
+  if (is_few || !is_invariant) return {};
   return run_in_parts(model, steps);
 }
 
-std::optional<at::Tensor> GpuPass::run_few(const TransformerParts& model,
-                                           std::span<const SequenceStep> steps) {
+at::Tensor GpuPass::run_few(const TransformerParts& model, std::span<const SequenceStep> steps) {
   tokens_.read(steps, model.config.vocab_size);
+  const PassMemory& memory = this->memory(model);
   const PassKind kind = kind_of(model, steps);
-  upload(model, steps, kind);
+  upload(model, steps, kind, memory);
   const PassWork launch = [this, model, kind] {
     return launch_pass(kernels_, model, kind, memory_);
   };
-  const auto num_wanted = static_cast<int64_t>(tokens_.wanted().size());
-  try {
-    PassGraphs* const graphs = this->graphs(model);
-    return (graphs ? graphs->run(kind, launch) : launch()).narrow(0, 0, num_wanted).clone();
-  } catch (const c10::OutOfMemoryError&) {
-    if (model.head.width_invariant) throw;  // operators have other bits
-    spdlog::warn(
-        "no memory for a pass over {} tokens by our kernels: it runs in LibTorch's operators",
-        tokens_.size());
-    return {};
-  }
+  PassGraphs* const graphs = this->graphs(model);
+  return (graphs ? graphs->run(kind, launch) : launch())
+      .narrow(0, 0, std::ssize(tokens_.wanted()))
+      .clone();
+}
+
+at::Tensor GpuPass::run_many(const TransformerParts& model, std::span<const SequenceStep> steps) {
+  tokens_.read(steps, model.config.vocab_size);
+  const PassKind kind = exact_kind_of(model, steps);
+  const PassMemory memory = make_memory(model, kind.num_tokens, steps.size(), kind.num_logits);
+  upload(model, steps, kind, memory);
+  return launch_pass(kernels_, model, kind, memory);
 }
 
 at::Tensor GpuPass::run_in_parts(const TransformerParts& model,
@@ -214,7 +264,7 @@ at::Tensor GpuPass::run_in_parts(const TransformerParts& model,
           .cache = step.cache,
           .tokens = step.tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
           .num_logits = wanted};
-      logits.push_back(*run_few(model, std::span(&part, 1)));
+      logits.push_back(run_few(model, std::span(&part, 1)));
       step.cache->commit(count);
     };
     try {
@@ -243,7 +293,7 @@ void GpuPass::prepare(const TransformerParts& model) {
                           .num_logits = num_logits,
                           .tile = std::min(widest_tile(model.config), num_tokens),
                           .weights = weights};
-      upload(model, {}, kind);
+      upload(model, {}, kind, memory(model));
       const bool has_room = graphs->prepare(
           kind, [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
       if (!has_room) return;  // nor is there for the next one

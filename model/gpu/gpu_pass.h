@@ -14,11 +14,12 @@
 
 namespace predgen {
 
-/// Forward passes over a few tokens on a GPU: LibTorch's products, and our own kernels for all that
-/// lies between, about ten launches a layer. The residual stream is float32 in every precision;
-/// keys and values are rounded to the type of the embeddings. On CUDA each kind of pass is captured
-/// as a graph, by prepare() or when it first comes; passes are filled up, so that kinds are few.
-/// Used by one thread.
+/// Forward passes over few tokens, or a few of each of many sequences, on a GPU: LibTorch's
+/// products, and our own kernels for all that lies between, about ten launches a layer. The
+/// residual stream is float32 in every precision; keys and values are rounded to the type of the
+/// embeddings. On CUDA each kind of pass of up to kMaxGpuTokens is captured as a graph, by
+/// prepare() or when it first comes; such passes are filled up, so that kinds are few. Used by one
+/// thread.
 class GpuPass {
  public:
   /// `kernels` run where the model's tensors lie; borrows them. `capture`: makes graphs; null:
@@ -27,11 +28,12 @@ class GpuPass {
       : kernels_(kernels), capture_(std::move(capture)) {}
 
   /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
-  /// pass: more than kMaxGpuTokens tokens; under autocast or in training; a model of other types,
-  /// with heads of other sizes than multiples of 8 up to kMaxGpuHeadDim, or more than kMaxGpuRows
-  /// that share a key head; for want of memory. In the width-invariant mode also more tokens than
-  /// that, in several runs, unless they are a tree; then want of memory throws. Error for a launch
-  /// that CUDA refuses, and if another pass is under way.
+  /// pass: more than kMaxGpuTokens tokens, unless they are a few of each of several sequences
+  /// without trees; under autocast or in training; a model of other types, with heads of other
+  /// sizes than multiples of 8 up to kMaxGpuHeadDim, or more than kMaxGpuRows that share a key
+  /// head; for want of memory. In the width-invariant mode also more tokens than that, in several
+  /// runs, unless they are a tree; then want of memory throws. Error for a launch that CUDA
+  /// refuses, and if another pass is under way.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   /// Captures what conversations use, so that none of them waits for it.
@@ -40,15 +42,17 @@ class GpuPass {
  private:
   static bool takes(const TransformerParts& model);
   PassKind kind_of(const TransformerParts& model, std::span<const SequenceStep> steps) const;
-  /// Memory that launches read, and where they leave logits.
-  void allocate(const TransformerParts& model);
-  /// Tokens, wanted rows and caches, into the memory that launches read.
+  /// Of a pass that is no graph: nothing is filled up.
+  PassKind exact_kind_of(const TransformerParts& model, std::span<const SequenceStep> steps) const;
+  /// Of the passes that are graphs.
+  const PassMemory& memory(const TransformerParts& model);
+  /// Tokens, wanted rows, tiles and caches, into the memory that launches read.
   void upload(const TransformerParts& model, std::span<const SequenceStep> steps,
-              const PassKind& kind);
+              const PassKind& kind, const PassMemory& memory) const;
   /// Null where passes are launched without.
   PassGraphs* graphs(const TransformerParts& model);
-  std::optional<at::Tensor> run_few(const TransformerParts& model,
-                                    std::span<const SequenceStep> steps);
+  at::Tensor run_few(const TransformerParts& model, std::span<const SequenceStep> steps);
+  at::Tensor run_many(const TransformerParts& model, std::span<const SequenceStep> steps);
   at::Tensor run_in_parts(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   const GpuKernels& kernels_;

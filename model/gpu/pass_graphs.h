@@ -14,6 +14,8 @@ namespace predgen {
 struct PassKind {
   int64_t num_tokens = 0, num_logits = 0;  // filled up
   int64_t tile = 0;                        // GpuAttention::tile
+  int64_t num_tiles = 0;                   // that end where a sequence does; 0: one every `tile`
+  int64_t num_keys = 0;                    // the most that a token sees; 0: all that can be
   size_t weights = 0;                      // says where they lie
 
   auto operator<=>(const PassKind&) const = default;

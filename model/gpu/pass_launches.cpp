@@ -26,11 +26,14 @@ const void* data(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
-int64_t num_splits(const ModelConfig& config, GpuType type) {
+/// Fewer where no token sees so many keys, as parts of many tokens are large: each split then has
+/// one chunk, so no bits change.
+int64_t num_splits(const ModelConfig& config, GpuType type, int64_t num_keys) {
   const int64_t chunk = gpu_chunk(type);
   const int64_t splits =
       std::clamp(kBlocksOfATile / config.num_kv_heads, kLeastSplits, kMostSplits);
-  return std::min(splits, (config.context_length() + chunk - 1) / chunk);
+  const int64_t most = num_keys > 0 ? num_keys : config.context_length();
+  return std::min(splits, (most + chunk - 1) / chunk);
 }
 
 /// A pass's launches on the current stream, in their order.
@@ -48,8 +51,11 @@ class PassLaunches {
         logits_NV_(memory.logits.narrow(0, 0, kind.num_logits)) {
     const auto* inputs = static_cast<const char*>(memory.inputs.const_data_ptr());
     tokens_ = reinterpret_cast<const GpuToken*>(inputs);
-    rows_ = reinterpret_cast<const int32_t*>(inputs + kRowsBegin);
-    caches_ = reinterpret_cast<const GpuCache*>(inputs + kCachesBegin);
+    rows_ = reinterpret_cast<const int32_t*>(inputs + memory.rows_begin());
+    if (kind.num_tiles > 0) {
+      tiles_ = reinterpret_cast<const int32_t*>(inputs + memory.tiles_begin());
+    }
+    caches_ = reinterpret_cast<const GpuCache*>(inputs + memory.caches_begin());
     const int64_t T = kind.num_tokens, D = config_.head_dim, H = config_.num_heads;
     const at::TensorOptions wide = options_.dtype(at::kFloat);
     hidden_TE_ = at::empty({T, config_.hidden_size}, wide);
@@ -57,7 +63,7 @@ class PassLaunches {
     heads_THD_ = at::empty({T, H * D}, options_);
     gated_TI_ = at::empty({T, config_.intermediate_size}, options_);
     queries_ = at::empty({T, H, D}, wide);
-    num_splits_ = num_splits(config_, type_);
+    num_splits_ = num_splits(config_, type_, kind.num_keys);
     parts_ = at::empty({T, H, num_splits_, D + 2}, wide);
     angles_ = at::empty({2, T, D / 2}, wide);
   }
@@ -175,7 +181,10 @@ class PassLaunches {
                      .window = static_cast<int>(layer.window),
                      .scale = 1.0f / std::sqrt(static_cast<float>(D)),
                      .parts = parts_.mutable_data_ptr<float>(),
-                     .x = heads_THD_.mutable_data_ptr()},
+                     .x = heads_THD_.mutable_data_ptr(),
+                     .tiles = tiles_,
+                     .num_tiles = static_cast<int>(
+                         tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1)},
                     stream_);
     return layer.o(heads_THD_);
   }
@@ -203,6 +212,7 @@ class PassLaunches {
   void* const stream_;
   const GpuToken* tokens_;
   const int32_t* rows_;
+  const int32_t* tiles_ = nullptr;
   const GpuCache* caches_;
   const at::Tensor logits_NV_;
   int64_t num_splits_ = 0;

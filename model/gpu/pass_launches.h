@@ -11,13 +11,18 @@ namespace predgen {
 /// What the launches of a pass read and where they leave logits: memory of the device that stays
 /// where it is.
 struct PassMemory {
-  // uint8: GpuTokens, then int32 rows whose logits are asked for, then GpuCaches [steps,layers].
+  size_t rows_begin() const { return max_tokens * sizeof(GpuToken); }
+  size_t tiles_begin() const { return rows_begin() + max_tokens * sizeof(int32_t); }
+  size_t caches_begin() const { return tiles_begin() + max_tokens * sizeof(int32_t); }
+
+  size_t max_tokens = 0;
+  // uint8: GpuTokens, then int32 rows whose logits are asked for, then int32 first tokens of tiles,
+  // then GpuCaches [steps,layers].
   at::Tensor inputs;
-  at::Tensor logits;  // float32 [kMaxGpuTokens,V]
+  at::Tensor logits;  // float32 [*,V]
 };
-constexpr size_t kRowsBegin = static_cast<size_t>(kMaxGpuTokens) * sizeof(GpuToken);
-constexpr size_t kCachesBegin = kRowsBegin + static_cast<size_t>(kMaxGpuTokens) * sizeof(int32_t);
-static_assert(kRowsBegin % alignof(int32_t) == 0 && kCachesBegin % alignof(GpuCache) == 0);
+static_assert(sizeof(GpuToken) % alignof(int32_t) == 0 &&
+              (sizeof(GpuToken) + 2 * sizeof(int32_t)) % alignof(GpuCache) == 0);
 
 /// Launches a pass of this kind on the current stream: LibTorch's products, and kernels between
 /// them. Logits [N,V] of N filled up, which the next pass writes over. Error for a launch that is

@@ -60,6 +60,21 @@ TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
   EXPECT_EQ(num_captures_, 4);  // 1, 2, 3 and 4, 64
 }
 
+/// They come in every length: a graph of each would be one for a single use.
+TEST_F(GpuPassKinds, LongPassesOfSeveralSequencesAreNoGraphs) {
+  KvPool pool(model_->kv_layout());
+  const auto first = pool.make_cache(kCapacity), second = pool.make_cache(kCapacity);
+  const TokenIds tokens = some_tokens(70);
+  const int64_t before = num_emulated_launches();
+  EXPECT_EQ(model_
+                ->forward(std::vector<SequenceStep>{{.cache = first.get(), .tokens = tokens},
+                                                    {.cache = second.get(), .tokens = tokens}})
+                .size(0),
+            2);
+  EXPECT_GT(num_emulated_launches(), before);
+  EXPECT_EQ(num_captures_, 0);
+}
+
 TEST_F(GpuPassKinds, AConversationWaitsForNoneThatWasPrepared) {
   model_->prepare_passes();
   const int prepared = num_captures_;
@@ -124,14 +139,43 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
     }
     EXPECT_EQ(cache->length(), 150);
   }
-  const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
-  run(*first, TokenSpan(tokens).first(70));
-  const std::vector<SequenceStep> steps{
-      {.cache = first.get(), .tokens = TokenSpan(tokens).subspan(70, 9), .num_logits = 9},
-      {.cache = second.get(), .tokens = TokenSpan(tokens).first(80), .num_logits = 80}};
-  const at::Tensor both = model_->forward(steps);
-  EXPECT_TRUE(both.narrow(0, 0, 9).equal(plain.narrow(0, 70, 9)));
-  EXPECT_TRUE(both.narrow(0, 9, 80).equal(plain.narrow(0, 0, 80)));
+  for (const int64_t width : {9, 77}) {  // a graph's pass, and a longer one
+    const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+    run(*first, TokenSpan(tokens).first(70));
+    const std::vector<SequenceStep> steps{
+        {.cache = first.get(),
+         .tokens = TokenSpan(tokens).subspan(70, static_cast<size_t>(width)),
+         .num_logits = width},
+        {.cache = second.get(), .tokens = TokenSpan(tokens).first(80), .num_logits = 80}};
+    const at::Tensor both = model_->forward(steps);
+    EXPECT_TRUE(both.narrow(0, 0, width).equal(plain.narrow(0, 70, width)));
+    EXPECT_TRUE(both.narrow(0, width, 80).equal(plain.narrow(0, 0, 80)));
+  }
+}
+
+/// Parts have its bits; operators may be taken where bits do not matter.
+TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
+  const TokenIds tokens = some_tokens(90);
+  const auto both = [&] {
+    const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+    return model_->forward(std::vector<SequenceStep>{
+        {.cache = first.get(), .tokens = tokens, .num_logits = 90},
+        {.cache = second.get(), .tokens = TokenSpan(tokens).first(50), .num_logits = 50}});
+  };
+  const at::Tensor expected = both();
+  GpuKernels small = emulated_kernels(ThreadOrder::kAscending);
+  small.embed = [](GpuType type, const GpuEmbedding& embedding, void* stream) {
+    if (embedding.num_tokens > kMaxGpuTokens) {
+      throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "full");
+    }
+    emulated_kernels(ThreadOrder::kAscending).embed(type, embedding, stream);
+  };
+  model_->set_gpu_kernels(&small);
+  EXPECT_TRUE(both().equal(expected));
+  model_->set_width_invariant(false);
+  const at::Tensor found = both();
+  model_->set_kernels(false);
+  EXPECT_TRUE(found.equal(both()));
 }
 
 TEST_F(GpuPassBits, BranchesOfATree) {

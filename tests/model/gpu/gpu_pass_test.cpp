@@ -207,6 +207,46 @@ TEST_P(GpuPassOf, SequencesShareAPass) {
   EXPECT_LT(relative(found, logits(By::kOperators)), 1e-5);
 }
 
+/// As trajectories are made: blocks of several sequences, more tokens together than a graph takes.
+/// Tiles end where a sequence does; how many sequences there are adds no launch.
+TEST_P(GpuPassOf, ManySequencesShareALongPass) {
+  const auto model = make(at::kFloat);
+  const int64_t pasts[] = {40, 3, 70, 0, 101, 25}, widths[] = {20, 23, 33, 1, 47, 20};
+  const auto logits = [&](By by, size_t num_sequences) {
+    choose(*model, by);
+    KvPool pool(model->kv_layout());
+    std::vector<std::unique_ptr<KvCache>> caches;
+    std::vector<TokenIds> news;
+    std::vector<SequenceStep> steps;
+    for (size_t i = 0; i < num_sequences; ++i) {
+      caches.push_back(pool.make_cache(200));
+      news.push_back(some_tokens(widths[i], i + 9));
+      const TokenIds prompt = some_tokens(pasts[i], i);
+      if (pasts[i] == 0) continue;
+      model->forward({.cache = caches.back().get(), .tokens = prompt, .num_logits = 0});
+    }
+    for (size_t i = 0; i < num_sequences; ++i) {
+      const int64_t num_logits = i == 2 ? 0 : i == 4 ? 5 : widths[i];
+      steps.push_back({.cache = caches[i].get(), .tokens = news[i], .num_logits = num_logits});
+    }
+    const int64_t before = num_emulated_launches();
+    const at::Tensor found = model->forward(steps);
+    EXPECT_EQ(num_emulated_launches() - before, by == By::kOperators ? 0 : 2 + 2 * 6);
+    // What they wrote to the caches.
+    std::vector<at::Tensor> all{found};
+    for (size_t i = 0; i < num_sequences; ++i) {
+      const TokenIds next = some_tokens(1, i);
+      all.push_back(model->forward({.cache = caches[i].get(), .tokens = next}));
+    }
+    return at::cat(all);
+  };
+  for (const size_t num_sequences : {size_t{1}, size_t{6}}) {
+    const at::Tensor found = logits(By::kKernels, num_sequences);
+    EXPECT_LT(relative(found, logits(By::kOperators, num_sequences)), 1e-5);
+    EXPECT_TRUE(found.equal(logits(By::kKernelsDescending, num_sequences)));
+  }
+}
+
 TEST_P(GpuPassOf, LogitsOfAPassStayWhenAnotherOneRuns) {
   const auto model = make(at::kFloat);
   choose(*model, By::kKernels);
@@ -225,20 +265,26 @@ TEST_P(GpuPassOf, LogitsOfAPassStayWhenAnotherOneRuns) {
 
 /// What the kernels do not take goes to LibTorch's operators.
 TEST(GpuPass, WhatItDoesNotTake) {
-  const auto launches_of = [](const ModelConfig& config, int64_t num_tokens) {
+  const auto launches_of = [](const ModelConfig& config, int64_t num_tokens, int64_t others = 0,
+                              const at::Tensor& tree_TT = {}) {
     const auto model = Transformer::initialize(config, 1, at::kFloat);
     choose(*model, By::kKernels);
     KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(200);
-    const TokenIds tokens = some_tokens(num_tokens);
+    const auto cache = pool.make_cache(400), other = pool.make_cache(400);
+    const TokenIds tokens = some_tokens(num_tokens), more = some_tokens(others);
+    std::vector<SequenceStep> steps{{.cache = cache.get(), .tokens = tokens, .tree_TT = tree_TT}};
+    if (others > 0) steps.push_back({.cache = other.get(), .tokens = more, .num_logits = 0});
     const int64_t before = num_emulated_launches();
-    EXPECT_EQ(model->forward({.cache = cache.get(), .tokens = tokens}).size(0), 1);
+    EXPECT_EQ(model->forward(steps).size(0), 1);
     EXPECT_EQ(cache->length(), num_tokens);
     return num_emulated_launches() - before;
   };
   ModelConfig config = config_of(false);
   EXPECT_GT(launches_of(config, kMaxGpuTokens), 0);
   EXPECT_EQ(launches_of(config, kMaxGpuTokens + 1), 0);
+  EXPECT_GT(launches_of(config, kMaxGpuTokens, 1), 0);
+  EXPECT_EQ(launches_of(config, 363, 1), 0);  // few sequences for so many keys
+  EXPECT_EQ(launches_of(config, 2, kMaxGpuTokens, at::eye(2, at::kLong).to(at::kBool)), 0);
   at::autocast::set_autocast_enabled(at::kCPU, true);  // products would be narrower than the rest
   EXPECT_EQ(launches_of(config, 3), 0);
   at::autocast::set_autocast_enabled(at::kCPU, false);

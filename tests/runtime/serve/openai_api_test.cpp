@@ -451,7 +451,7 @@ TEST(OpenAiApi, LongEventsAreWrittenWhileOthersGoOn) {
                            text.substr(0, text.size() - 8) + "no\"]";
   api.handle(Api::chat_request(prompt, more), reply);
   EXPECT_EQ(reply.events.size(), 5u);  // the role, all of the text in two, the end and [DONE]
-  EXPECT_EQ(held, "nnynn");  // the second text is short
+  EXPECT_EQ(held, "nnynn");            // the second text is short
 }
 
 TEST(OpenAiApi, MetricsWaitForNobody) {
