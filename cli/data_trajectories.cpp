@@ -1,5 +1,6 @@
 #include <c10/core/InferenceMode.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -8,8 +9,11 @@
 #include "cli/model_setup.h"
 #include "cli/rank_device.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "data/trajectory_builder.h"
+#include "model/model_config.h"
+#include "model/weights/adapter_config.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen {
@@ -43,6 +47,12 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   const c10::InferenceMode inference;
   const auto tokenizer = load_tokenizer(config.model, config.chat_template);
+  // What is wrong with them is said before there is a folder.
+  ModelConfig::load(config.model);
+  if (const std::filesystem::path file = config.adapter / "adapter_config.json";
+      !config.adapter.empty()) {
+    AdapterConfig::from_json(read_json(file), file.string());
+  }
   TrajectoryBuild build(config, hash_weights({config.model, config.adapter}), *tokenizer);
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {

@@ -41,6 +41,7 @@ class JsonlReader : public ConversationReader {
     while (std::getline(stream_, line)) {
       ++row_;
       if (is_blank(line)) continue;
+      is_empty_ = false;
       try {
         conversation = parse_conversation(parse(line));
         conversation.row = row_;
@@ -57,6 +58,8 @@ class JsonlReader : public ConversationReader {
       }
     }
     if (stream_.bad()) throw Error("{}: reading failed", file_.string());
+    if (is_empty_)
+      throw UserError("{}: is empty: give a file of one conversation a line", file_.string());
     return false;
   }
 
@@ -73,6 +76,7 @@ class JsonlReader : public ConversationReader {
   const BadRows bad_rows_;
   std::ifstream stream_;
   int64_t row_ = 0;
+  bool is_empty_ = true;
 };
 
 }  // namespace

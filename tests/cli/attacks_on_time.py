@@ -198,7 +198,7 @@ def long_streams():
     """As many as it answers at a time, and more, of one client."""
     with attacked() as at:
         end, statuses = time.monotonic() + 4, set()
-        body = chat(PROMPTS[0], stream=True, max_tokens=400, temperature=2)
+        body = chat(PROMPTS[0], stream=True, max_tokens=200, temperature=2)
 
         async def attack():
             while (left := end - time.monotonic()) > 0:
