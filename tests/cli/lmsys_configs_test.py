@@ -34,7 +34,7 @@ def make_rows(first, count):
     for i in range(first, first + count):
         messages = []
         for turn in range(1 + i % 3):
-            messages += [{"content": f"number {i}, turn {turn}: {WORDS[i % 3]}", "role": "user"},
+            messages += [{"content": f"numbers {i} and {7 * i}, turn {turn}: {WORDS[i % 3]}", "role": "user"},
                          {"content": f"{WORDS[(i + turn) % 3]}. that was {i}", "role": "assistant"}]
         moderation = [{"categories": {name: i % 11 == 5 for name in MODERATION},
                        "category_scores": {name: 0.25 for name in MODERATION},
