@@ -40,6 +40,8 @@ debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" ${mirro
   tail -n 20 "$folder/debootstrap.log" >&2  # the folder may be one that is deleted at the end
   die "debootstrap failed"
 }
+# What Debian's installer writes, and debootstrap does not.
+printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$tree/etc/hosts"
 # What belongs to the network that this machine is in, not to the machine: names, certificates.
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
 mkdir -p "$tree/usr/local/share/ca-certificates"
