@@ -53,7 +53,7 @@ for entry in json.load(open("build/compile_commands.json")):
     for option in ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre",
                    "-fno-tree-loop-distribute-patterns"):
         command = command.replace(" " + option, "")
-    entry["command"] = re.sub(r" -nostdinc( -isystem /usr/\S+)*", "", command)  # g++'s own headers
+    entry["command"] = re.sub(r" -nostdinc( -isystem /usr/\S+)*", "", command)  # those are headers of g++
     commands.append(entry)
     print(name)
 json.dump(commands, open("build/tidy/compile_commands.json", "w"))')
