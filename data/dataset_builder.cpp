@@ -235,8 +235,10 @@ class DatasetBuild {
           return "held_out_exact";
         case PromptSet::Overlap::kNormalised:
           return "held_out_normalised";
+        case PromptSet::Overlap::kNear:
+          return "held_out_near";
         case PromptSet::Overlap::kNone:
-          if (held_out_prompts_.has_near(message.content)) return "held_out_near";
+          break;
       }
     }
     return "";

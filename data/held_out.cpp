@@ -157,17 +157,12 @@ void PromptSet::add_file(const std::filesystem::path& file) {
 PromptSet::Overlap PromptSet::overlap(const std::string& prompt_text) const {
   if (exact_.empty()) return Overlap::kNone;
   if (exact_.contains(prompt_text)) return Overlap::kExact;
-  return normalised_.contains(normalise_prompt(prompt_text)) ? Overlap::kNormalised
-                                                             : Overlap::kNone;
-}
-
-bool PromptSet::has_near(const std::string& prompt_text) const {
-  PREDGEN_CHECK(keeps_near_, "a set without near prompts");
-  if (near_.empty()) return false;
   const std::string normalised = normalise_prompt(prompt_text);
-  if (num_words(normalised) < kNearWords) return false;
-  return std::ranges::any_of(near_fingerprints(normalised),
-                             [&](uint64_t each) { return near_.contains(each); });
+  if (normalised_.contains(normalised)) return Overlap::kNormalised;
+  if (near_.empty() || num_words(normalised) < kNearWords) return Overlap::kNone;
+  const bool is_near = std::ranges::any_of(near_fingerprints(normalised),
+                                           [&](uint64_t each) { return near_.contains(each); });
+  return is_near ? Overlap::kNear : Overlap::kNone;
 }
 
 bool is_held_out(const std::string& conversation_id, uint64_t seed, double fraction) {

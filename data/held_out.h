@@ -24,7 +24,9 @@ uint64_t conversation_fingerprint(const CorpusConversation& conversation);
 /// Prompts, such as those that must not be trained on, to tell whether a text repeats one.
 class PromptSet {
  public:
-  enum class Overlap { kNone, kExact, kNormalised };
+  /// kNear: a single word tells it apart from one of the prompts (near_fingerprints), and both have
+  /// kNearWords words or more; only of a set that keeps these.
+  enum class Overlap { kNone, kExact, kNormalised, kNear };
 
   /// Prompts of fewer words are not kept.
   explicit PromptSet(int64_t min_words, bool keeps_near = false)
@@ -38,9 +40,6 @@ class PromptSet {
   void add_file(const std::filesystem::path& file);
 
   Overlap overlap(const std::string& prompt_text) const;
-  /// Whether one of the prompts is told apart from this one by a single word (near_fingerprints),
-  /// and both have kNearWords words or more. Of a set that keeps_near.
-  bool has_near(const std::string& prompt_text) const;
   size_t size() const { return exact_.size(); }
 
   static constexpr int64_t kNearWords = 10;

@@ -35,6 +35,8 @@ std::string overlap_name(PromptSet::Overlap overlap) {
       return "exact";
     case PromptSet::Overlap::kNormalised:
       return "normalised";
+    case PromptSet::Overlap::kNear:
+      return "near";
     case PromptSet::Overlap::kNone:
       return "none";
   }
