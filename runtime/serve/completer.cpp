@@ -47,8 +47,7 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
 
 std::shared_ptr<const void> Completer::enter(const std::string& client) {
   if (auto session = sessions_.enter(client)) return session;
-  throw ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-                 sessions_.refusal("answers are under way"));
+  throw sessions_.refusal("answers are under way");
 }
 
 void Completer::check_tools(const CompletionRequest& request) const {

@@ -20,8 +20,9 @@ std::shared_ptr<const void> Places::enter(const std::string& client) {
   return {&num_taken_, [this, client](const void*) { leave(client); }};
 }
 
-std::string Places::refusal(const std::string& what) const {
-  return fmt::format("{} {}, or {} of yours, which is the limit: try again", max_, what, share_);
+ApiError Places::refusal(const std::string& what) const {
+  return {{.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
+          fmt::format("{} {}, or {} of yours, which is the limit: try again", max_, what, share_)};
 }
 
 int64_t Places::num_taken() const {

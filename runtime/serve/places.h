@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/serve/api_error.h"
+
 namespace predgen {
 
 /// What only so many may have at a time, and one client only share_of_address() of them, so that it
@@ -16,8 +18,8 @@ class Places {
 
   /// A place, taken until this is gone; null: there is none for this client.
   std::shared_ptr<const void> enter(const std::string& client);
-  /// What is told then. `what`: "answers are under way".
-  std::string refusal(const std::string& what) const;
+  /// What is told then: 429. `what`: "answers are under way".
+  ApiError refusal(const std::string& what) const;
 
   int64_t max() const { return max_; }
   int64_t num_taken() const;

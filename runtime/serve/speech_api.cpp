@@ -121,10 +121,7 @@ void SpeechApi::serve(const HttpRequest& request, const std::string& client, Htt
   }
   const SpeechRequest asked = parse_speech_request(request.body, host_.offer);
   const auto place = places_.enter(client);
-  if (!place) {
-    throw ApiError({.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-                   places_.refusal("texts are being spoken"));
-  }
+  if (!place) throw places_.refusal("texts are being spoken");
   std::unique_ptr<SpeechSynthesizer> voice;
   try {
     voice = host_.make_voice(asked.voice);

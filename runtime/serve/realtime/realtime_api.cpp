@@ -73,11 +73,7 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
   }
   const auto place = sessions_.enter(client);
   std::optional<ApiError> refused;
-  if (!place) {
-    refused.emplace(
-        ApiError::Kind{.status = 429, .type = "rate_limit_error", .code = "session_limit_reached"},
-        sessions_.refusal("sessions are under way"));
-  }
+  if (!place) refused.emplace(sessions_.refusal("sessions are under way"));
   RealtimeConnection connection(host_, std::move(refused), client);
   reply.open_web_socket(connection,
                         offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");
