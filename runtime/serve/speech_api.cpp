@@ -17,6 +17,7 @@
 #include "runtime/speech/calling_sink.h"
 #include "runtime/speech/pcm16.h"
 #include "runtime/speech/resampling_sink.h"
+#include "runtime/speech/speak_sentence.h"
 #include "text/sentence/sentence_end.h"
 #include "text/spoken/speech_text.h"
 
@@ -44,9 +45,7 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
   }
   SpeechRequest request{.input = *fields.text("input", /*required=*/true), .voice = offer.voice};
   if (is_blank(request.input)) RequestFields::fail_value("input", "must not be empty");
-  const auto num_characters = std::ranges::count_if(
-      request.input, [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
-  if (num_characters > kMaxCharacters) {
+  if (count_characters(request.input) > kMaxCharacters) {
     RequestFields::fail_value("input",
                               fmt::format("must have {} characters at most", kMaxCharacters));
   }
@@ -87,25 +86,23 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
   ResamplingSink sink(std::make_unique<CallingSink>([&](std::span<const float> samples) {
                         begin();
                         const std::vector<int16_t> pcm = to_pcm16(samples);
-                        reply.send_part(type, {reinterpret_cast<const char*>(pcm.data()),
-                                               pcm.size() * sizeof(pcm.front())});
+                        reply.send_part(type, bytes_of(pcm));
                       }),
                       voice.sample_rate(), kRealtimeRate);
   SentenceEndFinder ends;
   size_t spoken = 0;
+  const auto goes_on = [&] {
+    throw_if_stopped(stop);
+    return reply.state() != HttpReply::State::kGone;
+  };
+  const auto take = [&](std::span<const float> samples) {
+    sink.write(samples);
+    return true;
+  };
   while (const std::optional<size_t> end = ends.next(request.input, /*complete=*/true)) {
-    const std::string sentence =
-        speakable_text(request.input.substr(spoken, *end - spoken), voice.language());
+    const auto sentence = std::string_view(request.input).substr(spoken, *end - spoken);
+    if (!speak_sentence(voice, sentence, goes_on, take)) return;
     spoken = *end;
-    if (sentence.empty()) continue;
-    const auto synthesis = voice.begin(sentence);
-    std::vector<float> samples;
-    for (bool goes_on = true; goes_on; samples.clear()) {
-      throw_if_stopped(stop);
-      if (reply.state() == HttpReply::State::kGone) return;
-      goes_on = synthesis->advance(samples);
-      if (!samples.empty()) sink.write(samples);
-    }
   }
   sink.drain();
   begin();  // of a text without words

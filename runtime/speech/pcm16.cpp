@@ -13,6 +13,10 @@ std::vector<int16_t> to_pcm16(std::span<const float> samples) {
   return values;
 }
 
+std::string_view bytes_of(std::span<const int16_t> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
 std::vector<float> from_pcm16(std::string_view bytes) {
   std::vector<float> samples(bytes.size() / 2);
   for (size_t i = 0; i < samples.size(); ++i) {

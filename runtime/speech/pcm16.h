@@ -9,6 +9,8 @@ namespace predgen {
 
 /// Samples in [-1,1] as 16-bit values; what is beyond is cut off.
 std::vector<int16_t> to_pcm16(std::span<const float> samples);
+/// Little-endian, as they lie in memory; borrows the values.
+std::string_view bytes_of(std::span<const int16_t> values);
 /// Of little-endian values; a byte that is left over is not used.
 std::vector<float> from_pcm16(std::string_view bytes);
 

@@ -85,8 +85,7 @@ void RealtimeResponse::add_text(const std::string& text) {
 
 void RealtimeResponse::add_sound(std::span<const float> samples) {
   const std::vector<int16_t> pcm = to_pcm16(samples);
-  const std::string delta =
-      to_base64({reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())});
+  const std::string delta = to_base64(bytes_of(pcm));
   const std::lock_guard lock(mutex_);
   item_.num_samples += std::ssize(pcm);
   events_.send("response.output_audio.delta", with(place(), {{"delta", delta}}));

@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "runtime/speech/pcm16.h"
-#include "text/spoken/speech_text.h"
+#include "runtime/speech/speak_sentence.h"
 
 namespace predgen {
 namespace {
@@ -98,27 +98,20 @@ void WyomingVoice::forget(size_t num_bytes) {
 
 void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {
   while (const std::optional<size_t> end = ends_.next(text_, is_last)) {
-    speak_sentence(text_.substr(spoken_, *end - spoken_), stop);
+    speak_sentence(
+        *voice_, std::string_view(text_).substr(spoken_, *end - spoken_),
+        [&] { return !stop.stop_requested(); },
+        [&](std::span<const float> samples) { return send_sound(samples, stop); });
     spoken_ = *end;
   }
 }
 
-void WyomingVoice::speak_sentence(const std::string& sentence, const std::stop_token& stop) {
-  const std::string spoken = speakable_text(sentence, voice_->language());
-  if (spoken.empty()) return;
-  const auto synthesis = voice_->begin(spoken);
-  std::vector<float> samples;
-  for (bool goes_on = true; goes_on && !stop.stop_requested(); samples.clear()) {
-    goes_on = synthesis->advance(samples);
-    if (samples.empty()) continue;
-    if (!sender_.wait_for_room(stop)) return;
-    const std::vector<int16_t> pcm = to_pcm16(samples);
-    sender_.send(
-        {.type = "audio-chunk",
-         .data = format(),
-         .payload = {reinterpret_cast<const char*>(pcm.data()), pcm.size() * sizeof(pcm.front())}});
-    num_samples_ += std::ssize(pcm);
-  }
+bool WyomingVoice::send_sound(std::span<const float> samples, const std::stop_token& stop) {
+  if (!sender_.wait_for_room(stop)) return false;
+  const std::vector<int16_t> pcm = to_pcm16(samples);
+  sender_.send({.type = "audio-chunk", .data = format(), .payload = std::string(bytes_of(pcm))});
+  num_samples_ += std::ssize(pcm);
+  return true;
 }
 
 Json WyomingVoice::format() const {

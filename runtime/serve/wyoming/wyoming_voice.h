@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -47,7 +48,8 @@ class WyomingVoice {
   void forget(size_t num_bytes);
   /// The sentences that are complete.
   void speak(bool is_last, const std::stop_token& stop);
-  void speak_sentence(const std::string& sentence, const std::stop_token& stop);
+  /// False: there is no room, and will be none.
+  bool send_sound(std::span<const float> samples, const std::stop_token& stop);
   Json format() const;
 
   const MakeVoice make_voice_;
