@@ -148,12 +148,10 @@ std::vector<Engine::Part> Engine::next_parts() const {
                      .last_pass = last == last_pass_.end() ? 0 : last->second,
                      .num_skipped = work->num_skipped});
   }
-  std::optional<int64_t> shares_at = shares_at_;  // where tokens cost nothing: of what fits
-  if (shares_at) shares_at = std::min(*shares_at, config_.pass_tokens);
   const std::vector<int64_t> counts =
       plan_pass(asked, {.tokens = config_.pass_tokens,
                         .yields_at = yields_at_,
-                        .shares_at = shares_at,
+                        .shares_at = shares_at_,
                         .num_recent_clients = std::ssize(last_pass_)});
   std::vector<Part> parts;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -97,7 +98,9 @@ class Engine {
   /// beside other clients'; if only earlier passes, up to 16, had these, as beside one token. So
   /// no answer waits for a client for more than twice as long as its own pass takes. Beside answers
   /// drafts do not count, and a draft is run whole. `tokens_a_pass` as above.
-  void share_fairly(int64_t tokens_a_pass) { shares_at_ = tokens_a_pass; }
+  void share_fairly(int64_t tokens_a_pass) {
+    shares_at_ = std::min(tokens_a_pass, config_.pass_tokens);  // where tokens cost nothing
+  }
 
   /// Called when memory runs out in a pass: true if something was given back, so that it is tried
   /// once more.
