@@ -11,6 +11,10 @@
 
 namespace predgen {
 
+/// Answered however many connections there are, and without a key: otherwise who watches the server
+/// would end it.
+inline constexpr const char* kHealthPath = "/health";
+
 struct HttpRequest {
   std::string method;                     // "GET", "POST", ..
   std::string path;                       // without the query

@@ -31,10 +31,6 @@ constexpr size_t kLingerBytes = 64 << 20;
 /// How long a client that comes while the server stops, or is full, may take to ask.
 constexpr double kLateSeconds = 1;
 
-/// What is answered however many connections there are: otherwise who watches the server would
-/// end it.
-constexpr std::string_view kHealth = "/health";
-
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// What is wrong with a request; nothing: the connection is over, there is nobody to tell.
@@ -160,10 +156,8 @@ void HttpConnection::refuse_one_more(const std::stop_token& stop) {
   }
   const auto& request = parser.get();
   const std::string target = text_of(request.target());
-  if (request.method() == http::verb::get && target.substr(0, target.find('?')) == kHealth) {
-    handler_({.method = "GET",
-              .path = std::string(kHealth),
-              .host = text_of(request[http::field::host])},
+  if (request.method() == http::verb::get && target.substr(0, target.find('?')) == kHealthPath) {
+    handler_({.method = "GET", .path = kHealthPath, .host = text_of(request[http::field::host])},
              *this, stop);
     return linger();
   }

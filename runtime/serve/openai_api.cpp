@@ -24,12 +24,11 @@ constexpr const char* kSpeech = "/v1/audio/speech";
 constexpr const char* kModels = "/v1/models";
 constexpr const char* kRealtime = "/v1/realtime";
 constexpr const char* kPage = "/";
-constexpr const char* kHealth = "/health";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
 const std::map<std::string, std::string> kPaths{
     {kChat, "POST"},    {kCompletions, "POST"}, {kSpeech, "POST"}, {kModels, "GET"},
-    {kRealtime, "GET"}, {kHealth, "GET"},       {kMetrics, "GET"}, {kPage, "GET"}};
+    {kRealtime, "GET"}, {kHealthPath, "GET"},   {kMetrics, "GET"}, {kPage, "GET"}};
 
 std::string list_of_paths() {
   std::string list;
@@ -115,7 +114,7 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
 
 std::string OpenAiApi::check_access(const HttpRequest& request) const {
   std::string client = request.peer;
-  if (keys_.are_needed() && request.path != kHealth && !find_page_file(request.path)) {
+  if (keys_.are_needed() && request.path != kHealthPath && !find_page_file(request.path)) {
     client = keys_.check(request.authorization.empty() ? offered_key(request.protocols)
                                                        : request.authorization);
   }
@@ -146,7 +145,7 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     throw ApiError({.status = 405, .code = "method_not_allowed"},
                    fmt::format("this path takes {} only", known->second));
   }
-  if (request.is_late && to == kHealth) {
+  if (request.is_late && to == kHealthPath) {
     reply.send({.status = 503, .body = R"({"status":"draining"})"});
     return 503;
   }
@@ -165,7 +164,7 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
   } else if (to == kRealtime) {
     realtime_.serve(request, client, reply);
     return 101;
-  } else if (to == kHealth) {
+  } else if (to == kHealthPath) {
     reply.send({.body = R"({"status":"ok"})"});
   } else if (to == kMetrics) {
     reply.send(metrics());
