@@ -122,6 +122,17 @@ TEST_P(GpuPassOf, AdaptersAndQuantisedWeights) {
 }
 
 /// Half of them a block with keys of its own, and more than one word of a tree.
+/// Of a draft as wide as the tree, behind a prompt.
+at::Tensor tree_logits(Transformer& model, By by, TokenSpan prompt, const at::Tensor& tree_TT) {
+  choose(model, by);
+  KvPool pool(model.kv_layout());
+  const auto cache = pool.make_cache(200);
+  model.forward({.cache = cache.get(), .tokens = prompt});
+  const TokenIds draft = some_tokens(tree_TT.size(0), 2);
+  return model.forward(
+      {.cache = cache.get(), .tokens = draft, .num_logits = tree_TT.size(0), .tree_TT = tree_TT});
+}
+
 TEST_P(GpuPassOf, DraftsOfMoreThan64Tokens) {
   const auto model = make(at::kFloat);
   constexpr int64_t kWide[] = {7, 65, 128};
@@ -135,15 +146,7 @@ TEST_P(GpuPassOf, DraftsOfMoreThan64Tokens) {
   for (int64_t i = 0; i < 128; ++i) {
     for (int64_t j = 0; j <= i; ++j) sees[i][j] = j < 3 || j % 3 == i % 3;
   }
-  const TokenIds prompt = some_tokens(9), draft = some_tokens(128, 2);
-  const auto logits = [&](By by) {
-    choose(*model, by);
-    KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(200);
-    model->forward({.cache = cache.get(), .tokens = prompt});
-    return model->forward(
-        {.cache = cache.get(), .tokens = draft, .num_logits = 128, .tree_TT = tree_TT});
-  };
+  const auto logits = [&](By by) { return tree_logits(*model, by, some_tokens(9), tree_TT); };
   EXPECT_LT(relative(logits(By::kKernels), logits(By::kOperators)), 1e-5);
 }
 
@@ -165,20 +168,12 @@ TEST_P(GpuPassOf, ChunksThatABlockTakesTogether) {
 /// of their own.
 TEST_P(GpuPassOf, TreesSeeTheirOwnPath) {
   const auto model = make(at::kFloat);
-  const TokenIds prompt = some_tokens(33), draft = some_tokens(40, 2);
   at::Tensor tree_TT = at::zeros({40, 40}, at::kBool);
   auto sees = tree_TT.accessor<bool, 2>();
   for (int64_t i = 0; i < 40; ++i) {
     for (int64_t j = 0; j <= i; ++j) sees[i][j] = j == 0 || j % 2 == i % 2;
   }
-  const auto logits = [&](By by) {
-    choose(*model, by);
-    KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(200);
-    model->forward({.cache = cache.get(), .tokens = prompt});
-    return model->forward(
-        {.cache = cache.get(), .tokens = draft, .num_logits = 40, .tree_TT = tree_TT});
-  };
+  const auto logits = [&](By by) { return tree_logits(*model, by, some_tokens(33), tree_TT); };
   EXPECT_LT(relative(logits(By::kKernels), logits(By::kOperators)), 1e-5);
 }
 
