@@ -11,6 +11,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 folder = pathlib.Path(sys.argv[1])
+cases = list(ElementTree.parse(folder / "ctest.xml").getroot().iter("testcase"))
+reasons = {}  # why a program's tests were skipped: what it printed, for its JSON has none
+for case in cases:
+    found = re.findall(r": Skipped\n(.*)\n+\[  SKIPPED \] (\S+)", case.findtext("system-out") or "")
+    reasons |= {f"{case.get('name')}_test: {name}": reason for reason, name in found}
 num_run = 0
 skipped, failed = [], []
 for path in sorted(folder.glob("*.json")):
@@ -19,12 +24,11 @@ for path in sorted(folder.glob("*.json")):
             name = f"{path.stem}: {suite['name']}.{case['name']}"
             num_run += 1
             if case.get("result") == "SKIPPED":
-                reason = (case.get("skipped") or [{}])[0].get("message", "").splitlines()
-                skipped.append(name + (f" ({' '.join(reason).strip()})" if reason else ""))
+                skipped.append(name + (f" ({reasons[name]})" if name in reasons else ""))
             if case.get("failures"):
                 failed.append(name)
 programs = {path.stem.removesuffix("_test") for path in folder.glob("*.json")}
-for case in ElementTree.parse(folder / "ctest.xml").getroot().iter("testcase"):
+for case in cases:
     if case.get("name") in programs:
         continue  # counted above, test by test
     num_run += 1
