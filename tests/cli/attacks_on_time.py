@@ -195,8 +195,9 @@ def silent_sockets_by_wyoming():
 
 
 def long_streams():
-    """As many as it answers at a time, and more, of one client."""
-    with attacked() as at:
+    """As many as it answers at a time, and more, of one client. What is kept of answers that are over is a budget of
+    its own (kept_conversations), which they would only fill."""
+    with attacked("kept_conversations=1", "max_sessions=8") as at:
         end, statuses = time.monotonic() + 4, set()
         body = chat(PROMPTS[0], stream=True, max_tokens=200, temperature=2)
 
@@ -209,7 +210,7 @@ def long_streams():
                         await client.read(left)
                 await asyncio.sleep(0.05)
 
-        at.run(*[attack() for _ in range(24)])
+        at.run(*[attack() for _ in range(16)])
         at.must(statuses >= {b"HTTP/1.1 200", b"HTTP/1.1 429"}, f"some are answered, some refused: {statuses}")
 
 

@@ -112,7 +112,7 @@ def main(scratch):
     long = Chat(*model[:-2], "--max-new-tokens", "100000", "--let-repeat")
     long.wait_for("/help")
     long.type(WORDS[0] + "\r")
-    long.wait_for(WORDS[0] + r".*\n.*\w")  # some of the answer
+    long.wait_for(re.escape(answers[0][:4]) + r"[^\n]*\n[^\n>]*> ")  # some of the answer, above the line
     long.type("\x03")
     long.wait_for(r"\[stopped; what was said is kept\]")
     long.type("\x04")
