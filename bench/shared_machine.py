@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--tokens", type=int, default=128, help="of a training row")
-    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--steps", type=int, default=6, help="of training, the first to warm up")
     parser.add_argument("--generate", type=int, default=128, help="tokens to decode in a round")
