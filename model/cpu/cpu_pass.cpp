@@ -39,7 +39,7 @@ class CpuPass::Work {
                                                              : token_kernels().bfloat16),
         thread_(thread),
         num_tokens_(pass.tokens_.size()),
-        own_tokens_(share(num_tokens_, 1, thread, pass.team_->size())),
+        own_tokens_(share(num_tokens_, 1, thread, pass.team_->width())),
         logits_NV_(logits_NV) {}
 
   void run() {
@@ -140,7 +140,7 @@ class CpuPass::Work {
   /// Turns queries and keys to their positions; writes keys and values to the caches.
   void place_heads(const DecoderLayer& weights, size_t index) {
     const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
-    const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->size());
+    const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
     const bool norms_heads = config_.qk_norm == QkNorm::kHead;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
@@ -178,7 +178,7 @@ class CpuPass::Work {
   void attend_heads(const DecoderLayer& weights, size_t index) {
     const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
     // In turn: later tokens see more keys.
-    for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->size()) {
+    for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
       TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
       attention.queries = pass_.q_.data() + i * shared * D;
@@ -213,7 +213,7 @@ class CpuPass::Work {
     meet();
     const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.tokens_.wanted().size());
     if (N == 0) return;
-    const auto [begin, end] = share(N, 1, thread_, pass_.team_->size());
+    const auto [begin, end] = share(N, 1, thread_, pass_.team_->width());
     for (int64_t i = begin; i < end; ++i) {
       norm(hidden(pass_.tokens_.wanted()[static_cast<size_t>(i)]), model_.final_norm, x() + i * E);
     }

@@ -97,7 +97,7 @@ void CpuProducts::pack(Linears linears, const float* x, int64_t rows, int64_t be
 }
 
 std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& team, int thread) {
-  return share(out, kUnit, thread, team.size());
+  return share(out, kUnit, thread, team.width());
 }
 
 void CpuProducts::multiply(Linears linears, int64_t rows, std::span<float* const> y,
@@ -128,7 +128,7 @@ void CpuProducts::multiply_adapters(Linears linears, int64_t rows, std::span<flo
                    adapted.narrowed.data(), outputs(linear.lora_A.out, team, thread));
   });
   team.meet();
-  const std::pair<int64_t, int64_t> own_rows = share(rows, 1, thread, team.size());
+  const std::pair<int64_t, int64_t> own_rows = share(rows, 1, thread, team.width());
   for_each_adapter([&](const CpuLinear& linear, Adapted& adapted, float*) {
     RowProduct product = linear.lora_B;
     product.rows = rows;

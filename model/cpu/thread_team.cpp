@@ -1,6 +1,6 @@
 #include "model/cpu/thread_team.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "core/error.h"
 
@@ -9,7 +9,13 @@ namespace {
 
 constexpr std::chrono::microseconds kLooking{50};  // beyond most waits, far below a time slice
 constexpr int kLooksAtOnce = 32;
+// How long the caller goes on alone, by the time of the round that was late: one round of all in so
+// many finds out whether the cores are free again.
+constexpr int kRoundsAlone = 16;
+constexpr std::chrono::seconds kMostAlone{1};
 constexpr int kOver = -1;  // a round that is none
+
+thread_local TeamWidth::Duration t_asleep{};
 
 void pause() {
 #if defined(__x86_64__)
@@ -19,7 +25,13 @@ void pause() {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int size) : size_(size) {
+void TeamWidth::took(Time now, Duration whole, Duration asleep) {
+  // Alone it would have had `size_` times as much to do as it did while it was awake.
+  if ((whole - asleep) * size_ >= whole) return;
+  alone_until_ = now + std::min<Duration>(kRoundsAlone * whole, kMostAlone);
+}
+
+ThreadTeam::ThreadTeam(int size) : size_(size), next_width_(size) {
   PREDGEN_CHECK(size >= 1, "a team of {} threads", size);
   try {
     for (int i = 1; i < size; ++i) {
@@ -34,15 +46,21 @@ ThreadTeam::ThreadTeam(int size) : size_(size) {
 ThreadTeam::~ThreadTeam() { change(round_, kOver); }
 
 void ThreadTeam::run(c10::function_ref<void(int)> work) {
-  if (size_ == 1) return work(0);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  width_ = next_width_.next(begin);
+  if (width_ == 1) return work(0);
   work_ = &work;
+  const TeamWidth::Duration before = t_asleep;
   change(round_, (round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF);
   work(0);
   meet();  // `work` ends with this call
+  const Clock::time_point end = Clock::now();
+  next_width_.took(end, end - begin, t_asleep - before);
 }
 
 void ThreadTeam::meet() {
-  if (size_ == 1) return;
+  if (width_ == 1) return;
   const int meeting = meeting_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     arrived_.store(0, std::memory_order_relaxed);
@@ -78,6 +96,7 @@ void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
   ++num_asleep_;
   changed_.wait(lock, has_changed);
   --num_asleep_;
+  t_asleep += Clock::now() - begin;
 }
 
 void ThreadTeam::change(std::atomic<int>& word, int value) {

@@ -3,6 +3,7 @@
 #include <c10/util/FunctionRef.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,10 +11,29 @@
 
 namespace predgen {
 
+/// How many threads take the next round of a team: all, or for a while its caller alone, which is
+/// faster as soon as other programs hold the others' cores for most of a round. Used by one thread.
+class TeamWidth {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::steady_clock::duration;
+
+  explicit TeamWidth(int size) : size_(size) {}
+  /// `now`: when the round begins.
+  int next(Time now) const { return now < alone_until_ ? 1 : size_; }
+  /// Of a round of all that ended at `now`: how long it took, and how long of it its caller slept.
+  void took(Time now, Duration whole, Duration asleep);
+
+ private:
+  const int size_;
+  Time alone_until_{};
+};
+
 /// Threads that work through a pass together and meet between its parts, which are too short to be
 /// handed out one by one. A thread that waits, for the others or for the next pass, looks for them
 /// for a moment, then sleeps: what it waits for may have lost its core to another program, which
-/// only a sleeper leaves to it. Used by one thread at a time.
+/// only a sleeper leaves to it. Rounds in which most of the time went by so are followed by some of
+/// the caller alone (TeamWidth). Used by one thread at a time.
 class ThreadTeam {
  public:
   /// `size`: threads, the caller's included; at least 1.
@@ -23,8 +43,10 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return size_; }
-  /// Calls `work(i)` for i in [0,size), each on its own thread, the caller's as 0; returns when all
-  /// have ended. `work` must not throw.
+  /// Threads of this round, at most size(). From within run().
+  int width() const { return width_; }
+  /// Calls `work(i)` for i in [0,width), each on its own thread, the caller's as 0; returns when
+  /// all have ended. `work` must not throw.
   void run(c10::function_ref<void(int)> work);
   /// Called by each from within run(): returns when all have come here.
   void meet();
@@ -36,6 +58,8 @@ class ThreadTeam {
   void change(std::atomic<int>& word, int value);
 
   const int size_;
+  int width_ = 1;
+  TeamWidth next_width_;
   const c10::function_ref<void(int)>* work_ = nullptr;
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;

@@ -23,6 +23,6 @@ def spins(**variables):
     return int(lines[0].split("'")[1])
 
 
-check(spins() == 2000, "bounded")
+check(spins() == 1000, "bounded")
 check(spins(GOMP_SPINCOUNT="7") == 7, "the user's own")
 check(spins(OMP_WAIT_POLICY="passive") == 0, "the user's own policy")

@@ -15,6 +15,33 @@
 namespace predgen {
 namespace {
 
+using std::chrono::milliseconds;
+
+/// Awake for the less of a round of two, its caller would be through sooner alone.
+TEST(TeamWidth, CallerGoesOnAloneWhileOthersAreLate) {
+  const TeamWidth::Time begin{};
+  TeamWidth width(2);
+  EXPECT_EQ(width.next(begin), 2);
+  width.took(begin, milliseconds(20), milliseconds(9));
+  EXPECT_EQ(width.next(begin), 2);
+  width.took(begin, milliseconds(20), milliseconds(11));
+  EXPECT_EQ(width.next(begin), 1);
+  EXPECT_EQ(width.next(begin + milliseconds(319)), 1);
+  EXPECT_EQ(width.next(begin + milliseconds(320)), 2) << "to find out";
+  width.took(begin, std::chrono::minutes(1), std::chrono::minutes(1));
+  EXPECT_EQ(width.next(begin + milliseconds(999)), 1);
+  EXPECT_EQ(width.next(begin + milliseconds(1000)), 2) << "not for long, whatever happened";
+}
+
+TEST(TeamWidth, ManyAreWorthAWait) {
+  const TeamWidth::Time begin{};
+  TeamWidth width(8);
+  width.took(begin, milliseconds(80), milliseconds(69));
+  EXPECT_EQ(width.next(begin), 8);
+  width.took(begin, milliseconds(80), milliseconds(71));
+  EXPECT_EQ(width.next(begin), 1);
+}
+
 class ThreadTeamOf : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(, ThreadTeamOf, testing::Values(1, 2, 3, 7),
                          testing::PrintToStringParamName());
@@ -23,8 +50,10 @@ TEST_P(ThreadTeamOf, EachThreadWorksOnceARun) {
   ThreadTeam team(GetParam());
   std::vector<int> calls(static_cast<size_t>(team.size()));
   for (int run = 1; run <= 100; ++run) {
+    std::vector<int> expected = calls;
     team.run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
-    ASSERT_EQ(calls, std::vector<int>(calls.size(), run));
+    for (int i = 0; i < team.width(); ++i) ++expected[static_cast<size_t>(i)];
+    ASSERT_EQ(calls, expected);
   }
 }
 
@@ -40,7 +69,7 @@ TEST_P(ThreadTeamOf, WhatWasWrittenBeforeAMeetingIsThereAfterIt) {
     for (int i = 1; i <= kMeetings; ++i) {
       written[own] = i;
       team.meet();
-      errors[own] += std::accumulate(written.begin(), written.end(), 0) != i * team.size();
+      errors[own] += std::accumulate(written.begin(), written.end(), 0) != i * team.width();
       team.meet();
     }
   });
@@ -69,8 +98,8 @@ bool all_sleep(const std::vector<std::atomic<pid_t>>& threads, size_t but) {
 
 /// Each is late once, until all others have given up to look for it.
 TEST_P(ThreadTeamOf, WhoWaitsLongSleeps) {
-  ThreadTeam team(GetParam());
-  for (int late = 0; late < team.size(); ++late) {
+  for (int late = 0; late < GetParam(); ++late) {
+    ThreadTeam team(GetParam());  // one whose caller does not go on alone
     std::vector<std::atomic<pid_t>> threads(static_cast<size_t>(team.size()));
     bool slept = false;
     team.run([&](int thread) {
