@@ -32,15 +32,15 @@ def transformers_seconds(model, ids, new_tokens):
 
 
 def per_token(run):
-    """The best of several rounds, per token between the short and the long answer."""
-    times, lengths = [], []
-    for _ in range(ROUNDS):
-        (short_s, short), (long_s, long) = run(SHORT), run(LONG)
-        times.append(long_s - short_s)
-        lengths.append(len(long) - len(short))
-    if min(lengths) <= 0:
+    """Between the short and the long answer, the best of several rounds of each."""
+    rounds = [(*run(SHORT), *run(LONG)) for _ in range(ROUNDS)]
+    short_s, long_s = min(times[0] for times in rounds), min(times[2] for times in rounds)
+    short, long = rounds[0][1], rounds[0][3]
+    if len(long) <= len(short):
         raise SystemExit("the answer stopped early; choose another prompt with --token-ids")
-    return min(times) / lengths[0], long
+    if long_s <= short_s:
+        raise SystemExit("the long answer took no longer than the short one: the machine is too busy to measure")
+    return (long_s - short_s) / (len(long) - len(short)), long
 
 
 def main():

@@ -83,6 +83,8 @@ def main():
     name, encode, decode = load_reference(args.model)
     ids = [encode(text) for text in texts]  # fills its cache
     ours = time_predgen(args.predgen, args.model, texts)
+    if ours <= 0:
+        raise SystemExit(f"{megabytes:.2f} MB of texts cannot be told from start-up: give more (some MB)")
     encoding = median_seconds(lambda: [encode(text) for text in texts])
     decoding = median_seconds(lambda: [decode(row) for row in ids])
     print(f"{len(texts)} texts, {megabytes:.2f} MB, one thread")
