@@ -6,7 +6,8 @@
 #   scripts/fresh_machine.sh [--user] [--compiled DIR] [--folder DIR] [--mirror URL]
 #
 #   --user          as an ordinary user who has sudo; default: as root
-#   --compiled DIR  take what a compiler cache (ccache) in DIR holds; default: everything is compiled
+#   --compiled DIR  take what a compiler cache (ccache) in DIR holds, which the user (of --user: id 1000) may
+#                   write; default: everything is compiled
 #   --folder DIR    where the tree goes, 25 GB; default: a new one in /var/tmp, which is deleted afterwards
 #   --mirror URL    Debian's mirror; default: debootstrap's
 set -euo pipefail
@@ -18,7 +19,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --user) user=newcomer home=/home/newcomer ;;
     --compiled | --folder | --mirror) [ $# -ge 2 ] || die "$1 needs a value"; declare "${1#--}=$2"; shift ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
@@ -59,13 +60,13 @@ chroot "$tree" chown -R "$user:" "$home/predgen"
 # Runs in mounts and processes of its own, all of which end with it.
 enter() {  # enter COMMAND: as the user, in the clone
   # shellcheck disable=SC2016  # for the inner shell
-  TREE=$tree COMPILED=$compiled HOME_THERE=$home unshare --mount --pid --fork --kill-child bash -c '
+  TREE=$tree COMPILED=$compiled HOME_THERE=$home USER_THERE=$user unshare --mount --pid --fork --kill-child bash -c '
     set -e
     mount -t proc proc "$TREE/proc"
     mount --rbind /dev "$TREE/dev"
     mount -t tmpfs -o mode=1777 tmpfs "$TREE/dev/shm"
     if [ -n "$COMPILED" ]; then
-      mkdir -p "$TREE$HOME_THERE/.cache/ccache"
+      chroot "$TREE" install -d -o "$USER_THERE" "$HOME_THERE/.cache" "$HOME_THERE/.cache/ccache"
       mount --bind "$COMPILED" "$TREE$HOME_THERE/.cache/ccache"
     fi
     exec chroot "$TREE" "$@"' enter \
