@@ -58,13 +58,13 @@ TEST(SharedSessions, SayWhatEachOfThemSaysAlone) {
   EXPECT_LT(engine.num_forward_passes(), num_passes * 4 / 5) << "passes are not shared";
 }
 
-/// However many passes of others there are.
+/// However many passes of others there are between them.
 TEST(SharedSessions, CountTheirOwnPasses) {
   const FakeTokenizer tokenizer(kWords);
   const FakeLanguageModel model({.vocab_size = tokenizer.vocab_size(), .next = hashed_word});
   std::vector<Answers> together(kNumSessions);
   Baton baton;
-  Engine engine = borrowing_engine(model, {.baton = &baton});
+  Engine engine = borrowing_engine(model, {.pass_sequences = 2, .baton = &baton});
   std::vector<std::function<void()>> work;
   for (uint64_t i = 0; i < kNumSessions; ++i) {
     work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer); });

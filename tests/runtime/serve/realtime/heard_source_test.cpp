@@ -46,7 +46,7 @@ TEST(HeardSource, AStoppedTurnTakesNoFinalTranscript) {
     stop.request_stop();
   };
   source.push("words that end", /*is_final=*/true);
-  EXPECT_THROW(turn.get(), Interrupted);
+  ASSERT_THROW(turn.get(), Interrupted);
   const Baton::Hold hold(baton);
   source.begin_turn({});
   EXPECT_TRUE(source.wait_newer(0, clock)->is_final) << "the next turn's";
