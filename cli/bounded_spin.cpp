@@ -27,6 +27,7 @@ void start_with_bounded_spin(int, char** arguments, char** environment) {
   for (size_t i = 0; i < count; ++i) more[i] = environment[i];
   more[count] = g_spins;
   more[count + 1] = nullptr;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's vector holds addresses as integers
   execve(reinterpret_cast<const char*>(getauxval(AT_EXECFN)), arguments, more);
 }
 
