@@ -12,10 +12,11 @@ constexpr int kLooksAtOnce = 32;
 // How long the caller goes on alone, by the time of the round that was late: one round of all in so
 // many finds out whether the cores are free again.
 constexpr int kRoundsAlone = 16;
-constexpr std::chrono::seconds kMostAlone{1};
 constexpr int kOver = -1;  // a round that is none
 
-thread_local TeamWidth::Duration t_asleep{};
+using Clock = TeamWidth::Clock;
+
+thread_local Clock::duration t_asleep{};
 
 void pause() {
 #if defined(__x86_64__)
@@ -25,13 +26,14 @@ void pause() {
 
 }  // namespace
 
-void TeamWidth::took(Time now, Duration whole, Duration asleep) {
+void TeamWidth::took(Clock::time_point now, Clock::duration whole, Clock::duration asleep) {
   // Alone it would have had `size_` times as much to do as it did while it was awake.
   if ((whole - asleep) * size_ >= whole) return;
-  alone_until_ = now + std::min<Duration>(kRoundsAlone * whole, kMostAlone);
+  alone_until_ = now + std::min(kRoundsAlone * whole, most_alone_);
 }
 
-ThreadTeam::ThreadTeam(int size) : size_(size), next_width_(size) {
+ThreadTeam::ThreadTeam(int size, Clock::duration most_alone)
+    : size_(size), next_width_(size, most_alone) {
   PREDGEN_CHECK(size >= 1, "a team of {} threads", size);
   try {
     for (int i = 1; i < size; ++i) {
@@ -46,12 +48,11 @@ ThreadTeam::ThreadTeam(int size) : size_(size), next_width_(size) {
 ThreadTeam::~ThreadTeam() { change(round_, kOver); }
 
 void ThreadTeam::run(c10::function_ref<void(int)> work) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   width_ = next_width_.next(begin);
   if (width_ == 1) return work(0);
   work_ = &work;
-  const TeamWidth::Duration before = t_asleep;
+  const Clock::duration before = t_asleep;
   change(round_, (round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF);
   work(0);
   meet();  // `work` ends with this call
@@ -80,7 +81,6 @@ void ThreadTeam::serve(int index) {
 }
 
 void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
-  using Clock = std::chrono::steady_clock;
   const auto has_changed = [&] { return word.load() != value; };
   if (has_changed()) return;
   const Clock::time_point begin = Clock::now();

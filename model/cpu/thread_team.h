@@ -15,18 +15,21 @@ namespace predgen {
 /// faster as soon as other programs hold the others' cores for most of a round. Used by one thread.
 class TeamWidth {
  public:
-  using Time = std::chrono::steady_clock::time_point;
-  using Duration = std::chrono::steady_clock::duration;
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration kMostAlone = std::chrono::seconds(1);
 
-  explicit TeamWidth(int size) : size_(size) {}
+  /// `most_alone`: how long the caller goes on alone at most; 0: never.
+  explicit TeamWidth(int size, Clock::duration most_alone = kMostAlone)
+      : size_(size), most_alone_(most_alone) {}
   /// `now`: when the round begins.
-  int next(Time now) const { return now < alone_until_ ? 1 : size_; }
+  int next(Clock::time_point now) const { return now < alone_until_ ? 1 : size_; }
   /// Of a round of all that ended at `now`: how long it took, and how long of it its caller slept.
-  void took(Time now, Duration whole, Duration asleep);
+  void took(Clock::time_point now, Clock::duration whole, Clock::duration asleep);
 
  private:
   const int size_;
-  Time alone_until_{};
+  const Clock::duration most_alone_;
+  Clock::time_point alone_until_{};
 };
 
 /// Threads that work through a pass together and meet between its parts, which are too short to be
@@ -36,8 +39,8 @@ class TeamWidth {
 /// the caller alone (TeamWidth). Used by one thread at a time.
 class ThreadTeam {
  public:
-  /// `size`: threads, the caller's included; at least 1.
-  explicit ThreadTeam(int size);
+  /// `size`: threads, the caller's included; at least 1. `most_alone` as of TeamWidth.
+  explicit ThreadTeam(int size, TeamWidth::Clock::duration most_alone = TeamWidth::kMostAlone);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;

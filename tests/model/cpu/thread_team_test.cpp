@@ -16,10 +16,13 @@ namespace predgen {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = TeamWidth::Clock;
+
+constexpr Clock::duration kNeverAlone{0};
 
 /// Awake for the less of a round of two, its caller would be through sooner alone.
 TEST(TeamWidth, CallerGoesOnAloneWhileOthersAreLate) {
-  const TeamWidth::Time begin{};
+  const Clock::time_point begin{};
   TeamWidth width(2);
   EXPECT_EQ(width.next(begin), 2);
   width.took(begin, milliseconds(20), milliseconds(9));
@@ -34,7 +37,7 @@ TEST(TeamWidth, CallerGoesOnAloneWhileOthersAreLate) {
 }
 
 TEST(TeamWidth, ManyAreWorthAWait) {
-  const TeamWidth::Time begin{};
+  const Clock::time_point begin{};
   TeamWidth width(8);
   width.took(begin, milliseconds(80), milliseconds(69));
   EXPECT_EQ(width.next(begin), 8);
@@ -47,20 +50,18 @@ INSTANTIATE_TEST_SUITE_P(, ThreadTeamOf, testing::Values(1, 2, 3, 7),
                          testing::PrintToStringParamName());
 
 TEST_P(ThreadTeamOf, EachThreadWorksOnceARun) {
-  ThreadTeam team(GetParam());
+  ThreadTeam team(GetParam(), kNeverAlone);
   std::vector<int> calls(static_cast<size_t>(team.size()));
   for (int run = 1; run <= 100; ++run) {
-    std::vector<int> expected = calls;
     team.run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
-    for (int i = 0; i < team.width(); ++i) ++expected[static_cast<size_t>(i)];
-    ASSERT_EQ(calls, expected);
+    ASSERT_EQ(calls, std::vector<int>(calls.size(), run));
   }
 }
 
 /// Each reads what the others wrote before they met, many times over: a thread that went ahead
 /// would read too early or write too soon.
 TEST_P(ThreadTeamOf, WhatWasWrittenBeforeAMeetingIsThereAfterIt) {
-  ThreadTeam team(GetParam());
+  ThreadTeam team(GetParam(), kNeverAlone);
   constexpr int kMeetings = 500;
   std::vector<int> written(static_cast<size_t>(team.size()));
   std::vector<int> errors(static_cast<size_t>(team.size()));
@@ -69,7 +70,7 @@ TEST_P(ThreadTeamOf, WhatWasWrittenBeforeAMeetingIsThereAfterIt) {
     for (int i = 1; i <= kMeetings; ++i) {
       written[own] = i;
       team.meet();
-      errors[own] += std::accumulate(written.begin(), written.end(), 0) != i * team.width();
+      errors[own] += std::accumulate(written.begin(), written.end(), 0) != i * team.size();
       team.meet();
     }
   });
@@ -98,8 +99,8 @@ bool all_sleep(const std::vector<std::atomic<pid_t>>& threads, size_t but) {
 
 /// Each is late once, until all others have given up to look for it.
 TEST_P(ThreadTeamOf, WhoWaitsLongSleeps) {
-  for (int late = 0; late < GetParam(); ++late) {
-    ThreadTeam team(GetParam());  // one whose caller does not go on alone
+  ThreadTeam team(GetParam(), kNeverAlone);
+  for (int late = 0; late < team.size(); ++late) {
     std::vector<std::atomic<pid_t>> threads(static_cast<size_t>(team.size()));
     bool slept = false;
     team.run([&](int thread) {
@@ -110,6 +111,26 @@ TEST_P(ThreadTeamOf, WhoWaitsLongSleeps) {
     ASSERT_TRUE(slept) << "while thread " << late << " was late";
     EXPECT_TRUE(all_sleep(threads, 0)) << "after the run";
   }
+}
+
+/// The second thread is late until the caller has slept for most of the round.
+TEST(ThreadTeam, CallerGoesOnAloneAfterALateRound) {
+  ThreadTeam team(2);
+  const Clock::time_point deadline = Clock::now() + std::chrono::minutes(1);
+  std::vector<int> calls(2);
+  do {  // again where something held up the caller for longer than it goes on alone
+    std::vector<std::atomic<pid_t>> threads(2);
+    const Clock::time_point begin = Clock::now();
+    team.run([&](int thread) {
+      threads[static_cast<size_t>(thread)] = gettid();
+      if (thread == 0 || !all_sleep(threads, 1)) return;
+      const Clock::time_point slept = Clock::now();
+      while (Clock::now() - slept < 3 * (slept - begin)) std::this_thread::yield();
+    });
+    calls = {0, 0};
+    team.run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
+  } while (team.width() != 1 && Clock::now() < deadline);
+  EXPECT_EQ(calls, (std::vector<int>{1, 0}));
 }
 
 TEST_P(ThreadTeamOf, EndsWithoutEverHavingRun) { ThreadTeam team(GetParam()); }

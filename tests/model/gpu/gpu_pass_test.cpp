@@ -121,7 +121,6 @@ TEST_P(GpuPassOf, AdaptersAndQuantisedWeights) {
   }
 }
 
-/// Half of them a block with keys of its own, and more than one word of a tree.
 /// Of a draft as wide as the tree, behind a prompt.
 at::Tensor tree_logits(Transformer& model, By by, TokenSpan prompt, const at::Tensor& tree_TT) {
   choose(model, by);
@@ -133,6 +132,7 @@ at::Tensor tree_logits(Transformer& model, By by, TokenSpan prompt, const at::Te
       {.cache = cache.get(), .tokens = draft, .num_logits = tree_TT.size(0), .tree_TT = tree_TT});
 }
 
+/// Half of them a block with keys of its own, and more than one word of a tree.
 TEST_P(GpuPassOf, DraftsOfMoreThan64Tokens) {
   const auto model = make(at::kFloat);
   constexpr int64_t kWide[] = {7, 65, 128};
