@@ -49,7 +49,7 @@ def metrics_in_a_loop():
     for has_keys in (True, False):
         with attacked(has_keys=has_keys) as at:
             piece = request("/metrics", is_last=False) * 8
-            at.run(*[flood(at.port, [piece], begins=b"HTTP/1.1 ") for _ in range(16)])
+            at.run(*[flood(at.port, [piece], begins=b"HTTP/1.1 ") for _ in range(24)])
 
 
 def readers_that_do_not_read():
@@ -191,12 +191,12 @@ def silent_sockets_by_wyoming():
             at.must(await until(reader, [b"supports_handled_streaming"], 2), "another address is answered by Wyoming")
             writer.transport.abort()
 
-        at.run(*[hold(at.wyoming_port) for _ in range(16)], describe())
+        at.run(*[hold(at.wyoming_port) for _ in range(24)], describe())
 
 
 def long_streams():
-    """As many as it answers at a time, and more, of one client. What is kept of answers that are over is a budget of
-    its own (kept_conversations), which they would only fill."""
+    """Three times as many as it answers at a time, of one client. What is kept of answers that are over is a budget
+    of its own (kept_conversations), which they would only fill."""
     with attacked("kept_conversations=1", "max_sessions=8") as at:
         end, statuses = time.monotonic() + 4, set()
         body = chat(PROMPTS[0], stream=True, max_tokens=200, temperature=2)
@@ -210,7 +210,7 @@ def long_streams():
                         await client.read(left)
                 await asyncio.sleep(0.05)
 
-        at.run(*[attack() for _ in range(16)])
+        at.run(*[attack() for _ in range(24)])
         at.must(statuses >= {b"HTTP/1.1 200", b"HTTP/1.1 429"}, f"some are answered, some refused: {statuses}")
 
 
