@@ -33,14 +33,17 @@ def transformers_seconds(model, ids, new_tokens):
 
 def per_token(run):
     """Between the short and the long answer, the best of several rounds of each."""
-    rounds = [(*run(SHORT), *run(LONG)) for _ in range(ROUNDS)]
-    short_s, long_s = min(times[0] for times in rounds), min(times[2] for times in rounds)
-    short, long = rounds[0][1], rounds[0][3]
-    if len(long) <= len(short):
+    best, answers = {SHORT: float("inf"), LONG: float("inf")}, {}
+    for _ in range(ROUNDS):
+        for new_tokens in best:
+            seconds, answers[new_tokens] = run(new_tokens)
+            best[new_tokens] = min(best[new_tokens], seconds)
+    num_more = len(answers[LONG]) - len(answers[SHORT])
+    if num_more <= 0:
         raise SystemExit("the answer stopped early; choose another prompt with --token-ids")
-    if long_s <= short_s:
+    if best[LONG] <= best[SHORT]:
         raise SystemExit("the long answer took no longer than the short one: the machine is too busy to measure")
-    return (long_s - short_s) / (len(long) - len(short)), long
+    return (best[LONG] - best[SHORT]) / num_more, answers[LONG]
 
 
 def main():
