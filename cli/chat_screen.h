@@ -12,7 +12,7 @@
 #include "cli/terminal/raw_terminal.h"
 #include "cli/typed_chat.h"
 #include "core/clock.h"
-#include "runtime/input/typed_line_source.h"
+#include "runtime/listen/typed_line_source.h"
 
 namespace predgen {
 

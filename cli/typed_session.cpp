@@ -13,7 +13,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "runtime/converse/session_options.h"
-#include "runtime/input/scheduled_source.h"
+#include "runtime/listen/scheduled_source.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen {

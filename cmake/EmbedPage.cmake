@@ -1,6 +1,6 @@
 # cmake -DFILES=a;b -DOUTPUT=c.cpp -P EmbedPage.cmake: the files as find_page_file() knows them.
 set(types html text/html css text/css js text/javascript)
-set(source "// Made of runtime/serve/page.\n#include \"runtime/serve/page_file.h\"\n\nnamespace predgen {\n
+set(source "// Made of serve/page.\n#include \"serve/page/page_file.h\"\n\nnamespace predgen {\n
 const PageFile* find_page_file(std::string_view path) {\n  static constexpr PageFile kFiles[] = {\n")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME)

@@ -15,7 +15,7 @@
 #include "data/trajectory_collector.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/input/typed_source.h"
+#include "runtime/listen/typed_source.h"
 #include "runtime/speculate/judge_question.h"
 
 namespace predgen {

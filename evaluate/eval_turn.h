@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluate/grading.h"
-#include "runtime/input/transcript_source.h"
+#include "runtime/listen/transcript_source.h"
 #include "text/tokenizer.h"
 
 namespace predgen {

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "evaluate/decode_bytes.h"
-#include "runtime/engine/pass_seconds.h"
+#include "runtime/price/pass_seconds.h"
 
 namespace predgen {
 namespace {

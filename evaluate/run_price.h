@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "evaluate/eval_config.h"
 #include "model/transformer.h"
-#include "runtime/engine/pass_price.h"
+#include "runtime/price/pass_price.h"
 
 namespace predgen {
 

@@ -9,7 +9,7 @@
 #include "data/held_out.h"
 #include "evaluate/exam_sets.h"
 #include "evaluate/json_rows.h"
-#include "runtime/input/recorded_source.h"
+#include "runtime/listen/recorded_source.h"
 
 namespace predgen {
 namespace {

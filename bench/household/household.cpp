@@ -17,9 +17,9 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton_clock.h"
-#include "runtime/engine/pass_seconds.h"
+#include "runtime/price/pass_seconds.h"
 #include "runtime/engine/queued_threads.h"
-#include "runtime/input/scheduled_source.h"
+#include "runtime/listen/scheduled_source.h"
 
 namespace predgen {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/language_model.h"
-#include "runtime/engine/pass_price.h"
+#include "runtime/price/pass_price.h"
 #include "text/tokenizer.h"
 
 namespace predgen {

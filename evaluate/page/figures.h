@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "evaluate/page/figure.h"
+#include "page/figure.h"
 #include "evaluate/page/run_view.h"
 
 namespace predgen {

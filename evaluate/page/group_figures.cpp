@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "evaluate/page/figures.h"
-#include "evaluate/page/line_plot.h"
+#include "page/line_plot.h"
 
 namespace predgen {
 namespace {

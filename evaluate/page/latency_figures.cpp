@@ -5,7 +5,7 @@
 #include <set>
 
 #include "evaluate/page/figures.h"
-#include "evaluate/page/stacked_rows.h"
+#include "page/stacked_rows.h"
 
 namespace predgen {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/page/page_style.h"
+#include "page/page_style.h"
 #include "core/text.h"
 #include "evaluate/page/draft_table.h"
 #include "evaluate/page/figures.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "evaluate/page/dot_rows.h"
+#include "page/dot_rows.h"
 #include "evaluate/page/figures.h"
 
 namespace predgen {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "evaluate/page/dot_rows.h"
+#include "page/dot_rows.h"
 #include "evaluate/page/figures.h"
-#include "evaluate/page/line_plot.h"
+#include "page/line_plot.h"
 #include "evaluate/page/quality_measure.h"
 
 namespace predgen {

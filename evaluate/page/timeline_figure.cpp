@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/page/axis.h"
+#include "page/axis.h"
 #include "evaluate/page/figures.h"
 #include "evaluate/page/turn_timeline.h"
 

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
-#include "runtime/engine/pass_seconds.h"
+#include "runtime/price/pass_seconds.h"
 #include "runtime/speech/synthesis_pause.h"
 
 namespace predgen {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "runtime/input/transcript_source.h"
+#include "runtime/listen/transcript_source.h"
 #include "text/sentence/sentence_splitter.h"
 #include "text/token_ids.h"
 #include "text/tools/tool_call.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "runtime/engine/pass_seconds.h"
+#include "runtime/price/pass_seconds.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/jacobi_generator.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/pass_price.h"
+#include "runtime/price/pass_price.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {

@@ -12,7 +12,7 @@ DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" 
 
 # A configuration of each command that takes one.
 CONFIGS = {"data build": "data/quickstart", "data trajectories": "data/quickstart_trajectories", "data judge": "data/demo_judge",
-           "eval": "eval/quickstart", "plan": "train/quickstart", "train": "train/quickstart", "serve": "runtime/serve"}
+           "eval": "eval/quickstart", "plan": "train/quickstart", "train": "train/quickstart", "serve": "serve"}
 
 
 def run(arguments, root, check=False):

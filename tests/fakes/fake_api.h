@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/serve/openai_api.h"
+#include "serve/openai/openai_api.h"
 #include "tests/fakes/fake_host.h"
 
 namespace predgen {

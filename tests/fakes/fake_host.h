@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/serve/realtime/realtime_host.h"
+#include "serve/realtime/realtime_host.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "runtime/serve/http_connection.h"
+#include "serve/http/http_connection.h"
 #include "tests/fuzz/targets.h"
 
 namespace predgen {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "core/error.h"
-#include "runtime/serve/recognise/sherpa_recogniser.h"
+#include "runtime/listen/sherpa_recogniser.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"
-#include "tests/runtime/serve/wyoming/visit.h"
+#include "tests/serve/wyoming/visit.h"
 
 namespace predgen {
 namespace {

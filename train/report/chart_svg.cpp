@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/json.h"
-#include "core/page/axis.h"
+#include "page/axis.h"
 #include "core/text.h"
 
 namespace predgen {

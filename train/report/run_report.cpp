@@ -8,7 +8,7 @@
 
 #include "core/config.h"
 #include "core/files.h"
-#include "core/page/page_style.h"
+#include "page/page_style.h"
 #include "core/text.h"
 #include "train/report/chart_svg.h"
 #include "train/report/page_script.h"

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "runtime/input/typed_line_source.h"
+#include "runtime/listen/typed_line_source.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/runtime/converse/stage.h"
 

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "runtime/listen/transcript_lines.h"
+#include "runtime/listen/transcript_source.h"
+#include "runtime/listen/transcripts/transcript_messages.h"
+
+namespace predgen {
+
+class StoppablePoll;
+
+/// Live input: a person at a terminal or a recogniser at the end of a pipe. A thread reads lines
+/// and stamps them with the clock; "time" in a line is ignored. Input that ends without a final
+/// transcript makes the last one final. What a newer transcript of its turn has overtaken is not
+/// kept, and the thread reads no more than some hundred turns ahead.
+class StdinSource : public TranscriptSource {
+ public:
+  /// kAuto: JSON lines unless it is a terminal or the first line does not begin with '{'.
+  /// kPlainText: a line is a whole turn; blank lines are skipped.
+  enum class Format { kAuto, kJsonLines, kPlainText };
+
+  /// Reads file descriptor `fd`, which stays the caller's. The clock is read by the thread too: a
+  /// SystemClock.
+  StdinSource(int fd, Format format, const Clock& clock, std::stop_token stop);
+
+  /// wait_newer() throws the UserError of a malformed line, which names its number, once everything
+  /// in front of it was taken. Both throw Interrupted after a stop, wait_newer() at once.
+  std::optional<Transcript> latest(Seconds now) override;
+  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+
+  /// Transcripts that it holds.
+  size_t num_waiting();
+
+ private:
+  void read_all(const StoppablePoll& poll, const std::stop_token& destroyed);
+  void wait_for_room(const std::stop_token& destroyed);
+  void take_line(const std::string& line);
+  void push(const std::string& text, bool is_final);
+  void push_locked(const std::string& text, bool is_final);
+  std::optional<Transcript> newest_locked() const;
+
+  const int fd_;
+  Format format_;  // used by the reader only, as what is below stop_
+  const Clock& clock_;
+  const std::stop_token stop_;
+  int64_t line_number_ = 0;
+  TranscriptMessages messages_;
+  RevisionFilter filter_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any arrived_, taken_;
+  std::deque<Transcript> transcripts_;  // final ones that were not taken, and perhaps a newer one
+  int64_t num_transcripts_ = 0;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+  std::jthread reader_;  // last: it uses the members above
+};
+
+}  // namespace predgen

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "runtime/listen/transcript_lines.h"
+
+namespace predgen {
+
+using TranscriptLines = std::vector<TranscriptLine>;
+
+/// Understands what one speech service sends over one connection, message by message.
+class TranscriptReader {
+ public:
+  virtual ~TranscriptReader() = default;
+
+  /// What is new in a message: everything heard of the turn so far, or of two turns if it ends one
+  /// by beginning the next. UserError beginning with `where` for one that is not as the service
+  /// describes it.
+  virtual TranscriptLines take(const Json& message, const std::string& where) = 0;
+};
+
+// One for each service, by the names of its file and of its messages.
+std::unique_ptr<TranscriptReader> make_assembly_ai_reader();
+std::unique_ptr<TranscriptReader> make_deepgram_flux_reader();
+std::unique_ptr<TranscriptReader> make_deepgram_results_reader();
+std::unique_ptr<TranscriptReader> make_rtvi_reader();
+std::unique_ptr<TranscriptReader> make_sherpa_onnx_reader();
+
+}  // namespace predgen

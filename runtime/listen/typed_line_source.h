@@ -1,0 +1,72 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "runtime/listen/transcript_source.h"
+
+namespace predgen {
+
+/// A line that a person is typing, as transcripts while it grows. Every edit that completes or
+/// changes a word is a new one; the line as it is sent is the final one.
+///
+/// A word still being typed is withheld: the last one until white space or one of . ? ! follows it,
+/// one further in front until the cursor has left it, both no longer than until no key has come for
+/// 0.2 s. Chinese and Japanese put no spaces between words, so their characters count as words of
+/// their own. White space around the line is dropped.
+class TypedLineSource : public TranscriptSource {
+ public:
+  /// Both threads read the clock: a SystemClock, which outlives this. A `stop` ends waiting with
+  /// Interrupted.
+  explicit TypedLineSource(const Clock& clock, std::stop_token stop = {});
+
+  /// The editor's thread: the line as it stands, well-formed UTF-8, and the cursor's byte in it.
+  /// Call it after any change of either.
+  void edit(std::string_view line, size_t cursor);
+  /// The editor's thread: the line was sent.
+  void commit(std::string_view line);
+  /// The editor's thread: wait_newer() returns nothing, once, after the lines sent before; what was
+  /// typed since is forgotten. For a command that the runtime's thread is to run between turns.
+  void break_turn();
+  /// The editor's thread: wait_newer() returns nothing from here on, after the lines sent before.
+  void close();
+
+  /// The runtime's thread.
+  std::optional<Transcript> latest(Seconds now) override;
+  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+
+ private:
+  struct Event {
+    Transcript transcript = {};
+    bool is_break = false;  // then there is no transcript
+  };
+  /// The line as it stands, which counts at `end`.
+  struct Pause {
+    std::string text;
+    Seconds end{0};
+  };
+  void push_locked(std::string_view text, bool is_final);
+  /// The pause is a transcript if it is over.
+  void take_pause_locked(Seconds now);
+  void tell_locked();
+  void forget_unsent_locked();
+  std::optional<Transcript> newest_locked(Seconds now) const;
+
+  const Clock& clock_;
+  const std::stop_token stop_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any arrived_;
+  std::deque<Event> events_;  // of turns that are not over
+  int64_t num_transcripts_ = 0, num_changes_ = 0;
+  std::string heard_;  // the newest transcript of the line being typed
+  std::optional<Pause> pause_;
+  bool closed_ = false;
+};
+
+}  // namespace predgen

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serve/http/web_socket.h"
+
+namespace predgen {
+
+/// Answered however many connections there are, and without a key: otherwise who watches the server
+/// would end it.
+inline constexpr const char* kHealthPath = "/health";
+
+struct HttpRequest {
+  std::string method;                     // "GET", "POST", ..
+  std::string path;                       // without the query
+  std::string authorization{}, origin{};  // headers; empty: not there
+  std::string body{};
+  std::string query{}, host{};  // what comes after the path's ?; a header
+  bool is_late = false;         // its connection began when the server stopped already
+  bool wants_web_socket = false;
+  std::string protocols{};  // that a WebSocket may have, as the client offers them
+  std::string peer{};       // the client's address
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string body{};
+  std::string type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+/// What goes back to the client: one answer, or a stream of events. Used by one thread, but for
+/// state().
+class HttpReply {
+ public:
+  virtual ~HttpReply() = default;
+
+  /// kBusy: the client has not read what was sent, so that more would wait for it.
+  enum class State { kReady, kBusy, kGone };
+  /// Does not wait. Any thread.
+  virtual State state() const = 0;
+  /// Where the client is gone, sending does nothing.
+  virtual void send(const HttpAnswer& answer) = 0;
+  /// The first one begins a stream of server-sent events.
+  virtual void send_event(std::string_view data) = 0;
+  /// The same without waiting. False: the client has not taken all of it yet, flush() waits for it.
+  virtual bool offer_event(std::string_view data) = 0;
+  virtual void flush() = 0;
+  /// The same for an answer of another type that comes in parts.
+  virtual void send_part(const std::string& type, std::string_view data) = 0;
+  /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
+  /// `protocol`: one of those that the client offered; empty: none.
+  virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;
+};
+
+/// Answers a request; `stop`: at once, however incomplete. Throws nothing but Interrupted. Called
+/// by several threads.
+using HttpHandler =
+    std::function<void(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop)>;
+
+}  // namespace predgen

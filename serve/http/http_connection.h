@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+#include <stop_token>
+
+#include "serve/api_error.h"
+#include "serve/http/http.h"
+#include "serve/serve_config.h"
+#include "serve/http/tcp_server.h"
+
+namespace predgen {
+
+/// A client's connection, used by one thread. Every wait has a limit.
+class HttpConnection : public TcpConnection, public HttpReply {
+ public:
+  /// Borrows both.
+  HttpConnection(const HttpLimits& limits, const HttpHandler& handler);
+
+  boost::asio::ip::tcp::socket& socket() override { return stream_.socket(); }
+
+  /// Answers requests, one after the other, until the client or an error ends it; after `drain`,
+  /// that is the end of the request under way; after `stop` at once.
+  void serve(const std::stop_token& drain, const std::stop_token& stop) override;
+  /// But /health is answered.
+  void refuse_one_more(const std::stop_token& stop) override;
+
+  State state() const override;
+  void send(const HttpAnswer& answer) override;
+  void send_event(std::string_view data) override;
+  bool offer_event(std::string_view data) override;
+  void flush() override;
+  void send_part(const std::string& type, std::string_view data) override;
+  void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override;
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  /// Within so many seconds.
+  boost::beast::error_code read_header(Parser& parser, double seconds);
+  /// Nothing: there will be no more.
+  std::optional<HttpRequest> read();
+  /// Answers nothing but this.
+  void refuse(const ApiError& error);
+  /// Sends what is wrong with a request that was not read to its end.
+  void refuse_rest(const ApiError& error);
+  /// All is sent: takes what still comes, until the client has read it.
+  void linger();
+  /// What comes before the first part.
+  std::string begin_parts(const std::string& type);
+  /// As offer_event().
+  bool offer_part(const std::string& type, std::string_view data);
+  void end_reply();
+  /// Sends a client that sends no more what means nothing to it: if it has closed its socket, its
+  /// system answers that by a reset. Not in sound or HTTP/1.0, which have no such thing.
+  void ask_whether_there() const;
+  /// Whether this client's next request will be answered.
+  bool goes_on() const { return keeps_alive_ && !is_lost_ && !drain_.stop_requested(); }
+  /// Runs an asynchronous operation to its end, or cancels it after `seconds`.
+  template <class Start>
+  boost::system::error_code finish(double seconds, const Start& start);
+
+  const HttpLimits& limits_;
+  const HttpHandler& handler_;
+  boost::asio::io_context context_{1};
+  boost::beast::tcp_stream stream_{context_};
+  boost::beast::flat_buffer buffer_;
+  std::stop_token drain_;
+  bool is_late_ = false;                              // it began when the server stopped
+  bool is_first_ = true;                              // no request has come yet
+  bool is_idle_ = false;                              // waits for a request
+  mutable std::atomic<bool> is_half_closed_ = false;  // the client sends no more, but may read on
+  // Of the request under way:
+  boost::beast::http::request<boost::beast::http::string_body> upgrade_;  // if it wants a WebSocket
+  unsigned version_ = 11;
+  bool keeps_alive_ = false;
+  bool has_parts_ = false;
+  bool has_events_ = false;  // the parts are server-sent events
+  std::string unsent_;       // of what was offered
+  bool is_lost_ = false;     // nothing more can be sent
+};
+
+}  // namespace predgen

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "serve/http/http.h"
+#include "serve/serve_config.h"
+#include "serve/http/tcp_server.h"
+
+namespace predgen {
+
+/// HTTP/1.1 with a thread for each connection. Requests that break its rules or limits are answered
+/// here, with errors as ApiError has them.
+class HttpServer {
+ public:
+  /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
+  HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler);
+
+  /// The one that it listens at, also where 0 was asked for.
+  int port() const { return server_.port(); }
+  /// Answers until `stop`. Then answers under way may take up to limits.grace_seconds before they
+  /// are broken off; requests that come until then are `is_late`.
+  void run(const std::stop_token& stop) { server_.run(stop); }
+
+ private:
+  const HttpLimits limits_;
+  const HttpHandler handler_;
+  TcpServer server_;  // last: its connections use both
+};
+
+}  // namespace predgen

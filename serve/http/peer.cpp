@@ -1,0 +1,22 @@
+#include "serve/http/peer.h"
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+
+namespace predgen {
+namespace ip = boost::asio::ip;
+
+std::string peer_of(const ip::tcp::socket& socket) {
+  boost::system::error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return {};
+  const ip::address address = endpoint.address();
+  if (address.is_v4()) return address.to_string();
+  const ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, v6).to_string();
+  ip::address_v6::bytes_type bytes = v6.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), uint8_t{0});
+  return ip::address_v6(bytes).to_string();
+}
+
+}  // namespace predgen

@@ -1,0 +1,159 @@
+#include "serve/http/web_socket_connection.h"
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+namespace predgen {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+
+namespace {
+
+constexpr int kGoingAway = 1001;
+
+std::chrono::steady_clock::duration duration(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stream,
+                                         const HttpLimits& limits, WebSocketHandler& handler)
+    : context_(context), stream_(stream), limits_(limits), handler_(handler), socket_(stream) {}
+
+void WebSocketConnection::start(asio::steady_timer& timer, double seconds,
+                                std::function<void()> when_over) {
+  timer.expires_after(duration(seconds));
+  timer.async_wait([when_over = std::move(when_over)](const Error& error) {
+    if (!error) when_over();
+  });
+}
+
+void WebSocketConnection::run(const Request& request, const std::string& protocol,
+                              const std::stop_token& drain) {
+  stream_.expires_never();  // the WebSocket has times of its own
+  socket_.set_option(
+      websocket::stream_base::timeout{.handshake_timeout = duration(limits_.send_seconds),
+                                      .idle_timeout = duration(limits_.idle_seconds),
+                                      .keep_alive_pings = true});
+  socket_.set_option(
+      websocket::stream_base::decorator([&protocol](websocket::response_type& response) {
+        if (!protocol.empty()) {
+          response.set(beast::http::field::sec_websocket_protocol, protocol);
+        }
+      }));
+  socket_.read_message_max(static_cast<size_t>(limits_.message_bytes));
+  bool is_open = false;
+  socket_.async_accept(request, [&](const Error& error) {
+    if (error) return;
+    is_open = true;
+    start(end_timer_, limits_.session_seconds, [this] { expire("it has lasted long enough"); });
+    handler_.on_open(*this);
+    read();
+  });
+  {
+    // What is posted runs in this thread, during run().
+    const std::stop_callback on_drain(drain, [&] {
+      asio::post(context_, [&] {
+        if (is_open) handler_.on_drain();
+      });
+    });
+    try {
+      context_.restart();
+      context_.run();
+    } catch (...) {
+      abort();
+      if (is_open) handler_.on_close();
+      throw;
+    }
+  }
+  if (is_open) handler_.on_close();
+}
+
+void WebSocketConnection::read() {
+  start(silence_timer_, limits_.silence_seconds, [this] { expire("nothing came for too long"); });
+  socket_.async_read(buffer_, [this](const Error& error, size_t) {
+    if (error) return abort();
+    take_message();
+    read();
+  });
+}
+
+void WebSocketConnection::take_message() {
+  const auto data = buffer_.data();
+  if (socket_.got_text()) {
+    handler_.on_text({static_cast<const char*>(data.data()), data.size()});
+  } else {
+    handler_.on_binary();
+  }
+  buffer_.consume(buffer_.size());
+}
+
+void WebSocketConnection::expire(const std::string& why) {
+  handler_.on_expiry(why);
+  close(kGoingAway, why);
+}
+
+void WebSocketConnection::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    queue_.clear();
+  }
+  stream_.close();
+  context_.stop();  // Beast's own timer would be waited for
+}
+
+void WebSocketConnection::send(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return;
+  queued_bytes_ += text.size();
+  if (queued_bytes_ > static_cast<size_t>(limits_.queue_bytes)) {
+    is_closed_ = true;
+    queue_.clear();
+    asio::post(context_, [this] { abort(); });
+    return;
+  }
+  queue_.push_back(std::move(text));
+  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+}
+
+void WebSocketConnection::close(int code, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_closed_, true)) return;
+  close_code_ = code;
+  close_reason_ = reason;
+  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+}
+
+void WebSocketConnection::write_next() {
+  std::unique_lock lock(mutex_);
+  const bool is_end = queue_.empty();
+  if (is_end && close_code_ == 0) {
+    is_writing_ = false;
+    return;
+  }
+  // What is being written must not change, and only this thread does it.
+  writing_ = is_end ? "" : std::move(queue_.front());
+  if (!is_end) queue_.pop_front();
+  const websocket::close_reason reason(static_cast<websocket::close_code>(close_code_),
+                                       close_reason_);
+  lock.unlock();
+  start(send_timer_, limits_.send_seconds, [this] { abort(); });
+  if (is_end) return socket_.async_close(reason, [this](const Error&) { abort(); });
+  socket_.text(true);
+  socket_.async_write(asio::buffer(writing_), [this](const Error& error, size_t) {
+    send_timer_.cancel();
+    if (error) return abort();
+    {
+      const std::lock_guard taken(mutex_);
+      queued_bytes_ -= writing_.size();
+    }
+    write_next();
+  });
+}
+
+}  // namespace predgen

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket.hpp>
+#include <deque>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "serve/serve_config.h"
+#include "serve/http/web_socket.h"
+
+namespace predgen {
+
+/// A connection that went from HTTP to WebSocket. Used by one thread, but for the sender's part.
+/// Every wait has a limit.
+class WebSocketConnection : public WebSocketSender {
+ public:
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+  using Stream = boost::beast::tcp_stream;
+
+  /// Borrows all of them; `stream` has `context`, which is not to be run any more after run().
+  WebSocketConnection(boost::asio::io_context& context, Stream& stream, const HttpLimits& limits,
+                      WebSocketHandler& handler);
+
+  /// Returns when the connection is over. `protocol`: what the server chose of the client's; empty:
+  /// none.
+  void run(const Request& request, const std::string& protocol, const std::stop_token& drain);
+
+  void send(std::string text) override;
+  void close(int code, const std::string& reason) override;
+
+ private:
+  using Error = boost::beast::error_code;
+  void read();
+  void take_message();
+  /// The next message of the queue, or the end if that was asked for.
+  void write_next();
+  void expire(const std::string& why);
+  /// Without a word to the client.
+  void abort();
+  static void start(boost::asio::steady_timer& timer, double seconds,
+                    std::function<void()> when_over);
+
+  boost::asio::io_context& context_;
+  Stream& stream_;
+  const HttpLimits& limits_;
+  WebSocketHandler& handler_;
+  boost::beast::websocket::stream<Stream&> socket_;
+  boost::asio::steady_timer send_timer_{context_}, silence_timer_{context_}, end_timer_{context_};
+  boost::beast::flat_buffer buffer_;
+  std::string writing_;
+
+  std::mutex mutex_;  // guards what follows
+  std::deque<std::string> queue_;
+  size_t queued_bytes_ = 0;  // with the one that is on its way
+  bool is_writing_ = false;
+  bool is_closed_ = false;  // nothing more is taken
+  int close_code_ = 0;      // 0: goes on
+  std::string close_reason_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,14 @@
+#include "serve/new_id.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+namespace predgen {
+
+std::string new_id(std::string_view prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
+}
+
+}  // namespace predgen

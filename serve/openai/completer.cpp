@@ -1,0 +1,211 @@
+#include "serve/openai/completer.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/stop.h"
+#include "runtime/converse/answer_reader.h"
+#include "runtime/generate/make_generator.h"
+#include "serve/api_error.h"
+#include "serve/new_id.h"
+#include "serve/openai/stop_strings.h"
+#include "text/stop_tokens.h"
+
+namespace predgen {
+
+namespace {
+
+ApiError invalid(const std::string& field, const UserError& error) {
+  return ApiError({.param = field, .code = "invalid_value"},
+                  fmt::format("invalid value for '{}': {}", field, error.what()));
+}
+
+}  // namespace
+
+Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
+                     const GenerationDefaults& defaults, const ServeConfig& config,
+                     ServeMetrics& metrics, const Clock& clock, std::vector<double> pass_seconds)
+    : engine_(engine),
+      baton_(baton),
+      tokenizer_(tokenizer),
+      defaults_(defaults),
+      config_(config),
+      metrics_(metrics),
+      clock_(clock),
+      context_length_(std::min(config.max_context, engine.model().max_positions())),
+      pass_seconds_(std::move(pass_seconds)),
+      sessions_(config.max_sessions),
+      kept_(engine, context_length_, config.kept_conversations) {
+  engine.observe_passes([&](const PassSize& size) {
+    metrics_.count_pass(size);
+    metrics_.note_pool(engine_.pool());
+  });
+  engine.on_exhaustion([this] { return kept_.drop_all(); });
+}
+
+std::shared_ptr<const void> Completer::enter(const std::string& client) {
+  if (auto session = sessions_.enter(client)) return session;
+  throw sessions_.refusal("answers are under way");
+}
+
+void Completer::check_tools(const CompletionRequest& request) const {
+  if (!request.is_chat() || tokenizer_.tool_format() != ToolFormat::kNone) return;
+  const std::string why = "the model's chat template has no tools, or an unknown form of calls";
+  if (!request.tools.empty()) {
+    throw ApiError({.param = "tools", .code = "unsupported_value"},
+                   "'tools' are not supported: " + why);
+  }
+  for (const Message& message : std::get<0>(request.prompt)) {
+    if (message.role != "tool" && message.tool_calls.empty()) continue;
+    throw ApiError({.param = "messages", .code = "unsupported_value"},
+                   "'messages' have tool calls, which are not supported: " + why);
+  }
+}
+
+TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
+  const auto* text = std::get_if<std::string>(&request.prompt);
+  const auto* ids = std::get_if<TokenIds>(&request.prompt);
+  const std::string field = request.is_chat() ? "messages" : "prompt";
+  try {
+    TokenIds tokens = ids ? *ids
+                      : text
+                          ? tokenizer_.encode(*text)
+                          : tokenizer_.render_chat(std::get<0>(request.prompt),
+                                                   /*add_generation_prompt=*/true, request.tools);
+    if (tokens.empty()) throw UserError("it has no tokens");
+    if (ids) tokenizer_.decode(tokens);  // knows them all
+    return tokens;
+  } catch (const UserError& error) {
+    throw invalid(field, error);
+  }
+}
+
+std::vector<TokenIds> Completer::prediction_ids(const CompletionRequest& request) const {
+  if (request.prediction.empty()) return {};
+  try {
+    TokenIds tokens = tokenizer_.encode(request.prediction);
+    // Every pass searches it.
+    tokens.resize(std::min(tokens.size(), static_cast<size_t>(context_length_)));
+    return {tokens};
+  } catch (const UserError& error) {
+    throw invalid("prediction", error);
+  }
+}
+
+int64_t Completer::room(const CompletionRequest& request, int64_t length) const {
+  const int64_t left = context_length_ - length;
+  if (left >= request.max_tokens.value_or(1)) {
+    return request.max_tokens.value_or(std::min(left, config_.max_new_tokens));
+  }
+  if (left >= 1) {
+    throw ApiError(
+        {.param = request.max_tokens_name, .code = "context_length_exceeded"},
+        fmt::format("{} {} is too much: the context holds {} tokens, of which the prompt "
+                    "has {}, so {} are left",
+                    request.max_tokens_name, *request.max_tokens, context_length_, length, left));
+  }
+  throw ApiError(
+      {.param = request.is_chat() ? "messages" : "prompt", .code = "context_length_exceeded"},
+      fmt::format("the context holds {} tokens, and the prompt alone has {}", context_length_,
+                  length));
+}
+
+Completer::Job Completer::prepare(const CompletionRequest& request, const std::string& client) {
+  Job job;
+  job.client_ = client;
+  job.session_ = enter(client);
+  job.begin_ = clock_.now();
+  check_tools(request);
+  job.prompt_ = prompt_ids(request);
+  job.predictions_ = prediction_ids(request);
+  job.stop_ = request.stop;
+  job.tool_names_ = request.tools.names;
+  job.has_many_calls_ = request.has_many_calls;
+  job.logprobs_ = request.logprobs;
+  const auto length = std::ssize(job.prompt_);
+  job.generation_ = {
+      .max_new_tokens = room(request, length),
+      .stop_tokens = request.is_chat() ? tokenizer_.stop_tokens() : defaults_.stop_tokens,
+      .answer_begin = length};
+  try {
+    if (const auto sampling = choose_sampling(request.sampling, defaults_)) {
+      if (sampling->temperature > 0 && !defaults_.not_honoured.empty()) {
+        throw UserError("the model's generation_config.json has \"{}\", which sampling does not do",
+                        defaults_.not_honoured);
+      }
+      job.generation_.sampler = std::make_shared<Sampler>(*sampling);
+    }
+  } catch (const UserError& error) {
+    throw ApiError({.param = "temperature", .code = "invalid_value"}, error.what());
+  }
+  return job;
+}
+
+CompletionResult Completer::complete(const Job& job, const Sink& sink,
+                                     const std::stop_token& stop) {
+  const c10::InferenceMode inference;
+  const Baton::Hold hold(baton_, job.client_);
+  const auto length = std::ssize(job.prompt_);
+  Sequence sequence = kept_.take(job.client_, job.prompt_);
+  CompletionResult result{
+      .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
+  metrics_.count_prompt(length, result.usage.cached_tokens);
+
+  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tool_names_);
+  StopStrings stop_strings(job.stop_);
+  const auto is_whole = [&] {
+    return stop_strings.is_found() || (!job.has_many_calls_ && !result.calls.empty());
+  };
+  bool has_token = false, has_sentence = false;
+  const auto take = [&](const AnswerReader::Progress& progress) {
+    const Seconds elapsed = clock_.now() - job.begin_;
+    if (!std::exchange(has_token, true)) metrics_.observe_first_token(elapsed);
+    if (!has_sentence && !progress.sentences.empty()) {
+      has_sentence = true;
+      metrics_.observe_first_sentence(elapsed);
+    }
+    const std::string text = stop_strings.push(progress.text);
+    if (!text.empty()) sink.on_text(text);
+    for (ToolCall call : progress.calls) {
+      if (is_whole()) break;
+      if (const std::string held = stop_strings.finish(); !held.empty()) sink.on_text(held);
+      if (call.id.empty()) call.id = new_id("call_");
+      sink.on_call(call);
+      result.calls.push_back(std::move(call));
+    }
+  };
+  std::optional<TokenScorer> scorer;
+  if (job.logprobs_) scorer.emplace(engine_, tokenizer_, *job.logprobs_);
+  GenerationConfig generation = job.generation_;
+  generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
+  GeneratorConfig decoder{.name = config_.decoder, .pass_seconds = pass_seconds_};
+  if (!job.predictions_.empty()) decoder.sources = {"ngram"};
+  const GenerationResult generated =
+      make_generator(decoder, engine_)
+          ->generate(sequence, {.drafts = job.predictions_}, generation, [&](TokenSpan tokens) {
+            throw_if_stopped(stop);
+            if (scorer && !tokens.empty()) {
+              std::vector<TokenScore> scores = scorer->score(sequence, std::ssize(tokens));
+              if (is_stop_token(generation.stop_tokens, tokens.back())) scores.pop_back();
+              sink.on_scores(std::move(scores));
+            }
+            take(reader.push(tokens));
+            return sink.is_wanted() && !is_whole();
+          });
+  throw_if_stopped(stop);
+  take(reader.finish());
+  if (const std::string held = stop_strings.finish(); !held.empty()) sink.on_text(held);
+  result.is_cut = generated.stop_reason == StopReason::kMaxNewTokens ||
+                  generated.stop_reason == StopReason::kCacheFull;
+  result.usage.completion_tokens = generated.num_new_tokens;
+  result.usage.accepted_tokens = generated.num_accepted;
+  result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
+  metrics_.count_generated(generated.num_new_tokens);
+  kept_.keep(job.client_, std::move(sequence));
+  metrics_.note_pool(engine_.pool());
+  return result;
+}
+
+}  // namespace predgen

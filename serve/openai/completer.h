@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "runtime/engine/engine.h"
+#include "runtime/generate/generator.h"
+#include "serve/openai/completion_request.h"
+#include "serve/openai/kept_sequences.h"
+#include "serve/places.h"
+#include "serve/serve_config.h"
+#include "serve/serve_metrics.h"
+#include "serve/openai/token_scorer.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+struct CompletionUsage {
+  int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
+  /// Of guesses that passes checked beside the answer's next token: those that stayed, and others.
+  int64_t accepted_tokens = 0, rejected_tokens = 0;
+};
+
+struct CompletionResult {
+  bool is_cut = false;            // by the limit on its tokens
+  std::vector<ToolCall> calls{};  // each with an id
+  CompletionUsage usage{};
+};
+
+/// Answers requests, those of several threads in common passes. A conversation's next request finds
+/// what it shares with earlier ones in a cache. Thread-safe; borrows what the constructor names.
+class Completer {
+ public:
+  /// `engine` and `tokenizer` are of one model, `defaults` is what its folder says.
+  /// `pass_seconds`: see GeneratorConfig.
+  Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
+            const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
+            const Clock& clock, std::vector<double> pass_seconds = {});
+
+  /// A request that is going to be answered; counts as a session as long as it lives.
+  class Job {
+    friend class Completer;
+    std::string client_;
+    std::shared_ptr<const void> session_;
+    Seconds begin_{0};
+    TokenIds prompt_;
+    std::vector<TokenIds> predictions_;
+    std::vector<std::string> stop_;
+    GenerationConfig generation_;
+    std::vector<std::string> tool_names_;
+    bool has_many_calls_ = true;
+    std::optional<int64_t> logprobs_;
+  };
+  /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
+  /// for tools that the model's template does not have, and when there are as many sessions as may
+  /// be, of this client or of all. `client`: whose it is, for the baton and what is kept. Runs
+  /// without the baton.
+  Job prepare(const CompletionRequest& request, const std::string& client);
+
+  struct Sink {
+    /// More of the answer, in the calling thread, which holds the baton: others wait for it.
+    std::function<void(const std::string& text)> on_text;
+    /// The same for a call of a function, whole.
+    std::function<void(const ToolCall& call)> on_call;
+    /// The next tokens, if a request wants to know how likely they are: before their text.
+    std::function<void(std::vector<TokenScore> scores)> on_scores;
+    /// Whether anybody waits for it. Called by any thread; keeps the baton.
+    std::function<bool()> is_wanted;
+  };
+  /// Waits for the baton. Ends early when the answer is not wanted; Interrupted if stopped.
+  CompletionResult complete(const Job& job, const Sink& sink, const std::stop_token& stop);
+
+  int64_t num_sessions() const { return sessions_.num_taken(); }
+  /// Tokens that prompt and answer may have together.
+  int64_t context_length() const { return context_length_; }
+
+ private:
+  std::shared_ptr<const void> enter(const std::string& client);
+  void check_tools(const CompletionRequest& request) const;
+  TokenIds prompt_ids(const CompletionRequest& request) const;
+  /// As Guess has drafts: one, or none.
+  std::vector<TokenIds> prediction_ids(const CompletionRequest& request) const;
+  /// How many tokens the answer to a prompt of `length` may have.
+  int64_t room(const CompletionRequest& request, int64_t length) const;
+
+  Engine& engine_;
+  Baton& baton_;
+  const Tokenizer& tokenizer_;
+  const GenerationDefaults& defaults_;
+  const ServeConfig& config_;
+  ServeMetrics& metrics_;
+  const Clock& clock_;
+  const int64_t context_length_;
+  const std::vector<double> pass_seconds_;
+  Places sessions_;
+  KeptSequences kept_;  // with the baton
+};
+
+}  // namespace predgen

@@ -1,0 +1,52 @@
+#include "serve/openai/kept_sequences.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+
+Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
+  auto best = kept_.end();
+  int64_t most = 0;
+  for (auto one = kept_.begin(); one != kept_.end(); ++one) {
+    if (one->client != client) continue;
+    const TokenSpan tokens = one->sequence.tokens();
+    const int64_t common = std::ranges::mismatch(tokens, prompt).in1 - tokens.begin();
+    if (common <= most) continue;
+    best = one;
+    most = common;
+  }
+  if (best == kept_.end()) {
+    Sequence fresh = engine_.make_sequence(capacity_);
+    fresh.append(prompt);
+    return fresh;
+  }
+  // One that the prompt does not go on from to its end may be another conversation's.
+  const bool goes_on = most == best->sequence.size();
+  Sequence taken = goes_on ? std::move(best->sequence) : best->sequence.fork();
+  if (goes_on) {
+    kept_.erase(best);
+  } else {
+    kept_.splice(kept_.begin(), kept_, best);
+  }
+  taken.replace(prompt);
+  return taken;
+}
+
+void KeptSequences::keep(const std::string& client, Sequence sequence) {
+  std::erase_if(kept_, [&](const Kept& old) {
+    const TokenSpan tokens = old.sequence.tokens();
+    return old.client == client &&
+           std::ranges::mismatch(tokens, sequence.tokens()).in1 == tokens.end();
+  });
+  kept_.push_front({client, std::move(sequence)});
+  while (std::ssize(kept_) > max_kept_) kept_.pop_back();
+}
+
+bool KeptSequences::drop_all() {
+  const bool held = !kept_.empty();
+  kept_.clear();
+  return held;
+}
+
+}  // namespace predgen

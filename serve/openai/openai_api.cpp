@@ -1,0 +1,261 @@
+#include "serve/openai/openai_api.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/log.h"
+#include "core/shortened.h"
+#include "core/text.h"
+#include "serve/api_error.h"
+#include "serve/openai/completion_json.h"
+#include "serve/http/origin.h"
+#include "serve/page/page_file.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kChat = "/v1/chat/completions";
+constexpr const char* kCompletions = "/v1/completions";
+constexpr const char* kSpeech = "/v1/audio/speech";
+constexpr const char* kModels = "/v1/models";
+constexpr const char* kRealtime = "/v1/realtime";
+constexpr const char* kPage = "/";
+constexpr const char* kMetrics = "/metrics";
+/// The method of each path.
+const std::map<std::string, std::string> kPaths{
+    {kChat, "POST"},    {kCompletions, "POST"}, {kSpeech, "POST"}, {kModels, "GET"},
+    {kRealtime, "GET"}, {kHealthPath, "GET"},   {kMetrics, "GET"}, {kPage, "GET"}};
+
+std::string list_of_paths() {
+  std::string list;
+  for (const auto& [path, method] : kPaths) {
+    list = joined(list, ", ", fmt::format("{} {}", method, path));
+  }
+  return list;
+}
+
+HttpAnswer to_answer(const PageFile& file) {
+  return {.body = std::string(file.content),
+          .type = file.type,
+          .headers = {{"Content-Security-Policy",
+                       "default-src 'self'; img-src data:; frame-ancestors 'none'"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cache-Control", "no-cache"}}};
+}
+
+HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
+  HttpAnswer answer{.status = error.status(), .body = error.json()};
+  if (error.status() == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.status() == 405) answer.headers.emplace_back("Allow", kPaths.at(endpoint));
+  if (error.status() == 429 || error.status() == 503)
+    answer.headers.emplace_back("Retry-After", "1");
+  return answer;
+}
+
+/// What a client may know of a failure. Its details are for the log.
+ApiError our_fault(const std::exception& error) {
+  spdlog::error("a request failed: {}", first_line(error.what()));
+  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+}
+
+constexpr size_t kFewScores = 16;
+
+using Scores = std::optional<std::vector<TokenScore>>;
+
+Scores first_scores(const CompletionRequest& request) {
+  return request.logprobs ? Scores(std::in_place) : std::nullopt;
+}
+
+void add(Scores& scores, std::vector<TokenScore>& more) {
+  std::ranges::move(more, std::back_inserter(scores.value()));
+}
+
+}  // namespace
+
+OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
+                     RealtimeApi& realtime, std::string model_name, ApiKeys keys)
+    : completer_(completer),
+      baton_(baton),
+      metrics_(metrics),
+      realtime_(realtime),
+      speech_(realtime.host(), realtime.max_sessions()),
+      model_name_(std::move(model_name)),
+      created_(std::time(nullptr)),
+      keys_(std::move(keys)) {}
+
+std::string OpenAiApi::endpoint(const std::string& path) const {
+  if (path == fmt::format("{}/{}", kModels, model_name_)) return kModels;
+  if (find_page_file(path)) return kPage;
+  return kPaths.contains(path) ? path : "other";
+}
+
+void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  const std::string to = endpoint(request.path);
+  const auto refuse = [&](const ApiError& error) {
+    reply.send(to_answer(error, to));
+    return error.status();
+  };
+  int status = 0;
+  try {
+    status = answer(request, reply, stop);
+  } catch (const ApiError& error) {
+    status = refuse(error);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    status = refuse(our_fault(error));
+  }
+  metrics_.count_request(to, status);
+}
+
+std::string OpenAiApi::check_access(const HttpRequest& request) const {
+  std::string client = request.peer;
+  if (keys_.are_needed() && request.path != kHealthPath && !find_page_file(request.path)) {
+    client = keys_.check(request.authorization.empty() ? offered_key(request.protocols)
+                                                       : request.authorization);
+  }
+  if (!request.origin.empty() && !is_same_origin(request.origin, request.host)) {
+    throw ApiError({.status = 403, .code = "origin_not_allowed"},
+                   "requests of other servers' web pages are not allowed");
+  }
+  // Whoever owns a name can let it mean this machine, so that its pages are of the same origin.
+  if (!keys_.are_needed() && !is_own_host(request.host)) {
+    throw ApiError(
+        {.status = 403, .code = "host_not_allowed"},
+        "without API keys, ask by an address or a name without a dot, such as localhost, "
+        "or give the server api_keys_sha256");
+  }
+  return client;
+}
+
+int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
+  const std::string client = check_access(request);
+  const std::string to = endpoint(request.path);
+  const auto known = kPaths.find(to);
+  if (known == kPaths.end()) {
+    throw ApiError({.status = 404, .code = "unknown_url"},
+                   fmt::format("there is nothing at {}: the paths are {}", shortened(request.path),
+                               list_of_paths()));
+  }
+  if (request.method != known->second) {
+    throw ApiError({.status = 405, .code = "method_not_allowed"},
+                   fmt::format("this path takes {} only", known->second));
+  }
+  if (request.is_late && to == kHealthPath) {
+    reply.send({.status = 503, .body = R"({"status":"draining"})"});
+    return 503;
+  }
+  if (request.is_late && to != kMetrics) {
+    throw ApiError({.status = 503, .type = "server_error", .code = "server_stopping"},
+                   "the server stops: ask again");
+  }
+  if (to == kChat) {
+    complete(parse_chat_request(request.body), client, reply, stop);
+  } else if (to == kCompletions) {
+    complete(parse_completion_request(request.body), client, reply, stop);
+  } else if (to == kSpeech) {
+    speech_.serve(request, client, reply, stop);
+  } else if (to == kPage) {
+    reply.send(to_answer(*find_page_file(request.path)));
+  } else if (to == kRealtime) {
+    realtime_.serve(request, client, reply);
+    return 101;
+  } else if (to == kHealthPath) {
+    reply.send({.body = R"({"status":"ok"})"});
+  } else if (to == kMetrics) {
+    reply.send(metrics());
+  } else if (request.path == kModels) {
+    reply.send({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
+  } else {
+    reply.send({.body = model().dump()});
+  }
+  return 200;
+}
+
+Json OpenAiApi::model() const {
+  return {{"id", model_name_},
+          {"object", "model"},
+          {"created", created_},
+          {"owned_by", "predgen"},
+          {"context_length", completer_.context_length()}};
+}
+
+HttpAnswer OpenAiApi::metrics() const {
+  const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
+                                          .conversations = realtime_.num_sessions(),
+                                          .waiting = baton_.num_waiting()});
+  return {.body = text, .type = "text/plain; version=0.0.4"};
+}
+
+void OpenAiApi::complete(const CompletionRequest& request, const std::string& client,
+                         HttpReply& reply, const std::stop_token& stop) {
+  if (request.model != model_name_) {
+    throw ApiError({.status = 404, .param = "model", .code = "model_not_found"},
+                   fmt::format("the model '{}' is not here: ask for '{}'", shortened(request.model),
+                               model_name_));
+  }
+  const Completer::Job job = completer_.prepare(request, client);
+  if (request.stream) return stream(request, job, reply, stop);
+  std::string text;
+  Scores scores = first_scores(request);
+  const CompletionResult result =
+      completer_.complete(job,
+                          {.on_text = [&](const std::string& more) { text += more; },
+                           .on_call = [](const ToolCall&) {},  // they are in the result
+                           .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
+                           .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                          stop);
+  const CompletionJson json(request.is_chat(), model_name_);
+  reply.send({.body = json.whole(text, result, scores).dump()});
+}
+
+void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& job,
+                       HttpReply& reply, const std::stop_token& stop) {
+  const CompletionJson json(request.is_chat(), model_name_);
+  if (request.is_chat()) reply.send_event(json.role_chunk().dump());
+  const auto send = [&](const Json& chunk) {
+    if (reply.offer_event(chunk.dump())) return;
+    const Baton::Rest rest(baton_);
+    reply.flush();
+  };
+  size_t num_calls = 0;
+  Scores scores = first_scores(request);  // of what was not sent yet
+  const auto taken = [&] { return std::exchange(scores, first_scores(request)); };
+  const auto send_text = [&](const std::string& text) {
+    Scores said = taken();
+    std::optional<Baton::Rest> rest;
+    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take their time
+    const std::string event = json.text_chunk(text, said).dump();
+    if (!reply.offer_event(event)) {
+      if (!rest) rest.emplace(baton_);  // nobody waits for a slow client
+      reply.flush();
+    }
+  };
+  try {
+    const CompletionResult result =
+        completer_.complete(job,
+                            {.on_text = send_text,
+                             .on_call =
+                                 [&](const ToolCall& call) {
+                                   for (const Json& chunk : json.call_chunks(call, num_calls))
+                                     send(chunk);
+                                   ++num_calls;
+                                 },
+                             .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
+                             .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                            stop);
+    reply.send_event(json.last_chunk(result, taken()).dump());
+    if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());
+    reply.send_event("[DONE]");
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {  // the status is out already
+    reply.send_event(our_fault(error).json());
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "serve/http/http.h"
+#include "serve/places.h"
+#include "serve/realtime/realtime_host.h"
+
+namespace predgen {
+
+/// POST /v1/audio/speech: a text as sound, mono 16-bit samples at 24 kHz, sent sentence by sentence
+/// as they are made. Thread-safe; borrows the host.
+class SpeechApi {
+ public:
+  SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), places_(max_sessions) {}
+
+  /// ApiError for a request that cannot be spoken, or one too many. `client`: whose it is. A voice
+  /// that fails before its first sound throws; one that fails later is in the log, and Interrupted:
+  /// the client sees that the sound is cut.
+  void serve(const HttpRequest& request, const std::string& client, HttpReply& reply,
+             const std::stop_token& stop);
+
+ private:
+  const RealtimeHost& host_;
+  Places places_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "serve/api_error.h"
+
+namespace predgen {
+
+/// What only so many may have at a time, and one client only share_of_address() of them, so that it
+/// leaves some to others. Thread-safe; outlives what it gives.
+class Places {
+ public:
+  explicit Places(int64_t max);
+
+  /// A place, taken until this is gone; null: there is none for this client.
+  std::shared_ptr<const void> enter(const std::string& client);
+  /// What is told then: 429. `what`: "answers are under way".
+  ApiError refusal(const std::string& what) const;
+
+  int64_t max() const { return max_; }
+  int64_t num_taken() const;
+
+ private:
+  void leave(const std::string& client);
+
+  const int64_t max_, share_;
+  mutable std::mutex mutex_;  // guards what follows
+  int64_t num_taken_ = 0;
+  std::map<std::string, int64_t> num_of_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/kv_cache.h"
+#include "serve/serve_config.h"
+
+namespace predgen {
+
+/// Positions of the engine's pool: config.pool_positions, or where that is 0 as many as `free`
+/// bytes have room for when a part of them is left for passes (a fifth) and, on a CPU, for what is
+/// parked (half), but at least one conversation. UserError if a conversation of max_context tokens,
+/// of which a model may have fewer, does not fit into config.pool_positions.
+int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const KvLayout& layout,
+                       int64_t free);
+
+}  // namespace predgen

@@ -1,0 +1,256 @@
+#include "serve/realtime/conversation_items.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "serve/api_error.h"
+#include "serve/new_id.h"
+#include "serve/realtime/realtime_settings.h"
+#include "serve/request_fields.h"
+#include "serve/tool_request.h"
+
+namespace predgen {
+namespace {
+
+/// Of what a client can have a server hold.
+constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
+
+std::string content_type(const ConversationItem& item) {
+  if (item.role != "assistant") return item.is_spoken ? "input_audio" : "input_text";
+  return item.num_samples > 0 ? "output_audio" : "output_text";
+}
+
+std::string parse_content(const Json& content, const ConversationItem& item,
+                          const std::string& where) {
+  if (!content.is_array()) RequestFields::fail_type(where, "a list of parts", content);
+  std::string text;
+  for (const Json& one : content) {
+    RequestFields part(one, where);
+    const std::string type = part.text("type", /*required=*/true).value();
+    const bool is_text = type == "text" || type == content_type(item);
+    if (!is_text) RequestFields::fail_unsupported(where, fmt::format("has no use for {}", type));
+    text += part.text("text", /*required=*/true).value();
+    part.finish();
+  }
+  return text;
+}
+
+/// How much of the text's first `size` bytes are whole words, or whole characters where there are
+/// no spaces between words.
+size_t whole_words(const std::string& text, size_t size) {
+  constexpr size_t kLongestWord = 40;
+  if (size >= text.size()) return text.size();
+  const size_t space = text.rfind(' ', size);
+  if (space != std::string::npos && size - space <= kLongestWord) return space;
+  if (size <= kLongestWord && text.find(' ') <= kLongestWord) return 0;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return size;
+}
+
+void parse_message(RequestFields& fields, ConversationItem& item) {
+  item.role = fields.text("role", /*required=*/true).value();
+  if (item.role != "system" && item.role != "user" && item.role != "assistant") {
+    RequestFields::fail_value(fields.full_name("role"), "must be system, user or assistant");
+  }
+  const std::string content = fields.full_name("content");
+  item.text = parse_content(fields.any("content", /*required=*/true), item, content);
+  if (item.text.empty()) RequestFields::fail_value(content, "must have a text");
+}
+
+void parse_call(RequestFields& fields, ConversationItem& item) {
+  item.role = "assistant";
+  const std::string arguments = fields.text("arguments").value_or("");
+  item.call = {.id = fields.text("call_id").value_or(new_id("call_")),
+               .name = fields.text("name", /*required=*/true).value(),
+               .arguments = read_arguments(arguments, fields.full_name("arguments"))};
+}
+
+void parse_output(RequestFields& fields, ConversationItem& item) {
+  item.role = "tool";
+  item.call_id = fields.text("call_id", /*required=*/true).value();
+  item.text = fields.text("output", /*required=*/true).value();
+}
+
+/// At the end, but in front of what the user has said meanwhile.
+void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
+  const bool has_call = std::ranges::any_of(rounds, [&](const Message& message) {
+    return std::ranges::any_of(message.tool_calls,
+                               [&](const ToolCall& call) { return call.id == item.call_id; });
+  });
+  if (!has_call) return;  // it was deleted
+  const auto place = rounds.back().role == "user" ? rounds.end() - 1 : rounds.end();
+  rounds.insert(place, {.role = "tool", .content = item.text, .tool_call_id = item.call_id});
+}
+
+size_t size_of(const ConversationItem& item) {
+  size_t size = kBytesPerItem + item.id.size() + item.text.size() + item.call_id.size();
+  if (item.call)
+    size += item.call->id.size() + item.call->name.size() + item.call->arguments.size();
+  return size;
+}
+
+}  // namespace
+
+ConversationItem parse_item(const Json& json, const std::string& where) {
+  RequestFields fields(json, where);
+  const std::string type = fields.text("type", /*required=*/true).value();
+  fields.expect_neutral("object", {"realtime.item"});
+  fields.ignore("status");
+  ConversationItem item{.id = fields.text("id").value_or(new_id("item_")), .role = "", .text = ""};
+  if (type == "message") {
+    parse_message(fields, item);
+  } else if (type == "function_call") {
+    parse_call(fields, item);
+  } else if (type == "function_call_output") {
+    parse_output(fields, item);
+  } else {
+    RequestFields::fail_unsupported(fields.full_name("type"),
+                                    "can be message, function_call and function_call_output only");
+  }
+  fields.finish();
+  return item;
+}
+
+Json to_json(const ConversationItem& item) {
+  Json json{{"id", item.id}, {"object", "realtime.item"}};
+  if (item.call) {
+    json.update({{"type", "function_call"},
+                 {"status", item.status},
+                 {"call_id", item.call->id},
+                 {"name", item.call->name},
+                 {"arguments", item.call->arguments}});
+    return json;
+  }
+  if (item.role == "tool") {
+    json.update({{"type", "function_call_output"},
+                 {"status", item.status},
+                 {"call_id", item.call_id},
+                 {"output", item.text}});
+    return json;
+  }
+  const std::string type = content_type(item);
+  const char* name = type.ends_with("audio") ? "transcript" : "text";
+  json.update({{"type", "message"},
+               {"status", item.status},
+               {"role", item.role},
+               {"content", Json::array({Json{{"type", type}, {name, item.text}}})}});
+  return json;
+}
+
+const ConversationItem& ConversationItems::add(ConversationItem item, const std::string& previous) {
+  if (contains(item.id)) {
+    RequestFields::fail_value("item.id", fmt::format("there is an item {} already", item.id));
+  }
+  const auto is_its_call = [&](const ConversationItem& one) {
+    return one.call && one.call->id == item.call_id;
+  };
+  if (item.role == "tool" && std::ranges::none_of(items_, is_its_call)) {
+    RequestFields::fail_value("item.call_id", fmt::format("there is no call {}", item.call_id));
+  }
+  const size_t size = size_of(item);
+  if (!item.is_own && num_bytes_ + size > kMaxBytes) {
+    throw ApiError({.param = "item", .code = "conversation_too_long"},
+                   "the conversation is too long: begin another one");
+  }
+  auto place = previous == "root" ? items_.begin() : items_.end();
+  if (!previous.empty() && previous != "root") {
+    const ConversationItem& before = find(previous, "previous_item_id");
+    place = std::ranges::find_if(items_, [&](const auto& one) { return &one == &before; });
+    ++place;
+  }
+  num_bytes_ += size;
+  return *items_.insert(place, std::move(item));
+}
+
+bool ConversationItems::contains(const std::string& id) const {
+  return std::ranges::any_of(items_, [&](const ConversationItem& one) { return one.id == id; });
+}
+
+ConversationItem& ConversationItems::find(const std::string& id, const std::string& param) {
+  const auto found = std::ranges::find_if(items_, [&](const auto& one) { return one.id == id; });
+  if (found != items_.end()) return *found;
+  throw ApiError({.status = 404, .param = param, .code = "item_not_found"},
+                 fmt::format("there is no item {}", id));
+}
+
+void ConversationItems::remove(const std::string& id) {
+  const ConversationItem& item = find(id);
+  items_.remove_if([&](const ConversationItem& one) { return &one == &item; });
+}
+
+void ConversationItems::truncate(const std::string& id, int64_t milliseconds) {
+  ConversationItem& item = find(id);
+  if (item.num_samples == 0) {
+    throw ApiError({.param = "item_id", .code = "invalid_value"},
+                   fmt::format("the item {} has no sound", id));
+  }
+  const double heard = static_cast<double>(milliseconds) * kRealtimeRate / 1000;
+  if (heard >= static_cast<double>(item.num_samples)) return;
+  // Speech goes on at about the same speed.
+  const double share = heard / static_cast<double>(item.num_samples);
+  const auto size = static_cast<size_t>(share * static_cast<double>(item.text.size()));
+  item.text.resize(whole_words(item.text, size));
+  item.num_samples = std::max<int64_t>(1, static_cast<int64_t>(heard));
+  item.ids.clear();
+}
+
+void ConversationItems::forget_pending() {
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+    if (item->role == "assistant") return;
+    if (item->role == "user") item->is_forgotten = true;
+  }
+}
+
+std::string ConversationItems::previous(const std::string& id) const {
+  std::string before;
+  for (const ConversationItem& item : items_) {
+    if (item.id == id) return before;
+    before = item.id;
+  }
+  return {};
+}
+
+std::string ConversationItems::system_text() const {
+  std::string text;
+  for (const ConversationItem& item : items_) {
+    if (item.role == "system") text += (text.empty() ? "" : "\n\n") + item.text;
+  }
+  return text;
+}
+
+std::vector<Message> ConversationItems::history() const {
+  std::vector<Message> rounds;
+  for (const ConversationItem& item : items_) {
+    if (item.role == "system" || item.is_forgotten) continue;
+    const bool is_same = !rounds.empty() && rounds.back().role == item.role;
+    if (item.call) {
+      if (!is_same) rounds.push_back({.role = item.role, .content = ""});
+      rounds.back().tool_calls.push_back(*item.call);
+    } else if (item.role == "tool") {
+      add_output(item, rounds);
+    } else if (is_same && rounds.back().tool_calls.empty()) {
+      rounds.back().content += "\n" + item.text;
+      rounds.back().ids.clear();
+    } else {
+      rounds.push_back({.role = item.role, .content = item.text, .ids = item.ids});
+    }
+  }
+  if (!rounds.empty() && rounds.back().role == "user") rounds.pop_back();
+  return rounds;
+}
+
+bool ConversationItems::goes_on() const {
+  const std::vector<Message> rounds = history();
+  return !rounds.empty() && rounds.back().role == "tool";
+}
+
+std::string ConversationItems::pending() const {
+  std::string text;
+  for (const ConversationItem& item : items_) {
+    if (item.role == "assistant") text.clear();
+    if (item.role == "user" && !item.is_forgotten) text += (text.empty() ? "" : "\n") + item.text;
+  }
+  return text;
+}
+
+}  // namespace predgen

@@ -1,0 +1,52 @@
+#include "serve/realtime/draft_events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+namespace {
+
+/// What `text` has that `other` does not begin with, in whole characters.
+std::string rest_after(const std::string& text, const std::string& other) {
+  auto size = static_cast<size_t>(
+      std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first - text.begin());
+  while (size > 0 && size < text.size() &&
+         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
+    --size;
+  }
+  return text.substr(size);
+}
+
+}  // namespace
+
+void DraftEvents::begin_turn() {
+  heard_ = {};
+  draft_.clear();
+  last_draft_.clear();
+  has_answer_ = false;
+}
+
+void DraftEvents::hear(const Transcript& heard) {
+  heard_ = heard;
+  if (!draft_.empty()) last_draft_ = std::exchange(draft_, {});
+}
+
+void DraftEvents::draft(const std::string& text, size_t accepted_bytes, bool is_wanted) {
+  draft_ = text;
+  if (!is_wanted) return;
+  events_.send("predgen.speculation.draft",
+               {{"transcript", heard_.text},
+                {"kept", text.substr(0, accepted_bytes)},
+                {"drafted", text.substr(accepted_bytes)},
+                {"rejected", rest_after(last_draft_, text.substr(0, accepted_bytes))}});
+}
+
+void DraftEvents::answer(const std::string& text, bool is_wanted) {
+  if (std::exchange(has_answer_, true) || !is_wanted) return;
+  const std::string rejected = rest_after(last_draft_, text);
+  events_.send("predgen.speculation.kept",
+               {{"kept", last_draft_.substr(0, last_draft_.size() - rejected.size())},
+                {"rejected", rejected}});
+}
+
+}  // namespace predgen

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/listen/transcript_source.h"
+#include "serve/realtime/event_sender.h"
+
+namespace predgen {
+
+/// What a client that asked for it is told of drafts: what stays of each at the next transcript,
+/// and of the last one in the answer. Used by one thread; borrows the sender.
+class DraftEvents {
+ public:
+  explicit DraftEvents(const EventSender& events) : events_(events) {}
+
+  void begin_turn();
+  void hear(const Transcript& heard);
+  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is sent.
+  void draft(const std::string& text, size_t accepted_bytes, bool is_wanted);
+  /// More of the answer; the first of it says what it has of the draft.
+  void answer(const std::string& text, bool is_wanted);
+
+ private:
+  const EventSender& events_;
+  Transcript heard_;
+  std::string draft_, last_draft_;  // of the transcript, and of one before it
+  bool has_answer_ = false;
+};
+
+}  // namespace predgen

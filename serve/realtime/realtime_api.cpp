@@ -1,0 +1,82 @@
+#include "serve/realtime/realtime_api.h"
+
+#include <charconv>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "core/text.h"
+#include "serve/api_error.h"
+#include "serve/realtime/realtime_connection.h"
+
+namespace predgen {
+namespace {
+
+constexpr std::string_view kProtocol = "realtime", kKeyProtocol = "openai-insecure-api-key.";
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    parts.emplace_back(trimmed(part));
+  }
+  return parts;
+}
+
+/// %2F is a slash.
+std::string decoded(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int value = 0;
+    const char* const digits = text.data() + i + 1;
+    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
+                         std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+    plain += is_code ? static_cast<char>(value) : text[i];
+    if (is_code) i += 2;
+  }
+  return plain;
+}
+
+/// The value of a query's `name`; empty: there is none.
+std::string query_value(const std::string& query, const std::string& name) {
+  for (const std::string& part : split(query, '&')) {
+    if (part.starts_with(name + "=")) return decoded(part.substr(name.size() + 1));
+  }
+  return {};
+}
+
+bool offers(const std::string& protocols, std::string_view protocol) {
+  for (const std::string& one : split(protocols, ',')) {
+    if (one == protocol) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string offered_key(const std::string& protocols) {
+  for (const std::string& one : split(protocols, ',')) {
+    if (one.starts_with(kKeyProtocol)) return "Bearer " + one.substr(kKeyProtocol.size());
+  }
+  return {};
+}
+
+void RealtimeApi::serve(const HttpRequest& request, const std::string& client, HttpReply& reply) {
+  if (!request.wants_web_socket) {
+    throw ApiError({.status = 426, .code = "upgrade_required"}, "this path takes WebSockets only");
+  }
+  const std::string model = query_value(request.query, "model");
+  if (!model.empty() && model != host_.offer.model) {
+    throw ApiError(
+        {.status = 404, .param = "model", .code = "model_not_found"},
+        fmt::format("the model '{}' is not here: ask for '{}'", model, host_.offer.model));
+  }
+  const auto place = sessions_.enter(client);
+  std::optional<ApiError> refused;
+  if (!place) refused.emplace(sessions_.refusal("sessions are under way"));
+  RealtimeConnection connection(host_, std::move(refused), client);
+  reply.open_web_socket(connection,
+                        offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");
+}
+
+}  // namespace predgen

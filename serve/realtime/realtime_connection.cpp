@@ -1,0 +1,206 @@
+#include "serve/realtime/realtime_connection.h"
+
+#include <limits>
+#include <map>
+
+#include "core/client_json.h"
+#include "core/log.h"
+#include "core/shortened.h"
+#include "core/suggest.h"
+#include "core/text.h"
+#include "serve/request_fields.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kGoingAway = 1001, kFailed = 1011, kTryLater = 1013;
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+std::string item_id(RequestFields& fields) {
+  return fields.text("item_id", /*required=*/true).value();
+}
+
+void update(RealtimeConversation& conversation, RequestFields& fields) {
+  const Json session = fields.any("session", /*required=*/true);
+  fields.finish();
+  conversation.update(session);
+}
+
+void create_item(RealtimeConversation& conversation, RequestFields& fields) {
+  const Json item = fields.any("item", /*required=*/true);
+  const std::string previous = fields.text("previous_item_id").value_or("");
+  fields.finish();
+  conversation.add_item(item, previous);
+}
+
+void retrieve_item(RealtimeConversation& conversation, RequestFields& fields) {
+  const std::string id = item_id(fields);
+  fields.finish();
+  conversation.send_item(id);
+}
+
+void delete_item(RealtimeConversation& conversation, RequestFields& fields) {
+  const std::string id = item_id(fields);
+  fields.finish();
+  conversation.delete_item(id);
+}
+
+void truncate_item(RealtimeConversation& conversation, RequestFields& fields) {
+  const std::string id = item_id(fields);
+  fields.any("content_index", /*required=*/true);
+  fields.expect_neutral("content_index", {0});
+  fields.any("audio_end_ms", /*required=*/true);
+  const int64_t end = fields.integer("audio_end_ms", 0, kAny).value();
+  fields.finish();
+  conversation.truncate_item(id, end);
+}
+
+void create_response(RealtimeConversation& conversation, RequestFields& fields) {
+  const Json response = fields.any("response");
+  fields.finish();
+  conversation.respond(response);
+}
+
+void cancel_response(RealtimeConversation& conversation, RequestFields& fields) {
+  const std::string id = fields.text("response_id").value_or("");
+  fields.finish();
+  conversation.cancel(id);
+}
+
+void update_transcript(RealtimeConversation& conversation, RequestFields& fields) {
+  TranscriptLine line;
+  line.text = fields.text("text", /*required=*/true).value();
+  line.revision = fields.integer("revision", -kAny, kAny);
+  const bool is_final = fields.flag("final");
+  const bool decides = !fields.any("end_of_turn").is_null();
+  line.is_final = decides ? fields.flag("end_of_turn") : is_final;
+  fields.finish();
+  conversation.hear(line);
+}
+
+void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  SoundIn& sound = conversation.sound();
+  const std::string audio = fields.text("audio", /*required=*/true).value();
+  fields.finish();
+  sound.append(audio);
+}
+
+void commit_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  fields.finish();
+  conversation.commit_sound();
+}
+
+void clear_sound(RealtimeConversation& conversation, RequestFields& fields) {
+  fields.finish();
+  conversation.clear_sound();
+}
+
+using Action = void (*)(RealtimeConversation&, RequestFields&);
+const std::map<std::string, Action> kActions{
+    {"session.update", update},
+    {"conversation.item.create", create_item},
+    {"conversation.item.retrieve", retrieve_item},
+    {"conversation.item.delete", delete_item},
+    {"conversation.item.truncate", truncate_item},
+    {"response.create", create_response},
+    {"response.cancel", cancel_response},
+    {"predgen.transcript.update", update_transcript},
+    {"input_audio_buffer.append", append_sound},
+    {"input_audio_buffer.commit", commit_sound},
+    {"input_audio_buffer.clear", clear_sound},
+};
+
+std::string event_id(const Json& event) {
+  const auto id = event.find("event_id");
+  return id != event.end() && id->is_string() ? id->get<std::string>() : "";
+}
+
+Json parse_event(std::string_view message) {
+  try {
+    return parse_client_json(message, "the event");
+  } catch (const UserError& error) {
+    throw ApiError({.code = "invalid_json"}, error.what());
+  }
+}
+
+}  // namespace
+
+void RealtimeConnection::on_open(WebSocketSender& sender) {
+  events_.emplace(sender);
+  if (refused_) {
+    events_->send_error(*refused_);
+    return events_->close(kTryLater, refused_->code());
+  }
+  try {
+    conversation_ = std::make_unique<RealtimeConversation>(host_, *events_, client_);
+  } catch (const std::exception& error) {
+    spdlog::error("a conversation cannot begin: {}", first_line(error.what()));
+    events_->send_error(ApiError({.status = 500, .type = "server_error"},
+                                 "the server cannot begin a conversation; its log says more"));
+    events_->close(kFailed, "the server failed");
+  }
+}
+
+void RealtimeConnection::on_text(std::string_view message) {
+  if (!conversation_ || TranscriptMessages::is_farewell(message)) return;
+  Json event;
+  try {
+    event = parse_event(message);
+    if (!event.is_object()) {
+      throw ApiError({.code = "invalid_event"}, "an event must be a JSON object");
+    }
+    handle(event);
+  } catch (const ApiError& error) {
+    events_->send_error(error, event.is_object() ? event_id(event) : "");
+  } catch (const std::exception& error) {
+    spdlog::error("an event failed: {}", first_line(error.what()));
+    events_->send_error(
+        ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more"),
+        event_id(event));
+  }
+}
+
+bool RealtimeConnection::hear(const Json& event) {
+  std::optional<TranscriptLines> lines;
+  try {
+    lines = messages_.read(event, "the event");
+  } catch (const UserError& error) {
+    throw ApiError({.code = "invalid_value"}, error.what());
+  }
+  if (!lines) return false;
+  for (const TranscriptLine& line : *lines) conversation_->hear(line);
+  return true;
+}
+
+void RealtimeConnection::handle(const Json& event) {
+  if (hear(event)) return;
+  RequestFields fields(event, "");
+  const std::string type = fields.text("type", /*required=*/true).value();
+  fields.text("event_id");
+  const auto action = kActions.find(type);
+  if (action == kActions.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, does] : kActions) known.push_back(name);
+    throw ApiError({.param = "type", .code = "unknown_event"},
+                   fmt::format("unknown event '{}'; {}", shortened(type), suggest(type, known)));
+  }
+  action->second(*conversation_, fields);
+}
+
+void RealtimeConnection::on_binary() {
+  events_->send_error(
+      ApiError({.code = "invalid_event"}, "events are JSON in text messages, not in binary ones"));
+}
+
+void RealtimeConnection::on_drain() {
+  if (conversation_) conversation_->end(kGoingAway, "the server stops");
+}
+
+void RealtimeConnection::on_expiry(const std::string& why) {
+  events_->send_error(
+      ApiError({.status = 408, .code = "session_expired"}, "the session is over: " + why));
+}
+
+void RealtimeConnection::on_close() { conversation_.reset(); }
+
+}  // namespace predgen

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/listen/transcripts/transcript_messages.h"
+#include "serve/realtime/realtime_conversation.h"
+#include "serve/realtime/web_socket_events.h"
+
+namespace predgen {
+
+/// Reads a client's events and does what they say; what cannot be done is answered with an error
+/// event that has the event's id. Borrows the host.
+class RealtimeConnection : public WebSocketHandler {
+ public:
+  /// `refused`: why there is no conversation; nothing: there is one. `client`: whose it is.
+  RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused,
+                     std::string client = {})
+      : host_(host), refused_(std::move(refused)), client_(std::move(client)) {}
+
+  void on_open(WebSocketSender& sender) override;
+  void on_text(std::string_view message) override;
+  void on_binary() override;
+  void on_drain() override;
+  void on_expiry(const std::string& why) override;
+  void on_close() override;
+
+ private:
+  void handle(const Json& event);
+  /// Whether it is a message of a speech service, whose words count then.
+  bool hear(const Json& event);
+
+  const RealtimeHost& host_;
+  const std::optional<ApiError> refused_;
+  const std::string client_;
+  std::optional<WebSocketEvents> events_;
+  std::unique_ptr<RealtimeConversation> conversation_;
+  TranscriptMessages messages_;
+};
+
+}  // namespace predgen

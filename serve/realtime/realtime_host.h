@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/clock.h"
+#include "runtime/converse/session.h"
+#include "runtime/engine/baton.h"
+#include "serve/realtime/realtime_settings.h"
+#include "runtime/listen/recogniser.h"
+#include "serve/serve_metrics.h"
+#include "voice/ahead_buffer.h"
+#include "voice/speech_synthesizer.h"
+
+namespace predgen {
+
+/// What all realtime conversations of a server have in common; borrowed.
+struct RealtimeHost {
+  Engine& engine;
+  Baton& baton;  // the engine's
+  const Tokenizer& tokenizer;
+  Clock& clock;
+  ServeMetrics& metrics;
+  SessionConfig session{};  // of a conversation whose client asks for nothing else
+  RealtimeOffer offer{};
+  /// UserError for a voice that does not exist. Called by any thread.
+  std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& voice)> make_voice{};
+  AheadBuffer ahead{};
+  MakeRecogniser make_recogniser{};  // empty: sound is not understood
+};
+
+}  // namespace predgen

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/json.h"
+#include "serve/realtime/turn_detection.h"
+#include "text/tools/tool_call.h"
+
+namespace predgen {
+
+constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
+
+/// What a server has for its clients to choose from.
+struct RealtimeOffer {
+  std::string model;
+  std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
+  int64_t max_new_tokens = 256;
+  bool has_recogniser = false;
+  bool has_tools = false;  // the model can call functions
+};
+
+/// What a client has chosen for its session, or for one response of it.
+struct RealtimeSettings {
+  std::string instructions{};
+  bool has_audio = false;  // sound with its transcript; otherwise text alone
+  std::string voice{};
+  std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
+  TurnDetection turn_detection{};
+  ToolSet tools{};
+  bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
+  bool speculates = true;
+  std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
+
+  /// As in session.created.
+  Json json(const std::string& id, const RealtimeOffer& offer) const;
+};
+
+/// The voice that a client's name for one means: OpenAI's names mean the one that is configured.
+std::string voice_named(const std::string& name, const RealtimeOffer& offer);
+
+/// `before` with the fields of session.update's `session`, in today's names or those of the beta.
+/// ApiError for what is unknown or not supported, by its name; then nothing counts.
+RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
+                         const RealtimeOffer& offer);
+
+/// The settings of one response: those of its session with the fields of response.create's
+/// `response`. `metadata`: what goes back with it.
+RealtimeSettings for_response(const Json& response, const RealtimeSettings& session,
+                              const RealtimeOffer& offer, Json& metadata);
+
+}  // namespace predgen

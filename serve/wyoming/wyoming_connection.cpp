@@ -1,0 +1,177 @@
+#include "serve/wyoming/wyoming_connection.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "serve/http/peer.h"
+
+namespace predgen {
+namespace asio = boost::asio;
+
+namespace {
+
+using BoostError = boost::system::error_code;
+
+/// How long a client may take to close its side after the last event. One that still sends loses
+/// that event if the connection just ends.
+constexpr double kLingerSeconds = 2;
+/// Sound waits while more is queued, or half of what may be.
+constexpr size_t kRoomBytes = 1 << 20;
+
+}  // namespace
+
+WyomingConnection::WyomingConnection(const WyomingHost& host)
+    : host_(host),
+      parser_({.header_bytes = static_cast<size_t>(host.limits.header_bytes),
+               .body_bytes = static_cast<size_t>(host.limits.message_bytes)}) {}
+
+void WyomingConnection::start(Timer& timer, double seconds, std::function<void()> when_over) {
+  timer.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds)));
+  timer.async_wait([when_over = std::move(when_over)](const BoostError& error) {
+    if (!error) when_over();
+  });
+}
+
+void WyomingConnection::serve(const std::stop_token& drain, const std::stop_token& stop) {
+  BoostError ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  session_.emplace(host_, *this, peer_of(socket_));
+  start(end_timer_, host_.limits.session_seconds,
+        [this] { fail("the session has lasted long enough", "session_expired"); });
+  start(silence_timer_, host_.limits.silence_seconds,
+        [this] { fail("nothing came for too long", "session_expired"); });
+  read();
+  // What is posted runs in this thread, during run().
+  const std::stop_callback on_drain(
+      drain, [this] { asio::post(context_, [this] { session_->drain(); }); });
+  const std::stop_callback on_stop(stop, [this] { asio::post(context_, [this] { abort(); }); });
+  try {
+    context_.run();
+  } catch (...) {
+    abort();
+    session_.reset();
+    throw;
+  }
+  session_.reset();
+}
+
+void WyomingConnection::refuse_one_more(const std::stop_token&) {
+  const std::string bytes =
+      to_bytes(error_event("there are too many connections: try again", "overloaded"));
+  BoostError ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.write_some(asio::buffer(bytes), ignored);
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+void WyomingConnection::read() {
+  socket_.async_read_some(asio::buffer(input_), [this](const BoostError& error, size_t count) {
+    if (error) return abort();
+    take({input_.data(), count});
+    read();
+  });
+}
+
+void WyomingConnection::take(std::string_view bytes) {
+  if (is_failed_) return;
+  try {
+    parser_.add(bytes);
+    while (const std::optional<WyomingEvent> event = parser_.next()) {
+      start(silence_timer_, host_.limits.silence_seconds,
+            [this] { fail("nothing came for too long", "session_expired"); });
+      session_->take(*event);
+    }
+  } catch (const UserError& error) {
+    fail(error.what(), "invalid_event");
+  } catch (const std::exception& error) {
+    spdlog::error("a connection failed: {}", first_line(error.what()));
+    fail("the server failed; its log says more", "server_error");
+  }
+}
+
+void WyomingConnection::fail(const std::string& text, const std::string& code) {
+  is_failed_ = true;
+  send(error_event(text, code));
+  close();
+}
+
+void WyomingConnection::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = is_lost_ = true;
+    queue_.clear();
+    room_.notify_all();
+  }
+  BoostError ignored;
+  socket_.close(ignored);
+  context_.stop();
+}
+
+void WyomingConnection::send(const WyomingEvent& event) {
+  std::string bytes = to_bytes(event);
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return;
+  queued_bytes_ += bytes.size();
+  if (queued_bytes_ > static_cast<size_t>(host_.limits.queue_bytes)) {
+    is_closed_ = true;
+    queue_.clear();
+    asio::post(context_, [this] { abort(); });
+    return;
+  }
+  queue_.push_back(std::move(bytes));
+  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+}
+
+void WyomingConnection::close() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_closed_, true)) return;
+  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+}
+
+bool WyomingConnection::wait_for_room(const std::stop_token& stop) {
+  const size_t room = std::min(kRoomBytes, static_cast<size_t>(host_.limits.queue_bytes) / 2);
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, stop, [&] { return is_closed_ || queued_bytes_ < room; });
+  return !is_closed_ && !stop.stop_requested();
+}
+
+void WyomingConnection::write_next() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_lost_) return;
+    if (queue_.empty()) {
+      is_writing_ = false;
+      if (is_closed_) linger();
+      return;
+    }
+    // What is being written must not change, and only this thread does it.
+    writing_ = std::move(queue_.front());
+    queue_.pop_front();
+  }
+  start(send_timer_, host_.limits.send_seconds, [this] { abort(); });
+  asio::async_write(socket_, asio::buffer(writing_), [this](const BoostError& error, size_t) {
+    send_timer_.cancel();
+    if (error) return abort();
+    {
+      const std::lock_guard lock(mutex_);
+      queued_bytes_ -= writing_.size();
+      room_.notify_all();
+    }
+    write_next();
+  });
+}
+
+void WyomingConnection::linger() {
+  BoostError ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  start(end_timer_, kLingerSeconds, [this] { abort(); });
+}
+
+}  // namespace predgen

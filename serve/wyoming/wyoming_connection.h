@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "serve/http/tcp_server.h"
+#include "serve/wyoming/wyoming_session.h"
+
+namespace predgen {
+
+/// A client's connection that speaks Wyoming. Used by one thread, but for the sender's part. Every
+/// wait has a limit.
+class WyomingConnection : public TcpConnection, public WyomingSender {
+ public:
+  /// Borrows it.
+  explicit WyomingConnection(const WyomingHost& host);
+
+  boost::asio::ip::tcp::socket& socket() override { return socket_; }
+  void serve(const std::stop_token& drain, const std::stop_token& stop) override;
+  void refuse_one_more(const std::stop_token& stop) override;
+
+  void send(const WyomingEvent& event) override;
+  void close() override;
+  bool wait_for_room(const std::stop_token& stop) override;
+
+ private:
+  using Timer = boost::asio::steady_timer;
+  void read();
+  void take(std::string_view bytes);
+  /// The client is told, and left.
+  void fail(const std::string& text, const std::string& code);
+  /// What is queued, or the end if that was asked for.
+  void write_next();
+  /// All is sent: gives the client time to read it.
+  void linger();
+  /// Without a word to the client.
+  void abort();
+  static void start(Timer& timer, double seconds, std::function<void()> when_over);
+
+  const WyomingHost& host_;
+  boost::asio::io_context context_{1};
+  boost::asio::ip::tcp::socket socket_{context_};
+  Timer send_timer_{context_}, silence_timer_{context_}, end_timer_{context_};
+  WyomingParser parser_;
+  std::array<char, 16 << 10> input_{};
+  std::string writing_;
+  bool is_failed_ = false;  // what still comes is not looked at
+
+  std::mutex mutex_;  // guards what follows but the last
+  std::condition_variable_any room_;
+  std::deque<std::string> queue_;
+  size_t queued_bytes_ = 0;  // with what is on its way
+  bool is_writing_ = false;
+  bool is_closed_ = false;  // nothing more is taken
+  bool is_lost_ = false;    // nothing more can be sent
+  std::optional<WyomingSession> session_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,40 @@
+#include "serve/wyoming/wyoming_host.h"
+
+namespace predgen {
+namespace {
+
+Json artifact(const std::string& name, const std::string& description, const std::string& version) {
+  return {{"name", name},
+          {"attribution", {{"name", "predgen"}, {"url", ""}}},
+          {"installed", true},
+          {"description", description},
+          {"version", version}};
+}
+
+}  // namespace
+
+WyomingEvent info_event(const WyomingOffer& offer) {
+  Json info;
+  for (const char* domain : {"asr", "tts", "handle", "intent", "wake", "mic", "snd"}) {
+    info[domain] = Json::array();
+  }
+  Json model = artifact(offer.model, offer.model, offer.version);
+  model["languages"] = Json::array();  // any: it is the model's business
+  Json handle = artifact("predgen", "answers of " + offer.model, offer.version);
+  handle["models"] = Json::array({model});
+  handle["supports_handled_streaming"] = true;
+  handle["supports_home_control"] = false;
+  info["handle"].push_back(handle);
+  if (!offer.voice.empty()) {
+    Json voice = artifact(offer.voice, offer.voice, offer.version);
+    voice["languages"] = Json::array({offer.language});
+    voice["speakers"] = nullptr;
+    Json tts = artifact("predgen", "the voice " + offer.voice, offer.version);
+    tts["voices"] = Json::array({voice});
+    tts["supports_synthesize_streaming"] = true;
+    info["tts"].push_back(tts);
+  }
+  return {.type = "info", .data = info};
+}
+
+}  // namespace predgen

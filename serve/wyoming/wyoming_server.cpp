@@ -1,0 +1,39 @@
+#include "serve/wyoming/wyoming_server.h"
+
+#include "serve/wyoming/wyoming_connection.h"
+
+namespace predgen {
+namespace {
+
+RealtimeHost without_sound(RealtimeHost host) {
+  host.offer.voice.clear();
+  host.offer.has_recogniser = false;
+  host.make_recogniser = nullptr;
+  return host;
+}
+
+WyomingOffer offer_of(const RealtimeHost& host, const std::string& version) {
+  const std::string& voice = host.offer.voice;
+  return {.model = host.offer.model,
+          .version = version,
+          .voice = voice,
+          .language = voice.empty() ? "" : host.make_voice(voice)->language()};
+}
+
+}  // namespace
+
+WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limits,
+                             const RealtimeHost& realtime, const std::string& version)
+    : silent_(without_sound(realtime)),
+      conversations_(silent_, config.max_conversations, limits.silence_seconds),
+      host_{.conversations = conversations_,
+            .offer = offer_of(realtime, version),
+            .make_voice = realtime.make_voice,
+            .limits = limits},
+      server_(config.host, static_cast<int>(config.port),
+              {.connections = config.connections,
+               .connections_per_address = share_of_address(config.connections),
+               .grace_seconds = limits.grace_seconds},
+              [this] { return std::make_unique<WyomingConnection>(host_); }) {}
+
+}  // namespace predgen

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <stop_token>
+
+#include "serve/http/tcp_server.h"
+#include "serve/wyoming/wyoming_host.h"
+
+namespace predgen {
+
+/// A Wyoming service: conversations and a voice for Home Assistant.
+class WyomingServer {
+ public:
+  /// Listens from now on. `realtime` is borrowed; what it speaks with is for the service's voice,
+  /// conversations answer by text. UserError as HttpServer.
+  WyomingServer(const WyomingConfig& config, const HttpLimits& limits, const RealtimeHost& realtime,
+                const std::string& version);
+
+  int port() const { return server_.port(); }
+  /// As HttpServer::run().
+  void run(const std::stop_token& stop) { server_.run(stop); }
+
+ private:
+  const RealtimeHost silent_;
+  WyomingConversations conversations_;
+  const WyomingHost host_;
+  TcpServer server_;  // last: its connections use them
+};
+
+}  // namespace predgen

@@ -1,0 +1,124 @@
+#include "serve/wyoming/wyoming_voice.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "runtime/speech/pcm16.h"
+#include "runtime/speech/speak_sentence.h"
+
+namespace predgen {
+namespace {
+
+constexpr size_t kBytesPerStep = 64;  // what one takes besides its text
+
+}  // namespace
+
+WyomingVoice::WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
+                           std::function<void()> on_spoken)
+    : make_voice_(std::move(make_voice)),
+      max_bytes_(static_cast<size_t>(max_bytes)),
+      sender_(sender),
+      on_spoken_(std::move(on_spoken)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+WyomingVoice::~WyomingVoice() = default;
+
+void WyomingVoice::begin(const std::string& voice, bool is_stream) {
+  // With room for its end.
+  push({.kind = Step::Kind::kBegin, .text = voice, .is_stream = is_stream},
+       voice.size() + 2 * kBytesPerStep);
+}
+
+void WyomingVoice::add(const std::string& text) {
+  push({.kind = Step::Kind::kText, .text = text}, text.size() + kBytesPerStep);
+}
+
+void WyomingVoice::end() { push({.kind = Step::Kind::kEnd}, 0); }
+
+void WyomingVoice::push(Step step, size_t num_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (num_bytes_ + num_bytes > max_bytes_) {
+    throw UserError("more than {} bytes of text wait to be spoken", max_bytes_);
+  }
+  num_bytes_ += num_bytes;
+  steps_.push_back(std::move(step));
+  changed_.notify_all();
+}
+
+void WyomingVoice::work(const std::stop_token& stop) {
+  try {
+    while (true) {
+      Step step;
+      {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [&] { return !steps_.empty(); })) return;
+        step = std::move(steps_.front());
+        steps_.pop_front();
+      }
+      take(step, stop);
+    }
+  } catch (const UserError& error) {
+    sender_.send(error_event(error.what(), "invalid_value"));
+  } catch (const std::exception& error) {
+    spdlog::error("a voice failed: {}", first_line(error.what()));
+    sender_.send(error_event("the server failed; its log says more", "server_error"));
+  }
+  sender_.close();
+}
+
+void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
+  if (step.kind == Step::Kind::kText) {
+    text_ += step.text;
+    forget(kBytesPerStep);
+    return speak(/*is_last=*/false, stop);
+  }
+  if (step.kind == Step::Kind::kBegin) {
+    if (!voice_ || step.text != name_) voice_ = make_voice_(step.text);
+    name_ = step.text;
+    is_stream_ = step.is_stream;
+    text_.clear();
+    spoken_ = 0;
+    ends_ = {};
+    num_samples_ = 0;
+    return sender_.send({.type = "audio-start", .data = format()});
+  }
+  speak(/*is_last=*/true, stop);
+  forget(text_.size() + name_.size() + 2 * kBytesPerStep);
+  sender_.send({.type = "audio-stop", .data = {{"timestamp", format()["timestamp"]}}});
+  if (is_stream_) sender_.send({.type = "synthesize-stopped"});
+  on_spoken_();
+}
+
+void WyomingVoice::forget(size_t num_bytes) {
+  const std::lock_guard lock(mutex_);
+  num_bytes_ -= num_bytes;
+}
+
+void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {
+  while (const std::optional<size_t> end = ends_.next(text_, is_last)) {
+    speak_sentence(
+        *voice_, std::string_view(text_).substr(spoken_, *end - spoken_),
+        [&] { return !stop.stop_requested(); },
+        [&](std::span<const float> samples) { return send_sound(samples, stop); });
+    spoken_ = *end;
+  }
+}
+
+bool WyomingVoice::send_sound(std::span<const float> samples, const std::stop_token& stop) {
+  if (!sender_.wait_for_room(stop)) return false;
+  const std::vector<int16_t> pcm = to_pcm16(samples);
+  sender_.send({.type = "audio-chunk", .data = format(), .payload = std::string(bytes_of(pcm))});
+  num_samples_ += std::ssize(pcm);
+  return true;
+}
+
+Json WyomingVoice::format() const {
+  return {{"rate", voice_->sample_rate()},
+          {"width", sizeof(int16_t)},
+          {"channels", 1},
+          {"timestamp", num_samples_ * 1000 / voice_->sample_rate()}};
+}
+
+}  // namespace predgen

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "serve/wyoming/wyoming_sender.h"
+#include "text/sentence/sentence_end.h"
+#include "voice/speech_synthesizer.h"
+
+namespace predgen {
+
+/// Speaks texts for a client, one after the other, in a thread of its own: a sentence is sound as
+/// soon as its end has come. Used by one thread; borrows the sender.
+class WyomingVoice {
+ public:
+  using MakeVoice = std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& name)>;
+  /// `max_bytes`: of texts that are not spoken yet, with what else a text takes. `on_spoken`:
+  /// called by the voice's thread after each text.
+  WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
+               std::function<void()> on_spoken);
+  /// Ends before the voice's next step.
+  ~WyomingVoice();
+
+  /// A text in a voice of this name. `is_stream`: its end is told by synthesize-stopped, too.
+  /// UserError if too much has come.
+  void begin(const std::string& voice, bool is_stream);
+  /// More of it; the same.
+  void add(const std::string& text);
+  void end();
+
+ private:
+  struct Step {
+    enum class Kind { kBegin, kText, kEnd } kind = Kind::kBegin;
+    std::string text{};  // or the voice's name
+    bool is_stream = false;
+  };
+  /// `num_bytes`: that it counts for. UserError if too much waits.
+  void push(Step step, size_t num_bytes);
+  /// The voice's thread, as all that follows.
+  void work(const std::stop_token& stop);
+  void take(const Step& step, const std::stop_token& stop);
+  void forget(size_t num_bytes);
+  /// The sentences that are complete.
+  void speak(bool is_last, const std::stop_token& stop);
+  /// False: there is no room, and will be none.
+  bool send_sound(std::span<const float> samples, const std::stop_token& stop);
+  Json format() const;
+
+  const MakeVoice make_voice_;
+  const size_t max_bytes_;
+  WyomingSender& sender_;
+  const std::function<void()> on_spoken_;
+
+  std::string name_;
+  std::unique_ptr<SpeechSynthesizer> voice_;
+  bool is_stream_ = false;
+  std::string text_;
+  size_t spoken_ = 0;  // bytes of it
+  SentenceEndFinder ends_;
+  int64_t num_samples_ = 0;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::deque<Step> steps_;
+  size_t num_bytes_ = 0;  // of the texts that have not ended
+  std::jthread thread_;   // last: it uses all of them
+};
+
+}  // namespace predgen

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "serve/http/http.h"
+
+namespace predgen {
+
+/// Keeps what was sent.
+class FakeReply : public HttpReply {
+ public:
+  State state() const override {
+    return is_gone ? State::kGone : is_busy ? State::kBusy : State::kReady;
+  }
+  void send(const HttpAnswer& answer) override { answers.push_back(answer); }
+  void send_event(std::string_view data) override {
+    offer_event(data);
+    flush();
+  }
+  bool offer_event(std::string_view data) override {
+    events.emplace_back(data);
+    if (on_event) on_event();
+    return !is_busy;
+  }
+  void flush() override {
+    if (on_flush) on_flush();
+  }
+  void send_part(const std::string& type, std::string_view data) override {
+    part_type = type;
+    parts += data;
+    if (on_part) on_part();
+  }
+  void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override {
+    protocols.push_back(protocol);
+    if (on_web_socket) on_web_socket(handler);
+  }
+
+  std::vector<HttpAnswer> answers;
+  std::vector<std::string> events;
+  std::string part_type, parts;
+  std::vector<std::string> protocols;  // of WebSockets
+  std::function<void()> on_event, on_flush, on_part;
+  std::function<void(WebSocketHandler&)> on_web_socket;
+  std::atomic<bool> is_gone = false, is_busy = false;
+};
+
+}  // namespace predgen

@@ -1,0 +1,92 @@
+#include "serve/openai/kept_sequences.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/fake_language_model.h"
+
+namespace predgen {
+namespace {
+
+struct Shelf {
+  explicit Shelf(int64_t max_kept) : kept(engine, 64, max_kept) {}
+
+  /// Runs these tokens, and keeps them; returns how many were cached already.
+  int64_t run(const TokenIds& tokens, const std::string& client = "me") {
+    Sequence sequence = kept.take(client, tokens);
+    const int64_t cached = sequence.num_cached();
+    const TokenSpan taken = sequence.tokens();
+    EXPECT_TRUE(std::ranges::equal(taken, tokens));
+    const EngineResult result = engine.run({.sequence = &sequence});
+    Sequence fresh = sequence_of(engine, tokens, 64);
+    EXPECT_TRUE(at::equal(*result.logits, *engine.run({.sequence = &fresh}).logits));
+    sequence.append(TokenIds{9});
+    kept.keep(client, std::move(sequence));
+    return cached;
+  }
+
+  FakeLanguageModel model{{}};
+  Engine engine = borrowing_engine(model);
+  KeptSequences kept;
+};
+
+TEST(KeptSequences, TheLongestCommonPrefixIsCached) {
+  Shelf shelf(8);
+  EXPECT_EQ(shelf.run({1, 2, 3}), 0);
+  EXPECT_EQ(shelf.run({1, 2, 4, 5, 6}), 2);
+  EXPECT_EQ(shelf.run({1, 2, 3, 9, 7}), 3);  // the first one and its answer, which is not cached
+  EXPECT_EQ(shelf.run({1, 2, 4, 5, 8}), 4);
+  EXPECT_EQ(shelf.run({7, 2, 3}), 0);
+}
+
+TEST(KeptSequences, AConversationIsNotTakenFromAnother) {
+  Shelf shelf(8);
+  shelf.run({1, 2, 3, 4});
+  EXPECT_EQ(shelf.run({1, 2, 5, 6}), 2);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 9, 7}), 4);
+  EXPECT_EQ(shelf.run({1, 2, 5, 6, 9, 7}), 4);
+}
+
+TEST(KeptSequences, TheOldestGoesAndItsMemoryToo) {
+  Shelf shelf(2);
+  shelf.run({1, 1, 1});
+  shelf.run({2, 2, 2});
+  const int64_t held = shelf.engine.pool().num_allocated();
+  for (TokenId id = 3; id < 20; ++id) shelf.run({id, id, id});
+  EXPECT_EQ(shelf.engine.pool().num_allocated(), held);
+  EXPECT_EQ(shelf.run({19, 19, 19, 9, 4}), 3);
+  EXPECT_EQ(shelf.run({1, 1, 1, 9, 4}), 0);
+  Shelf none(0);
+  none.run({1, 2, 3});
+  EXPECT_EQ(none.run({1, 2, 3, 9, 4}), 0);
+  EXPECT_EQ(none.engine.pool().num_allocated(), 0);
+}
+
+TEST(KeptSequences, AreEachClientsOwn) {
+  Shelf shelf(8);
+  shelf.run({1, 2, 3, 4});
+  EXPECT_EQ(shelf.run({1, 2, 3, 4}, "you"), 0);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 9, 7}, "you"), 4);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 9, 8}), 4);  // mine is still there
+}
+
+TEST(KeptSequences, GiveTheirMemoryBack) {
+  Shelf shelf(8);
+  EXPECT_FALSE(shelf.kept.drop_all());
+  shelf.run({1, 2, 3, 4});
+  EXPECT_TRUE(shelf.kept.drop_all());
+  EXPECT_EQ(shelf.engine.pool().num_allocated(), 0);
+  EXPECT_EQ(shelf.run({1, 2, 3, 4}), 0);
+}
+
+TEST(KeptSequences, WhatALongerOneHoldsIsKeptOnce) {
+  Shelf shelf(2);
+  shelf.run({5, 5, 5});
+  shelf.run({1, 2});
+  shelf.run({1, 2, 9, 3});     // goes on from the second
+  shelf.run({1, 2, 9, 3, 9});  // and from that
+  EXPECT_EQ(shelf.run({5, 5, 5, 9, 1}), 3);
+}
+
+}  // namespace
+}  // namespace predgen

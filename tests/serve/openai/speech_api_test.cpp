@@ -1,0 +1,148 @@
+#include "serve/openai/speech_api.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "serve/api_error.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/serve/http/fake_reply.h"
+
+namespace predgen {
+namespace {
+
+/// A second of sound a sentence; one sentence and one voice are beyond it.
+struct Voice : SpeechSynthesizer {
+  struct Second : Synthesis {
+    bool advance(std::vector<float>& samples) override {
+      samples.insert(samples.end(), 12000, 0.5f);
+      return false;
+    }
+  };
+  int sample_rate() const override { return 12000; }
+  std::string language() const override { return "en"; }
+  std::unique_ptr<Synthesis> begin(const std::string& spoken) override {
+    if (spoken == "It breaks.") throw Error("the voice is broken");
+    return std::make_unique<Second>();
+  }
+};
+
+struct House : FakeHost {
+  House() : FakeHost({" one"}, {}) {
+    host.offer.voice = "en-us";
+    host.make_voice = [this](const std::string& name) {
+      names.push_back(name);
+      if (name == "klingonese") throw UserError("there is no voice {}", name);
+      return std::make_unique<Voice>();
+    };
+  }
+  void ask(const std::string& body, FakeReply& reply) {
+    api.serve({.method = "POST", .path = "/v1/audio/speech", .body = body}, client, reply,
+              stop.get_token());
+  }
+  void speak(const std::string& input, FakeReply& reply) {
+    ask(R"({"model":"m","voice":"en-us","input":)" + input + "}", reply);
+  }
+  ApiError refused(const std::string& input) {
+    FakeReply reply;
+    try {
+      speak(input, reply);
+    } catch (const ApiError& error) {
+      return error;
+    }
+    ADD_FAILURE() << input << " is taken";
+    return ApiError({}, "");
+  }
+
+  std::vector<std::string> names;  // of the voices that were asked for
+  std::stop_source stop;
+  std::string client = "one";
+  SpeechApi api{host, /*max_sessions=*/1};
+};
+
+/// Seconds of 16-bit samples at 24 kHz.
+double seconds_of(const std::string& pcm) { return static_cast<double>(pcm.size()) / 2 / 24000; }
+
+TEST(SpeechApi, SpeaksSentenceBySentence) {
+  House house;
+  FakeReply pcm, wav;
+  house.speak(R"("Hello there. Bye.","response_format":"pcm")", pcm);
+  EXPECT_EQ(pcm.part_type, "audio/pcm");
+  EXPECT_NEAR(seconds_of(pcm.parts), 2, 0.01);
+  house.speak(R"("Hello there. Bye.")", wav);
+  EXPECT_EQ(wav.part_type, "audio/wav");
+  EXPECT_TRUE(wav.parts.starts_with("RIFF\xff\xff\xff\xffWAVEfmt "));
+  EXPECT_EQ(wav.parts.substr(44), pcm.parts);
+  EXPECT_EQ(house.names, (std::vector<std::string>{"en-us", "en-us"}));
+}
+
+TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
+  House house;
+  FakeReply reply;
+  house.ask(R"({"model":"tts-1","voice":"nova","input":"Hello."})", reply);
+  house.ask(R"({"model":"m","voice":"de","input":"Hello."})", reply);
+  EXPECT_EQ(house.names, (std::vector<std::string>{"en-us", "de"}));
+  const auto refused = [&](const std::string& body) {
+    try {
+      house.ask(body, reply);
+    } catch (const ApiError& error) {
+      return error.param();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused(R"({"model":"gpt","input":"Hello."})"), "model");
+  EXPECT_EQ(refused(R"({"model":"m","input":"Hello.","voice":"klingonese"})"), "voice");
+}
+
+TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
+  House house;
+  EXPECT_EQ(house.refused(R"("a","response_format":"mp3")").param(), "response_format");
+  EXPECT_EQ(house.refused(R"("a","speed":2)").param(), "speed");
+  EXPECT_EQ(house.refused(R"("a","instructions":"whisper")").param(), "instructions");
+  EXPECT_EQ(house.refused(R"("a","stream_format":"sse")").param(), "stream_format");
+  EXPECT_EQ(house.refused(R"("a","colour":"red")").code(), "unknown_parameter");
+  EXPECT_EQ(house.refused("7").code(), "invalid_type");
+  EXPECT_EQ(house.refused(R"(" ")").param(), "input");
+  EXPECT_EQ(house.refused("\"" + std::string(4097, 'a') + "\"").param(), "input");
+  house.host.offer.voice.clear();
+  EXPECT_EQ(house.refused(R"("a")").code(), "no_voice");
+}
+
+TEST(SpeechApi, OneTextTooManyIsRefused) {
+  House house;
+  FakeReply reply;
+  std::string code;
+  reply.on_part = [&] {
+    if (code.empty()) code = house.refused(R"("Hello.")").code();
+  };
+  house.speak(R"("Hello.")", reply);
+  EXPECT_EQ(code, "session_limit_reached");
+  house.speak(R"("Hello.")", reply);
+}
+
+TEST(SpeechApi, AVoiceThatFailsCutsTheSound) {
+  House house;
+  FakeReply reply;
+  EXPECT_THROW(house.speak(R"("Hello there. It breaks.")", reply), Interrupted);
+  EXPECT_GT(reply.parts.size(), 44u);
+  FakeReply none;
+  EXPECT_THROW(house.speak(R"("It breaks. Hello there.")", none), Error) << "which is a status";
+  EXPECT_EQ(none.parts, "");
+}
+
+TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
+  House house;
+  FakeReply reply;
+  reply.on_part = [&] { reply.is_gone = true; };
+  house.speak(R"("Hello there. Bye.")", reply);
+  EXPECT_NEAR(seconds_of(reply.parts), 1, 0.1);
+  house.stop.request_stop();
+  FakeReply other;
+  EXPECT_THROW(house.speak(R"("Hello.")", other), Interrupted);
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,185 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/openai/openai_api.h"
+#include "tests/serve/http/fake_reply.h"
+#include "tests/serve/realtime/talk.h"
+
+namespace predgen {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kLamp = R"(<tool_call>{"name": "lamp", "arguments": {"on": true}}</tool_call>)";
+const std::string kBell = R"(<tool_call>{"name": "bell", "arguments": {}}</tool_call>)";
+
+/// A server whose answers are given.
+struct ToolApi {
+  explicit ToolApi(const std::string& answer) {
+    house.answer = [answer](const std::string&) { return answer; };
+    defaults.stop_tokens = {FakeTokenizer::kEnd};
+  }
+  void handle(const Json& more, FakeReply& reply) {
+    Json body{{"model", "m"}, {"messages", {{{"role", "user"}, {"content", "light"}}}}};
+    for (const char* name : {"lamp", "bell"}) {
+      body["tools"].push_back({{"type", "function"}, {"function", {{"name", name}}}});
+    }
+    body.update(more);
+    api.handle({.method = "POST", .path = "/v1/chat/completions", .body = body.dump()}, reply,
+               stop.get_token());
+  }
+  Json ask(const Json& more = Json::object()) {
+    FakeReply reply;
+    handle(more, reply);
+    const Json answer = Json::parse(reply.answers.at(0).body);
+    return answer.contains("choices") ? answer["choices"][0] : answer["error"];
+  }
+  /// The chunks' choices.
+  std::vector<Json> stream(Json more = Json::object()) {
+    FakeReply reply;
+    more["stream"] = true;
+    handle(more, reply);
+    std::vector<Json> choices;
+    for (const std::string& event : reply.events) {
+      if (event != "[DONE]") choices.push_back(Json::parse(event)["choices"][0]);
+    }
+    return choices;
+  }
+
+  House house;
+  ServeConfig config;
+  GenerationDefaults defaults;
+  Completer completer{house.engine, house.baton,   house.tokenizer, defaults,
+                      config,       house.metrics, house.clock};
+  RealtimeApi realtime{house.host, 1};
+  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", ApiKeys({})};
+  std::stop_source stop;
+};
+
+TEST(ToolAnswers, HaveCallsInsteadOfTheirText) {
+  ToolApi api("Yes. " + kLamp + "\n" + kBell);
+  const Json choice = api.ask();
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["content"], "Yes.");
+  const Json calls = choice["message"]["tool_calls"];
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0]["type"], "function");
+  EXPECT_EQ(calls[0]["function"]["name"], "lamp");
+  EXPECT_EQ(calls[0]["function"]["arguments"], R"({"on":true})");
+  EXPECT_EQ(calls[1]["function"]["name"], "bell");
+  EXPECT_NE(calls[0]["id"], calls[1]["id"]);
+  EXPECT_THAT(api.house.last_prompt(), HasSubstr(R"("name":"bell")"));
+}
+
+TEST(ToolAnswers, WithoutTextHaveNoContent) {
+  EXPECT_TRUE(ToolApi(kLamp).ask()["message"]["content"].is_null());
+}
+
+TEST(ToolAnswers, StreamTextAndThenCalls) {
+  ToolApi api("Yes. " + kLamp + kBell);
+  std::string content, arguments;
+  std::vector<std::string> names;
+  const std::vector<Json> choices = api.stream();
+  for (const Json& choice : choices) {
+    EXPECT_EQ(choice.dump().find("tool_call>"), std::string::npos);
+    content += choice["delta"].value("content", "");
+    if (!choice["delta"].contains("tool_calls")) continue;
+    const Json call = choice["delta"]["tool_calls"][0];
+    if (call.contains("id")) {
+      EXPECT_EQ(call["index"], names.size());
+      names.push_back(call["function"]["name"]);
+    }
+    EXPECT_EQ(call["index"], names.size() - 1);
+    arguments += call["function"]["arguments"].get<std::string>();
+  }
+  EXPECT_EQ(content, "Yes.");
+  EXPECT_EQ(names, (std::vector<std::string>{"lamp", "bell"}));
+  EXPECT_EQ(arguments, R"({"on":true}{})");
+  EXPECT_EQ(choices.back()["finish_reason"], "tool_calls");
+  size_t num_texts = 0;  // it did not wait for the call
+  for (const Json& choice : choices) num_texts += choice["delta"].value("content", "") != "";
+  EXPECT_GT(num_texts, 1u);
+}
+
+TEST(ToolAnswers, ABrokenCallIsGivenBack) {
+  const std::string broken = R"(Hm. <tool_call>{"name": "oven", "arguments": {}}</tool_call> So.)";
+  ToolApi api(broken);
+  const Json choice = api.ask();
+  EXPECT_EQ(choice["message"]["content"], broken);
+  EXPECT_EQ(choice["finish_reason"], "stop");
+  EXPECT_FALSE(choice["message"].contains("tool_calls"));
+  std::string streamed;
+  for (const Json& one : api.stream()) streamed += one["delta"].value("content", "");
+  EXPECT_EQ(streamed, broken);
+  const Json cut = ToolApi(kLamp).ask({{"max_tokens", 30}});
+  EXPECT_EQ(cut["message"]["content"], kLamp.substr(0, 30));
+  EXPECT_EQ(cut["finish_reason"], "length");
+}
+
+TEST(ToolAnswers, EndWithTheFirstCallWhereOneIsWanted) {
+  ToolApi api(kLamp + kBell + "and so on");
+  const Json choice = api.ask({{"parallel_tool_calls", false}});
+  EXPECT_EQ(choice["message"]["tool_calls"].size(), 1u);
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_TRUE(choice["message"]["content"].is_null());
+}
+
+TEST(ToolAnswers, AreTextWhereNoCallIsWanted) {
+  ToolApi api(kLamp);
+  EXPECT_EQ(api.ask({{"tool_choice", "none"}})["message"]["content"], kLamp);
+  EXPECT_EQ(api.ask({{"tools", Json::array()}})["message"]["content"], kLamp);
+}
+
+TEST(ToolAnswers, EndAtAStopStringInFrontOfACall) {
+  const Json choice = ToolApi("One. Two. " + kLamp).ask({{"stop", "Two"}});
+  EXPECT_EQ(choice["message"]["content"], "One. ");
+  EXPECT_FALSE(choice["message"].contains("tool_calls"));
+}
+
+TEST(ToolAnswers, TellProbabilitiesOfAllTheirTokens) {
+  ToolApi api("It is <on>.");
+  const Json more{{"logprobs", true}, {"top_logprobs", 2}};
+  const Json whole = api.ask(more)["logprobs"]["content"];
+  std::string text;
+  for (const Json& one : whole) {
+    text += one["token"].get<std::string>();
+    EXPECT_EQ(one["top_logprobs"].size(), 2u);
+    EXPECT_EQ(one["top_logprobs"][0]["token"], one["token"]);
+    EXPECT_LT(one["logprob"], 0);
+  }
+  EXPECT_EQ(text, "It is <on>.");
+  Json streamed = Json::array();
+  for (const Json& choice : api.stream(more)) {
+    if (!choice["logprobs"].is_null()) {
+      for (const Json& one : choice["logprobs"]["content"]) streamed.push_back(one);
+    }
+  }
+  EXPECT_EQ(streamed, whole);
+  EXPECT_TRUE(api.ask()["logprobs"].is_null());
+}
+
+TEST(ToolAnswers, FollowWhatAFunctionSaid) {
+  ToolApi api("It is on.");
+  Json messages = Json::parse(R"([{"role": "user", "content": "light"},
+      {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
+        "function": {"name": "lamp", "arguments": "{\"on\": true}"}}]},
+      {"role": "tool", "tool_call_id": "c1", "content": "bright"}])");
+  EXPECT_EQ(api.ask({{"messages", messages}})["message"]["content"], "It is on.");
+  EXPECT_THAT(api.house.last_prompt(),
+              HasSubstr(R"("arguments": {"on":true}}</tool_call><end><user><c1>bright<end>)"));
+}
+
+TEST(ToolAnswers, NeedAModelThatHasThem) {
+  ToolApi api("x");
+  api.house.tokenizer = FakeTokenizer(kWords, ToolFormat::kNone);
+  const Json error = api.ask();
+  EXPECT_EQ(error["param"], "tools");
+  EXPECT_EQ(error["code"], "unsupported_value");
+  EXPECT_EQ(api.ask({{"tools", nullptr}})["message"]["content"], "x");
+  const Json messages = Json::parse(R"([{"role": "assistant", "tool_calls": [{"id": "c1",
+      "type": "function", "function": {"name": "lamp", "arguments": "{}"}}]}])");
+  EXPECT_EQ(api.ask({{"tools", nullptr}, {"messages", messages}})["param"], "messages");
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,122 @@
+#include "serve/serve_config.h"
+
+#include <gtest/gtest.h>
+
+#include "core/sha256.h"
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
+  const ServeConfig file = read_serve_config("configs/runtime/serve.yaml", {}), none;
+  EXPECT_EQ(file.host, none.host);
+  EXPECT_EQ(file.port, none.port);
+  EXPECT_EQ(file.model_name, none.model_name);
+  EXPECT_EQ(file.api_keys_sha256, none.api_keys_sha256);
+  EXPECT_EQ(file.max_sessions, none.max_sessions);
+  EXPECT_EQ(file.kept_conversations, none.kept_conversations);
+  EXPECT_EQ(file.max_context, none.max_context);
+  EXPECT_EQ(file.max_new_tokens, none.max_new_tokens);
+  EXPECT_EQ(file.pass_tokens, none.pass_tokens);
+  EXPECT_EQ(file.pool_positions, none.pool_positions);
+  EXPECT_EQ(file.decoder, none.decoder);
+  EXPECT_EQ(file.limits.connections, none.limits.connections);
+  EXPECT_EQ(file.limits.connections_per_address, none.limits.connections_per_address);
+  EXPECT_EQ(file.limits.header_seconds, none.limits.header_seconds);
+  EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
+  EXPECT_EQ(file.limits.body_bytes, none.limits.body_bytes);
+  EXPECT_EQ(file.limits.idle_seconds, none.limits.idle_seconds);
+  EXPECT_EQ(file.limits.body_seconds, none.limits.body_seconds);
+  EXPECT_EQ(file.limits.send_seconds, none.limits.send_seconds);
+  EXPECT_EQ(file.limits.grace_seconds, none.limits.grace_seconds);
+  EXPECT_EQ(file.limits.message_bytes, none.limits.message_bytes);
+  EXPECT_EQ(file.limits.queue_bytes, none.limits.queue_bytes);
+  EXPECT_EQ(file.limits.silence_seconds, none.limits.silence_seconds);
+  EXPECT_EQ(file.limits.session_seconds, none.limits.session_seconds);
+  EXPECT_EQ(file.realtime.max_sessions, none.realtime.max_sessions);
+  EXPECT_EQ(file.realtime.verifier, none.realtime.verifier);
+  EXPECT_EQ(file.realtime.top_k, none.realtime.top_k);
+  EXPECT_EQ(file.realtime.preset, none.realtime.preset);
+  EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
+  EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
+  EXPECT_EQ(file.realtime.drafts_yield, none.realtime.drafts_yield);
+  EXPECT_EQ(file.realtime.turn_draft_tokens, none.realtime.turn_draft_tokens);
+  EXPECT_EQ(file.wyoming.host, none.wyoming.host);
+  EXPECT_EQ(file.wyoming.insecure_without_key, none.wyoming.insecure_without_key);
+  EXPECT_EQ(file.wyoming.port, none.wyoming.port);
+  EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
+  EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
+}
+
+TEST(ServeConfig, OneAddressLeavesSomeConnectionsToOthers) {
+  const auto of_one = [](const std::vector<std::string>& limits) {
+    return read_serve_config("", limits).limits.of_one_address();
+  };
+  EXPECT_EQ(of_one({}), 48);
+  EXPECT_EQ(of_one({"limits.connections=1"}), 1);
+  EXPECT_EQ(of_one({"limits.connections=400"}), 300);
+  EXPECT_EQ(of_one({"limits.connections_per_address=64"}), 64);
+}
+
+TEST(ServeConfig, WrongValuesAreNamed) {
+  const auto refused = [](const std::string& override, const std::vector<std::string>& parts) {
+    expect_user_error([&] { read_serve_config("", {override}); }, parts);
+  };
+  refused("port=70000", {"port"});
+  refused("max_sessions=0", {"max_sessions"});
+  refused("decoder=magic", {"decoder", "jacobi"});
+  refused("limits.idle_second=1", {"idle_seconds"});
+  refused("limits.connections_per_address=-1", {"connections_per_address"});
+  refused("limits.header_seconds=0", {"header_seconds"});
+  refused("realtime.verifier=hope", {"verifier", "greedy"});
+  refused("realtime.preset=big", {"preset", "eager"});
+  refused("limits.queue_bytes=1", {"queue_bytes"});
+  refused("realtime.recogniser=wss://there", {"realtime.recogniser", "wss://there", "proxy"});
+  refused("realtime.recogniser=127.0.0.1:6006", {"realtime.recogniser", "ws://HOST:PORT"});
+  refused("wyoming.port=-2", {"wyoming", "port"});
+  refused("pool_positions=-1", {"pool_positions"});
+  refused("realtime.turn_draft_tokens=-1", {"realtime", "turn_draft_tokens"});
+  refused("wyoming.max_conversations=0", {"max_conversations"});
+  refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
+}
+
+TEST(ServeConfig, OtherMachinesNeedAKey) {
+  const auto check = [](const std::string& host, bool insecure, std::vector<std::string> keys) {
+    ServeConfig config;
+    config.host = host;
+    config.api_keys_sha256 = std::move(keys);
+    check_access(config, insecure);
+  };
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) check(host, false, {});
+  for (const char* host : {"0.0.0.0", "192.168.1.7", "::"}) {
+    check(host, false, {sha256_hex("key")});
+    check(host, true, {});
+    expect_user_error([&] { check(host, false, {}); }, {host, "--insecure-without-key"});
+  }
+}
+
+TEST(ServeConfig, WyomingHasNoKeys) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  config.wyoming.host = "0.0.0.0";
+  check_access(config, /*insecure_without_key=*/false);  // there is no such service
+  config.wyoming.port = 10700;
+  for (const bool insecure : {false, true}) {  // that is HTTP's
+    expect_user_error([&] { check_access(config, insecure); },
+                      {"wyoming.host 0.0.0.0", "wyoming.insecure_without_key=true"});
+  }
+  config.wyoming.insecure_without_key = true;
+  check_access(config, /*insecure_without_key=*/false);
+  config.host = "0.0.0.0";
+  config.api_keys_sha256.clear();
+  expect_user_error([&] { check_access(config, /*insecure_without_key=*/false); },
+                    {"--insecure-without-key"});
+  config = {};
+  config.wyoming.port = 10700;
+  config.wyoming.host = "localhost";
+  check_access(config, /*insecure_without_key=*/false);
+}
+
+}  // namespace
+}  // namespace predgen

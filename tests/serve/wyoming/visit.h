@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+
+#include "serve/wyoming/wyoming_session.h"
+#include "tests/serve/realtime/talk.h"
+#include "tests/serve/wyoming/fake_wyoming_sender.h"
+
+namespace predgen {
+
+/// A Wyoming service in a house.
+struct Service {
+  explicit Service(House& house, int64_t max_conversations = 8)
+      : conversations(house.host, max_conversations, /*idle_seconds=*/600),
+        host{.conversations = conversations,
+             .offer = {.model = "m", .version = "1", .voice = "anna", .language = "en"},
+             .make_voice = house.host.make_voice} {}
+
+  WyomingConversations conversations;
+  WyomingHost host;
+};
+
+/// A client at it.
+struct Visit {
+  explicit Visit(Service& service) : session(std::in_place, service.host, client) {}
+  ~Visit() { leave(); }
+  void leave() { session.reset(); }
+
+  void send(const std::string& type, const Json& data = Json::object()) {
+    session->take({.type = type, .data = data});
+  }
+  void say(const std::string& text, const std::string& id) {
+    send("transcript", {{"text", text}, {"context", {{"conversation_id", id}}}});
+  }
+  /// The text of the answer, or why there is none with a question mark in front of it.
+  std::string answer() {
+    while (true) {
+      const WyomingEvent event = client.next();
+      if (event.type == "handled") return event.data["text"];
+      if (event.type == "not-handled") return "?" + event.data["text"].get<std::string>();
+    }
+  }
+
+  FakeWyomingSender client;
+  std::optional<WyomingSession> session;
+};
+
+}  // namespace predgen

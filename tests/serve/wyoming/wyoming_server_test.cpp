@@ -1,0 +1,128 @@
+#include "serve/wyoming/wyoming_server.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/serve/realtime/talk.h"
+#include "tests/serve/http/socket.h"
+
+namespace predgen {
+namespace {
+
+/// At a free port, in a thread of its own.
+struct Local {
+  explicit Local(House& house, const HttpLimits& limits = {}, int64_t connections = 16)
+      : server({.host = "127.0.0.1", .port = 0, .connections = connections}, limits, house.host,
+               "1"),
+        thread([this](const std::stop_token& stop) { server.run(stop); }) {}
+
+  int port() const { return server.port(); }
+  void stop() {
+    thread.request_stop();
+    thread.join();
+  }
+
+  WyomingServer server;
+  std::jthread thread;
+};
+
+const std::string kDescribe = "{\"type\":\"describe\"}\n";
+const std::string kInfo =
+    "\"supports_home_control\":false}],\"intent\":[],\"wake\":[],\"mic\":[],\"snd\":[]}";
+
+std::string transcript(const std::string& text) {
+  return to_bytes({.type = "transcript", .data = {{"text", text}}});
+}
+
+TEST(WyomingServer, AnswersByTheWire) {
+  House house;
+  Local server(house);
+  Socket client(server.port());
+  client.send(kDescribe);
+  EXPECT_TRUE(client.read_until(kInfo).starts_with("{\"type\":\"info\",\"data_length\":"));
+  client.send(transcript("one"));
+  const std::string answer = client.read_until("{\"type\":\"handled-stop\"}\n");
+  EXPECT_NE(answer.find("{\"text\":\"You said: one. Go on!\",\"context\":{\"conversation_id\":"),
+            std::string::npos)
+      << answer;
+}
+
+TEST(WyomingServer, WhatIsNoEventIsToldAndTheConnectionEnds) {
+  HttpLimits limits;
+  limits.header_bytes = 256;
+  limits.message_bytes = 256;
+  House house;
+  Local server(house, limits);
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n"), std::string(1000, 'x'),
+        std::string("{\"type\":\"x\",\"payload_length\":257}\n"),
+        std::string("{\"type\":\"transcript\"}\n"), std::string("{\"type\":\"transcribe\"}\n")}) {
+    Socket client(server.port());
+    client.send(bytes);
+    EXPECT_TRUE(client.send(bytes));
+    const std::string answer = client.read_all();
+    EXPECT_TRUE(answer.starts_with("{\"type\":\"error\"")) << bytes << answer;
+    EXPECT_NE(answer.find("\"code\":\"invalid_event\""), std::string::npos) << answer;
+  }
+}
+
+TEST(WyomingServer, ConnectionsAndTheirTimeHaveLimits) {
+  HttpLimits limits;
+  limits.silence_seconds = 0.2;
+  House house;
+  Local server(house, limits, /*connections=*/1);
+  Socket first(server.port());
+  first.send(kDescribe);
+  EXPECT_FALSE(first.read_until(kInfo).empty());
+  Socket second(server.port());
+  EXPECT_NE(second.read_all().find("overloaded"), std::string::npos);
+  EXPECT_NE(first.read_all().find("session_expired"), std::string::npos);
+}
+
+TEST(WyomingServer, ASessionEndsEvenIfItsClientKeepsTalking) {
+  HttpLimits limits;
+  limits.session_seconds = 0.2;
+  House house;
+  Local server(house, limits);
+  Socket client(server.port());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (client.send("{\"type\":\"ping\"}\n") && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now(), end);
+}
+
+TEST(WyomingServer, SoundWaitsForAClientThatDoesNotRead) {
+  House house(/*has_voice=*/true);
+  HttpLimits limits;
+  limits.queue_bytes = 64 << 10;
+  limits.message_bytes = 4 << 20;
+  Local server(house, limits);
+  Socket client(server.port(), /*window=*/4096);
+  std::string text;  // whose sound is a multiple of what may be queued
+  for (int i = 0; i < 15000; ++i) text += "Yes. ";
+  client.send(to_bytes({.type = "synthesize", .data = {{"text", text}}}));
+  const std::string sound = client.read_until("{\"type\":\"audio-stop\"");
+  EXPECT_TRUE(sound.ends_with("audio-stop\""));
+  EXPECT_GT(sound.size(), size_t{3} << 20);
+}
+
+TEST(WyomingServer, AStopEndsIdleConnectionsAtOnceAndAnswersAfterTheirEnd) {
+  House house;
+  Local server(house);
+  Socket idle(server.port()), asking(server.port());
+  asking.send(transcript("one"));
+  EXPECT_FALSE(asking.read_until("handled-chunk").empty());
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread stopping([&] { server.stop(); });
+  EXPECT_EQ(idle.read_all(), "");
+  idle.close();
+  EXPECT_TRUE(asking.read_all().ends_with("{\"type\":\"handled-stop\"}\n"));
+  asking.close();
+  stopping.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace predgen
