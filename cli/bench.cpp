@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kExamples = R"(
@@ -92,4 +92,4 @@ void add_bench(CLI::App& app, const std::stop_token& stop) {
   command->callback([command, options, stop] { bench(*command, *options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -9,13 +9,13 @@
 #include "core/json.h"
 #include "evaluate/model_speed.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 // The two halves of `predgen bench`.
 
 struct ModelBench {
   ModelOptions model;
-  SpeedConfig speed;
+  evaluate::SpeedConfig speed;
   std::string input, chat_template;
   bool no_kernels = false;
   double startup = 0;  // s, from the start of the program to its work
@@ -32,4 +32,4 @@ struct VoiceBench {
 Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
                  const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::cli

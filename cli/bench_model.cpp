@@ -18,7 +18,7 @@
 #include "runtime/generate/sampler.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 // What one says to a voice assistant.
@@ -31,7 +31,7 @@ constexpr const char* kMessages[] = {
 
 /// What can be said before the weights are read.
 void check_sizes(const ModelBench& options, int64_t max_positions) {
-  const SpeedConfig& speed = options.speed;
+  const evaluate::SpeedConfig& speed = options.speed;
   if (speed.prompt < 1) throw UserError("--prompt {}: must be at least 1 token", speed.prompt);
   if (speed.generate < 2) {
     throw UserError("--generate {}: must be at least 2 tokens", speed.generate);
@@ -50,11 +50,11 @@ void check_sizes(const ModelBench& options, int64_t max_positions) {
 }
 
 /// `names` get where each prompt is from, for errors.
-SpeedTexts read_texts(const ModelBench& options, int64_t max_positions,
-                      std::vector<std::string>& names) {
+evaluate::SpeedTexts read_texts(const ModelBench& options, int64_t max_positions,
+                                std::vector<std::string>& names) {
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
-  SpeedTexts texts;
+  evaluate::SpeedTexts texts;
   texts.stop_tokens = tokenizer->stop_tokens();
   std::vector<InputRow> rows;
   if (options.input.empty()) {
@@ -120,7 +120,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
   check_sizes(options, max_positions);
   std::vector<std::string> names;
-  const SpeedTexts texts = read_texts(options, max_positions, names);
+  const evaluate::SpeedTexts texts = read_texts(options, max_positions, names);
   const SystemClock clock(stop);
   const std::optional<double> cached = cached_share(options.model.model);
   const Seconds start = clock.now();
@@ -139,12 +139,13 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       options.startup +
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-  Progress progress("bench", "parts", num_speed_parts(options.speed));
+  Progress progress("bench", "parts", evaluate::num_speed_parts(options.speed));
   int64_t done = 0;
-  const ModelSpeed speed = measure_speed(
+  const evaluate::ModelSpeed speed = evaluate::measure_speed(
       *engine, options.speed, texts, clock, [&] { progress.update(++done); }, stop);
   progress.finish();
-  const DecodeBytes bytes = decode_bytes(*model, parse_quantization(options.model.quantize));
+  const evaluate::DecodeBytes bytes =
+      evaluate::decode_bytes(*model, parse_quantization(options.model.quantize));
   Json environment{
       {"path", options.model.model},
       {"adapter", options.model.adapter.empty() ? Json() : Json(options.model.adapter)},
@@ -158,13 +159,13 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"load", load},
       {"first_token", first_token},
       {"weights_in_memory_before", cached ? Json(*cached) : Json()}};
-  const PeakMemory peak = peak_memory(device);  // before the buffer below
+  const evaluate::PeakMemory peak = evaluate::peak_memory(device);  // before the buffer below
   engine.reset();
   model.reset();
-  const MemoryBandwidth bandwidth =
-      measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
-  Json report =
-      make_speed_report({options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
+  const evaluate::MemoryBandwidth bandwidth = evaluate::measure_bandwidth(
+      device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
+  Json report = evaluate::make_speed_report(
+      {options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
   if (!print_table) return report;
   const std::string threads =
       device.is_cpu() ? fmt::format(", --threads {}", at::get_num_threads()) : "";
@@ -181,8 +182,8 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const std::string before =
       cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";
   std::printf("first token %.2f s after the start of the program%s\n", first_token, before.c_str());
-  std::printf("%s", format_speed(report).c_str());
+  std::printf("%s", evaluate::format_speed(report).c_str());
   return report;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

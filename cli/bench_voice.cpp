@@ -11,7 +11,7 @@
 #include "text/spoken/speech_text.h"
 #include "voice/zonos/zonos_synthesizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -70,7 +70,7 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
   }
   Json report{{"tts", options.voice.tts}, {"runs", runs}, {"load", load}};
   for (const auto& [name, list] : values) {
-    const Summary summary = summarize(list);
+    const evaluate::Summary summary = evaluate::summarize(list);
     report[name] = {{"mean", *summary.mean}, {"p50", *summary.p50}, {"p90", *summary.p90}};
   }
   if (const auto* zonos = dynamic_cast<const ZonosSynthesizer*>(voice.get())) {
@@ -101,4 +101,4 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
   return report;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

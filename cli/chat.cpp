@@ -32,7 +32,7 @@
 #include "text/tokenizer.h"
 #include "voice/make_synthesizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kExamples = R"(
@@ -146,7 +146,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
                           engine);
   if (!options.let_repeat) {
     config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
-      return !find_repetition(answer, text, RepetitionConfig()).empty();
+      return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
     };
   }
   std::unique_ptr<Speaker> made = make_speaker(
@@ -252,4 +252,4 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, stop] { chat(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

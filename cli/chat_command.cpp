@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = ChatCommand::Kind;
@@ -101,4 +101,4 @@ std::string command_help(const ChatChoices& choices) {
   return help;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What a line that begins with "/" asks for.
 struct ChatCommand {
@@ -33,4 +33,4 @@ std::string spoken_text(const std::string& line);
 /// All commands, a line each.
 std::string command_help(const ChatChoices& choices);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -6,7 +6,7 @@
 
 #include "cli/terminal/display_text.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr std::string_view kPrompt = "> ";
@@ -121,4 +121,4 @@ size_t answer_overflow(const std::string& answer, const ScreenSize& size) {
   return rows.size() > room ? rows[rows.size() - room].begin : 0;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

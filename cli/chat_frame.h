@@ -6,7 +6,7 @@
 #include "cli/terminal/live_region.h"
 #include "cli/terminal/screen_size.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What a typed chat shows below what has scrolled away. Texts are printable().
 struct ChatPicture {
@@ -27,4 +27,4 @@ Frame compose_frame(const ChatPicture& picture, const ScreenSize& size);
 /// away, 0 if it is short enough.
 size_t answer_overflow(const std::string& answer, const ScreenSize& size);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 
 #include "cli/terminal/key_decoder.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr int kPollMilliseconds = 50;  // how late a resize, a signal or the end is seen
@@ -136,4 +136,4 @@ bool ChatScreen::is_leaving() {
   return chat_.is_leaving();
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "runtime/listen/typed_line_source.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A chat at a terminal, which keeps reading keys and redrawing while the model works: a thread of
 /// its own reads the keys. See TypedChat for what the functions of the same names do. Any thread
@@ -68,4 +68,4 @@ class ChatScreen {
   std::thread reader_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

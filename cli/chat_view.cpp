@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "runtime/converse/turn_json.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// As `generate` calls it.
@@ -121,4 +121,4 @@ void ChatView::clear_draft() {
   draft_shown_ = false;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

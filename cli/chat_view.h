@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "runtime/converse/turn.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What a chat shows: committed text as it comes, a draft pane and a prompt mark on a
 /// terminal's stderr, a line of metrics after each turn. Used by one thread.
@@ -34,4 +34,4 @@ class ChatView {
   Json turns_ = Json::array();
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// Adds a subcommand to `app`; its callback runs the command and returns normally or throws:
 /// Interrupted after a `stop`, at a point where that loses nothing. Each command has a file
@@ -46,4 +46,4 @@ struct ConfigOptions {
   void add_to(CLI::App& command);
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -3,9 +3,9 @@
 #include "cli/command.h"
 #include "cli/data_command.h"
 
-namespace predgen {
+namespace predgen::cli {
 
-ModelOptions model_options(const AnsweringConfig& config) {
+ModelOptions model_options(const data::AnsweringConfig& config) {
   ModelOptions options;
   options.model = config.model.string();
   options.device = config.device;
@@ -48,4 +48,4 @@ void add_data(CLI::App& app, const std::stop_token& stop) {
   add_data_show(*data);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 #include "cli/data_command.h"
 #include "data/dataset_builder.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct BuildOptions {
@@ -15,11 +15,11 @@ struct BuildOptions {
 
 void run_build(const BuildOptions& options, const std::stop_token& stop) {
   ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
-  BuildConfig config = BuildConfig::read(reader);
+  data::BuildConfig config = data::BuildConfig::read(reader);
   reader.finish();
   config.skip_bad_rows |= options.skip_bad_rows;
   const auto tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
-  const BuildResult result = build_dataset(config, *tokenizer, stop);
+  const data::BuildResult result = data::build_dataset(config, *tokenizer, stop);
   const Json& manifest = result.manifest;
   if (options.json) {
     const Json summary = {
@@ -51,4 +51,4 @@ void add_data_build(CLI::App& data, const std::stop_token& stop) {
   command->callback([options, stop] { run_build(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

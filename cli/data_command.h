@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "data/answering_config.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 // Subcommands of `predgen data`.
 void add_data_build(CLI::App& data, const std::stop_token& stop);
@@ -16,7 +16,7 @@ void add_data_show(CLI::App& data);
 void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
 
 /// The model that answers, without an adapter.
-ModelOptions model_options(const AnsweringConfig& config);
+ModelOptions model_options(const data::AnsweringConfig& config);
 
 /// What was written to `output`: its manifest in brief, as JSON or as lines.
 void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json);
@@ -24,4 +24,4 @@ void print_dataset(const std::filesystem::path& output, const Json& manifest, bo
 /// "name  value" lines of the counters in a manifest, nested ones indented.
 void print_counters(const Json& counters, int indent);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 #include "data/judge_builder.h"
 #include "model/weights/weights_hash.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 void add_data_judge(CLI::App& data, const std::stop_token& stop) {
   auto options = std::make_shared<ConfigOptions>();
@@ -20,15 +20,15 @@ void add_data_judge(CLI::App& data, const std::stop_token& stop) {
   command->footer("Example:\n  predgen data judge --config configs/data/demo_judge.yaml");
   command->callback([options, json, stop] {
     ConfigReader reader = ConfigReader::load(options->file, options->overrides);
-    const JudgeBuildConfig config = JudgeBuildConfig::read(reader);
+    const data::JudgeBuildConfig config = data::JudgeBuildConfig::read(reader);
     reader.finish();
     const c10::InferenceMode inference;
     const auto tokenizer = load_tokenizer(config.model, config.chat_template);
     Engine engine(set_up_model(model_options(config)), {.pass_tokens = config.batch_tokens});
     const Json manifest =
-        build_judge_dataset(config, hash_weights({config.model}), *tokenizer, engine, stop);
+        data::build_judge_dataset(config, hash_weights({config.model}), *tokenizer, engine, stop);
     print_dataset(config.output, manifest, *json);
   });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

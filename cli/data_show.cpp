@@ -9,7 +9,7 @@
 #include "data/dataset_store.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct ShowOptions {
@@ -24,14 +24,14 @@ struct Lengths {
   std::vector<int64_t> tokens;
 };
 
-Lengths measure(const DatasetReader& dataset) {
+Lengths measure(const data::DatasetReader& dataset) {
   Lengths lengths;
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    const Record record = dataset.read(i);
+    const data::Record record = dataset.read(i);
     lengths.tokens.push_back(static_cast<int64_t>(record.tokens.size()));
     lengths.num_targets += std::count(record.loss_mask.begin(), record.loss_mask.end(), 1);
     lengths.num_blocks += static_cast<int64_t>(record.blocks.size());
-    for (const TrajectoryBlock& block : record.blocks) {
+    for (const data::TrajectoryBlock& block : record.blocks) {
       lengths.num_states += static_cast<int64_t>(block.states.size());
     }
   }
@@ -39,7 +39,7 @@ Lengths measure(const DatasetReader& dataset) {
   return lengths;
 }
 
-Json summary(const DatasetReader& dataset) {
+Json summary(const data::DatasetReader& dataset) {
   const Lengths lengths = measure(dataset);
   int64_t total = 0;
   for (const int64_t count : lengths.tokens) total += count;
@@ -72,7 +72,7 @@ std::string piece(const Tokenizer* tokenizer, TokenId token) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-Json row_json(const Tokenizer* tokenizer, const Record& record, int64_t index) {
+Json row_json(const Tokenizer* tokenizer, const data::Record& record, int64_t index) {
   Json row = {{"index", index},
               {"conversation_id", record.conversation_id},
               {"round", record.round},
@@ -85,13 +85,13 @@ Json row_json(const Tokenizer* tokenizer, const Record& record, int64_t index) {
     row["pieces"] = std::move(pieces);
   }
   Json blocks = Json::array();
-  for (const TrajectoryBlock& block : record.blocks) blocks.push_back(block.states);
+  for (const data::TrajectoryBlock& block : record.blocks) blocks.push_back(block.states);
   if (!blocks.empty()) row["blocks"] = std::move(blocks);
   return row;
 }
 
 /// The label of position t is the token at t+1 where that one is a target.
-void print_row(const Tokenizer* tokenizer, const Record& record, int64_t index) {
+void print_row(const Tokenizer* tokenizer, const data::Record& record, int64_t index) {
   std::printf("\nrecord %ld: conversation %s, round %ld, %zu tokens, answer from %ld\n", index,
               record.conversation_id.c_str(), record.round, record.tokens.size(),
               record.prompt_length);
@@ -113,7 +113,7 @@ void print_row(const Tokenizer* tokenizer, const Record& record, int64_t index) 
 }
 
 void run_show(const ShowOptions& options) {
-  const auto dataset = open_dataset(options.store);
+  const auto dataset = data::open_dataset(options.store);
   const auto tokenizer = options.tokenizer.empty()
                              ? nullptr
                              : load_tokenizer(options.tokenizer, options.chat_template);
@@ -157,4 +157,4 @@ void add_data_show(CLI::App& data) {
   command->callback([options] { run_show(*options); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

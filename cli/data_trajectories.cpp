@@ -16,7 +16,7 @@
 #include "model/weights/adapter_config.h"
 #include "model/weights/weights_hash.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct TrajectoryOptions {
@@ -26,7 +26,7 @@ struct TrajectoryOptions {
 };
 
 /// The exit code of as many ranks of this program as asked for.
-int start_ranks(int count, const TrajectoryBuild& build, const std::stop_token& stop) {
+int start_ranks(int count, const data::TrajectoryBuild& build, const std::stop_token& stop) {
   if (build.num_pieces() < count) {
     spdlog::warn("{} ranks for {} pieces: with a smaller records_per_piece all would work", count,
                  build.num_pieces());
@@ -35,13 +35,13 @@ int start_ranks(int count, const TrajectoryBuild& build, const std::stop_token& 
 }
 
 void run_trajectories(const TrajectoryOptions& options, const std::stop_token& stop) {
-  const RankPlace place = rank_place();
+  const train::RankPlace place = train::rank_place();
   if (options.nproc > 0 && place.world_size > 1) {
     throw UserError("--nproc {}, but a launcher has started {} ranks already: drop --nproc",
                     options.nproc, place.world_size);
   }
   ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
-  const TrajectoryConfig config = TrajectoryConfig::read(reader);
+  const data::TrajectoryConfig config = data::TrajectoryConfig::read(reader);
   reader.finish();
   if (place.world_size > 1) choose_gpu(place, config.device);
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
@@ -53,7 +53,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
       !config.adapter.empty()) {
     AdapterConfig::from_json(read_json(file), file.string());
   }
-  TrajectoryBuild build(config, hash_weights({config.model, config.adapter}), *tokenizer);
+  data::TrajectoryBuild build(config, hash_weights({config.model, config.adapter}), *tokenizer);
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
@@ -62,7 +62,8 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
     Engine engine(set_up_model(model), {.pass_tokens = config.batch_tokens});
     prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
   }
-  if (prints) print_dataset(config.output, open_dataset(config.output)->manifest(), options.json);
+  if (prints)
+    print_dataset(config.output, data::open_dataset(config.output)->manifest(), options.json);
 }
 
 }  // namespace
@@ -86,4 +87,4 @@ void add_data_trajectories(CLI::App& data, const std::stop_token& stop) {
   command->callback([options, stop] { run_trajectories(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

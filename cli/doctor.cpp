@@ -24,7 +24,7 @@
 #include "voice/zonos/zonos_speed.h"
 #include "voice/zonos/zonos_synthesizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace fs = std::filesystem;
 namespace {
 
@@ -138,8 +138,8 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
   const double beside = used + (is_gpu ? kZonosBytes + kZonosCacheBytes + kWorkspaceBytes : 0.0);
   if (is_gpu) row("beside Zonos, with caches and workspace", beside, true);
-  const double room =
-      options.memory_gib ? *options.memory_gib * kGiB : static_cast<double>(memory_size(device));
+  const double room = options.memory_gib ? *options.memory_gib * kGiB
+                                         : static_cast<double>(evaluate::memory_size(device));
   std::printf("  %-44s", fmt::format("fits into {:.3g} GiB{}", room / kGiB,
                                      is_gpu ? "" : ", the memory of this machine")
                              .c_str());
@@ -274,4 +274,4 @@ void add_doctor(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, stop] { run_doctor(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

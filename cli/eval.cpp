@@ -24,7 +24,7 @@
 #include "evaluate/turn_sets.h"
 #include "runtime/speech/wav_sink.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kExamples = R"(
@@ -41,7 +41,7 @@ Examples:
 )";
 
 /// Everything that decides what a run finds, but not how many work on it or where it is written.
-std::string identity_of(const EvalConfig& config, const TurnSet& turns,
+std::string identity_of(const evaluate::EvalConfig& config, const evaluate::TurnSet& turns,
                         std::map<std::string, std::string> values) {
   Hasher hasher;
   hasher.add(PREDGEN_VERSION);
@@ -51,7 +51,7 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns,
            key.starts_with("judge.");
   });
   for (const auto& [key, value] : values) hasher.add(key).add(value);
-  for (const EvalTurn& turn : turns.turns) {
+  for (const evaluate::EvalTurn& turn : turns.turns) {
     hasher.add(turn.id).add(turn.instruction).add(turn.prompt_text).add(turn.reference);
     hasher.add(turn.right_answer ? turn.right_answer->text : "");
     for (const Message& message : turn.history) hasher.add(message.role).add(message.content);
@@ -91,13 +91,13 @@ struct EvalFlags {
 };
 
 /// Runs every model by every price.
-Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFlags& flags,
-              const std::stop_token& stop) {
+Json evaluate(const evaluate::EvalConfig& config, const ConfigReader& reader,
+              const EvalFlags& flags, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(static_cast<int>(config.threads));
-  const TurnSet turns = load_turns(config.turns);
-  const std::vector<PromptSet::Overlap> overlap =
-      find_training_overlap(turns, config.training_data);
+  const evaluate::TurnSet turns = evaluate::load_turns(config.turns);
+  const std::vector<data::PromptSet::Overlap> overlap =
+      evaluate::find_training_overlap(turns, config.training_data);
   const LoadOptions load{.device = config.device,
                          .dtype = config.dtype,
                          .quantization = parse_quantization(config.quantize),
@@ -107,8 +107,8 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
   std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
   const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
   make_folder(config.output);
-  Journal journal(config.output / "journal.jsonl", identity_of(config, turns, reader.values()),
-                  flags.restart);
+  evaluate::Journal journal(config.output / "journal.jsonl",
+                            identity_of(config, turns, reader.values()), flags.restart);
   const std::filesystem::path wav = config.output / "answer.wav";
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
   std::unique_ptr<WavSink> sink;
@@ -121,11 +121,12 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
   int64_t num_done = 0;  // of all runs, before the first one goes on: they are no work of today
   for (const std::filesystem::path& model : config.models) {
     for (const std::string& price : config.prices) {
-      num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
+      num_done +=
+          static_cast<int64_t>(evaluate::count_done_turns(turns, name_of(model, price), journal));
     }
   }
   progress.update(num_done);
-  std::vector<ReportRun> runs;
+  std::vector<evaluate::ReportRun> runs;
   Json environment = describe_environment();
   for (const std::filesystem::path& model : config.models) {
     if (!runs.empty()) {
@@ -140,27 +141,27 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
         priced = to_json(price_of(price_name, config, *weights));
         journal.append("price " + name, *priced);
       }
-      const RunPrice price = run_price_from(*priced);
+      const evaluate::RunPrice price = evaluate::run_price_from(*priced);
       if (voice && runs.empty() && !journal.find(name + " 0")) {
         sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
       }
       AudioSink* const first_answer = sink.get();
       std::atomic<int> num_workers = 0;
-      const auto make_worker = [&]() -> RunConversation {
+      const auto make_worker = [&]() -> evaluate::RunConversation {
         const auto own = num_workers++ == 0 ? weights : load_eval_weights(config, model);
         const auto worker = std::make_shared<const EvalWorker>(config, own, price, turns.turns,
                                                                voice.get(), first_answer, stop);
         return [worker, &sink](size_t begin, size_t end) {
-          EvalRun run = worker->run(begin, end);
+          evaluate::EvalRun run = worker->run(begin, end);
           if (begin == 0) sink.reset();  // it holds the first answer before the journal says so
           return run;
         };
       };
-      Json done = run_conversations(turns, name, config.workers, make_worker, journal,
-                                    [&](size_t num_turns) {
-                                      num_done += static_cast<int64_t>(num_turns);
-                                      progress.update(num_done, price_name);
-                                    });
+      Json done = evaluate::run_conversations(turns, name, config.workers, make_worker, journal,
+                                              [&](size_t num_turns) {
+                                                num_done += static_cast<int64_t>(num_turns);
+                                                progress.update(num_done, price_name);
+                                              });
       for (const Json& failed : done["failed"]) {
         spdlog::warn("left out of every method: turn {} failed with {}: {}",
                      failed["id"].get<std::string>(), failed["method"].get<std::string>(),
@@ -172,10 +173,10 @@ Json evaluate(const EvalConfig& config, const ConfigReader& reader, const EvalFl
   }
   progress.finish();
 
-  Json report = make_report(
+  Json report = evaluate::make_report(
       {config.methods, turns, runs, reader.resolved(), std::move(environment), overlap});
   if (voice && std::filesystem::exists(unfinished_wav)) publish_file(unfinished_wav, wav);
-  write_report(report, config.output);
+  evaluate::write_report(report, config.output);
   journal.remove();
   return report;
 }
@@ -206,19 +207,19 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
       return;
     }
     ConfigReader reader = ConfigReader::load(config_options->file, config_options->overrides);
-    const EvalConfig config = read_eval_config(reader);
+    const evaluate::EvalConfig config = evaluate::read_eval_config(reader);
     reader.finish();
     const Json report = evaluate(config, reader, *flags, stop);
     if (flags->json) {
       std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       return;
     }
-    std::printf("%s\n", format_table(report).c_str());
+    std::printf("%s\n", evaluate::format_table(report).c_str());
     std::printf(
         "Times are means after the last word; NFE counts forward passes to the first sentence, "
         "max(1, n);\nahead: those before the last word; wasted: drafted tokens that did not "
         "stay.\n");
-    if (any_method(config, &Method::draft_model)) {
+    if (evaluate::any_method(config, &evaluate::Method::draft_model)) {
       std::printf(
           "+: passes of the draft model, which count by their price in \"x fewer\" and "
           "\"tokens/pass\".\n");
@@ -227,9 +228,9 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     std::printf("Page:    %s\n", (config.output / "report.html").c_str());
     if (config.voice.kind != VoiceKind::kNone) {
       std::printf("Audio:   %s (the first turn's answer, %s)\n",
-                  (config.output / "answer.wav").c_str(), spoken_method(config).c_str());
+                  (config.output / "answer.wav").c_str(), evaluate::spoken_method(config).c_str());
     }
   });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -10,7 +10,7 @@
 #include "core/json_problem.h"
 #include "evaluate/compare_reports.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// "3%": 0.03; nothing for an option that was not given.
@@ -62,23 +62,24 @@ void EvalCompareOptions::add_to(CLI::App& command) {
 }
 
 void compare_results(const EvalCompareOptions& options, bool json) {
-  const ComparisonBounds bounds{
-      .max_slower = share_of("--max-slower", options.max_slower),
-      .max_more_passes = share_of("--max-more-passes", options.max_more_passes),
-      .min_equal_text = share_of("--min-equal-text", options.min_equal_text)};
+  const evaluate::ComparisonBounds bounds{
+      .max_slower = evaluate::share_of("--max-slower", options.max_slower),
+      .max_more_passes = evaluate::share_of("--max-more-passes", options.max_more_passes),
+      .min_equal_text = evaluate::share_of("--min-equal-text", options.min_equal_text)};
   const Json before = read_results(options.results.at(0)),
              after = read_results(options.results.at(1));
   const Json comparison = [&] {
     try {
-      return compare_reports(before, after, bounds);
+      return evaluate::compare_reports(before, after, bounds);
     } catch (const nlohmann::json::exception& error) {
       throw UserError("{} or {}: not as this version of predgen eval writes it: {}",
                       options.results.at(0), options.results.at(1), json_problem(error.what()));
     }
   }();
-  const std::string text = json ? comparison.dump() + "\n" : format_comparison(comparison);
+  const std::string text =
+      json ? comparison.dump() + "\n" : evaluate::format_comparison(comparison);
   std::fputs(text.c_str(), stdout);
   if (!comparison["crossed"].empty()) throw CLI::RuntimeError(1);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

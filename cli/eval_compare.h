@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// `predgen eval --compare A B`: two results of the same set, and how much worse B may be.
 struct EvalCompareOptions {
@@ -18,4 +18,4 @@ struct EvalCompareOptions {
 /// is crossed.
 void compare_results(const EvalCompareOptions& options, bool json);
 
-}  // namespace predgen
+}  // namespace predgen::cli

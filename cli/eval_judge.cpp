@@ -9,11 +9,11 @@
 #include "evaluate/judge/local_chat.h"
 #include "model/weights/weights_hash.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// Of the endpoint; empty if none is sent.
-std::string key_of(const JudgeConfig& config) {
+std::string key_of(const evaluate::JudgeConfig& config) {
   if (config.key_variable.empty()) return "";
   const char* key = std::getenv(config.key_variable.c_str());
   if (!key || !*key) {
@@ -22,7 +22,8 @@ std::string key_of(const JudgeConfig& config) {
   return key;
 }
 
-void check_cost(const JudgeConfig& config, const AnswerJudge::Estimate& estimate, bool agreed) {
+void check_cost(const evaluate::JudgeConfig& config,
+                const evaluate::AnswerJudge::Estimate& estimate, bool agreed) {
   const std::string cost = fmt::format(
       "the judge {} may be called {} times, for about {} tokens to read and at most {} to write",
       config.model, estimate.calls, estimate.prompt_tokens, estimate.reply_tokens);
@@ -34,20 +35,20 @@ void check_cost(const JudgeConfig& config, const AnswerJudge::Estimate& estimate
 
 }  // namespace
 
-std::unique_ptr<EvalJudge> EvalJudge::make(const EvalConfig& config,
-                                           const std::vector<EvalTurn>& turns,
+std::unique_ptr<EvalJudge> EvalJudge::make(const evaluate::EvalConfig& config,
+                                           const std::vector<evaluate::EvalTurn>& turns,
                                            const LoadOptions& load, bool agreed,
                                            const std::stop_token& stop) {
-  JudgeConfig asked = config.judge;
+  evaluate::JudgeConfig asked = config.judge;
   if (!asked.exists()) return nullptr;
-  AnswerJudge judge(asked, turns);
+  evaluate::AnswerJudge judge(asked, turns);
   std::string key;
-  HttpPost post;
+  evaluate::HttpPost post;
   if (asked.is_local()) {
-    post = load_local_chat(asked.folder, load, stop);
+    post = evaluate::load_local_chat(asked.folder, load, stop);
     asked.model = hash_weights({asked.folder});  // what replies are kept by
   } else {
-    AnswerJudge::Estimate estimate =
+    evaluate::AnswerJudge::Estimate estimate =
         judge.estimate(config.methods.size(), config.turn.max_new_tokens);
     const auto num_runs = static_cast<int64_t>(config.models.size() * config.prices.size());
     for (int64_t* count : {&estimate.calls, &estimate.prompt_tokens, &estimate.reply_tokens}) {
@@ -55,15 +56,16 @@ std::unique_ptr<EvalJudge> EvalJudge::make(const EvalConfig& config,
     }
     check_cost(asked, estimate, agreed);
     key = key_of(asked);
-    post = connect_http(asked.endpoint + "/chat/completions", key, asked.timeout_seconds, stop);
+    post = evaluate::connect_http(asked.endpoint + "/chat/completions", key, asked.timeout_seconds,
+                                  stop);
   }
   make_folder(asked.cache);
   return std::unique_ptr<EvalJudge>(
       new EvalJudge(asked, std::move(judge), key, std::move(post), stop));
 }
 
-EvalJudge::EvalJudge(const JudgeConfig& config, AnswerJudge judge, const std::string& key,
-                     HttpPost post, const std::stop_token& stop)
+EvalJudge::EvalJudge(const evaluate::JudgeConfig& config, evaluate::AnswerJudge judge,
+                     const std::string& key, evaluate::HttpPost post, const std::stop_token& stop)
     : config_(config),
       clock_(stop),
       judge_(std::move(judge)),
@@ -79,4 +81,4 @@ Json EvalJudge::judge(Json& rows) {
           {"usage", client_.usage()}};
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

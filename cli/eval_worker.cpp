@@ -4,47 +4,50 @@
 #include "model/stream_priority.h"
 #include "model/weights/checkpoint.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
-EngineConfig engine_config(const EvalConfig& config) { return {.pass_tokens = config.pass_tokens}; }
+EngineConfig engine_config(const evaluate::EvalConfig& config) {
+  return {.pass_tokens = config.pass_tokens};
+}
 
 }  // namespace
 
-std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
+std::shared_ptr<const EvalWeights> load_eval_weights(const evaluate::EvalConfig& config,
                                                      const std::filesystem::path& model) {
   const c10::InferenceMode inference;
   EvalWeights weights{.tokenizer = load_tokenizer(model, config.chat_template),
                       .quantization = parse_quantization(config.quantize)};
-  const bool drafts = any_method(config, &Method::draft_model);
+  const bool drafts = evaluate::any_method(config, &evaluate::Method::draft_model);
   if (drafts) check_draft_model(*weights.tokenizer, model, config.draft_model);
   LoadOptions load{.device = config.device,
                    .dtype = config.dtype,
                    .quantization = weights.quantization,
                    .width_invariant = config.width_invariant};
   weights.base = load_model(model, {}, load);
-  if (any_method(config, &Method::adapter))
+  if (evaluate::any_method(config, &evaluate::Method::adapter))
     weights.adapted = load_model(model, config.adapter, load);
-  if (any_method(config, &Method::judge))
+  if (evaluate::any_method(config, &evaluate::Method::judge))
     weights.judge = load_model(model, config.judge_adapter, load);
   load.width_invariant = false;  // what is drafted is checked in any case
   if (drafts) weights.draft = load_model(config.draft_model, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 
-RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights) {
+evaluate::RunPrice price_of(const std::string& name, const evaluate::EvalConfig& config,
+                            const EvalWeights& weights) {
   Engine engine(weights.base, engine_config(config));
-  const PricedEngine model{engine, *weights.base, weights.quantization};
-  if (!weights.draft) return make_price(name, config, model, nullptr);
+  const evaluate::PricedEngine model{engine, *weights.base, weights.quantization};
+  if (!weights.draft) return evaluate::make_price(name, config, model, nullptr);
   Engine draft_engine(weights.draft, engine_config(config));
-  const PricedEngine draft{draft_engine, *weights.draft, weights.quantization};
-  return make_price(name, config, model, &draft);
+  const evaluate::PricedEngine draft{draft_engine, *weights.draft, weights.quantization};
+  return evaluate::make_price(name, config, model, &draft);
 }
 
-EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-                       const RunPrice& price, const std::vector<EvalTurn>& turns,
-                       SpeechSynthesizer* voice, AudioSink* first_answer,
-                       const std::stop_token& stop)
+EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
+                       std::shared_ptr<const EvalWeights> weights, const evaluate::RunPrice& price,
+                       const std::vector<evaluate::EvalTurn>& turns, SpeechSynthesizer* voice,
+                       AudioSink* first_answer, const std::stop_token& stop)
     : weights_(std::move(weights)),
       stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
       turns_(turns),
@@ -52,17 +55,18 @@ EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeigh
   const auto make_engine = [&](std::optional<Engine>& engine, const auto& model) -> Engine* {
     return model ? &engine.emplace(model, engine_config(config)) : nullptr;
   };
-  models_.emplace(EvalModels{.tokenizer = *weights_->tokenizer,
-                             .base = base_,
-                             .adapted = make_engine(adapted_, weights_->adapted),
-                             .voice = voice,
-                             .first_answer = first_answer,
-                             .stop = stop,
-                             .judge = make_engine(judge_, weights_->judge),
-                             .draft = make_engine(draft_, weights_->draft)});
+  models_.emplace(evaluate::EvalModels{.tokenizer = *weights_->tokenizer,
+                                       .base = base_,
+                                       .adapted = make_engine(adapted_, weights_->adapted),
+                                       .voice = voice,
+                                       .first_answer = first_answer,
+                                       .stop = stop,
+                                       .judge = make_engine(judge_, weights_->judge),
+                                       .draft = make_engine(draft_, weights_->draft)});
   // Several workers would count each other's joules.
-  if (config.workers == 1) models_->energy = make_energy_counter(weights_->base->device());
+  if (config.workers == 1)
+    models_->energy = evaluate::make_energy_counter(weights_->base->device());
   runner_.emplace(config, price, *models_, turns.front());
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

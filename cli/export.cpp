@@ -16,7 +16,7 @@
 #include "model/weights/sharded_weights.h"
 #include "text/tokenize/tokenizer_files.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace fs = std::filesystem;
 
 namespace {
@@ -211,4 +211,4 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, stop] { run_export(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -19,7 +19,7 @@
 #include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kExamples =
@@ -210,4 +210,4 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, prompt, stop] { run_generate(*options, prompt->count() > 0, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

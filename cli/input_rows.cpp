@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// Empty if there is no `key`.
@@ -146,4 +146,4 @@ TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer,
   return ids;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace predgen {
+namespace predgen::cli {
 
 /// One row of `--input FILE.jsonl`; exactly one of the optional members is set.
 struct InputRow {
@@ -45,4 +45,4 @@ TokenIds parse_token_ids(const std::string& text);
 TokenIds input_ids(const InputRow& row, const Tokenizer* tokenizer,
                    const RawPromptOptions& options);
 
-}  // namespace predgen
+}  // namespace predgen::cli

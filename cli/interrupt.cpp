@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 // request_stop() takes locks and runs callbacks, which a signal handler must not: it writes to
@@ -60,4 +60,4 @@ std::stop_token install_interrupt_handler() {
   return source.get_token();
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

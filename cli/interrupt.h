@@ -2,7 +2,7 @@
 
 #include <stop_token>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// From now on the first Ctrl-C (SIGINT) or SIGTERM asks for a stop through the token, and a Ctrl-C
 /// after that ends the process at once (130). For main(), once, before it starts threads: the
@@ -10,4 +10,4 @@ namespace predgen {
 /// refuses.
 std::stop_token install_interrupt_handler();
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -22,7 +22,7 @@
 #include "core/files.h"
 #include "train/distributed/process_communicator.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -88,7 +88,7 @@ class Ranks {
     setenv("OMP_NUM_THREADS", std::to_string(share).c_str(), /*overwrite=*/0);
     setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
     setenv("LOCAL_WORLD_SIZE", std::to_string(count).c_str(), 1);
-    setenv("MASTER_ADDR", kThisMachine, 1);
+    setenv("MASTER_ADDR", train::kThisMachine, 1);
     setenv("MASTER_PORT", std::to_string(store_.port()).c_str(), 1);
     setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
     for (int rank = 0; rank < count; ++rank) {
@@ -175,7 +175,7 @@ class Ranks {
     }
   }
 
-  const RankStore store_;
+  const train::RankStore store_;
   const OneWord word_;
   std::vector<Child> children_;
   bool was_stopped_ = false;  // and has told the ranks
@@ -196,4 +196,4 @@ bool may_say_why() {
   return word == nullptr || read(std::atoi(word), &byte, 1) != 0;  // an error does not silence it
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

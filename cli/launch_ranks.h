@@ -2,7 +2,7 @@
 
 #include <stop_token>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What becomes of the others when a rank fails: they get seconds to say so and are then killed, as
 /// they cannot go on without it, or they take over what it has left.
@@ -18,4 +18,4 @@ int launch_ranks(int count, RankFailure failure, const std::stop_token& stop);
 /// has started the first one does; a rank of another launcher always.
 bool may_say_why();
 
-}  // namespace predgen
+}  // namespace predgen::cli

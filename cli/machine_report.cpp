@@ -17,7 +17,7 @@
 #include "runtime/speech/player_sink.h"
 #include "voice/espeak/espeak_helper.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr int kRate = 22050;  // Hz, of espeak-ng
@@ -36,7 +36,7 @@ void print_use(const char* name, const char* good, const std::function<void()>& 
 }  // namespace
 
 void print_machine() {
-  const double memory = static_cast<double>(memory_size(at::kCPU)) / (1 << 30);
+  const double memory = static_cast<double>(evaluate::memory_size(at::kCPU)) / (1 << 30);
   std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
               std::thread::hardware_concurrency(), memory);
   const OtherWork other_work;
@@ -71,4 +71,4 @@ void print_machine() {
             [] { EspeakHelper({}, Seconds(5), "--tts").start(); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

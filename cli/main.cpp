@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "model/configure_math.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 const std::vector<AddCommand> kCommands{add_bench,  add_chat,     add_data, add_doctor, add_eval,
@@ -66,6 +66,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli
 
-int main(int argc, char** argv) { return predgen::run(argc, argv); }
+int main(int argc, char** argv) { return predgen::cli::run(argc, argv); }

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "model/weights/checkpoint.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 void set_num_threads(int num_threads) {
   if (num_threads < 0) throw UserError("--threads {}: must be 0 or more", num_threads);
@@ -66,4 +66,4 @@ void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::st
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// LibTorch's CPU threads; 0 leaves its own choice. UserError if negative.
 void set_num_threads(int num_threads);
@@ -35,4 +35,4 @@ void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,
                      int64_t num_new = 0);
 
-}  // namespace predgen
+}  // namespace predgen::cli

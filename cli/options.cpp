@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--model", model, "Hugging Face model folder")->required();
@@ -24,4 +24,4 @@ void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("overrides", overrides, "key.sub=value, stronger than the file");
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

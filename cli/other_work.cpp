@@ -11,7 +11,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr double kWorthAWord = 0.25;  // processors
@@ -84,4 +84,4 @@ std::string OtherWork::warning(int num_threads) const {
       others, processors_.size());
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

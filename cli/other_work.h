@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// Ticks in which these processors worked, those taken by other virtual machines included; `stat`:
 /// text as of /proc/stat.
@@ -28,4 +28,4 @@ class OtherWork {
   double seconds_at_begin_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -9,7 +9,7 @@
 #include "core/suggest.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 std::vector<std::string> flags_of(const CLI::App& command) {
@@ -93,4 +93,4 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
   return fmt::format("{}; see {} --help", problem, name);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

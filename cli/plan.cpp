@@ -12,7 +12,7 @@
 #include "train/plan/plan_case.h"
 #include "train/plan/recompute_choice.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct PlanOptions {
@@ -23,43 +23,46 @@ struct PlanOptions {
 };
 
 /// Null if there is none yet.
-std::unique_ptr<DatasetReader> find_dataset(const TrainConfig& train) {
-  return std::filesystem::exists(train.dataset) ? open_datasets(train.datasets()) : nullptr;
+std::unique_ptr<data::DatasetReader> find_dataset(const train::TrainConfig& train) {
+  return std::filesystem::exists(train.dataset) ? data::open_datasets(train.datasets()) : nullptr;
 }
 
 /// Only the GPU's own memory is not known where there is none.
-PlanCase where_it_runs(const TrainConfig& train, int nproc, std::optional<int64_t>& memory) {
+train::PlanCase where_it_runs(const train::TrainConfig& train, int nproc,
+                              std::optional<int64_t>& memory) {
   const bool wants_cuda = train.device.starts_with("cuda");
   if (wants_cuda && !parse_device("auto").is_cuda()) {
     if (!memory) throw UserError("device: {}, but there is no GPU here: say its --memory", "cuda");
     return {.world_size = nproc, .is_cuda = true};
   }
   const at::Device device = parse_device(train.device);
-  const PlanCase found = case_of(device, nproc);
+  const train::PlanCase found = train::case_of(device, nproc);
   // Ranks of this machine share the memory of its CPU.
-  if (!memory) memory = memory_size(device) / (device.is_cpu() ? nproc : 1);
+  if (!memory) memory = evaluate::memory_size(device) / (device.is_cpu() ? nproc : 1);
   return found;
 }
 
 void print_row(const std::string& what, int64_t bytes) {
-  std::printf("  %-34s %10s\n", what.c_str(), to_gib(bytes).c_str());
+  std::printf("  %-34s %10s\n", what.c_str(), train::to_gib(bytes).c_str());
 }
 
-void print_memory(const MemoryPlan& plan, bool is_cuda) {
+void print_memory(const train::MemoryPlan& plan, bool is_cuda) {
   std::printf("Memory of each rank%s\n", is_cuda ? "'s GPU" : ", resident");
-  for (const MemoryPlan::Term& term : plan.held()) {
+  for (const train::MemoryPlan::Term& term : plan.held()) {
     if (term.bytes > 0) print_row(term.what, term.bytes);
   }
   print_row("activations kept for the backward", plan.kept_bytes());
   std::printf("  and on top, one at a time:\n");
   if (plan.loading().bytes > 0) print_row("  " + plan.loading().what, plan.loading().bytes);
-  for (const MemoryPlan::Term& term : plan.step_moments()) print_row("  " + term.what, term.bytes);
+  for (const train::MemoryPlan::Term& term : plan.step_moments())
+    print_row("  " + term.what, term.bytes);
   if (plan.lost_bytes() > 0) print_row("free between tensors", plan.lost_bytes());
   print_row("at the worst moment", plan.peak_bytes());
   if (plan.host_bytes() > 0) print_row("frozen layers in the host's memory", plan.host_bytes());
 }
 
-void print_time(const TrainConfig& train, const DatasetReader& dataset, double tokens_per_second) {
+void print_time(const train::TrainConfig& train, const data::DatasetReader& dataset,
+                double tokens_per_second) {
   double tokens = 0;
   for (int64_t i = 0; i < dataset.size(); ++i) {
     tokens += static_cast<double>(dataset.size_of(i).tokens);
@@ -73,45 +76,48 @@ void print_time(const TrainConfig& train, const DatasetReader& dataset, double t
 }
 
 void run_plan(const PlanOptions& options) {
-  TrainConfig train = TrainConfig::load(options.config.file, options.config.overrides);
+  train::TrainConfig train =
+      train::TrainConfig::load(options.config.file, options.config.overrides);
   std::optional<int64_t> memory;
   if (options.memory_gib > 0) memory = static_cast<int64_t>(options.memory_gib * (1 << 30));
-  PlanCase plan_case = where_it_runs(train, options.nproc, memory);
+  train::PlanCase plan_case = where_it_runs(train, options.nproc, memory);
   const ModelConfig model = train.model_config();
-  const std::unique_ptr<DatasetReader> dataset = find_dataset(train);
+  const std::unique_ptr<data::DatasetReader> dataset = find_dataset(train);
   if (dataset && dataset->size() > 0) {
-    set_longest_row(*dataset, *make_objective(train.objective), plan_case);
+    train::set_longest_row(*dataset, *train::make_objective(train.objective), plan_case);
   }
   if (options.tokens > 0) {
     plan_case.row_tokens = plan_case.taught_tokens = plan_case.noisy_tokens = options.tokens;
-    plan_case.has_segments = train.objective.kind != ObjectiveKind::kAutoregressive;
+    plan_case.has_segments = train.objective.kind != train::ObjectiveKind::kAutoregressive;
   }
   if (plan_case.row_tokens == 0) {
     throw UserError("{}: no dataset there yet: say how long its longest row will be, --tokens 2048",
                     train.dataset.string());
   }
-  if (train.num_recomputed == kAutoLayers) {
-    train.num_recomputed = layers_to_recompute(model, train, plan_case, usable(*memory));
+  if (train.num_recomputed == train::kAutoLayers) {
+    train.num_recomputed =
+        train::layers_to_recompute(model, train, plan_case, train::usable(*memory));
     std::printf("recompute: auto runs %ld of %ld layers again\n",
                 static_cast<long>(train.num_recomputed), static_cast<long>(model.num_layers));
   }
-  const MemoryPlan plan(model, train, plan_case);
+  const train::MemoryPlan plan(model, train, plan_case);
   std::printf("%ld rows of up to %ld tokens at a time, %ld values trained\n",
               static_cast<long>(train.batch_size), static_cast<long>(plan_case.row_tokens),
               static_cast<long>(plan.trained_values()));
   print_memory(plan, plan_case.is_cuda);
   std::printf("Disk: checkpoints %s (%ld of them), the result %s\n",
-              to_gib(train.keep_last * plan.checkpoint_bytes()).c_str(),
-              static_cast<long>(train.keep_last), to_gib(plan.final_bytes()).c_str());
+              train::to_gib(train.keep_last * plan.checkpoint_bytes()).c_str(),
+              static_cast<long>(train.keep_last), train::to_gib(plan.final_bytes()).c_str());
   if (options.tokens_per_second > 0) {
     if (!dataset) throw UserError("--tokens-per-second needs the dataset, to count its tokens");
     print_time(train, *dataset, options.tokens_per_second);
   }
-  const bool fits = plan.peak_bytes() <= usable(*memory);
-  std::printf("%s %s\n", fits ? "Fits into" : "Does not fit into", to_gib(*memory).c_str());
+  const bool fits = plan.peak_bytes() <= train::usable(*memory);
+  std::printf("%s %s\n", fits ? "Fits into" : "Does not fit into", train::to_gib(*memory).c_str());
   if (fits) return;
   std::printf("To change, each on top of those before:\n");
-  for (const MemoryKnob& knob : memory_knobs(model, train, plan_case, usable(*memory))) {
+  for (const train::MemoryKnob& knob :
+       train::memory_knobs(model, train, plan_case, train::usable(*memory))) {
     print_row(knob.setting, knob.peak_bytes);
   }
 }
@@ -142,4 +148,4 @@ void add_plan(CLI::App& app, const std::stop_token&) {
   command.callback([options] { run_plan(*options); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

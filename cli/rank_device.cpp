@@ -6,9 +6,9 @@
 #include "core/error.h"
 #include "model/weights/checkpoint.h"
 
-namespace predgen {
+namespace predgen::cli {
 
-void choose_gpu(const RankPlace& place, const std::string& device) {
+void choose_gpu(const train::RankPlace& place, const std::string& device) {
   if (device.starts_with("cuda")) {
     throw UserError("device: {} would put every rank on one GPU; use auto", device);
   }
@@ -19,4 +19,4 @@ void choose_gpu(const RankPlace& place, const std::string& device) {
   c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(own);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 #include "evaluate/page/report_page.h"
 #include "train/report/run_report.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct ReportOptions {
@@ -26,7 +26,7 @@ std::filesystem::path write_report_of(const ReportOptions& options) {
           "evaluation)",
           options.run);
     }
-    return write_run_report(run, options.output);
+    return train::write_run_report(run, options.output);
   }
   if (std::filesystem::exists(run / "metrics.jsonl")) {
     throw UserError(
@@ -35,7 +35,7 @@ std::filesystem::path write_report_of(const ReportOptions& options) {
         options.run);
   }
   try {
-    return write_report_page_of(run, options.output);
+    return evaluate::write_report_page_of(run, options.output);
   } catch (const nlohmann::json::exception& error) {
     throw UserError("{}: not as this version of predgen eval writes it: {}", options.run,
                     json_problem(error.what()));
@@ -64,4 +64,4 @@ void add_report(CLI::App& app, const std::stop_token&) {
   command->callback([options] { std::printf("%s\n", write_report_of(*options).c_str()); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

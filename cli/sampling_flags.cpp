@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 void SamplingFlags::add_to(CLI::App& command, const char* top_k_name) {
   command.add_option("--temperature", temperature, "draw tokens instead of the likeliest");
@@ -26,4 +26,4 @@ std::optional<SamplingConfig> SamplingFlags::parse(const std::filesystem::path& 
   return config;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

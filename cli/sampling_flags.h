@@ -6,7 +6,7 @@
 
 #include "runtime/generate/generation_defaults.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 struct SamplingFlags : AskedSampling {
   /// `top_k_name`: --top-k, where the command has no other flag of that name.
@@ -16,4 +16,4 @@ struct SamplingFlags : AskedSampling {
   std::optional<SamplingConfig> parse(const std::filesystem::path& folder) const;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -13,7 +13,7 @@
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct ScoreOptions {
@@ -180,4 +180,4 @@ void add_score(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, stop] { run_score(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -17,17 +17,17 @@
 #include "core/text.h"
 #include "model/memory_left.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/listen/make_recogniser.h"
 #include "runtime/price/pass_seconds.h"
-#include "serve/openai/completer.h"
 #include "serve/http/http_server.h"
+#include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
 #include "serve/pool_size.h"
-#include "runtime/listen/make_recogniser.h"
 #include "serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
 #include "voice/make_synthesizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kExamples = R"(
@@ -52,12 +52,12 @@ struct ServeOptions {
   VoiceFlags voice;
 };
 
-ServeConfig read_config(const ServeOptions& options) {
-  ServeConfig config = read_serve_config(options.config, options.overrides);
+serve::ServeConfig read_config(const ServeOptions& options) {
+  serve::ServeConfig config = serve::read_serve_config(options.config, options.overrides);
   if (options.host) config.host = *options.host;
   if (options.port) config.port = *options.port;
   if (options.wyoming_port) config.wyoming.port = *options.wyoming_port;
-  check_access(config, options.insecure_without_key);
+  serve::check_access(config, options.insecure_without_key);
   if (config.model_name.empty()) {
     config.model_name = std::filesystem::canonical(options.model.model).filename().string();
   }
@@ -80,7 +80,7 @@ std::unique_ptr<SpeechSynthesizer> make_voice(VoiceOptions voice, const std::str
   return make_synthesizer(voice);
 }
 
-SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& baton) {
+SessionConfig session_config(const serve::ServeConfig& config, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
   return make_session_config({.verifier = config.realtime.verifier,
                               .top_k = config.realtime.top_k,
@@ -93,10 +93,10 @@ SessionConfig session_config(const ServeConfig& config, Engine& engine, Baton& b
                              engine);
 }
 
-int64_t choose_pool(const ServeConfig& config, const LanguageModel& model) {
+int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model) {
   const KvLayout layout = model.kv_layout();
-  const int64_t positions =
-      pool_positions(config, model.max_positions(), layout, memory_left(layout.options.device()));
+  const int64_t positions = serve::pool_positions(config, model.max_positions(), layout,
+                                                  memory_left(layout.options.device()));
   constexpr double kGiB = 1 << 30;
   spdlog::info(
       "caches hold up to {} positions, {:.1f} GiB of the {}'s memory (pool_positions)", positions,
@@ -119,7 +119,7 @@ std::string address(const char* scheme, const std::string& host, int port) {
 }
 
 /// The addresses, each in a line of its own for programs, and what is there for people.
-void print_addresses(const ServeConfig& config, bool has_voice, int port, int wyoming_port) {
+void print_addresses(const serve::ServeConfig& config, bool has_voice, int port, int wyoming_port) {
   const std::string here = address("http", config.host, port);
   std::string text = here + "\n";
   if (wyoming_port > 0) text += address("tcp", config.wyoming.host, wyoming_port) + "\n";
@@ -134,7 +134,7 @@ void print_addresses(const ServeConfig& config, bool has_voice, int port, int wy
   std::fflush(stdout);
 }
 
-void run(WyomingServer& server, const std::stop_token& stop) {
+void run(serve::WyomingServer& server, const std::stop_token& stop) {
   try {
     server.run(stop);
   } catch (const std::exception& error) {
@@ -147,10 +147,10 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(options.model.model, options.chat_template);
-  const ServeConfig config = read_config(options);
-  TcpServer::check_free(config.host, static_cast<int>(config.port));
+  const serve::ServeConfig config = read_config(options);
+  serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
-    TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
+    serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
   }
   const VoiceOptions voice = read_voice(options.voice);
   const bool has_voice = voice.kind != VoiceKind::kNone;
@@ -167,9 +167,10 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   if (config.realtime.drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
 
   SystemClock clock(stop);
-  ServeMetrics metrics;
-  Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, pass_seconds);
-  const RealtimeHost host{
+  serve::ServeMetrics metrics;
+  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock,
+                             pass_seconds);
+  const serve::RealtimeHost host{
       .engine = engine,
       .baton = baton,
       .tokenizer = *tokenizer,
@@ -184,14 +185,13 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
       .ahead = voice.ahead_buffer(),
       .make_recogniser = recognisers_at(config.realtime.recogniser)};
-  RealtimeApi realtime(host, config.realtime.max_sessions);
-  OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
-                ApiKeys(config.api_keys_sha256));
-  HttpServer server(config.host, static_cast<int>(config.port), config.limits,
-                    [&](const HttpRequest& request, HttpReply& reply, const std::stop_token& now) {
-                      api.handle(request, reply, now);
-                    });
-  std::optional<WyomingServer> wyoming;
+  serve::RealtimeApi realtime(host, config.realtime.max_sessions);
+  serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
+                       serve::ApiKeys(config.api_keys_sha256));
+  serve::HttpServer server(config.host, static_cast<int>(config.port), config.limits,
+                           [&](const serve::HttpRequest& request, serve::HttpReply& reply,
+                               const std::stop_token& now) { api.handle(request, reply, now); });
+  std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, PREDGEN_VERSION);
   print_addresses(config, has_voice, server.port(), wyoming ? wyoming->port() : 0);
@@ -226,4 +226,4 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   command->callback([options, stop] { serve(*options, stop); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 namespace fs = std::filesystem;
 namespace {
 
@@ -74,4 +74,4 @@ std::optional<double> cached_share(const fs::path& folder) {
   return static_cast<double>(sum.cached) / static_cast<double>(sum.all);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// Since this program was started, in the system's ticks (a hundredth of a second); 0 where it does
 /// not say.
@@ -13,4 +13,4 @@ double seconds_since_start();
 /// nothing where the system does not say.
 std::optional<double> cached_share(const std::filesystem::path& folder);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "text/utf8.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct TokenizeOptions {
@@ -104,4 +104,4 @@ void add_tokenize(CLI::App& app, const std::stop_token&) {
   command->callback([options, command] { run_tokenize(*options, *command); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

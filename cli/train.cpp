@@ -17,14 +17,14 @@
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 struct TrainOptions {
   ConfigOptions config;
   std::string resume = "none";
   int nproc = 0;
-  ConnectOptions connect;
+  train::ConnectOptions connect;
   int64_t timeout = 300;
 };
 
@@ -49,13 +49,13 @@ bool is_of_judges(const std::filesystem::path& dataset) {
 }
 
 /// What to do with the result.
-void say_next_commands(const TrainConfig& config, bool is_judge) {
+void say_next_commands(const train::TrainConfig& config, bool is_judge) {
   if (config.tokenizer.empty() || !has_tokenizer(config.tokenizer))
     return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
   const std::string jacobi =
-      config.objective.kind == ObjectiveKind::kAutoregressive ? "" : " --decoder jacobi";
-  if (config.mode == TrainMode::kFull) {
+      config.objective.kind == train::ObjectiveKind::kAutoregressive ? "" : " --decoder jacobi";
+  if (config.mode == train::TrainMode::kFull) {
     spdlog::info("talk to it: predgen chat --model {}{}", result, jacobi);
     return;
   }
@@ -71,21 +71,23 @@ void say_next_commands(const TrainConfig& config, bool is_judge) {
                quoted(config.output / "merged"));
 }
 
-void run_rank(const TrainOptions& options, const RankPlace& place, const std::stop_token& stop) {
-  const TrainConfig config = TrainConfig::load(options.config.file, options.config.overrides);
+void run_rank(const TrainOptions& options, const train::RankPlace& place,
+              const std::stop_token& stop) {
+  const train::TrainConfig config =
+      train::TrainConfig::load(options.config.file, options.config.overrides);
   const bool is_judge = is_of_judges(config.dataset);  // which may be gone when the run is over
   if (place.world_size == 1) {
-    SingleProcessCommunicator communicator;
-    train(config, options.resume, communicator, stop);
+    train::SingleProcessCommunicator communicator;
+    train::train(config, options.resume, communicator, stop);
     return say_next_commands(config, is_judge);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   std::signal(SIGPIPE, SIG_IGN);
-  std::optional<ProcessCommunicator> communicator;
+  std::optional<train::ProcessCommunicator> communicator;
   try {
     choose_gpu(place, config.device);
     communicator.emplace(place, options.connect);
-    train(config, options.resume, *communicator, stop);
+    train::train(config, options.resume, *communicator, stop);
     if (place.rank == 0) say_next_commands(config, is_judge);
   } catch (const Interrupted&) {
     if (!may_say_why()) throw CLI::RuntimeError(130);
@@ -130,13 +132,13 @@ void add_train(CLI::App& app, const std::stop_token& stop) {
       ->capture_default_str();
   command.callback([options, stop] {
     options->connect.timeout = std::chrono::seconds(options->timeout);
-    const RankPlace place = rank_place();
+    const train::RankPlace place = train::rank_place();
     if (options->nproc > 0) {
       if (place.world_size > 1) {
         throw UserError("--nproc {}, but a launcher has started {} ranks already: drop --nproc",
                         options->nproc, place.world_size);
       }
-      TrainConfig::load(options->config.file, options->config.overrides);  // complain once
+      train::TrainConfig::load(options->config.file, options->config.overrides);  // complain once
       if (options->nproc > 1)
         throw CLI::RuntimeError(launch_ranks(options->nproc, RankFailure::kEndsAll, stop));
     }
@@ -144,4 +146,4 @@ void add_train(CLI::App& app, const std::stop_token& stop) {
   });
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

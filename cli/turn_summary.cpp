@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace predgen {
+namespace predgen::cli {
 
 std::string turn_summary(const TurnMetrics& metrics) {
   if (!metrics.ttfs) return "no answer";
@@ -45,4 +45,4 @@ std::string dropped_rounds_message(int64_t num_rounds) {
                      num_rounds == 1 ? "is" : "are");
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

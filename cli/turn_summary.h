@@ -6,7 +6,7 @@
 
 #include "runtime/converse/turn.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A line about how long the user waited, and what the draft was worth.
 std::string turn_summary(const TurnMetrics& metrics);
@@ -17,4 +17,4 @@ std::optional<std::string> cut_message(const TurnResult& result);
 /// What is said when the context has no room for the oldest rounds.
 std::string dropped_rounds_message(int64_t num_rounds);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 TypedChat::TypedChat(TypedLineSource& source, ChatChoices choices)
     : source_(source), choices_(std::move(choices)) {}
@@ -179,4 +179,4 @@ std::string TypedChat::draw_end(const ScreenSize& size) {
   return region_.draw(std::exchange(scrolled_, ""), {.rows = {{}}}, size.columns);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -11,7 +11,7 @@
 #include "cli/terminal/live_region.h"
 #include "runtime/listen/typed_line_source.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A chat on a terminal, without the terminal: keys and the model's news go in, bytes to write and
 /// transcripts come out. Used by one thread at a time.
@@ -80,4 +80,4 @@ class TypedChat {
   std::stop_source turn_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -16,7 +16,7 @@
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/speech/speaker.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// Shows log messages as lines of the chat: on their own they would tear the screen.
@@ -224,4 +224,4 @@ void run_typed_session(const TypedSession& typed, int in, int out, const std::st
   TypedTurns(typed, in, out, stop).run();
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 #include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What a typed chat works with; all of it is borrowed.
 struct TypedSession {
@@ -23,4 +23,4 @@ struct TypedSession {
 /// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.
 void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// The options of the chosen voice, from --tts-config and from flags, which come first. `given`:
@@ -70,4 +70,4 @@ VoiceOptions VoiceFlags::parse() const {
   return options;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

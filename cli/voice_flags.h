@@ -5,7 +5,7 @@
 
 #include "voice/make_synthesizer.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// The options of every command that speaks.
 struct VoiceFlags {
@@ -17,4 +17,4 @@ struct VoiceFlags {
   VoiceOptions parse() const;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

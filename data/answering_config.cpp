@@ -1,6 +1,6 @@
 #include "data/answering_config.h"
 
-namespace predgen {
+namespace predgen::data {
 
 void AnsweringConfig::read_answering(ConfigReader& reader) {
   reader.required("model", model);
@@ -13,4 +13,4 @@ void AnsweringConfig::read_answering(ConfigReader& reader) {
   reader.optional("threads", threads, int64_t{0}, int64_t{1024});
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -6,7 +6,7 @@
 
 #include "core/config.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// What configurations share of data that a model answers prompts for.
 struct AnsweringConfig {
@@ -20,4 +20,4 @@ struct AnsweringConfig {
   void read_answering(ConfigReader& reader);
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "data/conversation.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 constexpr int kBuilderVersion = 2;  // raise it when the same configuration gives other tokens
@@ -93,4 +93,4 @@ std::vector<std::filesystem::path> expand_globs(const std::vector<std::string>& 
   return files;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -8,7 +8,7 @@
 #include "core/config.h"
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// How a conversation becomes examples.
 enum class ExampleLaw {
@@ -56,4 +56,4 @@ std::string law_name(ExampleLaw law);
 /// The files that the patterns name, those of each sorted; UserError if one names none.
 std::vector<std::filesystem::path> expand_globs(const std::vector<std::string>& patterns);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -3,7 +3,7 @@
 #include "data/jsonl_reader.h"
 #include "data/parquet_reader.h"
 
-namespace predgen {
+namespace predgen::data {
 
 UserError missing_data(const std::filesystem::path& file) {
   return UserError(
@@ -27,4 +27,4 @@ std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::pa
   throw UserError("{}: a corpus ends in .jsonl or .parquet", file.string());
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// One row of a corpus in the layout of lmsys-chat-1m.
 struct CorpusConversation {
@@ -43,4 +43,4 @@ UserError missing_data(const std::filesystem::path& file);
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
                                                        BadRows bad_rows);
 
-}  // namespace predgen
+}  // namespace predgen::data

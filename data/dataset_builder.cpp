@@ -14,7 +14,7 @@
 #include "data/hdf5_store.h"
 #include "data/held_out.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -307,4 +307,4 @@ BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer,
   return DatasetBuild(config, tokenizer, stop).run();
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -7,7 +7,7 @@
 #include "data/build_config.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 
 struct BuildResult {
   Json manifest;           // of the dataset, with the counters
@@ -22,4 +22,4 @@ struct BuildResult {
 BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer,
                           const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::data

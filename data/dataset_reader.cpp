@@ -8,7 +8,7 @@
 #include "data/open_shard.h"
 #include "data/part_index.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -116,4 +116,4 @@ std::unique_ptr<DatasetReader> open_dataset(const fs::path& folder) {
   return std::make_unique<Hdf5DatasetReader>(folder);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "data/record.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// Appends records to HDF5 shards in a folder. A shard is written under a temporary name, flushed,
 /// fsynced and renamed; `manifest.json` is written by finish(). After a kill, resume() keeps every
@@ -63,4 +63,4 @@ std::unique_ptr<DatasetReader> open_dataset(const std::filesystem::path& folder)
 /// One after the other; manifest() is the list of theirs. `folders` is not empty.
 std::unique_ptr<DatasetReader> open_datasets(const std::vector<std::filesystem::path>& folders);
 
-}  // namespace predgen
+}  // namespace predgen::data

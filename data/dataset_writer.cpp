@@ -4,7 +4,7 @@
 #include "data/hdf5_store.h"
 #include "data/shard_file.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -122,4 +122,4 @@ std::unique_ptr<DatasetWriter> create_dataset(const fs::path& folder, const Json
   return std::make_unique<Hdf5DatasetWriter>(folder, recipe, options);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

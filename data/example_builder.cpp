@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "runtime/converse/system_prompt.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 bool has_system(const CorpusConversation& conversation) {
@@ -144,4 +144,4 @@ Record ExampleBuilder::whole(const CorpusConversation& conversation) const {
   return record;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

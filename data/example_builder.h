@@ -10,7 +10,7 @@
 #include "data/record.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// Why a row gives no example; the names are those of the counters.
 enum class Drop {
@@ -59,4 +59,4 @@ class ExampleBuilder {
   std::string system_text_;  // empty: none
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace predgen {
+namespace predgen::data {
 
 std::mutex& hdf5_mutex() {
   static std::mutex mutex;
@@ -128,4 +128,4 @@ template std::vector<uint8_t> read_column(hid_t, const char*);
 template std::vector<int32_t> read_column(hid_t, const char*);
 template std::vector<int64_t> read_column(hid_t, const char*);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// The HDF5 library keeps global state: whoever calls it holds this lock.
 std::mutex& hdf5_mutex();
@@ -61,4 +61,4 @@ int64_t column_size(hid_t column);
 void write_text(hid_t file, const char* name, const std::string& text);  // an attribute
 std::string read_text(hid_t file, const char* name);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -7,7 +7,7 @@
 #include "core/hash.h"
 #include "data/hdf5_file.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 std::string hash_file(const fs::path& file) {
@@ -69,4 +69,4 @@ bool dataset_is_complete(const fs::path& folder, const Json& recipe) {
   return open_dataset(folder)->manifest().at("recipe") == recipe;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "data/dataset_store.h"
 
-namespace predgen {
+namespace predgen::data {
 
 // Layout of a dataset folder. shard-00000.h5, ...: flat columns and their offsets (one more than
 // entries), readable with h5py:
@@ -35,4 +35,4 @@ Json hash_files(const std::vector<std::filesystem::path>& files);
 
 std::string recipe_hash(const Json& recipe);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "data/jsonl_reader.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 bool is_word_character(utf8proc_int32_t code) {
@@ -169,4 +169,4 @@ bool is_held_out(const std::string& conversation_id, uint64_t seed, double fract
   return fraction > 0 && Random(seed, "held out " + conversation_id).uniform() < fraction;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

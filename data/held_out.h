@@ -9,7 +9,7 @@
 
 #include "data/conversation.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// Case folded, punctuation and symbols gone, white space single.
 std::string normalise_prompt(std::string_view text);
@@ -54,4 +54,4 @@ class PromptSet {
 /// Whether a conversation belongs to the held-out fraction; depends on its id and the seed only.
 bool is_held_out(const std::string& conversation_id, uint64_t seed, double fraction);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -2,7 +2,7 @@
 #include "data/dataset_store.h"
 #include "data/part_index.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 class JoinedDataset : public DatasetReader {
@@ -42,4 +42,4 @@ std::unique_ptr<DatasetReader> open_datasets(const std::vector<std::filesystem::
   return std::make_unique<JoinedDataset>(folders);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -105,4 +105,4 @@ std::unique_ptr<ConversationReader> open_jsonl(const fs::path& file, BadRows bad
   return std::make_unique<JsonlReader>(file, bad_rows);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

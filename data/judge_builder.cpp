@@ -18,7 +18,7 @@
 #include "runtime/listen/typed_source.h"
 #include "runtime/speculate/judge_question.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 constexpr int kBuilderVersion = 1;  // raise it when the same configuration gives other examples
@@ -268,4 +268,4 @@ Json build_judge_dataset(const JudgeBuildConfig& config, const std::string& mode
   return open_dataset(config.output)->manifest();
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -12,7 +12,7 @@
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// configs/data/*_judge.yaml.
 struct JudgeBuildConfig : AnsweringConfig {
@@ -37,4 +37,4 @@ struct JudgeBuildConfig : AnsweringConfig {
 Json build_judge_dataset(const JudgeBuildConfig& config, const std::string& model_hash,
                          const Tokenizer& tokenizer, Engine& engine, const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::data

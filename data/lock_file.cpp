@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 struct flock one_byte(short type, int64_t byte) {
@@ -72,4 +72,4 @@ void LockFile::overwrite(const std::string& text) const {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace predgen {
+namespace predgen::data {
 
 /// Holds a lock on one byte of a LockFile, which outlives it.
 class ByteLock {
@@ -50,4 +50,4 @@ class LockFile {
   int descriptor_ = -1;
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

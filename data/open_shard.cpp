@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 std::vector<int64_t> all_of(hid_t column) {
@@ -98,4 +98,4 @@ Record OpenShard::read(int64_t index) const {
   return record;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -6,7 +6,7 @@
 #include "data/dataset_store.h"
 #include "data/hdf5_file.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// The sizes of a shard's records in little memory: 12 bytes a record and 8 a block.
 class RecordSizes {
@@ -41,4 +41,4 @@ class OpenShard {
   Hdf5Handle id_offsets_, token_offsets_, block_offsets_, state_offsets_, state_token_offsets_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -187,4 +187,4 @@ std::unique_ptr<ConversationReader> open_parquet(const fs::path& file, BadRows b
   return std::make_unique<ParquetReader>(file, bad_rows);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

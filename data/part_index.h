@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// Where a record is when parts stand one after the other.
 class PartIndex {
@@ -31,4 +31,4 @@ class PartIndex {
   std::vector<int64_t> ends_;  // of each part: the first index after it
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

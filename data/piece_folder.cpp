@@ -5,7 +5,7 @@
 #include "data/hdf5_store.h"
 #include "data/shard_file.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -110,4 +110,4 @@ bool PieceFolder::finish() {
   return true;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -10,7 +10,7 @@
 #include "data/lock_file.h"
 #include "data/record_columns.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// One of the processes that share a work.
 struct RankShare {
@@ -58,4 +58,4 @@ class PieceFolder {
   std::vector<bool> written_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

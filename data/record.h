@@ -6,7 +6,7 @@
 
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// One block of a Jacobi trajectory: `states` are its iterates, from the untouched random guess to
 /// the fixed point (last); all have n tokens, the last block of an answer may end in tokens after
@@ -26,4 +26,4 @@ struct Record {
                                         // answer positions [b*n, (b+1)*n) after the prompt
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -4,7 +4,7 @@
 
 #include "data/hdf5_file.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 void append_tokens(std::vector<int32_t>& column, const TokenIds& tokens) {
@@ -64,4 +64,4 @@ void RecordColumns::write(const std::filesystem::path& file, const std::string& 
   handle.close("closing " + file.string());
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -6,7 +6,7 @@
 
 #include "data/record.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// Records as flat columns: what a shard holds.
 struct RecordColumns {
@@ -23,4 +23,4 @@ struct RecordColumns {
              const std::string& state) const;
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

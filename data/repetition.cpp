@@ -6,7 +6,7 @@
 
 #include "data/held_out.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 bool has_token_run(TokenSpan answer, int64_t length) {
@@ -57,4 +57,4 @@ std::string find_repetition(TokenSpan answer, const std::string& text,
   return "";
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -5,7 +5,7 @@
 
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// When an answer counts as stuck; 0 switches a rule off.
 struct RepetitionConfig {
@@ -20,4 +20,4 @@ struct RepetitionConfig {
 std::string find_repetition(TokenSpan answer, const std::string& text,
                             const RepetitionConfig& config);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -5,7 +5,7 @@
 #include "data/hdf5_file.h"
 #include "data/hdf5_store.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace fs = std::filesystem;
 
 std::string shard_name(int64_t index) { return fmt::format("shard-{:05}.h5", index); }
@@ -70,4 +70,4 @@ void write_manifest(const fs::path& folder, const Json& recipe, std::span<const 
   fs::remove(folder / "recipe.json");
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "data/record_columns.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// A finished shard of a dataset, as its manifest lists it.
 struct ShardInfo {
@@ -31,4 +31,4 @@ ShardInfo read_shard_info(const std::filesystem::path& file, const std::string& 
 void write_manifest(const std::filesystem::path& folder, const Json& recipe,
                     std::span<const ShardInfo> shards, const Json& counters);
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -10,7 +10,7 @@
 #include "data/hdf5_store.h"
 #include "text/utf8.h"
 
-namespace predgen {
+namespace predgen::data {
 
 namespace {
 
@@ -172,4 +172,4 @@ void TrajectoryBuild::keep(Record& record, Trajectory& trajectory, RecordColumns
   records.append(record);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -16,7 +16,7 @@
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// `predgen data trajectories`: the records of a dataset, in pieces of so many, become those of
 /// config.output, a piece a shard, with the trajectories of a model's answers. Any number of
@@ -49,4 +49,4 @@ class TrajectoryBuild {
   PieceFolder folder_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -8,7 +8,7 @@
 #include "model/most_likely.h"
 #include "text/stop_tokens.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 /// One answer under way.
@@ -167,4 +167,4 @@ std::vector<Trajectory> collect_trajectories(Engine& engine,
   return Collector(engine, prompts, config).solve(stop, on_solved);
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -9,7 +9,7 @@
 #include "data/record.h"
 #include "runtime/engine/engine.h"
 
-namespace predgen {
+namespace predgen::data {
 
 struct CollectorConfig {
   int64_t block_size = 16;
@@ -45,4 +45,4 @@ std::vector<Trajectory> collect_trajectories(
     const std::stop_token& stop,
     const std::function<void(int64_t num_solved)>& on_solved = [](int64_t) {});
 
-}  // namespace predgen
+}  // namespace predgen::data

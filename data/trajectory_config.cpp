@@ -1,6 +1,6 @@
 #include "data/trajectory_config.h"
 
-namespace predgen {
+namespace predgen::data {
 
 TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   constexpr int64_t kMany = int64_t{1} << 40;
@@ -24,4 +24,4 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   return config;
 }
 
-}  // namespace predgen
+}  // namespace predgen::data

@@ -7,7 +7,7 @@
 #include "data/answering_config.h"
 #include "data/repetition.h"
 
-namespace predgen {
+namespace predgen::data {
 
 /// What the cross-entropy learns: the dataset's answer or the model's own.
 enum class ArLabels { kDataset, kFixedPoint };
@@ -26,4 +26,4 @@ struct TrajectoryConfig : AnsweringConfig {  // chat_template: what the dataset 
   static TrajectoryConfig read(ConfigReader& reader);
 };
 
-}  // namespace predgen
+}  // namespace predgen::data

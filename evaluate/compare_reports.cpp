@@ -9,7 +9,7 @@
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr uint64_t kSeed = 0;
@@ -202,4 +202,4 @@ std::string format_comparison(const Json& comparison) {
   return text;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What one report may be worse by than another; nothing: any amount. Shares of 1.
 struct ComparisonBounds {
@@ -23,4 +23,4 @@ Json compare_reports(const Json& before, const Json& after, const ComparisonBoun
 /// For a terminal.
 std::string format_comparison(const Json& comparison);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 
 #include "model/memory_estimate.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 double DecodeBytes::per_token(double positions) const {
   return static_cast<double>(weights + adapter) + static_cast<double>(kv_per_position) * positions;
@@ -27,4 +27,4 @@ DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
   return bytes;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

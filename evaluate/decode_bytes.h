@@ -4,7 +4,7 @@
 
 #include "model/transformer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What one decoding step with one new token has to read from memory. Activations, which stay in
 /// caches, and the one row of an embedding table that is not also the head are left out.
@@ -21,4 +21,4 @@ struct DecodeBytes {
 /// `quantization`: what the model was loaded with.
 DecodeBytes decode_bytes(const Transformer& model, Quantization quantization);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

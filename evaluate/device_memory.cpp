@@ -15,7 +15,7 @@
 #include "core/stop.h"
 #include "model/memory_left.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -100,4 +100,4 @@ PeakMemory peak_memory(c10::Device device) {
   return peak;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stop_token>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// How fast a device reads its memory: LibTorch's sum over a float32 buffer much larger than its
 /// caches, with the threads that models use; the best of some passes, as in the STREAM benchmark.
@@ -40,4 +40,4 @@ struct PeakMemory {
 int64_t resident_bytes();
 PeakMemory peak_memory(c10::Device device);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "evaluate/run_price.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -183,4 +183,4 @@ bool any_method(const EvalConfig& config, bool Method::*part) {
                              [&](const std::string& name) { return parse_method(name).*part; });
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

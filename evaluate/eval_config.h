@@ -10,7 +10,7 @@
 #include "evaluate/turn_set_config.h"
 #include "voice/make_synthesizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 enum class EvalClock { kReal, kVirtual };
 
@@ -60,4 +60,4 @@ EvalConfig read_eval_config(ConfigReader& reader);
 /// Whether one of the methods has it: &Method::adapter, ..
 bool any_method(const EvalConfig& config, bool Method::*part);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

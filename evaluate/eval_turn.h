@@ -8,7 +8,7 @@
 #include "runtime/listen/transcript_source.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// One user turn of a benchmark set.
 struct EvalTurn {
@@ -26,4 +26,4 @@ struct EvalTurn {
   std::optional<RightAnswer> right_answer{};
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

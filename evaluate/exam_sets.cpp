@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "evaluate/json_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 struct Task {
@@ -154,4 +154,4 @@ TurnSet read_mmlu_pro(const TurnSetConfig& config) {
   return set;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

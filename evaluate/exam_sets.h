@@ -2,7 +2,7 @@
 
 #include "evaluate/turn_sets.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Turns with a right answer. The whole prompt (Streams::kPrompt) is that of the public graders:
 /// lm-evaluation-harness's gsm8k, TIGER-AI-Lab's evaluate_from_local.py. UserError names the file,
@@ -10,4 +10,4 @@ namespace predgen {
 TurnSet read_gsm8k(const TurnSetConfig& config);
 TurnSet read_mmlu_pro(const TurnSetConfig& config);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 // As nvml.h and cuda_runtime_api.h declare them; 0 is success.
@@ -53,4 +53,4 @@ EnergyCounter make_energy_counter(const c10::Device& device) {
   };
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Reads the energy in joules that a GPU, all of it, has used since its driver was loaded; nothing
 /// if it cannot be read any more. From NVML, which is looked for at run time. Null for other
@@ -13,4 +13,4 @@ namespace predgen {
 using EnergyCounter = std::function<std::optional<double>()>;
 EnergyCounter make_energy_counter(const c10::Device& device);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

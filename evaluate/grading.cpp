@@ -4,7 +4,7 @@
 
 #include "text/regex.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 Regex pattern(const char* python) { return Regex(python, Regex::Syntax::kPython, "grading"); }
@@ -68,4 +68,4 @@ Grade grade(const RightAnswer& right, std::string_view answer) {
           is_right(right, extract_answer(right.kind, Extraction::kStrict, answer))};
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What is right, and how it is found in an answer.
 enum class AnswerKind {
@@ -38,4 +38,4 @@ struct Grade {
 };
 Grade grade(const RightAnswer& right, std::string_view answer);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

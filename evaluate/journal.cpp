@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr const char* kIdentity = "identity";
@@ -57,4 +57,4 @@ void Journal::remove() {
   std::filesystem::remove(file_);
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What an unfinished run has done so far, a line of JSON for each part, so that one that was
 /// killed goes on where it was. Thread-safe.
@@ -35,4 +35,4 @@ class Journal {
   std::ofstream stream_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

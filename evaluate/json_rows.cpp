@@ -5,11 +5,11 @@
 #include "core/text.h"
 #include "data/conversation.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 void for_each_row(const std::filesystem::path& file,
                   const std::function<void(const Json& row, const std::string& where)>& use) {
-  if (!std::filesystem::exists(file)) throw missing_data(file);
+  if (!std::filesystem::exists(file)) throw data::missing_data(file);
   std::ifstream stream(file);
   if (!stream || std::filesystem::is_directory(file)) {
     throw UserError("{}: cannot be read", file.string());
@@ -22,4 +22,4 @@ void for_each_row(const std::filesystem::path& file,
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,11 +6,11 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Each row of a JSONL file that is not blank; `where` is "file:row" for errors. UserError for a
 /// file that is not there and for a row that is no JSON.
 void for_each_row(const std::filesystem::path& file,
                   const std::function<void(const Json& row, const std::string& where)>& use);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -8,7 +8,7 @@
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* next, size_t next_size)
     __attribute__((weak));
 
-namespace predgen {
+namespace predgen::evaluate {
 
 MemoryRequests memory_requests() {
   MemoryRequests requests;
@@ -23,4 +23,4 @@ MemoryRequests memory_requests() {
   return requests;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What has been asked of the memory so far.
 struct MemoryRequests {
@@ -13,4 +13,4 @@ struct MemoryRequests {
 
 MemoryRequests memory_requests();
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

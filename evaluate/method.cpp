@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 Method top_k_method(int64_t k) {
@@ -229,4 +229,4 @@ std::string baseline_method(const Method& method) {
   return method.split == SplitMode::kPaper ? "baseline+split=paper" : "baseline+split=natural";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 
 #include "runtime/converse/preset.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// One way of answering, compared with the others on the same turns.
 struct Method {
@@ -43,4 +43,4 @@ std::string plain_method(const Method& method);
 /// What a method's times and passes are compared with: the baseline with the same sentences.
 std::string baseline_method(const Method& method);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -13,7 +13,7 @@
 #include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/input_time_speculator.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int kPassesPerRun = 4;  // of each width: one alone is too short for a small model
@@ -214,4 +214,4 @@ ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedT
   return counted;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

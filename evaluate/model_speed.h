@@ -10,7 +10,7 @@
 #include "runtime/engine/engine.h"
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct SpeedConfig {
   int64_t prompt = 512;                 // tokens of context for prefill, decoding and verification
@@ -63,4 +63,4 @@ ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedT
                          const std::stop_token& stop);
 int64_t num_speed_parts(const SpeedConfig& config);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "evaluate/statistics.h"
 #include "evaluate/task_answer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 struct Count {
@@ -127,4 +127,4 @@ void add_quality(const EvalTurn& turn, Json& row) {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -3,7 +3,7 @@
 #include "core/json.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 // What answers are worth, for results.json. A share of turns is {"share", "low",
 // "high" (95 %), "count", "n"}. Null where no turn has what it takes. All but the judge's is
@@ -27,4 +27,4 @@ Json describe_judged(const Rows& rows);
 /// Adds what the texts alone say to a row.
 void add_quality(const EvalTurn& turn, Json& row);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -83,4 +83,4 @@ RepeatedValues count_repeated_values(std::string_view prompt, std::string_view r
   return count;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What a user gave and the dataset's answer says again ("Which place?" - "Lake Merritt." - "A
 /// table in Lake Merritt, right?"): whether a model's answer holds it, too, tells a model that
@@ -31,4 +31,4 @@ std::vector<std::vector<std::string>> find_repeated_values(std::string_view prom
 RepeatedValues count_repeated_values(std::string_view prompt, std::string_view reference,
                                      std::string_view answer);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <vector>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 double repetition(const std::string& text) {
   std::istringstream stream(text);
@@ -18,4 +18,4 @@ double repetition(const std::string& text) {
   return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -13,7 +13,7 @@
 #include "evaluate/timelines.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kLongSentence = 8;  // tokens; comparisons are repeated on such turns
@@ -176,7 +176,9 @@ Json summarize_turns(const ReportInput& input, const ReportRun& run,
   return summary;
 }
 
-bool is_seen(PromptSet::Overlap overlap) { return overlap != PromptSet::Overlap::kNone; }
+bool is_seen(data::PromptSet::Overlap overlap) {
+  return overlap != data::PromptSet::Overlap::kNone;
+}
 
 Json summarize_run(const ReportInput& input, const ReportRun& run) {
   const auto& overlap = input.training_overlap;
@@ -236,4 +238,4 @@ void write_report(const Json& report, const std::filesystem::path& folder) {
   write_file(folder / "results.json", report.dump(1, ' ', false, replace) + "\n");
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

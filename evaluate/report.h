@@ -8,7 +8,7 @@
 #include "evaluate/run_methods.h"
 #include "evaluate/training_overlap.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What one model did with the set by one price.
 struct ReportRun {
@@ -20,10 +20,11 @@ struct ReportRun {
 struct ReportInput {
   const std::vector<std::string>& methods;
   const TurnSet& turns;
-  const std::vector<ReportRun>& runs;                  // one at least
-  std::string resolved_config;                         // YAML
-  Json environment;                                    // device, threads, ...
-  std::vector<PromptSet::Overlap> training_overlap{};  // by turn; empty: no training data given
+  const std::vector<ReportRun>& runs;  // one at least
+  std::string resolved_config;         // YAML
+  Json environment;                    // device, threads, ...
+  std::vector<data::PromptSet::Overlap>
+      training_overlap{};  // by turn; empty: no training data given
 };
 
 /// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
@@ -43,4 +44,4 @@ std::string format_csv(const Json& report);
 /// an older one in one step; other files stay.
 void write_report(const Json& report, const std::filesystem::path& folder);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "evaluate/page/run_view.h"
 #include "evaluate/report.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::string quote_csv(const Json& value) {
@@ -136,4 +136,4 @@ std::string format_csv(const Json& report) {
   return csv;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Calls `work` on `num_threads` threads and waits for them; throws what the first one threw.
@@ -92,4 +92,4 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
   return all;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "evaluate/run_methods.h"
 #include "evaluate/turn_sets.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Runs the conversation of turns [begin, end) with every method; used by one thread.
 using RunConversation = std::function<EvalRun(size_t begin, size_t end)>;
@@ -24,4 +24,4 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
                        const std::function<RunConversation()>& make_worker, Journal& journal,
                        const std::function<void(size_t num_turns)>& on_done);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

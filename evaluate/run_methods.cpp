@@ -8,14 +8,14 @@
 #include "evaluate/score.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/price/pass_price.h"
 #include "runtime/listen/recorded_source.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
+#include "runtime/price/pass_price.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kTraceBytes = 1 << 20;
@@ -252,4 +252,4 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
   return run;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

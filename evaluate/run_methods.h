@@ -19,7 +19,7 @@
 #include "text/tokenizer.h"
 #include "voice/speech_synthesizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Where a text first differs from that of plain decoding.
 struct Flip {
@@ -99,4 +99,4 @@ class MethodRunner {
   GeneratorConfig priced_;  // with what passes cost
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

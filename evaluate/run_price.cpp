@@ -6,7 +6,7 @@
 #include "evaluate/decode_bytes.h"
 #include "runtime/price/pass_seconds.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Makers' data sheets: memory bandwidth, and bfloat16 without sparsity.
@@ -117,4 +117,4 @@ RunPrice run_price_from(const Json& json) {
   return price;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -9,7 +9,7 @@
 #include "model/transformer.h"
 #include "runtime/price/pass_price.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// By what a run's passes count, and how that is known.
 struct RunPrice {
@@ -51,4 +51,4 @@ Json to_json(const RunPrice& price);
 /// What to_json() wrote.
 RunPrice run_price_from(const Json& json);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

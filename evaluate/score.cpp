@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answer) {
   PREDGEN_CHECK(!prompt.empty() && !answer.empty(), "nothing to score");
@@ -35,4 +35,4 @@ double top2_margin(const LanguageModel& model, TokenSpan prompt, TokenSpan answe
   return (best[0] - best[1]).item<double>();
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -3,7 +3,7 @@
 #include "model/language_model.h"
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Sum of ln p(token | everything before it), in nats, over `answer` after `prompt`; both not
 /// empty.
@@ -13,4 +13,4 @@ double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answ
 /// plain decoding sees it: a pass over the prompt, then one for each token of the answer.
 double top2_margin(const LanguageModel& model, TokenSpan prompt, TokenSpan answer);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -9,7 +9,7 @@
 
 #include "evaluate/statistics.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using Values = std::vector<std::optional<double>>;
@@ -170,4 +170,4 @@ std::string format_speed(const Json& report) {
   return text + "\n";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

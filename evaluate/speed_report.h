@@ -7,7 +7,7 @@
 #include "evaluate/device_memory.h"
 #include "evaluate/model_speed.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct SpeedReportInput {
   const SpeedConfig& config;
@@ -25,4 +25,4 @@ Json make_speed_report(const SpeedReportInput& input);
 /// The table for a terminal.
 std::string format_speed(const Json& report);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kNumResamples = 2000;
@@ -130,4 +130,4 @@ Share share_of(int64_t count, int64_t n) {
   return {share, std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct Summary {
   std::optional<double> mean, p50, p90, p99;  // nothing when n is 0
@@ -47,4 +47,4 @@ struct Share {
 /// `count` of `n` turns; n >= 1.
 Share share_of(int64_t count, int64_t n);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "evaluate/repeated_values.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 Act act_of(std::string_view answer) {
   if (!find_values(answer).empty()) return Act::kTells;
@@ -26,4 +26,4 @@ TaskAnswer compare_task_answer(const EvalTurn& turn, std::string_view answer) {
   return compared;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 
 #include "evaluate/eval_turn.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What an answer of a task dialogue does, as far as its surface tells: names or numbers
 /// (find_values()) make it an offer, a confirmation or a piece of information, which are not told
@@ -25,4 +25,4 @@ struct TaskAnswer {
 /// `turn` has a reference.
 TaskAnswer compare_task_answer(const EvalTurn& turn, std::string_view answer);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "evaluate/method.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// The method whose saving chooses the turns.
@@ -63,4 +63,4 @@ Json take_timelines(Json& rows, const std::vector<std::string>& methods) {
   return taken;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What a report shows of single turns: takes "trace" out of the rows of a run, and of three turns
 /// that have one returns them as [{"turn", "id", "method", "why", "against", "events"}, ..]. "why":
@@ -13,4 +13,4 @@ namespace predgen {
 /// the most ("best") or the least ("worst") of these turns.
 Json take_timelines(Json& rows, const std::vector<std::string>& methods);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

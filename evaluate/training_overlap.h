@@ -7,18 +7,18 @@
 #include "data/held_out.h"
 #include "evaluate/turn_sets.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// By turn, whether the user's words (EvalTurn::question, else prompt_text) stand in the training
 /// data as they are, or as `predgen data build` compares prompts that it holds out. `files` are
 /// what PromptSet::add_file() reads, with * and ? in the last part; none: the result is empty.
-std::vector<PromptSet::Overlap> find_training_overlap(const TurnSet& turns,
-                                                      const std::vector<std::string>& files);
+std::vector<data::PromptSet::Overlap> find_training_overlap(const TurnSet& turns,
+                                                            const std::vector<std::string>& files);
 
 /// {"exact", "normalised", "none"}: numbers of turns; null if `overlap` is empty.
-Json count_training_overlap(const std::vector<PromptSet::Overlap>& overlap);
+Json count_training_overlap(const std::vector<data::PromptSet::Overlap>& overlap);
 
 /// As the counts name it.
-std::string overlap_name(PromptSet::Overlap overlap);
+std::string overlap_name(data::PromptSet::Overlap overlap);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -40,4 +40,4 @@ std::optional<double> revised_share(const std::vector<Transcript>& recorded) {
   return given_out > 0 ? taken_back / given_out : 0;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 
 #include "evaluate/eval_turn.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// The user's how-manieth turn it is in its conversation, from 1; worked examples of a question
 /// are none.
@@ -16,4 +16,4 @@ int64_t round_of(const std::vector<EvalTurn>& turns, size_t index);
 /// Nothing where none are recorded.
 std::optional<double> revised_share(const std::vector<Transcript>& recorded);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

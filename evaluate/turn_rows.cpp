@@ -8,7 +8,7 @@
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rounds.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kTracedTurns = 20;  // a report shows a few of them
@@ -139,4 +139,4 @@ std::vector<std::optional<double>> values_of(const Rows& rows, const std::string
   return values;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

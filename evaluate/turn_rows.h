@@ -8,7 +8,7 @@
 #include "evaluate/run_methods.h"
 #include "evaluate/turn_sets.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// One row is what one method did with one turn, as results.json and a journal hold it. Reports and
 /// comparisons are made from rows alone, so it does not matter which run they come from.
@@ -24,4 +24,4 @@ Json to_json(const EvalRun& run, const TurnSet& set);
 std::optional<double> value_of(const Json& row, const std::string& metric);
 std::vector<std::optional<double>> values_of(const Rows& rows, const std::string& metric);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -1,6 +1,6 @@
 #include "evaluate/turn_set_config.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 void read_conversation_keys(ConfigReader& turns, TurnSetConfig& config) {
@@ -53,4 +53,4 @@ TurnSetConfig read_turn_set_config(ConfigReader turns) {
   return config;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

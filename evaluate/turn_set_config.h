@@ -9,7 +9,7 @@
 #include "core/config.h"
 #include "data/build_config.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Where turns come from. kConversations: Lmsys-layout JSONL or Parquet, earlier rounds are the
 /// history. kPrompts: rows {"prompt": text}. kRecordedAsr: {id: [[text so far, seconds], ..]}.
@@ -36,7 +36,7 @@ struct TurnSetConfig {
 
   // Of conversations.
   bool first_round_only = false;
-  FilterConfig filters;          // languages, redacted and flagged ones
+  data::FilterConfig filters;    // languages, redacted and flagged ones
   double held_out_fraction = 0;  // more than 0: those alone that `predgen data build` keeps out
   int64_t held_out_seed = 0;     // of its training data with this fraction and seed
 
@@ -49,4 +49,4 @@ struct TurnSetConfig {
 /// The section `turns`.
 TurnSetConfig read_turn_set_config(ConfigReader turns);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -11,7 +11,7 @@
 #include "evaluate/json_rows.h"
 #include "runtime/listen/recorded_source.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 int64_t count_characters(const std::string& text) {
@@ -29,7 +29,7 @@ bool takes_turns(const std::vector<Message>& messages) {
   return true;
 }
 
-void add_rounds(const CorpusConversation& conversation, bool first_round_only, TurnSet& set) {
+void add_rounds(const data::CorpusConversation& conversation, bool first_round_only, TurnSet& set) {
   const std::vector<Message>& messages = conversation.messages;
   for (size_t i = 0; i < messages.size() && !(first_round_only && i > 0); i += 2) {
     const std::string prompt = trim(messages[i].content);
@@ -46,15 +46,15 @@ TurnSet read_conversations(const TurnSetConfig& config) {
   TurnSet set;
   const auto held_out_seed = static_cast<uint64_t>(config.held_out_seed);
   int64_t num_filtered = 0;
-  for (const std::filesystem::path& file : expand_globs({config.file.string()})) {
-    const auto reader = open_conversations(file, BadRows::kFail);
-    CorpusConversation conversation;
+  for (const std::filesystem::path& file : data::expand_globs({config.file.string()})) {
+    const auto reader = data::open_conversations(file, data::BadRows::kFail);
+    data::CorpusConversation conversation;
     while (reader->next(conversation)) {
       if (config.held_out_fraction > 0 &&
-          !is_held_out(conversation.id, held_out_seed, config.held_out_fraction)) {
+          !data::is_held_out(conversation.id, held_out_seed, config.held_out_fraction)) {
         continue;
       }
-      if (check_filters(conversation, config.filters)) {
+      if (data::check_filters(conversation, config.filters)) {
         ++num_filtered;
       } else if (!takes_turns(conversation.messages)) {
         set.skipped.push_back(conversation.id + ": user and assistant do not take turns");
@@ -171,4 +171,4 @@ TurnSet load_turns(const TurnSetConfig& config) {
   return set;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

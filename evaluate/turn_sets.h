@@ -6,7 +6,7 @@
 #include "evaluate/eval_turn.h"
 #include "evaluate/turn_set_config.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct TurnSet {
   // In the order of the draw, so a smaller count is a prefix; turns that continue stay together.
@@ -18,4 +18,4 @@ struct TurnSet {
 /// `count` asks for more.
 TurnSet load_turns(const TurnSetConfig& config);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

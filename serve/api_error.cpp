@@ -2,7 +2,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 std::string ApiError::json() const {
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
@@ -14,4 +14,4 @@ std::string ApiError::json() const {
                                       Json::error_handler_t::replace);
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What a client is told instead of an answer, in the shape of OpenAI's API.
 class ApiError : public Error {
@@ -27,4 +27,4 @@ class ApiError : public Error {
   Kind kind_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr std::string_view kScheme = "bearer ";  // in any case
@@ -41,4 +41,4 @@ std::string ApiKeys::check(std::string_view authorization) const {
   return given;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Who may ask. Only hashes of the keys are known, and how long a comparison takes does not depend
 /// on what is compared. Immutable.
@@ -22,4 +22,4 @@ class ApiKeys {
   std::vector<std::string> sha256_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,11 +4,11 @@
 
 #include <random>
 
-namespace predgen {
+namespace predgen::serve {
 
 std::string new_id(std::string_view prefix) {
   std::random_device random;
   return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

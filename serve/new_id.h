@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The prefix and random hexadecimal digits.
 std::string new_id(std::string_view prefix);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 Places::Places(int64_t max) : max_(max), share_(share_of_address(max)) {}
 
@@ -36,4 +36,4 @@ void Places::leave(const std::string& client) {
   if (const auto own = num_of_.find(client); --own->second == 0) num_of_.erase(own);
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What only so many may have at a time, and one client only share_of_address() of them, so that it
 /// leaves some to others. Thread-safe; outlives what it gives.
@@ -33,4 +33,4 @@ class Places {
   std::map<std::string, int64_t> num_of_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const KvLayout& layout,
                        int64_t free) {
@@ -22,4 +22,4 @@ int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const K
   return config.pool_positions;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include "model/kv_cache.h"
 #include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Positions of the engine's pool: config.pool_positions, or where that is 0 as many as `free`
 /// bytes have room for when a part of them is left for passes (a fifth) and, on a CPU, for what is
@@ -14,4 +14,4 @@ namespace predgen {
 int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const KvLayout& layout,
                        int64_t free);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 #include "core/suggest.h"
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 RequestFields::RequestFields(std::string_view body) {
   try {
@@ -128,4 +128,4 @@ void RequestFields::finish() const {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The fields of a request's JSON object, or of one in it. A null counts as a field that is not
 /// there. Throws an ApiError that names the field, and where it is.
@@ -52,4 +52,4 @@ class RequestFields {
   std::set<std::string> known_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 #include "runtime/engine/baton.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A tokenizer for threads that hold a baton: they are without it while they render a conversation,
 /// which takes long if that is long. Borrows both.
@@ -40,4 +40,4 @@ class RestingTokenizer : public Tokenizer {
   Baton& baton_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -10,7 +10,7 @@
 #include "runtime/generate/make_generator.h"
 #include "runtime/listen/web_socket_url.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -117,4 +117,4 @@ void check_access(const ServeConfig& config, bool insecure_without_key) {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Of so many connections those of one address: some are left for others, but most may be those of
 /// a proxy.
@@ -80,4 +80,4 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
 /// and a setting of its own; `insecure_without_key` is that of HTTP.
 void check_access(const ServeConfig& config, bool insecure_without_key);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 void add_head(std::string& text, const char* name, const char* type, const char* help) {
@@ -136,4 +136,4 @@ std::string ServeMetrics::text(const State& state) const {
   return text;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

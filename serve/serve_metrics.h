@@ -12,7 +12,7 @@
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// One more in a gauge, while it is so. Used by one thread at a time.
 class GaugeShare {
@@ -75,4 +75,4 @@ class ServeMetrics {
   std::atomic<int64_t> kv_positions_ = 0, kv_parked_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

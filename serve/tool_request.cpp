@@ -5,7 +5,7 @@
 #include "core/client_json.h"
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr size_t kMaxTools = 128, kMaxName = 64;
@@ -123,4 +123,4 @@ std::vector<ToolCall> read_tool_calls(const Json& list, const std::string& where
   return calls;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

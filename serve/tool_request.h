@@ -8,7 +8,7 @@
 #include "serve/request_fields.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Whether a function's fields lie in an object of their own, as in chat completions, or beside its
 /// type, as in realtime sessions.
@@ -30,4 +30,4 @@ std::vector<ToolCall> read_tool_calls(const Json& list, const std::string& where
 /// A call's arguments, which an empty text has none of. ApiError if they are no JSON object.
 std::string read_arguments(const std::string& text, const std::string& where);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 constexpr int64_t kBatchesPerWindow = 50;
 }
@@ -63,4 +63,4 @@ std::vector<int64_t> BatchSampler::longest_batch() const {
   return order;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Which records make which micro-batch. The order depends only on (seed, epoch): micro-batch
 /// number k is the same for every rank and after every resume. Records of a batch have similar
@@ -33,4 +33,4 @@ class BatchSampler {
   std::vector<std::vector<int64_t>> batches_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

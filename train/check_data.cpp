@@ -4,10 +4,10 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
-void check_targets(const DatasetReader& dataset) {
+void check_targets(const data::DatasetReader& dataset) {
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const std::vector<uint8_t> mask = dataset.read(i).loss_mask;
     if (std::ranges::any_of(mask, [](uint8_t target) { return target != 0; })) return;
@@ -15,7 +15,7 @@ void check_targets(const DatasetReader& dataset) {
   throw UserError("the dataset has no token to learn: all loss masks are 0");
 }
 
-void check_trajectories(const TrainConfig& config, const DatasetReader& dataset) {
+void check_trajectories(const TrainConfig& config, const data::DatasetReader& dataset) {
   const ObjectiveConfig& objective = config.objective;
   if (objective.kind == ObjectiveKind::kAutoregressive) return;
   if (objective.consistency.consistency_weight == 0) return;
@@ -61,8 +61,8 @@ class TokenizerCheck {
 
 }  // namespace
 
-void check_data(const TrainConfig& config, const DatasetReader& dataset,
-                const std::vector<const DatasetReader*>& others, const Tokenizer* tokenizer) {
+void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
+                const std::vector<const data::DatasetReader*>& others, const Tokenizer* tokenizer) {
   TokenizerCheck check(config, tokenizer);
   const std::vector<std::filesystem::path> folders = config.datasets();
   for (size_t i = 0; i < folders.size(); ++i) check.take(folders[i], dataset.manifest().at(i));
@@ -79,7 +79,7 @@ void check_data(const TrainConfig& config, const DatasetReader& dataset,
   check_trajectories(config, dataset);
 }
 
-void check_ids(const Record& record, int64_t num_ids) {
+void check_ids(const data::Record& record, int64_t num_ids) {
   const auto check = [&](const TokenIds& tokens) {
     for (const TokenId token : tokens) {
       if (token >= 0 && token < num_ids) continue;
@@ -90,7 +90,8 @@ void check_ids(const Record& record, int64_t num_ids) {
     }
   };
   check(record.tokens);
-  for (const TrajectoryBlock& block : record.blocks) std::ranges::for_each(block.states, check);
+  for (const data::TrajectoryBlock& block : record.blocks)
+    std::ranges::for_each(block.states, check);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "model/weights/safetensors.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr int kFormat = 3;  // raised whenever what identifies a run gets other keys
@@ -140,4 +140,4 @@ TrainState CheckpointStore::load(const std::filesystem::path& checkpoint, Traine
           .seconds = json_get<double>(json, "seconds", where)};
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

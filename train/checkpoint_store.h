@@ -9,7 +9,7 @@
 #include "train/optim/adamw.h"
 #include "train/trained_weights.h"
 
-namespace predgen {
+namespace predgen::train {
 
 struct TrainState {
   int64_t step = 0;           // optimizer steps tried, skipped ones included
@@ -51,4 +51,4 @@ class CheckpointStore {
   const int64_t keep_last_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

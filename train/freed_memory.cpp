@@ -11,7 +11,7 @@
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, size_t* old_size,
                                      void* new_value, size_t new_size);
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr ssize_t kNever = -1;
@@ -70,4 +70,4 @@ void FreedMemory::trim() {
   if (mallctl && bound_ > 0 && held_bytes() > bound_ + bound_ / 4) for_each_arena("purge", nullptr);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace predgen {
+namespace predgen::train {
 
 /// While it lives, the allocator (jemalloc; nothing happens without it) keeps the memory that
 /// tensors free instead of giving it back to the kernel: to fault it in again took a third of the
@@ -27,4 +27,4 @@ class FreedMemory {
   ssize_t usual_decay_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

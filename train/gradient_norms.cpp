@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::train {
 
 GradientNorms::GradientNorms(std::vector<double> oldest_first) : values_(std::move(oldest_first)) {
   if (values_.size() > kMost) values_.erase(values_.begin(), values_.end() - kMost);
@@ -26,4 +26,4 @@ bool GradientNorms::is_outlier(double norm, double factor) const {
   return factor > 0 && usual && norm > factor * *usual;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// The gradient norms of the last steps that were taken, which say what is usual. A median, unlike
 /// a mean and its deviation (llm.c and OLMo skip steps by these), is not moved by the outliers that
@@ -29,4 +29,4 @@ class GradientNorms {
   std::vector<double> values_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -8,10 +8,10 @@
 #include "train/objectives/gradients.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 
 LossTerms held_out_losses(Transformer& model, const Objective& objective,
-                          const DatasetReader& records, const TrainConfig& config,
+                          const data::DatasetReader& records, const TrainConfig& config,
                           Communicator& communicator) {
   LossTerms sums = counts_of(objective.pack_held_out({}));  // a rank may have no record
   LossTerms counts = sums;
@@ -39,4 +39,4 @@ LossTerms held_out_losses(Transformer& model, const Objective& objective,
   return means_of(sums, counts);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,12 +6,12 @@
 #include "train/objectives/objective.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Mean of every term of the objective over the first config.held_out_records records (0: all),
 /// which the ranks share: a collective. Draws a progress bar on rank 0.
 LossTerms held_out_losses(Transformer& model, const Objective& objective,
-                          const DatasetReader& records, const TrainConfig& config,
+                          const data::DatasetReader& records, const TrainConfig& config,
                           Communicator& communicator);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-namespace predgen {
+namespace predgen::train {
 
 MetricsLog::MetricsLog(const std::filesystem::path& file, int64_t resumed_step) : file_(file) {
   std::string kept;
@@ -35,4 +35,4 @@ void read_metrics(const std::filesystem::path& file, const std::function<void(co
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// metrics.jsonl: one JSON object per line, on disk when write() returns. Each has a "step".
 class MetricsLog {
@@ -25,4 +25,4 @@ class MetricsLog {
 /// Calls `take` with every line up to one cut off in the middle. UserError if there is no file.
 void read_metrics(const std::filesystem::path& file, const std::function<void(const Json&)>& take);
 
-}  // namespace predgen
+}  // namespace predgen::train

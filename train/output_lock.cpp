@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/log.h"
 
-namespace predgen {
+namespace predgen::train {
 
 OutputLock::OutputLock(const std::filesystem::path& folder) {
   make_folder(folder);
@@ -32,4 +32,4 @@ OutputLock::~OutputLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Keeps an output folder for one run at a time, until the object or its process ends, however it
 /// does. It leaves nothing in the folder.
@@ -19,4 +19,4 @@ class OutputLock {
   int descriptor_ = -1;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "core/hash.h"
 #include "model/weights/weights_hash.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// Empty for no folder.
@@ -16,7 +16,7 @@ std::string hash_of(const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset) {
+RunIdentity run_identity(const TrainConfig& config, const data::DatasetReader& dataset) {
   RunIdentity identity = config.identity();
   identity["model"] = hash_of(config.model);
   if (!config.initialize.empty()) {
@@ -32,8 +32,8 @@ RunIdentity run_identity(const TrainConfig& config, const DatasetReader& dataset
 }
 
 void check_same_run(const TrainConfig& config, const RunIdentity& identity,
-                    const std::vector<const DatasetReader*>& others, const TokenIds& stop_tokens,
-                    Communicator& communicator) {
+                    const std::vector<const data::DatasetReader*>& others,
+                    const TokenIds& stop_tokens, Communicator& communicator) {
   Hasher hasher;
   for (const auto& [key, value] : identity) hasher.add(key).add(value);
   // A resumed run may have others, but all ranks the same: they say when a collective is due.
@@ -44,7 +44,8 @@ void check_same_run(const TrainConfig& config, const RunIdentity& identity,
     hasher.add(std::to_string(value));
   }
   hasher.add(fmt::format("{}", config.outlier_factor));
-  for (const DatasetReader* data : others) hasher.add(data ? data->manifest().dump() : "none");
+  for (const data::DatasetReader* data : others)
+    hasher.add(data ? data->manifest().dump() : "none");
   for (const TokenId token : stop_tokens) hasher.add(std::to_string(token));
   const std::string hash = hasher.hex();
   const auto size = static_cast<int64_t>(hash.size());
@@ -59,4 +60,4 @@ void check_same_run(const TrainConfig& config, const RunIdentity& identity,
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 double unix_time() {
@@ -24,4 +24,4 @@ void RunLog::write(int64_t step, const std::map<std::string, double>& scalars) {
   metrics_.write(line);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

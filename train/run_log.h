@@ -8,7 +8,7 @@
 #include "train/metrics_log.h"
 #include "train/tensorboard_writer.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The scalars of a run, in its folder's metrics.jsonl and for TensorBoard. For rank 0 alone.
 class RunLog {
@@ -22,4 +22,4 @@ class RunLog {
   TensorboardWriter tensorboard_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 
 #include "train/metrics_log.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace fs = std::filesystem;
 
 bool remove_stepless_start(const fs::path& run) {
@@ -26,4 +26,4 @@ bool remove_stepless_start(const fs::path& run) {
   return true;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

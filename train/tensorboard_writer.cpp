@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 std::array<uint32_t, 256> make_crc_table() {
@@ -86,4 +86,4 @@ void TensorboardWriter::write_record(const std::string& record) {
   if (!stream_) throw Error("cannot write {}: is the disk full?", file_.string());
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

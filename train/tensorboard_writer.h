@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Scalars for TensorBoard: a file of records (length, its masked CRC-32C, a protocol buffer
 /// `Event`, its masked CRC-32C). The few fields needed are encoded by hand.
@@ -27,4 +27,4 @@ class TensorboardWriter {
 /// CRC-32C (Castagnoli), as TFRecord files use it before masking.
 uint32_t crc32c(const std::string& bytes);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -30,7 +30,7 @@
 #include "train/trainer.h"
 #include "train/watch/collapse_watch.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
@@ -58,15 +58,15 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
 }
 
 /// Tokens of the row that each record becomes, at most; UserError if one is too long for the model.
-std::vector<int64_t> row_lengths(const DatasetReader& dataset, const Objective& objective,
+std::vector<int64_t> row_lengths(const data::DatasetReader& dataset, const Objective& objective,
                                  int64_t max_positions) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    const RecordSize size = dataset.size_of(i);
+    const data::RecordSize size = dataset.size_of(i);
     int64_t in_blocks = size.prompt_length;
-    for (const RecordSize::Block& block : size.blocks) in_blocks += block.tokens;
+    for (const data::RecordSize::Block& block : size.blocks) in_blocks += block.tokens;
     if (const int64_t last = std::max(size.tokens, in_blocks); last > max_positions) {
-      const Record record = dataset.read(i);
+      const data::Record record = dataset.read(i);
       throw UserError(
           "conversation {}, round {} has {} tokens, the model has room for {}: build the "
           "dataset with a smaller maximum",
@@ -123,7 +123,7 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
 /// Ranks of one machine share the memory of its CPU; those of several get less than they could. Of
 /// a GPU, CUDA's context is taken already, which a plan counts.
 int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
-  const int64_t free = free_memory(device);
+  const int64_t free = evaluate::free_memory(device);
   return device.is_cpu() ? free / communicator.world_size() : free + MemoryPlan::kContextBytes;
 }
 
@@ -158,11 +158,11 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
   const int64_t memory = memory_of_rank(parse_device(config.device), communicator);
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
-  const std::unique_ptr<DatasetReader> dataset = open_datasets(config.datasets());
-  std::unique_ptr<DatasetReader> held_out;
-  if (!config.held_out.empty()) held_out = open_dataset(config.held_out);
-  std::unique_ptr<DatasetReader> watched;
-  if (!config.watch.dataset.empty()) watched = open_dataset(config.watch.dataset);
+  const std::unique_ptr<data::DatasetReader> dataset = data::open_datasets(config.datasets());
+  std::unique_ptr<data::DatasetReader> held_out;
+  if (!config.held_out.empty()) held_out = data::open_dataset(config.held_out);
+  std::unique_ptr<data::DatasetReader> watched;
+  if (!config.watch.dataset.empty()) watched = data::open_dataset(config.watch.dataset);
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens =
       config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
@@ -236,4 +236,4 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   communicator.barrier();  // final/ is there when any rank returns
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "train/distributed/communicator.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Runs a training from its configuration to <output>/final. `resume`: "none" (the output folder
 /// must be empty), "auto" (go on from the newest finished checkpoint, if there is one) or the path
@@ -16,4 +16,4 @@ namespace predgen {
 void train(const TrainConfig& config, const std::string& resume, Communicator& communicator,
            const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "model/weights/name_pattern.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr int64_t kMany = int64_t{1} << 40;
@@ -261,4 +261,4 @@ std::map<std::string, std::string> TrainConfig::identity() const {
   return values;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

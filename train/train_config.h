@@ -13,7 +13,7 @@
 #include "train/optim/lr_schedule.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 
 constexpr int64_t kAllLayers = int64_t{1} << 40;
 constexpr int64_t kAutoLayers = -1;
@@ -92,4 +92,4 @@ struct TrainConfig {
   std::map<std::string, std::string> identity() const;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -11,7 +11,7 @@
 #include "train/optim/lr_schedule.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr int64_t kMostBadStepsInARow = 5;
@@ -79,7 +79,8 @@ std::vector<PackedBatch> TrainStep::next_batches(TrainState& state, uint64_t ste
   for (int64_t i = parts_.communicator.rank(); i < count; i += world) {
     const Batch batch = read(parts_.batches.batch(first + i));
     batches.push_back(parts_.objective.pack(batch, step_seed));
-    for (const Record& record : batch) num_tokens += static_cast<double>(record.tokens.size());
+    for (const data::Record& record : batch)
+      num_tokens += static_cast<double>(record.tokens.size());
   }
   state.samples += size * count;
   return batches;
@@ -162,4 +163,4 @@ double TrainStep::rate_of(int64_t step) const {
       step);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -13,7 +13,7 @@
 #include "train/train_config.h"
 #include "train/trained_weights.h"
 
-namespace predgen {
+namespace predgen::train {
 
 class CollapseWatch;
 
@@ -24,8 +24,8 @@ struct TrainParts {
   Objective& objective;
   AdamW& optimizer;
   BatchSampler& batches;
-  const DatasetReader& dataset;
-  const DatasetReader* held_out;  // may be null
+  const data::DatasetReader& dataset;
+  const data::DatasetReader* held_out;  // may be null
   const CheckpointStore& checkpoints;
   Communicator& communicator;
   CollapseWatch* watch = nullptr;  // may be null
@@ -71,4 +71,4 @@ class TrainStep {
   int64_t num_bad_in_a_row_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

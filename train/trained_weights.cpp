@@ -10,7 +10,7 @@
 #include "model/weights/safetensors.h"
 #include "text/tokenize/tokenizer_files.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// generation_config.json, too: it says what ends an answer.
@@ -125,4 +125,4 @@ void TrainedWeights::check_first_gradients() const {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

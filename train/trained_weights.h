@@ -7,7 +7,7 @@
 #include "train/optim/adamw.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The part of a model that training changes (a new LoRA adapter or every weight), and its files.
 /// Borrows the model.
@@ -33,4 +33,4 @@ class TrainedWeights {
   const std::filesystem::path base_folder_, tokenizer_folder_;  // base: empty from scratch
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

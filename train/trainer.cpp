@@ -11,7 +11,7 @@
 #include "train/held_out_loss.h"
 #include "train/watch/collapse_watch.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 std::string note(const std::map<std::string, double>& losses, double tokens_per_second) {
@@ -22,7 +22,7 @@ std::string note(const std::map<std::string, double>& losses, double tokens_per_
 
 /// The most memory that one of the ranks has used, of the process and of its GPU; a collective.
 Trainer::Scalars peak_memory_of_ranks(const at::Device& device, Communicator& communicator) {
-  const PeakMemory own = peak_memory(device);
+  const evaluate::PeakMemory own = evaluate::peak_memory(device);
   const at::Tensor all_N2 = at::empty({communicator.world_size(), 2}, at::kDouble);
   communicator.all_gather(
       at::tensor({static_cast<double>(own.process), static_cast<double>(own.device.value_or(0))},
@@ -178,4 +178,4 @@ void Trainer::save() const {
   parts_.communicator.barrier();
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

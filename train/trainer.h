@@ -5,7 +5,7 @@
 
 #include "train/train_step.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The training loop of one rank. Knows neither the loss nor where the data came from.
 class Trainer {
@@ -48,4 +48,4 @@ class Trainer {
   const std::stop_token stop_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

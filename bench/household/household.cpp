@@ -17,9 +17,9 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton_clock.h"
-#include "runtime/price/pass_seconds.h"
 #include "runtime/engine/queued_threads.h"
 #include "runtime/listen/scheduled_source.h"
+#include "runtime/price/pass_seconds.h"
 
 namespace predgen {
 namespace {
@@ -123,7 +123,7 @@ class Household {
 }  // namespace
 
 double HouseholdResult::first_sentence(double q) const {
-  return first_sentences.empty() ? 0 : quantile(first_sentences, q);
+  return first_sentences.empty() ? 0 : evaluate::quantile(first_sentences, q);
 }
 
 void HouseholdResult::add(const HouseholdResult& other) {

@@ -80,7 +80,7 @@ constexpr Way kWays[] = {{"no drafts", Drafting::kNone, true},
                          {"automatic", Drafting::kAutomatic, true},
                          {"automatic, own passes", Drafting::kAutomatic, false}};
 
-void run_price(const RunPrice& price, const HouseholdModel& model,
+void run_price(const evaluate::RunPrice& price, const HouseholdModel& model,
                const std::vector<std::string>& prompts, const Options& options) {
   fmt::print("\n{}: {}\n", price.name, price.basis);
   std::vector<std::vector<PeopleTime>> p95(std::size(kWays));
@@ -136,12 +136,13 @@ void run(const Options& options) {
       load_model(options.model, {}, {.device = "cpu", .dtype = "fp32"});
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
   Engine engine(model);
-  EvalConfig config;
+  evaluate::EvalConfig config;
   config.priced_parameters = options.parameters;
   config.seconds_per_pass = options.seconds_per_pass;
   config.seconds_per_token = options.seconds_per_token;
   for (const std::string& name : options.prices) {
-    const RunPrice price = make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
+    const evaluate::RunPrice price =
+        evaluate::make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
     if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
     run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
   }

@@ -6,7 +6,7 @@
 
 #include "text/characters.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr char32_t kJoiner = 0x200D;
@@ -85,4 +85,4 @@ std::vector<TextRow> wrap(std::string_view text, int width, int first_column) {
   return rows;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

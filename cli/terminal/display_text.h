@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// `text` of the same length that cannot control a terminal: control characters other than \n and
 /// \t become spaces, ill-formed bytes question marks.
@@ -32,4 +32,4 @@ struct TextRow {
 /// The first one has `first_column` columns less. There is always one row.
 std::vector<TextRow> wrap(std::string_view text, int width, int first_column = 0);
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What a person did at the keyboard.
 struct Key {
@@ -33,4 +33,4 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

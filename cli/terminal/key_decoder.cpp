@@ -5,7 +5,7 @@
 
 #include "text/utf8.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = Key::Kind;
@@ -123,4 +123,4 @@ bool KeyDecoder::take_text(std::vector<Key>& keys) {
   return true;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -7,7 +7,7 @@
 
 #include "cli/terminal/key.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// Keys from the bytes that a terminal in raw mode sends, as xterm and its kin send them. Sequences
 /// may arrive in pieces; those that mean nothing here are dropped. Used by one thread.
@@ -30,4 +30,4 @@ class KeyDecoder {
   bool in_paste_ = false;  // between the marks of a bracketed paste
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 #include "cli/terminal/display_text.h"
 #include "text/characters.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 bool is_space_at(std::string_view text, size_t at) { return is_space(character_at(text, at).code); }
@@ -64,4 +64,4 @@ void LineBuffer::erase_word_left() { erase(word_left(), cursor_); }
 void LineBuffer::erase_to_start() { erase(0, cursor_); }
 void LineBuffer::erase_to_end() { erase(cursor_, text_.size()); }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A line of text with a cursor, which stands between two characters as a person sees them. May
 /// hold line breaks that were pasted. The text is well-formed UTF-8.
@@ -39,4 +39,4 @@ class LineBuffer {
   size_t cursor_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

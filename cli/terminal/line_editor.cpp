@@ -1,6 +1,6 @@
 #include "cli/terminal/line_editor.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 bool LineEditor::press(const Key& key) {
   const std::string text = buffer_.text();
@@ -76,4 +76,4 @@ void LineEditor::recall(int direction) {
   buffer_.set(shown_ == sent_.size() ? unsent_ : sent_[shown_]);
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

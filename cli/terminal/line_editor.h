@@ -6,7 +6,7 @@
 #include "cli/terminal/key.h"
 #include "cli/terminal/line_buffer.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A line that keys edit, and the lines that were sent before it. Used by one thread.
 class LineEditor {
@@ -31,4 +31,4 @@ class LineEditor {
   std::string unsent_;  // that line, while another is shown
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

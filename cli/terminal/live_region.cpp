@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kHideCursor = "\033[?25l";
@@ -70,4 +70,4 @@ std::string LiveRegion::draw(std::string_view scrolled, const Frame& frame, int 
   return bytes + kShowCursor;
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::cli {
 
 /// What stands at the bottom of a terminal and changes: rows, and where the cursor is in them.
 struct Frame {
@@ -37,4 +37,4 @@ class LiveRegion {
   int cursor_column_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

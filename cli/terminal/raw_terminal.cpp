@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr std::string_view kMarkPastes = "\033[?2004h";
@@ -115,4 +115,4 @@ ScreenSize RawTerminal::size() const {
   return {size.ws_col, size.ws_row};
 }
 
-}  // namespace predgen
+}  // namespace predgen::cli

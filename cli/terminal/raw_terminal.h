@@ -4,7 +4,7 @@
 
 #include "cli/terminal/screen_size.h"
 
-namespace predgen {
+namespace predgen::cli {
 
 /// A terminal that hands over every key at once, without echo, and marks what is pasted. It is put
 /// back as it was on every way out: by the destructor, at exit(), and on signals that end the
@@ -33,4 +33,4 @@ class RawTerminal {
   const int in_, out_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

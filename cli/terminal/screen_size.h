@@ -1,6 +1,6 @@
 #pragma once
 
-namespace predgen {
+namespace predgen::cli {
 
 /// Of a terminal, in characters.
 struct ScreenSize {
@@ -9,4 +9,4 @@ struct ScreenSize {
   bool operator==(const ScreenSize&) const = default;
 };
 
-}  // namespace predgen
+}  // namespace predgen::cli

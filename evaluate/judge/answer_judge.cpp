@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "evaluate/json_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::map<std::string, std::string> read_references(const std::filesystem::path& file) {
@@ -154,4 +154,4 @@ void AnswerJudge::judge(Json& rows, JudgeClient& client,
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -10,7 +10,7 @@
 #include "evaluate/judge/judged_answer.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Grades the answers of a run as MT-Bench does: alone, from 1 to 10, and beside the baseline's in
 /// both orders. The second turn of a question is shown with the first; a turn with other earlier
@@ -52,4 +52,4 @@ class AnswerJudge {
   std::map<std::string, std::string> references_;  // by the turn's id
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/stop.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kMaxReplyBytes = size_t{16} << 20;
@@ -105,4 +105,4 @@ HttpPost connect_http(const std::string& url, const std::string& key, double tim
   return [connection](const std::string& json) { return connection->post(json); };
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <string>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct PostReply {
   long status = 0;   // 0: there was no reply, and `error` says why
@@ -22,4 +22,4 @@ using HttpPost = std::function<PostReply(const std::string& json)>;
 HttpPost connect_http(const std::string& url, const std::string& key, double timeout_seconds,
                       const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

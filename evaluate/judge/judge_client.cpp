@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kMaxFailuresInARow = 3;
@@ -120,4 +120,4 @@ Seconds JudgeClient::pause_after(const PostReply& reply, int64_t attempt) const 
   return Seconds(reply.retry_after.value_or(doubled));
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

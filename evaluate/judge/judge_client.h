@@ -12,7 +12,7 @@
 #include "evaluate/judge/judge_config.h"
 #include "evaluate/judge/judge_prompts.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 struct JudgeReply {
   std::optional<std::string> text;
@@ -49,4 +49,4 @@ class JudgeClient {
   int64_t num_calls_ = 0, num_cached_ = 0, num_prompt_tokens_ = 0, num_reply_tokens_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -1,6 +1,6 @@
 #include "evaluate/judge/judge_config.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 JudgeConfig read_judge_config(ConfigReader judge) {
   JudgeConfig config;
@@ -30,4 +30,4 @@ JudgeConfig read_judge_config(ConfigReader judge) {
   return config;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 
 #include "core/config.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A model that says how good answers are, behind an OpenAI-compatible API or in a folder.
 struct JudgeConfig {
@@ -33,4 +33,4 @@ struct JudgeConfig {
 /// The section `judge`.
 JudgeConfig read_judge_config(ConfigReader judge);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

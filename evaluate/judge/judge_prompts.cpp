@@ -6,7 +6,7 @@
 #include "evaluate/json_rows.h"
 #include "text/regex.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// `text` with its {places} filled; those that `fields` lacks are put into it, empty.
@@ -85,4 +85,4 @@ std::optional<char> find_preference(std::string_view reply) {
   return std::nullopt;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What the judge is sent.
 struct JudgeRequest {
@@ -41,4 +41,4 @@ std::optional<double> find_grade(std::string_view reply);
 /// Whose answer "[[A]]", "[[B]]" or "[[C]]" (neither's) prefers: 'A', 'B' or 'C'.
 std::optional<char> find_preference(std::string_view reply);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

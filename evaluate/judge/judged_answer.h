@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-namespace predgen {
+namespace predgen::evaluate {
 
 enum class PairOutcome { kLoss, kTie, kWin };  // against the baseline's answer
 
@@ -15,4 +15,4 @@ struct JudgedAnswer {
   std::string outcome_problem{};
 };
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -10,7 +10,7 @@
 #include "runtime/generate/make_generator.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 class LocalChat {
@@ -73,4 +73,4 @@ HttpPost load_local_chat(const std::filesystem::path& folder, const LoadOptions&
   return [chat](const std::string& json) { return chat->reply(json); };
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "evaluate/judge/http_post.h"
 #include "model/weights/checkpoint.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A model of this machine that takes the requests of an OpenAI-compatible endpoint ("messages",
 /// "max_tokens") and replies as one does: greedily, 400 for what it cannot take. Loads the model;
@@ -14,4 +14,4 @@ namespace predgen {
 HttpPost load_local_chat(const std::filesystem::path& folder, const LoadOptions& load,
                          const std::stop_token& stop);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "evaluate/page/turn_timeline.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::string draft_table(const TurnTimeline& timeline) {
@@ -43,4 +43,4 @@ std::string draft_tables(const RunView& run, int64_t turn) {
          "</details>\n";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

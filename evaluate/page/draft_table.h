@@ -4,9 +4,9 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Below a turn's timeline: what was heard and drafted, by method, kept parts marked. HTML.
 std::string draft_tables(const RunView& run, int64_t turn);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "page/figure.h"
 #include "evaluate/page/run_view.h"
+#include "page/figure.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 // Pictures of a run, from its results alone. They borrow the run. A picture whose data
 // the run lacks says so (Figure::missing).
@@ -37,4 +37,4 @@ Figure timeline_figure(const RunView& run, int64_t turn, const std::string& why)
 /// Audio latency of all runs of a report, by model (Figure 3a) and price.
 Figure runs_figure(const std::vector<RunView>& runs);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

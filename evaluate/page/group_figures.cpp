@@ -6,7 +6,7 @@
 #include "evaluate/page/figures.h"
 #include "page/line_plot.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kMostLines = 4;
@@ -132,4 +132,4 @@ Figure revision_figure(const RunView& run) {
                    plot_groups(run, groups, "words that a later transcript took back", revised));
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "evaluate/page/figures.h"
 #include "page/stacked_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Sums over the rows that have all four times, in ms; nothing: none has.
@@ -163,4 +163,4 @@ Figure rounds_figure(const RunView& run) {
   return figure;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::string number(const Json& value, double scale, int digits) {
@@ -128,4 +128,4 @@ std::string run_title(const Json& run) {
   return title + " (" + text_at(price, {"basis"}) + ")";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

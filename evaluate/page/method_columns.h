@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A figure of a method in a run's table, on the terminal and on the page.
 struct MethodColumn {
@@ -22,4 +22,4 @@ std::string share_cell(const Json& share);
 /// Whose figures these are, and by which price.
 std::string run_title(const Json& run);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

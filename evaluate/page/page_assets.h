@@ -1,6 +1,6 @@
 #pragma once
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Beside the style of every page: what a report of methods has more.
 inline constexpr const char* kEvalStyle = R"(
@@ -71,4 +71,4 @@ for(const table of document.querySelectorAll('table.sortable')){
 addEventListener('beforeprint',()=>document.querySelectorAll('details.run').forEach(run=>run.open=true));
 )";
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

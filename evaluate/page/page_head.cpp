@@ -10,7 +10,7 @@
 #include "evaluate/page/quality_measure.h"
 #include "evaluate/page/run_set.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::string tile(const std::string& name, const std::string& value, const std::string& note) {
@@ -127,4 +127,4 @@ std::string without_ids(std::string html) {
   return html;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

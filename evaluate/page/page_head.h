@@ -5,7 +5,7 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// "MT-Bench", or the set's kind and file.
 std::string set_name(const Json& report);
@@ -19,4 +19,4 @@ std::string headline_tiles(const RunView& run);
 /// A run's part of the page without its anchors, which are those of the first run.
 std::string without_ids(std::string html);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

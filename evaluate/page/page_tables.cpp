@@ -5,7 +5,7 @@
 #include "core/text.h"
 #include "evaluate/page/method_columns.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kMostLines = 50;
@@ -107,4 +107,4 @@ std::string left_out(const Json& report) {
   return html;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

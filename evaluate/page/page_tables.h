@@ -4,7 +4,7 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 // HTML; empty where there is nothing to say.
 
@@ -16,4 +16,4 @@ std::string category_table(const RunView& run);
 /// sets' rows that were skipped.
 std::string left_out(const Json& report);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -9,7 +9,7 @@
 #include "evaluate/page/quality_measure.h"
 #include "evaluate/page/run_set.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 struct PublishedRow {
@@ -121,4 +121,4 @@ std::string paper_table(const RunView& run) {
   return html + " Latency is to the first sound. NFE: forward passes to the first sentence.</p>\n";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

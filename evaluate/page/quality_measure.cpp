@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 std::optional<Estimate> percent(std::optional<Estimate> share) {
@@ -65,4 +65,4 @@ std::optional<QualityMeasure> quality_measure(const RunView& run) {
   return std::nullopt;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// What stands for the quality of answers in a run; a sceptic reads the name first.
 struct QualityMeasure {
@@ -22,4 +22,4 @@ struct QualityMeasure {
 /// of the baseline's texts that stay. Nothing if it has none of these. Borrows the run.
 std::optional<QualityMeasure> quality_measure(const RunView& run);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "page/page_style.h"
 #include "core/text.h"
 #include "evaluate/page/draft_table.h"
 #include "evaluate/page/figures.h"
@@ -17,8 +16,9 @@
 #include "evaluate/page/page_tables.h"
 #include "evaluate/page/paper_table.h"
 #include "evaluate/page/turns_table.h"
+#include "page/page_style.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Turns with timelines and why they were chosen, the typical one first.
@@ -172,4 +172,4 @@ std::filesystem::path write_report_page_of(const std::filesystem::path& run,
   return target;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A page that needs nothing else, from a results.json, also one with keys that are missing.
 std::string format_report_page(const Json& report);
@@ -24,4 +24,4 @@ void write_report_page(const Json& report, const std::filesystem::path& file);
 std::filesystem::path write_report_page_of(const std::filesystem::path& run,
                                            const std::filesystem::path& file);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

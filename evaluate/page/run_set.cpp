@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 RunSet run_set(const Json& report) {
   RunSet set;
@@ -27,4 +27,4 @@ std::string paper_set_of(const Json& report) {
   return set.file.find("lmsys") == std::string::npos ? "" : "lmsys";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Of a report's configuration: turns.kind and the name of turns.file, "" where it cannot be read.
 struct RunSet {
@@ -15,4 +15,4 @@ RunSet run_set(const Json& report);
 /// What the paper calls the set, in small letters: lmsys, mt_bench, gsm8k, mmlu_pro; "" for others.
 std::string paper_set_of(const Json& report);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

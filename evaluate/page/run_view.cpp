@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr std::array kOfThePaper{"baseline", "greedy", "top3", "reflection", "cllm"};
@@ -112,4 +112,4 @@ std::string fixed(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "–";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "evaluate/statistics.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// Null where a key of the path is missing.
 const Json& at_path(const Json& object, std::initializer_list<std::string> path);
@@ -61,4 +61,4 @@ std::optional<Estimate> mean_of(const std::vector<std::optional<double>>& values
 /// "1.73" for a missing value "–".
 std::string fixed(const std::optional<double>& value, int digits);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

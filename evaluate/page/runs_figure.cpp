@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "page/dot_rows.h"
 #include "evaluate/page/figures.h"
+#include "page/dot_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 Figure runs_figure(const std::vector<RunView>& runs) {
   std::set<std::string> models, prices;
@@ -51,4 +51,4 @@ Figure runs_figure(const std::vector<RunView>& runs) {
   return figure;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "page/dot_rows.h"
 #include "evaluate/page/figures.h"
-#include "page/line_plot.h"
 #include "evaluate/page/quality_measure.h"
+#include "page/dot_rows.h"
+#include "page/line_plot.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr const char* kSameTexts = "all texts are the baseline's";
@@ -194,4 +194,4 @@ Figure top_k_speed_figure(const RunView& run) {
       [&](const std::string& method) { return latency_of(run, method); }, 0);
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

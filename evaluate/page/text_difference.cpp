@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Words with the white space before them.
@@ -75,4 +75,4 @@ std::string mark_difference(const std::string& reference, const std::string& tex
   return is_marked ? html + "</mark>" : html;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "page/axis.h"
 #include "evaluate/page/figures.h"
 #include "evaluate/page/turn_timeline.h"
+#include "page/axis.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr double kLane = 40, kBar = 16, kWords = 44;
@@ -145,4 +145,4 @@ Figure timeline_figure(const RunView& run, int64_t turn, const std::string& why)
   return figure;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TurnTimeline read_one(const RunView& run, const Json& timeline) {
@@ -63,4 +63,4 @@ std::vector<TurnTimeline> read_timelines(const RunView& run, int64_t turn) {
   return timelines;
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

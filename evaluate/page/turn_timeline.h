@@ -6,7 +6,7 @@
 
 #include "evaluate/page/run_view.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A draft, from when the model saw the words until it was as long as it was to become.
 struct DraftSpan {
@@ -33,4 +33,4 @@ std::vector<TurnTimeline> read_timelines(const RunView& run, int64_t turn);
 /// Bytes that both begin with, in whole characters.
 size_t common_start(const std::string& one, const std::string& other);
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "evaluate/page/text_difference.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr size_t kMostTurns = 500;
@@ -120,4 +120,4 @@ std::string turns_table(const RunView& run) {
          "Marked: words that the first text, the baseline's where there is one, lacks.</p>\n";
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

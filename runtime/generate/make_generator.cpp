@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "runtime/price/pass_seconds.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/model_source.h"
 #include "runtime/generate/ngram_source.h"
+#include "runtime/price/pass_seconds.h"
 
 namespace predgen {
 

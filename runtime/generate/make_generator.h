@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/price/pass_price.h"
 #include "runtime/generate/generator.h"
+#include "runtime/price/pass_price.h"
 
 namespace predgen {
 

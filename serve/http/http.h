@@ -9,7 +9,7 @@
 
 #include "serve/http/web_socket.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Answered however many connections there are, and without a key: otherwise who watches the server
 /// would end it.
@@ -63,4 +63,4 @@ class HttpReply {
 using HttpHandler =
     std::function<void(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop)>;
 
-}  // namespace predgen
+}  // namespace predgen::serve

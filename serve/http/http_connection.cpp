@@ -17,7 +17,7 @@
 #include "serve/http/peer.h"
 #include "serve/http/web_socket_connection.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
@@ -282,4 +282,4 @@ void HttpConnection::end_reply() {
              }).failed();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

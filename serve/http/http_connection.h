@@ -13,10 +13,10 @@
 
 #include "serve/api_error.h"
 #include "serve/http/http.h"
-#include "serve/serve_config.h"
 #include "serve/http/tcp_server.h"
+#include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A client's connection, used by one thread. Every wait has a limit.
 class HttpConnection : public TcpConnection, public HttpReply {
@@ -86,4 +86,4 @@ class HttpConnection : public TcpConnection, public HttpReply {
   bool is_lost_ = false;     // nothing more can be sent
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "serve/http/http_connection.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 HttpServer::HttpServer(const std::string& host, int port, const HttpLimits& limits,
                        HttpHandler handler)
@@ -17,4 +17,4 @@ HttpServer::HttpServer(const std::string& host, int port, const HttpLimits& limi
                .takes_late = true},
               [this] { return std::make_unique<HttpConnection>(limits_, handler_); }) {}
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "serve/http/http.h"
-#include "serve/serve_config.h"
 #include "serve/http/tcp_server.h"
+#include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// HTTP/1.1 with a thread for each connection. Requests that break its rules or limits are answered
 /// here, with errors as ApiError has them.
@@ -28,4 +28,4 @@ class HttpServer {
   TcpServer server_;  // last: its connections use both
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string>
 
-namespace predgen {
+namespace predgen::serve {
 
 bool is_same_origin(std::string_view origin, std::string_view host) {
   const size_t scheme = origin.find("://");
@@ -28,4 +28,4 @@ bool is_own_host(std::string_view host) {
   return !error || host.find('.') == std::string_view::npos;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

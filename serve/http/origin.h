@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Whether a browser asks for a page that came from here: its Origin has the host and port of Host.
 bool is_same_origin(std::string_view origin, std::string_view host);
@@ -11,4 +11,4 @@ bool is_same_origin(std::string_view origin, std::string_view host);
 /// browser has it. Another name may be anybody's who lets it mean this machine.
 bool is_own_host(std::string_view host);
 
-}  // namespace predgen
+}  // namespace predgen::serve

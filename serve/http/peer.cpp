@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
-namespace predgen {
+namespace predgen::serve {
 namespace ip = boost::asio::ip;
 
 std::string peer_of(const ip::tcp::socket& socket) {
@@ -19,4 +19,4 @@ std::string peer_of(const ip::tcp::socket& socket) {
   return ip::address_v6(bytes).to_string();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

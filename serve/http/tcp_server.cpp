@@ -18,7 +18,7 @@
 #include "core/text.h"
 #include "serve/http/peer.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
@@ -283,4 +283,4 @@ void TcpServer::run(const std::stop_token& stop) {
   impl.clients.clear();  // joins
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A client's connection, served by a thread of its own.
 class TcpConnection {
@@ -52,4 +52,4 @@ class TcpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

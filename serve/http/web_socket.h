@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Messages for a client. Sending never waits: what the client has not read yet is queued, and one
 /// that lets too much of it come together is cut off. Thread-safe.
@@ -34,4 +34,4 @@ class WebSocketHandler {
   virtual void on_close() = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
@@ -156,4 +156,4 @@ void WebSocketConnection::write_next() {
   });
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -12,10 +12,10 @@
 #include <stop_token>
 #include <string>
 
-#include "serve/serve_config.h"
 #include "serve/http/web_socket.h"
+#include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A connection that went from HTTP to WebSocket. Used by one thread, but for the sender's part.
 /// Every wait has a limit.
@@ -65,4 +65,4 @@ class WebSocketConnection : public WebSocketSender {
   std::string close_reason_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

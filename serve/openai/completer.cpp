@@ -13,7 +13,7 @@
 #include "serve/openai/stop_strings.h"
 #include "text/stop_tokens.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 namespace {
 
@@ -208,4 +208,4 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   return result;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -12,13 +12,13 @@
 #include "runtime/generate/generator.h"
 #include "serve/openai/completion_request.h"
 #include "serve/openai/kept_sequences.h"
+#include "serve/openai/token_scorer.h"
 #include "serve/places.h"
 #include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
-#include "serve/openai/token_scorer.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 struct CompletionUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
@@ -101,4 +101,4 @@ class Completer {
   KeptSequences kept_;  // with the baton
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

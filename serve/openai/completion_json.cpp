@@ -5,7 +5,7 @@
 #include "serve/new_id.h"
 #include "text/utf8.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 Json usage(const CompletionUsage& usage) {
@@ -144,4 +144,4 @@ Json CompletionJson::usage_chunk(const CompletionResult& result) const {
   return last;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "serve/openai/completer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// An answer in the shapes of OpenAI's API, whole or in the chunks of a stream.
 class CompletionJson {
@@ -43,4 +43,4 @@ class CompletionJson {
   const std::string id_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -198,4 +198,4 @@ CompletionRequest parse_completion_request(std::string_view body) {
   return request;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

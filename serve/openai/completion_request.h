@@ -10,7 +10,7 @@
 #include "runtime/generate/generation_defaults.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A body of POST /v1/chat/completions or /v1/completions.
 struct CompletionRequest {
@@ -37,4 +37,4 @@ CompletionRequest parse_chat_request(std::string_view body);
 /// The same. Without max_tokens: 16, as OpenAI has it.
 CompletionRequest parse_completion_request(std::string_view body);
 
-}  // namespace predgen
+}  // namespace predgen::serve

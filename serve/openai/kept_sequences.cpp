@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 
 Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
   auto best = kept_.end();
@@ -49,4 +49,4 @@ bool KeptSequences::drop_all() {
   return held;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -6,7 +6,7 @@
 
 #include "runtime/engine/engine.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The sequences of answers that are over, for prompts that go on from them: the next call of a
 /// conversation finds what was said before in a cache. A client's prompts find its own only, for
@@ -35,4 +35,4 @@ class KeptSequences {
   std::list<Kept> kept_;  // the newest first
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -11,11 +11,11 @@
 #include "core/shortened.h"
 #include "core/text.h"
 #include "serve/api_error.h"
-#include "serve/openai/completion_json.h"
 #include "serve/http/origin.h"
+#include "serve/openai/completion_json.h"
 #include "serve/page/page_file.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr const char* kChat = "/v1/chat/completions";
@@ -258,4 +258,4 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "serve/api_keys.h"
-#include "serve/openai/completer.h"
 #include "serve/http/http.h"
+#include "serve/openai/completer.h"
+#include "serve/openai/speech_api.h"
 #include "serve/realtime/realtime_api.h"
 #include "serve/serve_metrics.h"
-#include "serve/openai/speech_api.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The endpoints: chat completions, completions, models and realtime conversations as OpenAI has
 /// them, health and metrics.
@@ -47,4 +47,4 @@ class OpenAiApi {
   const ApiKeys keys_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

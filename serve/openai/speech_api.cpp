@@ -12,16 +12,16 @@
 #include "core/shortened.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "serve/api_error.h"
-#include "serve/request_fields.h"
 #include "runtime/speech/calling_sink.h"
 #include "runtime/speech/pcm16.h"
 #include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/speak_sentence.h"
+#include "serve/api_error.h"
+#include "serve/request_fields.h"
 #include "text/sentence/sentence_end.h"
 #include "text/spoken/speech_text.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int64_t kMaxCharacters = 4096;  // as OpenAI has it
@@ -137,4 +137,4 @@ void SpeechApi::serve(const HttpRequest& request, const std::string& client, Htt
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 #include "serve/places.h"
 #include "serve/realtime/realtime_host.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// POST /v1/audio/speech: a text as sound, mono 16-bit samples at 24 kHz, sent sentence by sentence
 /// as they are made. Thread-safe; borrows the host.
@@ -27,4 +27,4 @@ class SpeechApi {
   Places places_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 
 std::string StopStrings::push(std::string_view text) {
   if (is_found_) return {};
@@ -27,4 +27,4 @@ std::string StopStrings::push(std::string_view text) {
 
 std::string StopStrings::finish() { return std::exchange(held_, {}); }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Cuts a growing text before one of some strings: the one that is whole first, however the text
 /// comes. Holds back what may be the beginning of one.
@@ -26,4 +26,4 @@ class StopStrings {
   bool is_found_ = false;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::serve {
 
 std::string TokenScorer::text(int64_t id) const {
   // Models may have more logits than there are tokens.
@@ -37,4 +37,4 @@ std::vector<TokenScore> TokenScorer::score(const Sequence& sequence, int64_t cou
   return scores;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A token of an answer, as its text (bytes, which may end inside a character), with the natural
 /// logarithm of its probability, and those of the most likely ones in its place.
@@ -38,4 +38,4 @@ class TokenScorer {
   std::optional<Sequence> before_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A file of the page at "/". It is part of the program: cmake/EmbedPage.cmake writes them all.
 struct PageFile {
@@ -15,4 +15,4 @@ struct PageFile {
 /// Null: there is none at this path.
 const PageFile* find_page_file(std::string_view path);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr std::string_view kDigits =
@@ -62,4 +62,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// Of what a client can have a server hold.
@@ -253,4 +253,4 @@ std::string ConversationItems::pending() const {
   return text;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "text/tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// One message of a conversation, as a client sees it; or a call of a function, or what that said.
 struct ConversationItem {
@@ -65,4 +65,4 @@ class ConversationItems {
   size_t num_bytes_ = 0;  // of all that were ever added
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

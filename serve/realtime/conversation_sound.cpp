@@ -5,7 +5,7 @@
 #include "serve/realtime/realtime_conversation.h"
 
 // What sound is to a conversation.
-namespace predgen {
+namespace predgen::serve {
 
 SoundIn& RealtimeConversation::sound() {
   if (!sound_) {
@@ -134,4 +134,4 @@ void RealtimeConversation::on_lost(const ApiError& error) {
   begin_next_response();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

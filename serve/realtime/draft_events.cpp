@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// What `text` has that `other` does not begin with, in whole characters.
@@ -49,4 +49,4 @@ void DraftEvents::answer(const std::string& text, bool is_wanted) {
                 {"rejected", rejected}});
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

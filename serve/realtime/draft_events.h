@@ -7,7 +7,7 @@
 #include "runtime/listen/transcript_source.h"
 #include "serve/realtime/event_sender.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What a client that asked for it is told of drafts: what stays of each at the next transcript,
 /// and of the last one in the answer. Used by one thread; borrows the sender.
@@ -29,4 +29,4 @@ class DraftEvents {
   bool has_answer_ = false;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

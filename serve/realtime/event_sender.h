@@ -5,7 +5,7 @@
 #include "core/json.h"
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Where a conversation's events go, in the shapes of OpenAI's Realtime API. Thread-safe; never
 /// waits.
@@ -21,4 +21,4 @@ class EventSender {
   virtual void close(int code, const std::string& reason) const = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

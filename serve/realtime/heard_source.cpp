@@ -2,7 +2,7 @@
 
 #include "core/stop.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 void HeardSource::push(const std::string& text, bool is_final) {
   const std::lock_guard lock(mutex_);
@@ -53,4 +53,4 @@ std::optional<Transcript> HeardSource::wait_newer(int64_t revision, Clock&) {
   return newest;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "runtime/engine/baton.h"
 #include "runtime/listen/transcript_source.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Transcripts as a client sends them, for a session that shares an engine: it rests while it
 /// waits. A final one comes only when the one before was taken, or dropped. push() and is_empty()
@@ -44,4 +44,4 @@ class HeardSource : public TranscriptSource {
   int64_t num_pushed_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "serve/api_error.h"
 #include "serve/realtime/realtime_connection.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr std::string_view kProtocol = "realtime", kKeyProtocol = "openai-insecure-api-key.";
@@ -79,4 +79,4 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
                         offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

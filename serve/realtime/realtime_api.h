@@ -7,7 +7,7 @@
 #include "serve/places.h"
 #include "serve/realtime/realtime_host.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// GET /v1/realtime. Thread-safe; borrows the host.
 class RealtimeApi {
@@ -32,4 +32,4 @@ class RealtimeApi {
 /// place that a browser has for it ("openai-insecure-api-key.KEY"); empty: there is none.
 std::string offered_key(const std::string& protocols);
 
-}  // namespace predgen
+}  // namespace predgen::serve

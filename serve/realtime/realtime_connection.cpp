@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "serve/request_fields.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int kGoingAway = 1001, kFailed = 1011, kTryLater = 1013;
@@ -203,4 +203,4 @@ void RealtimeConnection::on_expiry(const std::string& why) {
 
 void RealtimeConnection::on_close() { conversation_.reset(); }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 #include "serve/realtime/realtime_conversation.h"
 #include "serve/realtime/web_socket_events.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Reads a client's events and does what they say; what cannot be done is answered with an error
 /// event that has the event's id. Borrows the host.
@@ -39,4 +39,4 @@ class RealtimeConnection : public WebSocketHandler {
   TranscriptMessages messages_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 RealtimeSettings first_settings(const RealtimeHost& host) {
@@ -291,4 +291,4 @@ void RealtimeConversation::fail(const ApiError& error) {
   finish_response({.status = "failed", .details = {{"type", "failed"}, {"error", told}}});
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -17,7 +17,7 @@
 #include "serve/realtime/realtime_response.h"
 #include "serve/realtime/sound_in.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 class RealtimeSpeaker;
 
@@ -131,4 +131,4 @@ class RealtimeConversation : private SpeechListener {
   std::unique_ptr<SoundIn> sound_;  // null: no recogniser; last: its threads use the others
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

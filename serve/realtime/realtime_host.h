@@ -7,13 +7,13 @@
 #include "core/clock.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton.h"
-#include "serve/realtime/realtime_settings.h"
 #include "runtime/listen/recogniser.h"
+#include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What all realtime conversations of a server have in common; borrowed.
 struct RealtimeHost {
@@ -30,4 +30,4 @@ struct RealtimeHost {
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

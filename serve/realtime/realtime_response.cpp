@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
 #include "serve/realtime/base64.h"
-#include "runtime/speech/pcm16.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 Json with(Json object, const Json& more) {
@@ -152,4 +152,4 @@ ConversationItem RealtimeResponse::item() const {
   return item_;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -10,7 +10,7 @@
 #include "serve/realtime/event_sender.h"
 #include "serve/realtime/realtime_settings.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// One response on its way to a client: its events in their order. Text and sound may come from
 /// different threads. Borrows the sender.
@@ -61,4 +61,4 @@ class RealtimeResponse {
   bool has_item_ = false;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

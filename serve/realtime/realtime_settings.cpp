@@ -6,7 +6,7 @@
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr std::array kEvents{"speculation", "sentence", "metrics"};
@@ -200,4 +200,4 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   return settings;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include "serve/realtime/turn_detection.h"
 #include "text/tools/tool_call.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
 
@@ -51,4 +51,4 @@ RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
 RealtimeSettings for_response(const Json& response, const RealtimeSettings& session,
                               const RealtimeOffer& offer, Json& metadata);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "serve/realtime/realtime_settings.h"
 #include "runtime/speech/calling_sink.h"
 #include "runtime/speech/make_speaker.h"
 #include "runtime/speech/resampling_sink.h"
+#include "serve/realtime/realtime_settings.h"
 
-namespace predgen {
+namespace predgen::serve {
 RealtimeSpeaker::RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
                                  std::function<void(std::span<const float>)> on_samples)
     : baton_(baton), clock_(clock), ahead_(ahead), on_samples_(std::move(on_samples)) {}
@@ -56,4 +56,4 @@ void RealtimeSpeaker::cancel_turn() {
   if (speaks()) speaker_->cancel_turn();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

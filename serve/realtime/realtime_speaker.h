@@ -11,7 +11,7 @@
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The voice of a session that shares an engine: it rests while it waits for sound. Voices can
 /// change, and be silent, between turns. Borrows what the constructor names.
@@ -46,4 +46,4 @@ class RealtimeSpeaker : public Speaker {
   std::unique_ptr<Speaker> speaker_;  // last: it uses both
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -11,7 +11,7 @@
 #include "serve/resting_tokenizer.h"
 
 // What a conversation's own thread does: turn after turn of its session.
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// What a client may know of it. Details of what is not its fault are for the log.
@@ -203,4 +203,4 @@ void RealtimeConversation::send_metrics(const TurnResult& result) {
                                    {"events", events}});
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

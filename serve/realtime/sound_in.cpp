@@ -4,13 +4,13 @@
 
 #include "core/text.h"
 #include "runtime/listen/transcript_lines.h"
+#include "runtime/speech/calling_sink.h"
+#include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
 #include "serve/realtime/base64.h"
 #include "serve/realtime/realtime_settings.h"
-#include "runtime/speech/calling_sink.h"
-#include "runtime/speech/pcm16.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int64_t kPerMillisecond = kRealtimeRate / 1000;
@@ -210,4 +210,4 @@ void SoundIn::on_failure(const std::string& why) {
   lose(failure(why));
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

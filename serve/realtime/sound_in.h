@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "serve/api_error.h"
-#include "serve/realtime/turn_detection.h"
 #include "runtime/listen/recogniser.h"
 #include "runtime/speech/resampling_sink.h"
+#include "serve/api_error.h"
+#include "serve/realtime/turn_detection.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A turn that was spoken.
 struct SpokenTurn {
@@ -103,4 +103,4 @@ class SoundIn : public RecogniserHandler {
   std::unique_ptr<Recogniser> recogniser_;  // last: its thread calls this
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -1,6 +1,6 @@
 #include "serve/realtime/turn_detection.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr int64_t kMaxSilence = 60'000;  // ms
@@ -38,4 +38,4 @@ TurnDetection read_turn_detection(RequestFields& session, const std::string& nam
   return detection;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "serve/request_fields.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Who says where a turn of sound ends. The recogniser's words say where one begins, so there is no
 /// loudness to set.
@@ -25,4 +25,4 @@ struct TurnDetection {
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
                                   const TurnDetection& before);
 
-}  // namespace predgen
+}  // namespace predgen::serve

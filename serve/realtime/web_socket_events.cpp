@@ -2,7 +2,7 @@
 
 #include "serve/new_id.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 void WebSocketEvents::send(const char* type, const Json& fields) const {
   Json event{{"type", type}, {"event_id", new_id("event_")}};
@@ -17,4 +17,4 @@ void WebSocketEvents::send_error(const ApiError& error, const std::string& event
   send("error", fields);
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "serve/realtime/event_sender.h"
 #include "serve/http/web_socket.h"
+#include "serve/realtime/event_sender.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Events as messages of a WebSocket. Borrows the sender.
 class WebSocketEvents : public EventSender {
@@ -18,4 +18,4 @@ class WebSocketEvents : public EventSender {
   WebSocketSender& sender_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

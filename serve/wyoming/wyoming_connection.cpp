@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "serve/http/peer.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace asio = boost::asio;
 
 namespace {
@@ -174,4 +174,4 @@ void WyomingConnection::linger() {
   start(end_timer_, kLingerSeconds, [this] { abort(); });
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -13,7 +13,7 @@
 #include "serve/http/tcp_server.h"
 #include "serve/wyoming/wyoming_session.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A client's connection that speaks Wyoming. Used by one thread, but for the sender's part. Every
 /// wait has a limit.
@@ -63,4 +63,4 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   std::optional<WyomingSession> session_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

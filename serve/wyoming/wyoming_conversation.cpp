@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr const char* kFailed = "the server failed; its log says more";
@@ -95,4 +95,4 @@ void WyomingConversation::finish(const std::string& error) {
   client.on_done();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

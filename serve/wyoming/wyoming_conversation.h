@@ -9,7 +9,7 @@
 #include "serve/realtime/realtime_conversation.h"
 #include "serve/wyoming/wyoming_sender.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A conversation whose turns come over connections of their own: a RealtimeConversation that
 /// answers by `handled` and its stream, or by `not-handled`. Thread-safe; borrows the host.
@@ -64,4 +64,4 @@ class WyomingConversation {
   RealtimeConversation conversation_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 
 #include "serve/serve_config.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 std::shared_ptr<WyomingConversation> WyomingConversations::enter(
     const std::string& id, WyomingConversation::Client client) {
@@ -63,4 +63,4 @@ std::list<WyomingConversations::Kept> WyomingConversations::remove_old() {
   return old;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 
 #include "serve/wyoming/wyoming_conversation.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// The conversations of all connections, by the ids that clients give them: Home Assistant makes a
 /// connection for every turn. Those that were used last are kept. Thread-safe; borrows the host.
@@ -44,4 +44,4 @@ class WyomingConversations {
   std::list<Kept> kept_;  // the one that was entered last is the last
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

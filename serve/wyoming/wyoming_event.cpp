@@ -6,7 +6,7 @@
 #include "core/client_json.h"
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 std::string dump(const Json& json) {
@@ -73,4 +73,4 @@ size_t WyomingParser::read_length(const Json& header, const char* key) const {
   return length->get<size_t>();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

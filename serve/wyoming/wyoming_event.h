@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// One event of the Wyoming protocol (https://github.com/OHF-Voice/wyoming).
 struct WyomingEvent {
@@ -44,4 +44,4 @@ class WyomingParser {
   size_t data_length_ = 0, payload_length_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

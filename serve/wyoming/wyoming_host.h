@@ -6,7 +6,7 @@
 #include "serve/wyoming/wyoming_conversations.h"
 #include "serve/wyoming/wyoming_voice.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What a Wyoming service has for its clients.
 struct WyomingOffer {
@@ -28,4 +28,4 @@ struct WyomingHost {
 /// The answer to `describe`.
 WyomingEvent info_event(const WyomingOffer& offer);
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -1,6 +1,6 @@
 #include "serve/wyoming/wyoming_host.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 Json artifact(const std::string& name, const std::string& description, const std::string& version) {
@@ -37,4 +37,4 @@ WyomingEvent info_event(const WyomingOffer& offer) {
   return {.type = "info", .data = info};
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "serve/wyoming/wyoming_event.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Events for a client. Sending never waits: what the client has not read yet is queued, and one
 /// that lets too much of it come together is cut off. Thread-safe.
@@ -26,4 +26,4 @@ inline WyomingEvent error_event(const std::string& text, const std::string& code
   return {.type = "error", .data = {{"text", text}, {"code", code}}};
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

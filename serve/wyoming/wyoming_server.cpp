@@ -2,7 +2,7 @@
 
 #include "serve/wyoming/wyoming_connection.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 RealtimeHost without_sound(RealtimeHost host) {
@@ -36,4 +36,4 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
                .grace_seconds = limits.grace_seconds},
               [this] { return std::make_unique<WyomingConnection>(host_); }) {}
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include "serve/http/tcp_server.h"
 #include "serve/wyoming/wyoming_host.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A Wyoming service: conversations and a voice for Home Assistant.
 class WyomingServer {
@@ -26,4 +26,4 @@ class WyomingServer {
   TcpServer server_;  // last: its connections use them
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

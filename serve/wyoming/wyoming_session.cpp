@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "serve/new_id.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr size_t kMaxIdBytes = 256;
@@ -238,4 +238,4 @@ void WyomingSession::stop_synthesis(const Json&) {
   voice().end();
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

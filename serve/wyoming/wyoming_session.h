@@ -9,7 +9,7 @@
 
 #include "serve/wyoming/wyoming_host.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// What a connection's events do: answers to transcripts, and sound for texts. Used by the
 /// connection's thread; borrows both.
@@ -72,4 +72,4 @@ class WyomingSession {
   std::optional<WyomingVoice> voice_;  // last: it uses them
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -8,7 +8,7 @@
 #include "runtime/speech/pcm16.h"
 #include "runtime/speech/speak_sentence.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr size_t kBytesPerStep = 64;  // what one takes besides its text
@@ -121,4 +121,4 @@ Json WyomingVoice::format() const {
           {"timestamp", num_samples_ * 1000 / voice_->sample_rate()}};
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

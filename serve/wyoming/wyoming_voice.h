@@ -13,7 +13,7 @@
 #include "text/sentence/sentence_end.h"
 #include "voice/speech_synthesizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Speaks texts for a client, one after the other, in a thread of its own: a sentence is sound as
 /// soon as its end has come. Used by one thread; borrows the sender.
@@ -72,4 +72,4 @@ class WyomingVoice {
   std::jthread thread_;   // last: it uses all of them
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

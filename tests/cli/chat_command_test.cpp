@@ -5,7 +5,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = ChatCommand::Kind;
@@ -54,4 +54,4 @@ TEST(ChatCommand, HelpNamesEverything) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

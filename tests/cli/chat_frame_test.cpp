@@ -5,7 +5,7 @@
 
 #include "tests/fakes/fake_terminal.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(ChatFrame, SmallTerminals) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

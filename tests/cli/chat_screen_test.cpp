@@ -7,7 +7,7 @@
 
 #include "tests/fakes/pseudo_terminal.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 const ChatChoices kChoices{{"off", "greedy"}, {"ar"}};
@@ -70,4 +70,4 @@ TEST(ChatScreen, NewSizeIsDrawn) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/stop.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 /// The handlers stay for good, so it runs in a process of its own.
@@ -60,4 +60,4 @@ TEST(InterruptDeathTest, ASecondCtrlCEndsTheProcess) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

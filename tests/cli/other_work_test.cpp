@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kStat =
@@ -21,4 +21,4 @@ TEST(OtherWork, CountsWorkAndStolenTimeOfTheProcessorsAskedFor) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

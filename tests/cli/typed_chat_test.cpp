@@ -6,7 +6,7 @@
 #include "tests/fakes/fake_terminal.h"
 #include "tests/fakes/manual_clock.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = Key::Kind;
@@ -249,4 +249,4 @@ TEST_F(TypedChatTest, LongAnswersAreWhole) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

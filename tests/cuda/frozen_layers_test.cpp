@@ -47,31 +47,32 @@ class FrozenLayersOnDevice : public OnDevice {
 
   /// Of two micro-batches together, thrice, as slots are used again in the next step.
   static std::vector<Taught> teach(Transformer& model) {
-    std::vector<Parameter> parameters;
+    std::vector<train::Parameter> parameters;
     for (const auto& [name, tensor] : named_adapter_weights(model)) {
       parameters.push_back({name, tensor});
     }
-    AdamW optimizer(parameters, {});
-    const ConsistencyObjective objective(
-        {.ar_target = ArTarget::kBase, .context = NoisyContext::kNoisy, .stop_tokens = {39}});
+    train::AdamW optimizer(parameters, {});
+    const train::ConsistencyObjective objective({.ar_target = train::ArTarget::kBase,
+                                                 .context = train::NoisyContext::kNoisy,
+                                                 .stop_tokens = {39}});
     std::vector<Taught> steps;
     for (uint64_t step = 0; step < 3; ++step) {
-      const std::vector<PackedBatch> batches{
+      const std::vector<train::PackedBatch> batches{
           objective.pack({small_record(0), small_record(1)}, step),
           objective.pack({small_record(2)}, step)};
       optimizer.zero_gradients();
-      const TermSums sums = accumulate_gradients(
+      const train::TermSums sums = train::accumulate_gradients(
           model, batches, {{"base", 40.0}, {"consistency", 20.0}}, std::vector<uint64_t>(2, 0));
-      steps.push_back({optimizer.flat_gradient().cpu().clone(), stack(sums).cpu()});
+      steps.push_back({optimizer.flat_gradient().cpu().clone(), train::stack(sums).cpu()});
     }
     return steps;
   }
 
   /// The model whole, with the weights that `kind` keeps.
-  static std::unique_ptr<Transformer> whole(BaseWeights kind) {
+  static std::unique_ptr<Transformer> whole(train::BaseWeights kind) {
     auto decoded = model(device()), made = model(device());
-    SingleProcessCommunicator communicator;
-    FrozenLayers layers(*decoded, {.weights = kind}, communicator);
+    train::SingleProcessCommunicator communicator;
+    train::FrozenLayers layers(*decoded, {.weights = kind}, communicator);
     const std::vector<Linear*> from = decoded->linears(), to = made->linears();
     for (int64_t layer = 0; layer < made->config().num_layers; ++layer) {
       layers.acquire(layer);
@@ -100,9 +101,10 @@ INSTANTIATE_TEST_SUITE_P(, FrozenLayersOnDevice, devices(), device_name);
 
 TEST_P(FrozenLayersOnDevice, TeachLikeWholeOnes) {
   const std::vector<Taught> on_cpu = teach(*model(at::kCPU));
-  for (const BaseWeights kind : {BaseWeights::kFull, BaseWeights::kInt8, BaseWeights::kNf4}) {
+  for (const train::BaseWeights kind :
+       {train::BaseWeights::kFull, train::BaseWeights::kInt8, train::BaseWeights::kNf4}) {
     const std::vector<Taught> expected = teach(*whole(kind));
-    if (kind == BaseWeights::kFull) {
+    if (kind == train::BaseWeights::kFull) {
       EXPECT_LT(difference(expected, on_cpu), 1e-3);
     } else {
       EXPECT_GT(difference(expected, on_cpu), 1e-3);  // other weights teach something else
@@ -111,9 +113,9 @@ TEST_P(FrozenLayersOnDevice, TeachLikeWholeOnes) {
       SCOPED_TRACE(testing::Message()
                    << "kind " << static_cast<int>(kind) << ", offload " << offload);
       const auto fetching = model(device());
-      SingleProcessCommunicator communicator;
-      const auto layers = std::make_shared<FrozenLayers>(
-          *fetching, BaseConfig{.weights = kind, .offload = offload}, communicator);
+      train::SingleProcessCommunicator communicator;
+      const auto layers = std::make_shared<train::FrozenLayers>(
+          *fetching, train::BaseConfig{.weights = kind, .offload = offload}, communicator);
       fetching->set_layer_store(layers);
       EXPECT_LT(difference(teach(*fetching), expected), 1e-5);
       EXPECT_GE(layers->num_fetches(), 3 * fetching->config().num_layers);

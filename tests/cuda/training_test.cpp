@@ -22,18 +22,18 @@ namespace fs = std::filesystem;
 class TrainingOnDevice : public OnDevice {
  protected:
   TrainingOnDevice() {
-    const auto writer = create_dataset(folder_ / "data", {{"first", 0}}, {});
+    const auto writer = data::create_dataset(folder_ / "data", {{"first", 0}}, {});
     for (int64_t i = 0; i < 23; ++i) writer->append(small_record(i));
     writer->finish(Json::object());
     save_model(*tiny_model(), folder_ / "base", {}, "fp32");
   }
 
-  TrainConfig config(const std::string& device, const std::string& output) const {
-    TrainConfig config;
+  train::TrainConfig config(const std::string& device, const std::string& output) const {
+    train::TrainConfig config;
     config.device = device;
     config.model = folder_ / "base";
     config.lora.rank = 4;
-    config.objective.kind = ObjectiveKind::kCllm;
+    config.objective.kind = train::ObjectiveKind::kCllm;
     config.objective.consistency.stop_tokens = {39};
     config.dataset = folder_ / "data";
     config.output = folder_ / output;
@@ -46,9 +46,9 @@ class TrainingOnDevice : public OnDevice {
     return config;
   }
 
-  static void run(const TrainConfig& config, const std::string& resume = "none") {
-    SingleProcessCommunicator communicator;
-    train(config, resume, communicator, {});
+  static void run(const train::TrainConfig& config, const std::string& resume = "none") {
+    train::SingleProcessCommunicator communicator;
+    train::train(config, resume, communicator, {});
   }
 
   /// Losses, gradient norm and rate of every step: all but time and memory.
@@ -104,9 +104,9 @@ TEST_P(TrainingOnDevice, LossesAreNearThoseOfTheCpu) {
 }
 
 TEST_P(TrainingOnDevice, NarrowProductsStayNear) {
-  TrainConfig reference = config("cpu", "reference"), narrow = config(GetParam(), "found");
+  train::TrainConfig reference = config("cpu", "reference"), narrow = config(GetParam(), "found");
   reference.learning_rate = narrow.learning_rate = 1e-3;
-  narrow.compute = Compute::kBFloat16;
+  narrow.compute = train::Compute::kBFloat16;
   run(reference);
   run(narrow);
   expect_near("found", "reference", 0.05);
@@ -115,14 +115,14 @@ TEST_P(TrainingOnDevice, NarrowProductsStayNear) {
 
 TEST_P(TrainingOnDevice, ResumesFromItsCheckpoint) {
   run(config(GetParam(), "whole"));
-  TrainConfig parts = config(GetParam(), "parts");
+  train::TrainConfig parts = config(GetParam(), "parts");
   parts.stop_at_step = 5;
   EXPECT_THROW(run(parts), Interrupted);
   parts.stop_at_step = 0;
   run(parts, "auto");
   expect_near("parts", "whole", 1e-4);
   EXPECT_LT(difference("parts", "whole"), 1e-3);
-  TrainConfig other = config(GetParam(), "other");
+  train::TrainConfig other = config(GetParam(), "other");
   other.seed = 1;
   run(other);
   EXPECT_GT(difference("other", "whole"), 0.1);

@@ -12,7 +12,7 @@
 #include "tests/fakes/fake_tokenizer.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -238,4 +238,4 @@ TEST(NormalisePrompt, FoldsCasePunctuationAndSpace) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

@@ -10,7 +10,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tokenizer.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 using testing::AllOf;
@@ -174,4 +174,4 @@ TEST(CheckConversation, NamesTheRule) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

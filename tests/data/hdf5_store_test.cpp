@@ -9,7 +9,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ TEST(Hdf5Store, RefusesForeignFoldersAndEmptyDatasets) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

@@ -12,7 +12,7 @@
 #include "tests/fakes/fake_tokenizer.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 /// "A." to up to two words, "B." to more.
@@ -134,4 +134,4 @@ TEST(JudgeBuilder, SharesItsFirstKeysWithTrajectories) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

@@ -11,7 +11,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST(PieceFolder, WithoutARecordThereIsNoDataset) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

@@ -16,7 +16,7 @@
 #include "tests/fakes/fake_tokenizer.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -298,4 +298,4 @@ TEST(FindRepetition, Rules) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

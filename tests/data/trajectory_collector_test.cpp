@@ -11,7 +11,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/small_models.h"
 
-namespace predgen {
+namespace predgen::data {
 namespace {
 
 /// The model's choice after each of the last `count` tokens, in one pass over all of them.
@@ -227,4 +227,4 @@ TEST(TrajectoryCollector, CachesStayWithinTheirPositions) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::data

@@ -9,7 +9,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr std::chrono::milliseconds kPass{20};
@@ -67,4 +67,4 @@ TEST(Clocks, VirtualAndRealAgreeWithinATenth) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

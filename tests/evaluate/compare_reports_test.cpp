@@ -5,7 +5,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 Json row(int64_t turn, const std::string& method, double ttfs, int64_t passes,
@@ -93,4 +93,4 @@ TEST(CompareReports, ATurnThatFailedInOneIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

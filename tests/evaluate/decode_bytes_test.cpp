@@ -4,7 +4,7 @@
 
 #include "tests/fakes/small_models.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 // Sizes that can be packed into 4 bits too.
@@ -72,4 +72,4 @@ TEST(DecodeBytes, CountKeysValuesAndTheAdapter) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

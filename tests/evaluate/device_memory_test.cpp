@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20, kGiB = int64_t{1} << 30;
@@ -35,4 +35,4 @@ TEST(PeakMemory, GrowsWithWhatIsTouchedAndStays) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

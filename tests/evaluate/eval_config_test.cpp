@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 EvalConfig load(const std::filesystem::path& file, const std::vector<std::string>& overrides = {}) {
@@ -101,4 +101,4 @@ TEST(EvalConfig, ExamplesOfASetNeedAFile) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

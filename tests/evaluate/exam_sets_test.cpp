@@ -8,7 +8,7 @@
 #include "tests/fakes/shared_data.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr const char* kAdd =
@@ -137,4 +137,4 @@ TEST_F(ExamSets, SharedFiles) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -11,7 +11,7 @@ extern "C" int cudaDeviceGetPCIBusId(char* bus_id, int length, int device) {
   return 0;
 }
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(GpuEnergy, CountsOnTheGpuThatCudaMeans) {
@@ -34,4 +34,4 @@ TEST(GpuEnergy, IsNotMeasuredWhereNothingCounts) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

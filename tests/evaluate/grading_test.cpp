@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 // That the rules are the public graders' is checked by grading_parity.py; these say what they are.
@@ -52,4 +52,4 @@ TEST(Grading, AnAnswerCanBeRightByOneRuleOnly) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(Journal, KeepsWhatWasDone) {
@@ -45,4 +45,4 @@ TEST(Journal, OfAnotherRunIsRefusedUntilItIsDropped) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

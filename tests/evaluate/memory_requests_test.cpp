@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(MemoryRequests, APageThatIsTouchedFirstIsAFault) {
@@ -24,4 +24,4 @@ TEST(MemoryRequests, APageThatIsTouchedFirstIsAFault) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

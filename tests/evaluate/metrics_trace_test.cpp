@@ -5,7 +5,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Whatever is said with a "b" in it is answered otherwise.
@@ -114,4 +114,4 @@ TEST_F(Trace, OnOneDeviceTheModelWaitsForTheVoice) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

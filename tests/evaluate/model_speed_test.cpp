@@ -5,7 +5,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr TokenId kStop = 3, kEndsAtOnce = 9;
@@ -122,4 +122,4 @@ TEST(MeasureSpeed, RefusesMoreThanTheModelsPositions) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -7,7 +7,7 @@
 #include "evaluate/statistics.h"
 #include "tests/fakes/shared_data.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 // What the paper's authors published of their top-3 run (docs/measurements.md), by our statistics.
@@ -34,4 +34,4 @@ TEST(PublishedRun, HasTheMeansThatItsDescriptionSays) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using Values = std::vector<std::vector<std::string>>;
@@ -42,4 +42,4 @@ TEST(RepeatedValues, AreCountedInAnotherAnswer) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -11,7 +11,7 @@
 #include "evaluate/turn_rows.h"
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 EvalRow make_row(size_t turn, const std::string& method, const std::string& text, int64_t nfe) {
@@ -50,7 +50,7 @@ struct Fixture {
   }
   /// `change_rows`: a judge's part.
   Json report(
-      const std::vector<PromptSet::Overlap>& overlap = {},
+      const std::vector<data::PromptSet::Overlap>& overlap = {},
       const std::function<void(Json& rows)>& change_rows = [](Json&) {}) const {
     Json rows = to_json(run, turns);
     change_rows(rows["rows"]);
@@ -211,8 +211,8 @@ TEST(Report, JudgedAnswersAndThoseThatCouldNotBe) {
 
 TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
   Fixture fixture;
-  using enum PromptSet::Overlap;
-  const auto report = [&](const std::vector<PromptSet::Overlap>& overlap) {
+  using enum data::PromptSet::Overlap;
+  const auto report = [&](const std::vector<data::PromptSet::Overlap>& overlap) {
     return fixture.report(overlap);
   };
   EXPECT_TRUE(report({})["training_overlap"].is_null());
@@ -335,4 +335,4 @@ TEST(Report, NamesTheTextsThatRoundingChanged) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

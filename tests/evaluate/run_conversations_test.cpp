@@ -10,7 +10,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 /// Seven turns, of which the third continues the second.
@@ -109,4 +109,4 @@ TEST_F(Conversations, WithoutAnAnswerThereIsNothingToReport) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -8,7 +8,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 // Answers start with a fixed phrase whose words depend on the prompt only now and then, as real
@@ -348,4 +348,4 @@ TEST(RunMethods, AFlipIsNamedWithItsMargin) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

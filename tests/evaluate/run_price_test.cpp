@@ -6,7 +6,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/small_models.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 struct Prices : testing::Test {
@@ -67,4 +67,4 @@ TEST_F(Prices, ADraftModelCostsItsShareOfTheBytes) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

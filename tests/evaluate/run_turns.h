@@ -9,7 +9,7 @@
 #include "evaluate/run_methods.h"
 #include "evaluate/turn_rows.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// All turns, by one worker.
 inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price,
@@ -32,4 +32,4 @@ inline Json report_of(const std::vector<std::string>& methods, const TurnSet& tu
   return make_report({methods, turns, runs, "", Json::object()});
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

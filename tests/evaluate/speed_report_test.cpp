@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(SpeedReport, PrintsWhatItHolds) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using Values = std::vector<std::optional<double>>;
@@ -89,4 +89,4 @@ TEST(Statistics, ASharesIntervalIsWilsons) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

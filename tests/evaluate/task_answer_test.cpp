@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 EvalTurn turn(const char* prompt, const char* reference) {
@@ -38,4 +38,4 @@ TEST(TaskAnswer, ValuesThatNobodySaidAreInvented) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

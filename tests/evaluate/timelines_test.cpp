@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 Json make_row(int64_t turn, const char* method, double ttfs, bool traced) {
@@ -43,4 +43,4 @@ TEST(Timelines, OneTurnOrNone) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

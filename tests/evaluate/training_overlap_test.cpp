@@ -6,7 +6,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(TrainingOverlap, LooksForTheUsersWords) {
@@ -23,7 +23,7 @@ TEST(TrainingOverlap, LooksForTheUsersWords) {
                {"d", {}, "Question: What is 1 + 2?\nAnswer:", {}}};
   set.turns[3].question = "What is 1 + 2?";
   const auto overlap = find_training_overlap(set, {(folder / "train-*.jsonl").string()});
-  using enum PromptSet::Overlap;
+  using enum data::PromptSet::Overlap;
   EXPECT_EQ(overlap, (std::vector{kExact, kNormalised, kNone, kExact}));
   EXPECT_EQ(count_training_overlap(overlap), Json::parse(R"({"exact":2,"normalised":1,"none":1})"));
 }
@@ -37,4 +37,4 @@ TEST(TrainingOverlap, IsUnknownWithoutTrainingData) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(TurnRounds, CountsTheUsersTurns) {
@@ -30,4 +30,4 @@ TEST(TurnRounds, WordsThatARecogniserTookBack) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -10,7 +10,7 @@
 #include "data/held_out.h"
 #include "tests/fakes/shared_data.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 class TurnSets : public testing::Test {
@@ -105,7 +105,7 @@ TEST_F(TurnSets, HeldOutConversationsAreThoseOfTheBuilder) {
   for (int i = 0; i < 200; ++i) {
     const std::string id = "c" + std::to_string(i);
     rows += conversation(id);
-    if (is_held_out(id, 7, 0.1)) expected.push_back(id + "/0");
+    if (data::is_held_out(id, 7, 0.1)) expected.push_back(id + "/0");
   }
   TurnSetConfig config = file(TurnSetKind::kConversations, rows);
   config.first_round_only = true;
@@ -222,4 +222,4 @@ TEST_F(TurnSets, SharedRecordings) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

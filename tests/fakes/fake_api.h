@@ -14,21 +14,21 @@ namespace predgen {
 struct FakeApi : FakeHost {
   using Next = std::function<TokenId(TokenSpan history)>;
 
-  explicit FakeApi(const std::vector<std::string>& words, const ServeConfig& wanted = {},
+  explicit FakeApi(const std::vector<std::string>& words, const serve::ServeConfig& wanted = {},
                    Next next = {})
       : FakeHost(words, {.max_positions = 256, .next = std::move(next)}),
         config(wanted),
         completer(engine, baton, tokenizer, defaults, config, metrics, clock),
         realtime(host, config.realtime.max_sessions),
-        api(completer, baton, metrics, realtime, "m", ApiKeys(config.api_keys_sha256)) {
+        api(completer, baton, metrics, realtime, "m", serve::ApiKeys(config.api_keys_sha256)) {
     defaults.stop_tokens = {FakeTokenizer::kEnd};
   }
 
-  ServeConfig config;
+  serve::ServeConfig config;
   GenerationDefaults defaults;
-  Completer completer;
-  RealtimeApi realtime;
-  OpenAiApi api;
+  serve::Completer completer;
+  serve::RealtimeApi realtime;
+  serve::OpenAiApi api;
 };
 
 }  // namespace predgen

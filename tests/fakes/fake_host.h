@@ -25,13 +25,13 @@ struct FakeHost {
   Baton baton;
   Engine engine;
   ManualClock clock;
-  ServeMetrics metrics;
-  RealtimeHost host{.engine = engine,
-                    .baton = baton,
-                    .tokenizer = tokenizer,
-                    .clock = clock,
-                    .metrics = metrics,
-                    .offer = {.model = "m", .voice = ""}};
+  serve::ServeMetrics metrics;
+  serve::RealtimeHost host{.engine = engine,
+                           .baton = baton,
+                           .tokenizer = tokenizer,
+                           .clock = clock,
+                           .metrics = metrics,
+                           .offer = {.model = "m", .voice = ""}};
 
  private:
   static FakeLanguageModel::Options with_vocabulary(FakeLanguageModel::Options options,

@@ -28,7 +28,7 @@ class FakeTerminal {
         line_feed();
         ++i;
       } else {
-        const Cluster cluster = cluster_at(bytes, i);
+        const cli::Cluster cluster = cli::cluster_at(bytes, i);
         put(std::string(bytes.substr(i, cluster.length)), cluster.width);
         i += cluster.length;
       }

@@ -7,8 +7,8 @@
 namespace predgen {
 
 /// A training record for tiny_config(), another one for every index, with one trajectory block.
-inline Record small_record(int64_t index) {
-  Record record;
+inline data::Record small_record(int64_t index) {
+  data::Record record;
   record.conversation_id = std::to_string(index);
   record.prompt_length = 3;
   const int64_t length = 8 + index % 5;

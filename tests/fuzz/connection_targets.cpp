@@ -15,18 +15,18 @@
 namespace predgen {
 namespace {
 
-const HttpLimits kLimits{.header_bytes = 2048,
-                         .body_bytes = 2048,
-                         .header_seconds = 1,
-                         .idle_seconds = 1,
-                         .body_seconds = 1,
-                         .send_seconds = 0.05,
-                         .message_bytes = 2048,
-                         .queue_bytes = 8192};
+const serve::HttpLimits kLimits{.header_bytes = 2048,
+                                .body_bytes = 2048,
+                                .header_seconds = 1,
+                                .idle_seconds = 1,
+                                .body_seconds = 1,
+                                .send_seconds = 0.05,
+                                .message_bytes = 2048,
+                                .queue_bytes = 8192};
 
 /// Says again what it hears.
-struct Echo : WebSocketHandler {
-  void on_open(WebSocketSender& to) override {
+struct Echo : serve::WebSocketHandler {
+  void on_open(serve::WebSocketSender& to) override {
     sender = &to;
     if (when_open) when_open();
   }
@@ -44,7 +44,7 @@ struct Echo : WebSocketHandler {
   }
 
   std::function<void()> when_open{};
-  WebSocketSender* sender = nullptr;
+  serve::WebSocketSender* sender = nullptr;
   int num_messages = 0;
 };
 
@@ -66,13 +66,13 @@ std::string sent_for(std::string_view input, Echo& echo,
   };
   send(input, /*is_last=*/!frames);
   if (frames) echo.when_open = [&] { send(*frames, /*is_last=*/true); };
-  const HttpHandler handler = [&](const HttpRequest& request, HttpReply& reply,
-                                  const std::stop_token&) {
+  const serve::HttpHandler handler = [&](const serve::HttpRequest& request, serve::HttpReply& reply,
+                                         const std::stop_token&) {
     if (request.wants_web_socket) return reply.open_web_socket(echo, request.protocols);
     if (request.path != "/events") return reply.send({.body = request.method + request.body});
     for (int i = 0; i < 3; ++i) reply.send_event(request.query);
   };
-  HttpConnection connection(kLimits, handler);
+  serve::HttpConnection connection(kLimits, handler);
   connection.socket().assign(boost::asio::ip::tcp::v4(), ends.both[0]);
   connection.serve({}, {});
   connection.socket().close();

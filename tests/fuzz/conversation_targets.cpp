@@ -17,7 +17,7 @@ namespace predgen {
 namespace {
 
 /// What a client is told must be in the order of the protocol.
-class OrderlyClient : public WebSocketSender {
+class OrderlyClient : public serve::WebSocketSender {
  public:
   void send(std::string text) override {
     const Json event = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
@@ -130,7 +130,7 @@ void read_realtime(std::string_view input) {
   SmallHouse house(input.starts_with("~\n"));
   house.host.make_recogniser = ear.make;
   house.host.offer.has_recogniser = true;
-  RealtimeConnection connection(house.host, std::nullopt);
+  serve::RealtimeConnection connection(house.host, std::nullopt);
   connection.on_open(client);
   for (const std::string_view line : lines_of(input)) {
     try {
@@ -162,16 +162,16 @@ void read_wyoming(std::string_view input) {
   SmallHouse house(/*has_voice=*/true);
   Service service(house, /*max_conversations=*/2);
   Visit visit(service);
-  WyomingParser parser({.header_bytes = 1024, .body_bytes = 2048});
+  serve::WyomingParser parser({.header_bytes = 1024, .body_bytes = 2048});
   const size_t step = 1 + static_cast<unsigned char>(input[0]);
   const auto quiet = [&] {  // some time for an answer, which need not come
     for (int i = 0; i < 20 && visit.client.num_unread() == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     while (visit.client.num_unread() > 0) {
-      const WyomingEvent event = visit.client.next();
-      WyomingParser again({.header_bytes = 1 << 20, .body_bytes = 1 << 20});
-      again.add(to_bytes(event));
+      const serve::WyomingEvent event = visit.client.next();
+      serve::WyomingParser again({.header_bytes = 1 << 20, .body_bytes = 1 << 20});
+      again.add(serve::to_bytes(event));
       const auto same = again.next();
       require(same && same->type == event.type && same->payload == event.payload,
               "an event that is none");

@@ -17,16 +17,16 @@ namespace {
 
 const std::string kCall = R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)";
 
-ServeConfig small_config() {
-  ServeConfig config;
+serve::ServeConfig small_config() {
+  serve::ServeConfig config;
   config.max_new_tokens = 8;
   config.kept_conversations = 2;
   return config;
 }
 
-struct Reply : HttpReply {
+struct Reply : serve::HttpReply {
   State state() const override { return State::kReady; }
-  void send(const HttpAnswer& answer) override {
+  void send(const serve::HttpAnswer& answer) override {
     require(status == 0, "two answers");
     status = answer.status;
     require(Json::accept(answer.body), "an answer that is no JSON");
@@ -42,7 +42,7 @@ struct Reply : HttpReply {
   }
   void flush() override {}
   void send_part(const std::string&, std::string_view) override { status = 200; }
-  void open_web_socket(WebSocketHandler&, const std::string&) override {}
+  void open_web_socket(serve::WebSocketHandler&, const std::string&) override {}
   int status = 0;
 };
 
@@ -66,13 +66,13 @@ void read_access(std::string_view input) {
   std::vector<std::string> lines;
   for (const std::string_view line : lines_of(input)) lines.emplace_back(line);
   lines.resize(4);
-  const HttpRequest request{.method = "GET",
-                            .path = "/v1/models",
-                            .authorization = lines[2],
-                            .origin = lines[1],
-                            .host = lines[0],
-                            .protocols = lines[3]};
-  ServeConfig config = small_config();
+  const serve::HttpRequest request{.method = "GET",
+                                   .path = "/v1/models",
+                                   .authorization = lines[2],
+                                   .origin = lines[1],
+                                   .host = lines[0],
+                                   .protocols = lines[3]};
+  serve::ServeConfig config = small_config();
   config.api_keys_sha256 = {sha256_hex(kKey)};
   Reply with_key, without;
   FakeApi({" one"}, config).api.handle(request, with_key, {});

@@ -5,7 +5,7 @@
 #include "core/sha256.h"
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 std::string code_of(const ApiKeys& keys, const std::string& authorization) {
@@ -35,4 +35,4 @@ TEST(ApiKeys, OneOfTheKeysIsNeeded) {
 TEST(ApiKeys, WithoutKeysEverybodyMayAsk) { EXPECT_EQ(code_of(ApiKeys({}), ""), ""); }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 TEST(Places, OneClientLeavesSomeToOthers) {
@@ -31,4 +31,4 @@ TEST(Places, OneIsForAnybody) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include "model/memory_left.h"
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 int64_t positions(const std::string& pool, const std::string& context, int64_t free = 0) {
@@ -32,4 +32,4 @@ TEST(PoolSize, SomeMemoryIsFree) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Events that a client was sent by any thread, in their order; read by one. `kType(event)`: an
 /// event's type.
@@ -51,4 +51,4 @@ class ReceivedEvents {
   size_t num_read_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include "core/sha256.h"
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
@@ -119,4 +119,4 @@ TEST(ServeConfig, WyomingHasNoKeys) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

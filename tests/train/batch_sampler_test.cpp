@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 std::vector<int64_t> lengths(int64_t count) {
@@ -58,4 +58,4 @@ TEST(BatchSampler, FindsTheLongestAndShrinksToTheData) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
@@ -87,4 +87,4 @@ TEST_F(FreedMemoryTest, IsBoundedByTheLongestBatch) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

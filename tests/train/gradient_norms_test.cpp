@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 TEST(GradientNorms, TheMedianIsOfTheLastSteps) {
@@ -41,4 +41,4 @@ TEST(GradientNorms, GoesOnFromItsValues) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -12,7 +12,7 @@
 #include "train/objectives/autoregressive_objective.h"
 #include "train/trainer.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using testing::Each;
@@ -247,7 +247,7 @@ TEST_F(Ranks, ShareTheMicroBatchesOfOneRank) {
     std::vector<std::string> found;
     lonely.objective.watch = [&](const Batch& batch) {
       std::string text;
-      for (const Record& record : batch) text += record.conversation_id + " ";
+      for (const data::Record& record : batch) text += record.conversation_id + " ";
       found.push_back(text);
     };
     lonely.loop.trainer.run();
@@ -269,4 +269,4 @@ TEST_F(Ranks, ShareTheMicroBatchesOfOneRank) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

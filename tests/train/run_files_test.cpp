@@ -7,7 +7,7 @@
 #include "train/metrics_log.h"
 #include "train/tensorboard_writer.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 TEST(MetricsLog, ForgetsWhatCameAfterTheResumedStep) {
@@ -53,4 +53,4 @@ TEST(TensorboardWriter, WritesFramedEvents) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

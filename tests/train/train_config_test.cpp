@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 std::string problems(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
@@ -183,4 +183,4 @@ TEST(TrainConfig, IdentityIsEverySettingButThoseThatAResumeMayChange) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -9,7 +9,7 @@
 #include "train/checkpoint_store.h"
 #include "train/output_lock.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// A LoRA adapter.
@@ -266,7 +266,7 @@ TEST_F(Training, SavesItsTokenizerBesideANewModel) {
 
 TEST_F(Training, RefusesDataOfAnotherTokenizer) {
   const auto write_for = [&](const char* name, const std::string& tokenizer) {
-    const auto writer = create_dataset(folder_ / name, {{"tokenizer", tokenizer}}, {});
+    const auto writer = data::create_dataset(folder_ / name, {{"tokenizer", tokenizer}}, {});
     writer->append(small_record(0));
     writer->finish(Json::object());
     return folder_ / name;
@@ -301,11 +301,11 @@ TEST_F(Training, RefusesDataOfAnotherTokenizer) {
 }
 
 TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
-  const auto writer = create_dataset(folder_ / "large", Json::object(), {});
+  const auto writer = data::create_dataset(folder_ / "large", Json::object(), {});
   for (int64_t i = 0; i < 4; ++i) {
     writer->append(small_record(i));
   }
-  Record record = small_record(4);
+  data::Record record = small_record(4);
   record.tokens.back() = 40;
   writer->append(record);
   writer->finish(Json::object());
@@ -313,8 +313,8 @@ TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
   large.dataset = folder_ / "large";
   EXPECT_THAT(message([&] { run(large); }),
               testing::HasSubstr("conversation 4, round 0 has token 40, the model has 40 of them"));
-  const auto write = [&](const char* name, const Record& repeated) {
-    const auto one = create_dataset(folder_ / name, Json::object(), {});
+  const auto write = [&](const char* name, const data::Record& repeated) {
+    const auto one = data::create_dataset(folder_ / name, Json::object(), {});
     for (int64_t i = 0; i < 4; ++i) one->append(repeated);
     one->finish(Json::object());
     return folder_ / name;
@@ -330,9 +330,9 @@ TEST_F(Training, RefusesTokensThatTheModelDoesNotKnow) {
 }
 
 TEST_F(Training, RefusesConsistencyWithoutTrajectories) {
-  const auto writer = create_dataset(folder_ / "plain", Json::object(), {});
+  const auto writer = data::create_dataset(folder_ / "plain", Json::object(), {});
   for (int64_t i = 0; i < 4; ++i) {
-    Record record = small_record(i);
+    data::Record record = small_record(i);
     record.blocks.clear();
     writer->append(record);
   }
@@ -411,7 +411,7 @@ TEST_F(AdapterTraining, LearnsAnswersOnAFolderOfWeightsAlone) {
   TrainConfig lora = lora_config("out");
   lora.objective.kind = ObjectiveKind::kAutoregressive;
   lora.tokenizer = lora.model;  // as it is by default
-  const auto writer = create_dataset(folder_ / "named", {{"tokenizer", "of somebody"}}, {});
+  const auto writer = data::create_dataset(folder_ / "named", {{"tokenizer", "of somebody"}}, {});
   for (int64_t i = 0; i < 4; ++i) writer->append(small_record(i));
   writer->finish(Json::object());
   lora.dataset = folder_ / "named";
@@ -432,8 +432,8 @@ TEST_F(AdapterTraining, ABaseInFourBitsOfUniformScalesIsNotResumed) {
 }
 
 TEST_F(Training, RefusesADatasetThatTeachesNothing) {
-  const auto writer = create_dataset(folder_ / "empty", Json::object(), {});
-  Record record = small_record(0);
+  const auto writer = data::create_dataset(folder_ / "empty", Json::object(), {});
+  data::Record record = small_record(0);
   record.loss_mask.assign(record.tokens.size(), 0);
   writer->append(record);
   writer->finish(Json::object());
@@ -443,4 +443,4 @@ TEST_F(Training, RefusesADatasetThatTeachesNothing) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -8,7 +8,7 @@
 #include "tests/train/training.h"
 #include "train/objectives/autoregressive_objective.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// Gives gradients that are no good in some steps.
@@ -162,4 +162,4 @@ TEST_F(Training, AStopInTheLastStepChangesNothing) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -18,7 +18,7 @@
 #include "train/train.h"
 #include "train/trainer.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// A Trainer on one rank with what it works on, and what it reported.
 struct TrainingLoop {
@@ -28,7 +28,7 @@ struct TrainingLoop {
         model(tiny_model()),
         weights(*model, config),
         optimizer(weights.parameters(), config.optimizer),
-        dataset(open_dataset(config.dataset)),
+        dataset(data::open_dataset(config.dataset)),
         batches(std::vector<int64_t>(static_cast<size_t>(dataset->size()), 1), 2, 0),
         checkpoints(config.output, {}, 2),
         trainer(config,
@@ -43,7 +43,7 @@ struct TrainingLoop {
   std::unique_ptr<Transformer> model;
   TrainedWeights weights;
   AdamW optimizer;
-  std::unique_ptr<DatasetReader> dataset;
+  std::unique_ptr<data::DatasetReader> dataset;
   BatchSampler batches;
   CheckpointStore checkpoints;
   std::map<int64_t, std::map<std::string, double>> reports;  // scalars by step
@@ -61,7 +61,7 @@ class Training : public testing::Test {
   }
 
   static void write_data(const std::filesystem::path& folder, int64_t first) {
-    const auto writer = create_dataset(folder, {{"first", first}}, {});
+    const auto writer = data::create_dataset(folder, {{"first", first}}, {});
     for (int64_t i = 0; i < 23; ++i) writer->append(small_record(first + i));
     writer->finish(Json::object());
   }
@@ -120,4 +120,4 @@ class Training : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 
 #include "train/base/weight_codec.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// What a run keeps of the frozen weights of the layers, and where.
 struct BaseConfig {
@@ -14,4 +14,4 @@ struct BaseConfig {
   bool is_resident() const { return weights == BaseWeights::kFull && !shard && !offload; }
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

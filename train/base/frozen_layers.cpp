@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 
 FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communicator& communicator)
     : codec_(make_codec(config.weights, model.dtype())),
@@ -141,4 +141,4 @@ int64_t FrozenLayers::kept_bytes() const {
   return bytes;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -16,7 +16,7 @@
 #include "train/base/weight_codec.h"
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The weights of every layer's linears, taken out of the model and kept as BaseConfig says: those
 /// of a layer one after the other, cut into as many pieces as there are ranks. (ZeRO-3 of what is
@@ -69,4 +69,4 @@ class FrozenLayers : public LayerStore {
   int64_t num_fetches_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

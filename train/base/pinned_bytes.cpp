@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 
 PinnedBytes::PinnedBytes(const at::Tensor& bytes_C) : size_(bytes_C.numel()) {
   const at::TensorOptions options =
@@ -36,4 +36,4 @@ std::vector<int64_t> PinnedBytes::block_sizes(int64_t num_bytes) {
   return sizes;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

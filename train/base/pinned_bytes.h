@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// A string of bytes in the memory of the host, from where a GPU copies it without waiting.
 /// LibTorch makes every block of such memory a power of two (ATen/core/CachingHostAllocator.h), up
@@ -29,4 +29,4 @@ class PinnedBytes {
   std::vector<at::Tensor> blocks_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 // Shapes: B blocks of a piece, G groups of blocks, W values of a block.
@@ -215,4 +215,4 @@ at::Tensor nf4_code_book() {
                      0.7229568362236023F, 1.0F});
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// How frozen weights are kept: in the type that the model runs in, or in fewer bits.
 enum class BaseWeights { kFull, kInt8, kNf4 };
@@ -46,4 +46,4 @@ int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size);
 /// The 16 values of NormalFloat4, float32 [16].
 at::Tensor nf4_code_book();
 
-}  // namespace predgen
+}  // namespace predgen::train

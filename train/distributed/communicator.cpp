@@ -1,6 +1,6 @@
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 double sum_over_ranks(double value, Communicator& communicator) {
   const at::Tensor tensor = at::tensor({value}, at::kDouble);
@@ -8,4 +8,4 @@ double sum_over_ranks(double value, Communicator& communicator) {
   return tensor.item<double>();
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

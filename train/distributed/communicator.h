@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// The ranks of one training run, each of which has a communicator of its own and uses it from one
 /// thread. All ranks call the same collectives in the same order, with tensors of the same sizes
@@ -47,4 +47,4 @@ class Communicator {
 /// The sum of one value of every rank; a collective.
 double sum_over_ranks(double value, Communicator& communicator);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Whether this build has NCCL.
 bool has_nccl();
@@ -15,4 +15,4 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10
                                                     int rank, int world_size,
                                                     std::chrono::milliseconds timeout);
 
-}  // namespace predgen
+}  // namespace predgen::train

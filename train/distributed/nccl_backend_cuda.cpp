@@ -3,7 +3,7 @@
 
 #include "train/distributed/nccl_backend.h"
 
-namespace predgen {
+namespace predgen::train {
 
 bool has_nccl() { return true; }
 
@@ -18,4 +18,4 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10
   return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, world_size, options);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "train/distributed/nccl_backend.h"
 
-namespace predgen {
+namespace predgen::train {
 
 bool has_nccl() { return false; }
 
@@ -11,4 +11,4 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10
   throw Error(std::string("this build has no NCCL"));
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -22,7 +22,7 @@
 #include "train/distributed/nccl_backend.h"
 #include "train/distributed/rank_watch.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -261,4 +261,4 @@ RankStore::RankStore() : server_(std::make_unique<Server>()) {}
 RankStore::~RankStore() = default;
 uint16_t RankStore::port() const { return server_->store->getPort(); }
 
-}  // namespace predgen
+}  // namespace predgen::train

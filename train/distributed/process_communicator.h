@@ -7,7 +7,7 @@
 #include "train/distributed/communicator.h"
 #include "train/distributed/rank_place.h"
 
-namespace predgen {
+namespace predgen::train {
 
 struct ConnectOptions {
   std::string backend = "auto";  // of tensors on a GPU: nccl, gloo; auto: nccl if it is there
@@ -55,4 +55,4 @@ class RankStore {
   const std::unique_ptr<Server> server_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// The environment, read as one launcher's names.
@@ -169,4 +169,4 @@ RankPlace rank_place() {
   });
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Address of a run whose ranks are all on one machine.
 constexpr const char* kThisMachine = "127.0.0.1";
@@ -32,4 +32,4 @@ RankPlace rank_place(const std::function<std::optional<std::string>(const char* 
 /// The same of this process's environment.
 RankPlace rank_place();
 
-}  // namespace predgen
+}  // namespace predgen::train

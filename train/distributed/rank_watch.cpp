@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -136,4 +136,4 @@ std::string RankWatch::explain(const std::string& collective, const std::string&
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

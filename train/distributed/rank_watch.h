@@ -10,7 +10,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-namespace predgen {
+namespace predgen::train {
 
 /// Which ranks are alive, in which step, and who failed first: each writes its pulse into a store
 /// from a thread of its own. Used by one thread.
@@ -46,4 +46,4 @@ class RankWatch {
   std::thread thread_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

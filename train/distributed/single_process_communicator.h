@@ -2,7 +2,7 @@
 
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// A world of one rank, which waits for nobody.
 class SingleProcessCommunicator : public Communicator {
@@ -18,4 +18,4 @@ class SingleProcessCommunicator : public Communicator {
   void barrier() override {}
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// What one rank brings to a collective.
@@ -198,4 +198,4 @@ std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int world_s
   return communicators;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The communicators of `world_size` ranks that are threads of this process, by rank. Each belongs
 /// to the thread of its rank. Destroying it means that the rank has ended: a rank that fails
@@ -15,4 +15,4 @@ namespace predgen {
 /// same time do not draw the same numbers in every run.
 std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int world_size);
 
-}  // namespace predgen
+}  // namespace predgen::train

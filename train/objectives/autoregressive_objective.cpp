@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::train {
 
-void add_labels(const Record& record, int64_t index, PackedRow& row, TaughtTerm& term) {
+void add_labels(const data::Record& record, int64_t index, PackedRow& row, TaughtTerm& term) {
   int64_t last_target = 0;
   for (size_t i = 1; i < record.tokens.size(); ++i) {
     if (record.loss_mask[i] != 0) last_target = static_cast<int64_t>(i);
@@ -23,7 +23,7 @@ PackedBatch AutoregressiveObjective::pack(const Batch& batch, uint64_t) const {
   PackedBatch packed;
   TaughtTerm& term = packed.terms["ar"];
   term.label_smoothing = label_smoothing_;
-  for (const Record& record : batch) {
+  for (const data::Record& record : batch) {
     PackedRow row;
     add_labels(record, static_cast<int64_t>(packed.rows.size()), row, term);
     if (!row.tokens.empty()) packed.rows.push_back(std::move(row.tokens));
@@ -35,4 +35,4 @@ PackedBatch AutoregressiveObjective::pack_held_out(const Batch& batch) const {
   return AutoregressiveObjective(0.0).pack(batch, 0);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

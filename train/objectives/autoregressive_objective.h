@@ -3,7 +3,7 @@
 #include "train/objectives/objective.h"
 #include "train/objectives/packed_row.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Cross-entropy of the tokens whose loss_mask is 1, term "ar".
 class AutoregressiveObjective : public Objective {
@@ -13,7 +13,7 @@ class AutoregressiveObjective : public Objective {
 
   PackedBatch pack(const Batch& batch, uint64_t step_seed) const override;
   PackedBatch pack_held_out(const Batch& batch) const override;
-  int64_t longest_row(const RecordSize& size) const override { return size.tokens; }
+  int64_t longest_row(const data::RecordSize& size) const override { return size.tokens; }
 
  private:
   const double label_smoothing_;
@@ -21,6 +21,6 @@ class AutoregressiveObjective : public Objective {
 
 /// Adds a record's targets to `term`, and to its row, number `index` of the batch, what predicts
 /// them. Its first token is no target: nothing predicts it.
-void add_labels(const Record& record, int64_t index, PackedRow& row, TaughtTerm& term);
+void add_labels(const data::Record& record, int64_t index, PackedRow& row, TaughtTerm& term);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 // In float32; with copies and gradients, a chunk takes two to four times that.
@@ -105,4 +105,4 @@ int64_t chunk_positions(int64_t vocab_size) {
   return std::max<int64_t>(1, kLogitBytesPerChunk / row_bytes);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

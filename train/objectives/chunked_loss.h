@@ -5,7 +5,7 @@
 #include "model/transformer.h"
 #include "train/objectives/packed_batch.h"
 
-namespace predgen {
+namespace predgen::train {
 
 // Shapes: N positions, E hidden size, V vocabulary. Logits exist for a few positions at a time:
 // [N,V] of all of them in float32 can be larger than the model.
@@ -30,4 +30,4 @@ at::Tensor chunked_loss(const Transformer& model, const TaughtRows& rows, double
 /// Positions whose logits exist at a time.
 int64_t chunk_positions(int64_t vocab_size);
 
-}  // namespace predgen
+}  // namespace predgen::train

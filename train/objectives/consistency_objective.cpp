@@ -5,13 +5,13 @@
 #include "train/objectives/autoregressive_objective.h"
 #include "train/objectives/packed_row.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr uint64_t kEvaluationSeed = 0;  // held-out losses of all steps use the same states
 
 /// Every token of the record, prompt too: this needs no labels.
-void add_base(const Record& record, int64_t index, PackedRow& row, PackedBatch& packed,
+void add_base(const data::Record& record, int64_t index, PackedRow& row, PackedBatch& packed,
               TaughtTerm& term) {
   const auto size = static_cast<int64_t>(record.tokens.size());
   const auto base_row = static_cast<int64_t>(packed.base_rows.size());
@@ -47,7 +47,7 @@ PackedBatch ConsistencyObjective::pack(const Batch& batch, uint64_t step_seed) c
   answers.teacher_is_base = to_base;
   TaughtTerm& consistency = packed.terms["consistency"];
   consistency.weight = options_.consistency_weight;
-  for (const Record& record : batch) {
+  for (const data::Record& record : batch) {
     const auto index = static_cast<int64_t>(packed.rows.size());
     PackedRow row;
     if (consistency.weight > 0) row = pack_row(record, options_, step_seed);
@@ -69,13 +69,13 @@ PackedBatch ConsistencyObjective::pack_held_out(const Batch& batch) const {
   return ConsistencyObjective(std::move(plain)).pack(batch, kEvaluationSeed);
 }
 
-int64_t ConsistencyObjective::longest_row(const RecordSize& size) const {
+int64_t ConsistencyObjective::longest_row(const data::RecordSize& size) const {
   if (options_.consistency_weight == 0 || size.blocks.empty()) return size.tokens;
   const bool one_state =
       options_.context == NoisyContext::kNoisy || options_.states == StateChoice::kProgressive;
   const int64_t most_states = one_state ? 1 : options_.states_per_block;
   int64_t answer = 0, noise = 0, most_noise = 0;
-  for (const RecordSize::Block& block : size.blocks) {
+  for (const data::RecordSize::Block& block : size.blocks) {
     const int64_t own = block.tokens * std::min(most_states, block.num_states);
     answer += block.tokens;
     noise += own;
@@ -86,4 +86,4 @@ int64_t ConsistencyObjective::longest_row(const RecordSize& size) const {
   return size.tokens + answer + (one_block ? most_noise : noise);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "train/objectives/objective.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Which earlier tokens a noisy block sees.
 enum class NoisyContext {
@@ -53,10 +53,10 @@ class ConsistencyObjective : public Objective {
 
   PackedBatch pack(const Batch& batch, uint64_t step_seed) const override;
   PackedBatch pack_held_out(const Batch& batch) const override;
-  int64_t longest_row(const RecordSize& size) const override;
+  int64_t longest_row(const data::RecordSize& size) const override;
 
  private:
   const ConsistencyOptions options_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

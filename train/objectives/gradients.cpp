@@ -10,7 +10,7 @@
 #include "train/objectives/training_pass.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// The model without its adapter, while it lives; without gradients.
@@ -166,4 +166,4 @@ LossTerms evaluate_terms(Transformer& model, const PackedBatch& batch) {
   return sums;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

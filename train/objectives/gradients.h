@@ -10,7 +10,7 @@
 #include "model/transformer.h"
 #include "train/objectives/loss_terms.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Sum of each term over its positions, double [] on the model's device: reading one waits for it.
 using TermSums = std::map<std::string, at::Tensor>;
@@ -29,4 +29,4 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
 /// The same sums without gradients.
 LossTerms evaluate_terms(Transformer& model, const PackedBatch& batch);
 
-}  // namespace predgen
+}  // namespace predgen::train

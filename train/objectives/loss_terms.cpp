@@ -4,7 +4,7 @@
 
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 LossTerms counts_of(const PackedBatch& batch) {
   LossTerms counts;
@@ -33,4 +33,4 @@ LossTerms means_of(const LossTerms& sums, const LossTerms& counts) {
   return means;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

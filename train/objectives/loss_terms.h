@@ -5,7 +5,7 @@
 
 #include "train/objectives/packed_batch.h"
 
-namespace predgen {
+namespace predgen::train {
 
 class Communicator;
 
@@ -21,4 +21,4 @@ void all_reduce(LossTerms& terms, Communicator& communicator);
 /// sum / count of every term whose count is not 0.
 LossTerms means_of(const LossTerms& sums, const LossTerms& counts);
 
-}  // namespace predgen
+}  // namespace predgen::train

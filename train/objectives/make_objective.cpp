@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "train/objectives/autoregressive_objective.h"
 
-namespace predgen {
+namespace predgen::train {
 
 const std::vector<std::pair<std::string, ObjectiveKind>>& objective_kinds() {
   static const std::vector<std::pair<std::string, ObjectiveKind>> kinds{
@@ -37,4 +37,4 @@ std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config) {
   throw Error("unknown objective");
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -7,7 +7,7 @@
 
 #include "train/objectives/consistency_objective.h"
 
-namespace predgen {
+namespace predgen::train {
 
 enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing };
 
@@ -24,4 +24,4 @@ ConsistencyOptions consistency_preset(ObjectiveKind kind);
 
 std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config);
 
-}  // namespace predgen
+}  // namespace predgen::train

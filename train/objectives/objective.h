@@ -6,9 +6,9 @@
 #include "data/dataset_store.h"
 #include "train/objectives/packed_batch.h"
 
-namespace predgen {
+namespace predgen::train {
 
-using Batch = std::vector<Record>;
+using Batch = std::vector<data::Record>;
 
 /// What a batch teaches. Runs no model.
 class Objective {
@@ -22,7 +22,7 @@ class Objective {
   /// For held-out data: no random choice, and the plain losses, so that runs can be compared.
   virtual PackedBatch pack_held_out(const Batch& batch) const = 0;
   /// The most tokens that a row of pack() may have for a record of this size.
-  virtual int64_t longest_row(const RecordSize& size) const = 0;
+  virtual int64_t longest_row(const data::RecordSize& size) const = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// One place in the rows of a batch.
 struct RowPosition {
@@ -41,4 +41,4 @@ struct PackedBatch {
   std::map<std::string, TaughtTerm> terms;     // the same names for every batch of an objective
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -9,11 +9,11 @@
 #include "core/random.h"
 #include "text/stop_tokens.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 // The same record draws the same numbers in whatever micro-batch it comes.
-Random record_random(const Record& record, uint64_t step_seed) {
+Random record_random(const data::Record& record, uint64_t step_seed) {
   return Random(step_seed, record.conversation_id, static_cast<uint64_t>(record.round));
 }
 
@@ -23,9 +23,9 @@ struct Extent {
   int64_t num_tokens = 0;  // up to and without the stop token
 };
 
-Extent answer_extent(const Record& record, const TokenIds& stop_tokens) {
+Extent answer_extent(const data::Record& record, const TokenIds& stop_tokens) {
   Extent extent;
-  for (const TrajectoryBlock& block : record.blocks) {
+  for (const data::TrajectoryBlock& block : record.blocks) {
     ++extent.num_blocks;
     for (const TokenId token : block.states.back()) {
       if (is_stop_token(stop_tokens, token)) return extent;
@@ -36,7 +36,7 @@ Extent answer_extent(const Record& record, const TokenIds& stop_tokens) {
 }
 
 /// Indices of different noisy states of a block.
-std::vector<size_t> choose_states(const TrajectoryBlock& block, size_t index,
+std::vector<size_t> choose_states(const data::TrajectoryBlock& block, size_t index,
                                   const ConsistencyOptions& options, Random& random) {
   if (options.states == StateChoice::kProgressive) {
     return {progressive_state(block, static_cast<int64_t>(index), options.noise_window)};
@@ -96,7 +96,7 @@ int64_t first_mismatch(const TokenIds& state, const TokenIds& fixed_point) {
   return std::ranges::mismatch(state, fixed_point).in1 - state.begin();
 }
 
-size_t progressive_state(const TrajectoryBlock& block, int64_t block_index, int64_t window) {
+size_t progressive_state(const data::TrajectoryBlock& block, int64_t block_index, int64_t window) {
   const double target =
       window <= 1 ? 1.0
                   : static_cast<double>(block_index % window) / static_cast<double>(window - 1);
@@ -115,7 +115,8 @@ size_t progressive_state(const TrajectoryBlock& block, int64_t block_index, int6
   return best;
 }
 
-PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint64_t step_seed) {
+PackedRow pack_row(const data::Record& record, const ConsistencyOptions& options,
+                   uint64_t step_seed) {
   PackedRow row;
   const Extent extent = answer_extent(record, options.stop_tokens);
   if (extent.num_blocks == 0) return row;
@@ -138,7 +139,7 @@ PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint
   std::vector<Noise> noises;
   Noise whole{{}, {}, {}, record.prompt_length};  // NoisyContext::kNoisy
   for (size_t b = 0; b < extent.num_blocks; ++b) {
-    const TrajectoryBlock& block = record.blocks[b];
+    const data::TrajectoryBlock& block = record.blocks[b];
     const TokenIds& fixed_point = block.states.back();
     const auto place = static_cast<int64_t>(row.tokens.size());
     if (options.context == NoisyContext::kNoisy) {
@@ -164,7 +165,7 @@ PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint
   return row;
 }
 
-std::vector<int64_t> add_tokens(const Record& record, int64_t size, PackedRow& row) {
+std::vector<int64_t> add_tokens(const data::Record& record, int64_t size, PackedRow& row) {
   const auto wanted = std::span(record.tokens).first(static_cast<size_t>(size));
   std::vector<int64_t> columns(wanted.size());
   std::iota(columns.begin(), columns.end(), 0);
@@ -184,4 +185,4 @@ std::vector<int64_t> add_tokens(const Record& record, int64_t size, PackedRow& r
   return columns;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "train/objectives/consistency_objective.h"
 #include "train/objectives/packed_batch.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// One record as a single row: prompt and fixed points first, then noisy states as segments that
 /// stand in for the blocks they are states of. So one pass gives the teacher's and the student's
@@ -22,17 +22,18 @@ struct PackedRow {
 };
 
 /// Depends on (record, options, step_seed) only.
-PackedRow pack_row(const Record& record, const ConsistencyOptions& options, uint64_t step_seed);
+PackedRow pack_row(const data::Record& record, const ConsistencyOptions& options,
+                   uint64_t step_seed);
 
 /// Sees to it that the first `size` tokens of the record are in the row, each after all before it,
 /// and returns their columns: the clean part as far as it agrees with them, then a segment.
-std::vector<int64_t> add_tokens(const Record& record, int64_t size, PackedRow& row);
+std::vector<int64_t> add_tokens(const data::Record& record, int64_t size, PackedRow& row);
 
 /// Index of the first token of `state` that is not the fixed point's; its size if there is none.
 int64_t first_mismatch(const TokenIds& state, const TokenIds& fixed_point);
 
 /// The state whose (n - first_mismatch) / n is nearest to linspace(0,1,window)[block % window];
 /// the earliest of equals.
-size_t progressive_state(const TrajectoryBlock& block, int64_t block_index, int64_t window);
+size_t progressive_state(const data::TrajectoryBlock& block, int64_t block_index, int64_t window);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 at::Tensor pad_rows(const std::vector<TokenIds>& rows) {
@@ -54,4 +54,4 @@ at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t wid
   return at::tensor(flat, at::kLong).to(device);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

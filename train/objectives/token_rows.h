@@ -7,7 +7,7 @@
 #include "model/transformer.h"
 #include "train/objectives/packed_batch.h"
 
-namespace predgen {
+namespace predgen::train {
 
 // Shapes: R rows, T tokens of the longest row, N chosen positions.
 
@@ -20,4 +20,4 @@ Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds
 at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t width,
                           at::Device device);
 
-}  // namespace predgen
+}  // namespace predgen::train

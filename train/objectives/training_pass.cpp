@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 
 TrainingPass::TrainingPass(const Transformer& model, Transformer::Rows rows, uint64_t dropout_seed)
     : model_(model),
@@ -69,4 +69,4 @@ at::Tensor TrainingPass::layer(int64_t index, const at::Tensor& hidden_BTE) {
   return model_.run_layer(index, hidden_BTE, rows_);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

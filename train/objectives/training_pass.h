@@ -7,7 +7,7 @@
 
 #include "model/transformer.h"
 
-namespace predgen {
+namespace predgen::train {
 
 // Shapes: B rows, T tokens, E hidden size.
 
@@ -48,4 +48,4 @@ class TrainingPass {
   at::Tensor gradient_BTE_;         // of the output of the layer that runs backward next
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 
 AdamW::AdamW(std::vector<Parameter> parameters, const AdamWOptions& options)
     : parameters_(std::move(parameters)), options_(options) {
@@ -83,4 +83,4 @@ void AdamW::load_state(const std::map<std::string, at::Tensor>& state) {
   num_steps_ = state.at("step").item<int64_t>();
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

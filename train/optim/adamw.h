@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 struct Parameter {
   std::string name;
@@ -46,4 +46,4 @@ class AdamW {
   int64_t num_steps_ = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-namespace predgen {
+namespace predgen::train {
 
 at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
@@ -14,4 +14,4 @@ void clip_gradients(const std::vector<at::Tensor>& gradients, double norm, doubl
   if (max_norm > 0 && norm > max_norm) at::_foreach_mul_(gradients, max_norm / norm);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 /// The common 2-norm of the gradients, float32 []: nothing waits for it.
 at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients);
@@ -12,4 +12,4 @@ at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients);
 /// all.
 void clip_gradients(const std::vector<at::Tensor>& gradients, double norm, double max_norm);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace predgen {
+namespace predgen::train {
 
 const std::vector<std::pair<std::string, ScheduleKind>>& schedule_kinds() {
   static const std::vector<std::pair<std::string, ScheduleKind>> kinds{
@@ -31,4 +31,4 @@ double learning_rate(const LrSchedule& schedule, int64_t step) {
   return schedule.peak * (schedule.min_ratio + (1.0 - schedule.min_ratio) * fraction);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 enum class ScheduleKind { kConstant, kLinear, kCosine };
 
@@ -24,4 +24,4 @@ struct LrSchedule {
 /// from the peak; no step is spent at exactly 0 or at the very end of the curve.
 double learning_rate(const LrSchedule& schedule, int64_t step);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -3,7 +3,7 @@
 #include <ATen/Version.h>
 #include <ATen/autocast_mode.h>
 
-namespace predgen {
+namespace predgen::train {
 
 bool has_bfloat16_products(at::Device device) {
 #ifdef __x86_64__
@@ -31,4 +31,4 @@ NoGradScope::NoGradScope() : was_caching_(at::autocast::is_autocast_cache_enable
 
 NoGradScope::~NoGradScope() { at::autocast::set_autocast_cache_enabled(was_caching_); }
 
-}  // namespace predgen
+}  // namespace predgen::train

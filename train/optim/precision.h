@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-namespace predgen {
+namespace predgen::train {
 
 enum class Compute { kFloat32, kBFloat16 };
 
@@ -39,4 +39,4 @@ class NoGradScope {
   const bool was_caching_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "train/plan/memory_plan.h"
 
-namespace predgen {
+namespace predgen::train {
 
 std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig& train,
                                      const PlanCase& plan_case, int64_t limit) {
@@ -69,4 +69,4 @@ std::string memory_advice(const ModelConfig& model, const TrainConfig& train,
 
 int64_t usable(int64_t memory_bytes) { return memory_bytes / 20 * 19; }
 
-}  // namespace predgen
+}  // namespace predgen::train

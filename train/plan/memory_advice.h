@@ -8,7 +8,7 @@
 #include "train/plan/plan_case.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// A setting that takes less memory, with what the run then takes.
 struct MemoryKnob {
@@ -27,4 +27,4 @@ std::string memory_advice(const ModelConfig& model, const TrainConfig& train,
 /// Of a device's memory what a plan may fill: 95 %, the rest is lost between blocks.
 int64_t usable(int64_t memory_bytes);
 
-}  // namespace predgen
+}  // namespace predgen::train

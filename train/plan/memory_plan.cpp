@@ -8,7 +8,7 @@
 #include "train/objectives/chunked_loss.h"
 #include "train/plan/plan_sizes.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr int64_t kFloat = 4, kHalf = 2;
@@ -184,4 +184,4 @@ std::string to_gib(int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1 << 30));
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -8,7 +8,7 @@
 #include "train/plan/plan_case.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 struct PlanSizes;
 
@@ -60,4 +60,4 @@ class MemoryPlan {
 
 std::string to_gib(int64_t bytes);  // "18.34 GiB"
 
-}  // namespace predgen
+}  // namespace predgen::train

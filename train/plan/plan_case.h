@@ -7,7 +7,7 @@
 #include "data/dataset_store.h"
 #include "train/objectives/objective.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// What a run's memory depends on beside its configuration.
 struct PlanCase {
@@ -25,6 +25,7 @@ struct PlanCase {
 PlanCase case_of(c10::Device device, int world_size);
 
 /// Sets the rows: the longest that the records become. `dataset` is not empty.
-void set_longest_row(const DatasetReader& dataset, const Objective& objective, PlanCase& plan_case);
+void set_longest_row(const data::DatasetReader& dataset, const Objective& objective,
+                     PlanCase& plan_case);
 
-}  // namespace predgen
+}  // namespace predgen::train

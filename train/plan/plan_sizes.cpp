@@ -5,7 +5,7 @@
 
 #include "model/weights/adapter_config.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr int64_t kFloat = 4, kHalf = 2;
@@ -81,4 +81,4 @@ int64_t PlanSizes::saved_of_layer() const {
   return bytes + inputs * (product_size + (plan_case.is_cuda ? 1 : product_size));
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -7,7 +7,7 @@
 #include "train/plan/plan_case.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Counts of values, and the bytes of one.
 struct PlanSizes {
@@ -38,4 +38,4 @@ struct PlanSizes {
   int64_t trained = 0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

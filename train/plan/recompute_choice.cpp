@@ -8,7 +8,7 @@
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
 
-namespace predgen {
+namespace predgen::train {
 
 int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
                             const PlanCase& plan_case, int64_t limit) {
@@ -35,4 +35,4 @@ int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
   return most;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

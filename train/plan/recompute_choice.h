@@ -7,7 +7,7 @@
 #include "train/plan/plan_case.h"
 #include "train/train_config.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// The fewest recomputed layers with which the run takes at most `limit` bytes; all if none do.
 int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
@@ -19,4 +19,4 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator);
 
-}  // namespace predgen
+}  // namespace predgen::train

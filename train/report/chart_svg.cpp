@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "core/json.h"
-#include "page/axis.h"
 #include "core/text.h"
+#include "page/axis.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 236;
@@ -186,4 +186,4 @@ std::string chart_figure(const Chart& chart, int64_t last_step) {
       kBottom, values_json(drawn, lines, last_step));
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

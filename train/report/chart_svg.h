@@ -6,7 +6,7 @@
 
 #include "train/report/run_history.h"
 
-namespace predgen {
+namespace predgen::train {
 
 struct ChartLine {
   std::string name;
@@ -34,4 +34,4 @@ ThinLine thin(const Series& series, int64_t last_step, size_t most);
 /// is no value. The steps go from 0 to `last_step`.
 std::string chart_figure(const Chart& chart, int64_t last_step);
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace predgen {
+namespace predgen::train {
 
 /// Shows the values at the step under the pointer, in all charts at once.
 inline constexpr const char* kPageScript = R"(
@@ -34,4 +34,4 @@ for(const {svg,data} of charts){
 }
 )";
 
-}  // namespace predgen
+}  // namespace predgen::train

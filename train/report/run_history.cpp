@@ -9,7 +9,7 @@
 #include "train/checkpoint_store.h"
 #include "train/metrics_log.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -81,4 +81,4 @@ RunHistory read_run(const std::filesystem::path& run) {
   return history;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

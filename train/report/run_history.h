@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// One scalar over the steps, the first one first; NaN where it was not finite.
 struct Series {
@@ -40,4 +40,4 @@ struct RunHistory {
 /// UserError if `run` is not the output folder of a training.
 RunHistory read_run(const std::filesystem::path& run);
 
-}  // namespace predgen
+}  // namespace predgen::train

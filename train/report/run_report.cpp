@@ -8,12 +8,12 @@
 
 #include "core/config.h"
 #include "core/files.h"
-#include "page/page_style.h"
 #include "core/text.h"
+#include "page/page_style.h"
 #include "train/report/chart_svg.h"
 #include "train/report/page_script.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// What else than losses is logged of a step.
@@ -266,4 +266,4 @@ std::filesystem::path write_run_report(const std::filesystem::path& run,
   return target;
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,7 +5,7 @@
 
 #include "train/report/run_history.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// A page about a training that needs nothing else: its curves, the steps that were skipped, what
 /// the watch saw, the configuration and what identifies the run.
@@ -16,4 +16,4 @@ std::string format_run_report(const std::string& name, const RunHistory& history
 std::filesystem::path write_run_report(const std::filesystem::path& run,
                                        const std::filesystem::path& file = {});
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -13,7 +13,7 @@
 #include "train/watch/prompt_answers.h"
 #include "train/watch/text_agreement.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 // Shapes: R records, T tokens of an answer.
@@ -61,7 +61,7 @@ std::string watched(const std::vector<TokenIds>& prompts, int64_t max_new_tokens
 }  // namespace
 
 CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& model,
-                             const at::Device& device, const DatasetReader& records,
+                             const at::Device& device, const data::DatasetReader& records,
                              const Tokenizer& tokenizer, Communicator& communicator,
                              int64_t resumed_step)
     : config_(config),
@@ -72,7 +72,7 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
   if (records.size() == 0) throw UserError("watch: the dataset has no records");
   const int64_t count = std::min(config.watch.records, records.size());
   for (int64_t i = 0; i < count; ++i) {
-    const Record record = records.read(i);
+    const data::Record record = records.read(i);
     check_ids(record, model.vocab_size());
     if (record.prompt_length < 1 || record.prompt_length >= model.max_positions()) {
       throw UserError(
@@ -142,7 +142,7 @@ std::map<std::string, double> CollapseWatch::judge(int64_t step, const Answers& 
   for (const TokenIds& answer : greedy) {
     // A model may well write half a character.
     const std::string text = replace_ill_formed_utf8(tokenizer_.decode(answer));
-    if (!find_repetition(answer, text, {}).empty()) ++repeating;
+    if (!data::find_repetition(answer, text, {}).empty()) ++repeating;
     lines.push_back({{"token_ids", answer}, {"text", text}});
   }
   Json line{{"step", step}, {"repetition", repeating / count}, {"answers", std::move(lines)}};
@@ -187,4 +187,4 @@ std::string CollapseWatch::collapse(const std::map<std::string, double>& scalars
   return "";
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -12,7 +12,7 @@
 #include "train/train_config.h"
 #include "train/watch/watch_log.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// Whether the model in training still answers: greedy and Jacobi answers to a few prompts, which
 /// the ranks share. Consistency training can drive a model into repeating a token, and into empty
@@ -23,7 +23,7 @@ class CollapseWatch {
   /// everything. Rank 0 keeps what was answered in <config.output>/watch.jsonl and forgets what an
   /// earlier run wrote there about later steps than `resumed_step`.
   CollapseWatch(const TrainConfig& config, const LanguageModel& model, const at::Device& device,
-                const DatasetReader& records, const Tokenizer& tokenizer,
+                const data::DatasetReader& records, const Tokenizer& tokenizer,
                 Communicator& communicator, int64_t resumed_step);
 
   /// Whether nothing was answered yet, with which later answers could be compared; a collective.
@@ -63,4 +63,4 @@ class CollapseWatch {
   std::optional<WatchLog> log_;      // of rank 0
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "runtime/generate/jacobi_draft.h"
 #include "runtime/generate/sequence_pass.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// One answer under way.
@@ -105,4 +105,4 @@ std::vector<PromptAnswer> answer_prompts(const LanguageModel& model,
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

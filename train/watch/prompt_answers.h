@@ -9,7 +9,7 @@
 #include "runtime/generate/generator.h"
 #include "train/distributed/communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// A prompt to be answered by Jacobi decoding. Borrows it.
 struct PromptToAnswer {
@@ -34,4 +34,4 @@ std::vector<PromptAnswer> answer_prompts(const LanguageModel& model,
 /// In the caches of all answers under way; a single one may need more. 0.5 GiB for Qwen2.5-7B.
 constexpr int64_t kWatchedPositions = 8192;
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace predgen {
+namespace predgen::train {
 
 double text_agreement(TokenSpan a, TokenSpan b) {
   const size_t longest = std::max(a.size(), b.size());
@@ -22,4 +22,4 @@ double text_agreement(TokenSpan a, TokenSpan b) {
   return 1.0 - static_cast<double>(edits.back()) / static_cast<double>(longest);
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,11 +2,11 @@
 
 #include "text/token_ids.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// How much two texts have in common, in [0, 1]: 1 less the fewest tokens to insert, delete or
 /// replace (Levenshtein 1966) to make one of the other, as a share of the longer one. Two empty
 /// texts agree.
 double text_agreement(TokenSpan a, TokenSpan b);
 
-}  // namespace predgen
+}  // namespace predgen::train

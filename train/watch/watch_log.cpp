@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace predgen {
+namespace predgen::train {
 
 WatchLog::WatchLog(const std::filesystem::path& folder, int64_t resumed_step,
                    const std::string& watched)
@@ -25,4 +25,4 @@ void WatchLog::take(const Json& line) {
   }
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -8,7 +8,7 @@
 #include "text/token_ids.h"
 #include "train/metrics_log.h"
 
-namespace predgen {
+namespace predgen::train {
 
 /// watch.jsonl in a run's folder: {"step", "watched", "repetition", "answers": [{"token_ids",
 /// "text"}]} a watch; the first line with other `watched` than before also has "prompts" (texts).
@@ -33,4 +33,4 @@ class WatchLog {
   double lowest_repetition_ = 1.0;
 };
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 std::vector<std::string> rows(const std::string& text, int width, int first_column = 0) {
@@ -54,4 +54,4 @@ TEST(DisplayText, RowsAreFullOrBroken) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = Key::Kind;
@@ -79,4 +79,4 @@ TEST(KeyDecoder, UnknownIsDroppedAndIllFormedReplaced) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

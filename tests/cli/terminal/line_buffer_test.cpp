@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 // The text with a bar where the cursor is.
@@ -73,4 +73,4 @@ TEST(LineBuffer, ErasesToTheEnds) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using Kind = Key::Kind;
@@ -77,4 +77,4 @@ TEST(LineEditor, SendingARecalledLineBeginsAtTheEndAgain) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/fake_terminal.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(LiveRegion, NarrowerAndWiderTerminals) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

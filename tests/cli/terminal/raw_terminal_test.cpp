@@ -8,7 +8,7 @@
 
 #include "tests/fakes/pseudo_terminal.h"
 
-namespace predgen {
+namespace predgen::cli {
 namespace {
 
 constexpr const char* kAsBefore = "\033[?2004l\033[?7h\033[?25h\033[0m";
@@ -105,4 +105,4 @@ TEST(RawTerminal, HandlersAreAsBefore) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::cli

@@ -7,7 +7,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 constexpr const char* kPrompts =
@@ -134,4 +134,4 @@ TEST(AnswerJudge, SaysBeforeTheRunWhichPromptIsMissing) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

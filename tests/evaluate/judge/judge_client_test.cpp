@@ -7,7 +7,7 @@
 
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 PostReply reply(long status, const std::string& body) { return {status, body, "", std::nullopt}; }
@@ -115,4 +115,4 @@ TEST(JudgeClient, KeepsToARate) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -6,7 +6,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 const std::string kBare = R"({"type":"single","system_prompt":"","prompt_template":"{answer}"})"
@@ -56,4 +56,4 @@ TEST(JudgePrompts, VerdictsAreReadAsFastChatReadsThem) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

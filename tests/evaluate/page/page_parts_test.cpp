@@ -3,7 +3,7 @@
 #include "evaluate/page/text_difference.h"
 #include "evaluate/page/turn_timeline.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 TEST(TextDifference, MarksWordsThatTheReferenceLacks) {
@@ -43,4 +43,4 @@ TEST(RunView, ShowsThePapersMethodsBeforeOthers) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

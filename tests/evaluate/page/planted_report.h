@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 
 /// A results.json of sixteen turns in two rounds, by three methods: greedy takes half of the
 /// baseline's time with its texts, top3 a quarter with other texts on every other turn.
@@ -101,4 +101,4 @@ inline Json& planted_row(Json& report, const std::string& method, int64_t turn) 
   throw std::out_of_range(method);
 }
 
-}  // namespace predgen
+}  // namespace predgen::evaluate

@@ -11,7 +11,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
-namespace predgen {
+namespace predgen::evaluate {
 namespace {
 
 using testing::Contains;
@@ -250,4 +250,4 @@ TEST(ReportPage, IsMadeAgainFromItsFolder) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::evaluate

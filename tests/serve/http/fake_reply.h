@@ -7,7 +7,7 @@
 
 #include "serve/http/http.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// Keeps what was sent.
 class FakeReply : public HttpReply {
@@ -47,4 +47,4 @@ class FakeReply : public HttpReply {
   std::atomic<bool> is_gone = false, is_busy = false;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -18,7 +18,7 @@
 #include "tests/serve/http/local_server.h"
 #include "tests/serve/http/socket.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// It answers with what it was asked.
@@ -417,4 +417,4 @@ TEST(HttpServer, AnAddressThatIsNotToBeHadIsNamed) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "serve/http/http_server.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A server at a free port, in a thread of its own.
 class LocalServer {
@@ -29,4 +29,4 @@ class LocalServer {
   std::thread thread_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A client that sends bytes as they are.
 class Socket {
@@ -69,4 +69,4 @@ class Socket {
   int descriptor_;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "tests/serve/http/local_server.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 namespace beast = boost::beast;
@@ -243,4 +243,4 @@ TEST(WebSocket, AFailureEndsOneConnection) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

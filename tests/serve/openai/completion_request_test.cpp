@@ -5,7 +5,7 @@
 #include "core/json.h"
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// What is said about a chat request that has these fields besides a model and a message.
@@ -216,4 +216,4 @@ TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

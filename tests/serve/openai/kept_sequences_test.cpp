@@ -5,7 +5,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 struct Shelf {
@@ -89,4 +89,4 @@ TEST(KeptSequences, WhatALongerOneHoldsIsKeptOnce) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -10,7 +10,7 @@
 #include "tests/fakes/fake_api.h"
 #include "tests/serve/http/fake_reply.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 const std::vector<std::string> kWords{" one",   " two", " three", " four",
@@ -525,4 +525,4 @@ TEST(OpenAiApi, MeasuresWhatItDoes) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -11,7 +11,7 @@
 #include "tests/fakes/fake_host.h"
 #include "tests/serve/http/fake_reply.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// A second of sound a sentence; one sentence and one voice are beyond it.
@@ -145,4 +145,4 @@ TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 TEST(StopStrings, HoldsBackWhatMayBeTheBeginningOfOne) {
@@ -63,4 +63,4 @@ TEST(StopStrings, HowTheTextComesDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

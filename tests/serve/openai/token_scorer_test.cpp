@@ -6,7 +6,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// The log-probabilities after these tokens, by a pass of their own.
@@ -47,4 +47,4 @@ TEST(TokenScorer, TellsHowLikelyEachTokenWas) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

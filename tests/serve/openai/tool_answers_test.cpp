@@ -5,7 +5,7 @@
 #include "tests/serve/http/fake_reply.h"
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::HasSubstr;
@@ -182,4 +182,4 @@ TEST(ToolAnswers, NeedAModelThatHasThem) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 TEST(Base64, IsThatOfRfc4648) {
@@ -30,4 +30,4 @@ TEST(Base64, WhatIsNoneIsNotRead) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -5,7 +5,7 @@
 #include "serve/api_error.h"
 #include "serve/realtime/realtime_settings.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 ConversationItem message(const std::string& id, const std::string& role, const std::string& text) {
@@ -191,4 +191,4 @@ TEST(ConversationItems, AreReadAsClientsWriteThem) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

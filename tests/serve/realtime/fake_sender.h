@@ -7,7 +7,7 @@
 #include "serve/http/web_socket.h"
 #include "tests/serve/received_events.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 inline std::string type_of_event(const Json& event) { return event["type"]; }
 
@@ -30,4 +30,4 @@ class FakeSender : public WebSocketSender, public ReceivedEvents<Json, type_of_e
   }
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

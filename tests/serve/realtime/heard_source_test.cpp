@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// A clock that lets a test do something where it is read.
@@ -53,4 +53,4 @@ TEST(HeardSource, AStoppedTurnTakesNoFinalTranscript) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

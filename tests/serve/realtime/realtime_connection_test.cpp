@@ -7,7 +7,7 @@
 
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -417,4 +417,4 @@ TEST(RealtimeConnection, SeveralClientsGetWhatOneAloneGets) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -7,7 +7,7 @@
 #include "tests/serve/realtime/fake_recogniser.h"
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -274,4 +274,4 @@ TEST(RealtimeListening, AFailureIsToldAndTextGoesOn) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,7 +4,7 @@
 
 #include "serve/api_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 const RealtimeOffer kSilent{.model = "m", .voice = ""}, kSpeaking{.model = "m", .voice = "anna"};
@@ -159,4 +159,4 @@ TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

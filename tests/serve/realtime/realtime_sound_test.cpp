@@ -5,7 +5,7 @@
 
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(RealtimeSound, AClientMayLeaveWhileItSpeaks) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::Contains;
@@ -281,4 +281,4 @@ TEST(RealtimeSpeculation, WordsDuringAnAnswerAreTheNextTurn) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -3,7 +3,7 @@
 
 #include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::Contains;
@@ -232,4 +232,4 @@ TEST(RealtimeTools, AClientCanTellOfEarlierCalls) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/speech/pcm16.h"
 #include "serve/realtime/base64.h"
 #include "serve/realtime/realtime_settings.h"
-#include "runtime/speech/pcm16.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/serve/realtime/fake_recogniser.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -245,4 +245,4 @@ TEST(SoundIn, WordsWithoutEndAreLost) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -16,7 +16,7 @@
 #include "tests/runtime/converse/stage.h"
 #include "tests/serve/realtime/fake_sender.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A voice at the rate of realtime sound: a sentence is some chunks of it. After the last of those
 /// that it may speak it goes on without sound.
@@ -170,4 +170,4 @@ inline std::vector<std::string> types_of(const std::vector<Json>& events) {
   return types;
 }
 
-}  // namespace predgen
+}  // namespace predgen::serve

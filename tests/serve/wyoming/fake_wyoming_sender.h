@@ -6,7 +6,7 @@
 #include "serve/wyoming/wyoming_sender.h"
 #include "tests/serve/received_events.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 inline std::string type_of_wyoming_event(const WyomingEvent& event) { return event.type; }
 
@@ -30,4 +30,4 @@ class FakeWyomingSender : public WyomingSender,
   bool is_closed_ = false;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -6,7 +6,7 @@
 #include "tests/serve/realtime/talk.h"
 #include "tests/serve/wyoming/fake_wyoming_sender.h"
 
-namespace predgen {
+namespace predgen::serve {
 
 /// A Wyoming service in a house.
 struct Service {
@@ -45,4 +45,4 @@ struct Visit {
   std::optional<WyomingSession> session;
 };
 
-}  // namespace predgen
+}  // namespace predgen::serve

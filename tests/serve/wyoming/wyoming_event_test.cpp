@@ -5,7 +5,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 constexpr WyomingParser::Limits kLimits{.header_bytes = 120, .body_bytes = 1000};
@@ -91,4 +91,4 @@ TEST(WyomingParser, ALineHasALimit) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

@@ -4,10 +4,10 @@
 
 #include <thread>
 
-#include "tests/serve/realtime/talk.h"
 #include "tests/serve/http/socket.h"
+#include "tests/serve/realtime/talk.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 /// At a free port, in a thread of its own.
@@ -125,4 +125,4 @@ TEST(WyomingServer, AStopEndsIdleConnectionsAtOnceAndAnswersAfterTheirEnd) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

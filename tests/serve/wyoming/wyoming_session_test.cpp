@@ -9,7 +9,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/serve/wyoming/visit.h"
 
-namespace predgen {
+namespace predgen::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -439,4 +439,4 @@ TEST(WyomingSession, DrainedItEndsAfterWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::serve

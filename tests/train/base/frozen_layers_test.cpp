@@ -14,7 +14,7 @@
 #include "train/objectives/gradients.h"
 #include "train/optim/adamw.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 at::Tensor some_tokens() { return at::tensor({3, 1, 4, 1, 5}, at::kLong).unsqueeze(0); }
@@ -122,4 +122,4 @@ TEST(FrozenLayers, TrainLikeWholeOnesFetchedTwiceAStep) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

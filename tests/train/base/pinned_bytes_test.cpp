@@ -5,7 +5,7 @@
 #include <bit>
 #include <numeric>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 TEST(PinnedBytes, IsMadeOfPowersOfTwo) {
@@ -35,4 +35,4 @@ TEST(PinnedBytes, ComesBackInOneString) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 at::Tensor some_values(int64_t size) {
@@ -150,4 +150,4 @@ TEST(WeightCodec, BlocksOfZerosStayZeros) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 #include "tests/fakes/run_ranks.h"
 #include "train/distributed/single_process_communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using testing::Each;
@@ -202,4 +202,4 @@ TEST(ThreadCommunicator, RefusesAWholeThatIsNotAllParts) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

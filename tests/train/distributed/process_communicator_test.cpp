@@ -12,7 +12,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/run_ranks.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(ProcessCommunicator, RefusesABackendThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -6,7 +6,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -170,4 +170,4 @@ TEST(RankPlace, RefusesWhatContradictsItself) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

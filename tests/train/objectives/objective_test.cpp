@@ -12,13 +12,13 @@
 #include "train/optim/adamw.h"
 #include "train/optim/precision.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr TokenId kStop = 39;
 
-Record record(int64_t index) {
-  Record record;
+data::Record record(int64_t index) {
+  data::Record record;
   record.conversation_id = std::to_string(index);
   record.prompt_length = 3 + index;
   for (int64_t i = 0; i < 9 + index; ++i) record.tokens.push_back((i * 7 + index * 5 + 1) % 38);
@@ -45,7 +45,7 @@ struct NaiveTerm {
 
 NaiveTerm naive_cross_entropy(const Transformer& model, const Batch& batch) {
   NaiveTerm term;
-  for (const Record& record : batch) {
+  for (const data::Record& record : batch) {
     const at::Tensor log_probs = at::log_softmax(naive_logits(model, record.tokens), -1);
     for (size_t i = 1; i < record.tokens.size(); ++i) {
       if (!record.loss_mask[i]) continue;
@@ -63,7 +63,7 @@ struct NaivePair {
 };
 
 std::vector<NaivePair> naive_pairs(const Transformer& model, const Transformer& teacher,
-                                   const Record& record, const ConsistencyOptions& options,
+                                   const data::Record& record, const ConsistencyOptions& options,
                                    uint64_t seed) {
   std::vector<NaivePair> pairs;
   const PackedRow row = pack_row(record, options, seed);
@@ -88,7 +88,7 @@ std::vector<NaivePair> naive_pairs(const Transformer& model, const Transformer& 
 NaiveTerm naive_consistency(const Transformer& model, const Batch& batch,
                             const ConsistencyOptions& options, uint64_t seed) {
   NaiveTerm term;
-  for (const Record& record : batch) {
+  for (const data::Record& record : batch) {
     for (const NaivePair& pair : naive_pairs(model, model, record, options, seed)) {
       term.sum += pair.weight * (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
     }
@@ -210,7 +210,7 @@ TEST(ConsistencyObjective, GradientIsTheDerivativeWithTheTeacherHeld) {
   const at::NoGradGuard no_grad;
   const auto loss = [&] {
     double consistency = 0.0;
-    for (const Record& record : batch) {
+    for (const data::Record& record : batch) {
       for (const NaivePair& pair : naive_pairs(*model, *teacher, record, chosen, 1)) {
         consistency += (pair.p * (pair.p.log() - pair.log_q)).sum().item<double>();
       }
@@ -254,7 +254,7 @@ TEST(ConsistencyObjective, TheBaseIsTheModelWithoutItsAdapter) {
   const LossTerms got = add_gradients(*model, objective, batch, denominators);
   const at::NoGradGuard no_grad;
   NaiveTerm expected;
-  for (const Record& record : batch) {
+  for (const data::Record& record : batch) {
     const at::Tensor log_p = at::log_softmax(naive_logits(*base, record.tokens), -1);
     const at::Tensor log_q = at::log_softmax(naive_logits(*model, record.tokens), -1);
     expected.sum += (log_p.exp() * (log_p - log_q)).sum().item<double>();
@@ -281,7 +281,7 @@ TEST(Objectives, SplittingABatchChangesNothing) {
     add_gradients(*model, objective, batch, denominators);
     const auto together = gradients(*model);
     make_trainable(*model);
-    for (const Record& record : batch) {
+    for (const data::Record& record : batch) {
       add_gradients(*model, objective, {record}, denominators);
     }
     for (const auto& [name, gradient] : gradients(*model)) {
@@ -294,7 +294,7 @@ TEST(Objectives, SplittingABatchChangesNothing) {
 TEST(Objectives, EmptyTermsAreSkipped) {
   const auto model = tiny_model();
   Batch batch = batch_of_four();
-  for (Record& record : batch) record.blocks.clear();
+  for (data::Record& record : batch) record.blocks.clear();
   const ConsistencyObjective objective(options(NoisyContext::kClean));
   make_trainable(*model);
   const LossTerms terms = add_gradients(*model, objective, batch, counts(objective, batch));
@@ -335,4 +335,4 @@ TEST(Precision, BFloat16TrainsEveryAdapterTensorAfterATeacherPass) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -5,14 +5,14 @@
 #include <map>
 #include <set>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 constexpr TokenId kStop = 9;
 
 // Prompt 1 2 3; answer 10 11 12 13 | 14 15 9 0: stop token in the second block.
-Record record() {
-  Record record;
+data::Record record() {
+  data::Record record;
   record.conversation_id = std::to_string(7);
   record.tokens = {1, 2, 3, 10, 11, 12, 13, 14, 15, 9};
   record.loss_mask = {0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
@@ -33,7 +33,7 @@ TokenIds tokens_of(const PackedRow& row, const Segment& segment) {
   return {begin, begin + segment.size};
 }
 
-size_t num_positions(const Record& record, const ConsistencyOptions& options, uint64_t seed) {
+size_t num_positions(const data::Record& record, const ConsistencyOptions& options, uint64_t seed) {
   return pack_row(record, options, seed).student.size();
 }
 
@@ -69,12 +69,12 @@ TEST(PackedRow, NoisyContextIsOneSegment) {
 }
 
 TEST(PackedRow, NothingIsLearnedAfterTheStopToken) {
-  Record stopped = record();
+  data::Record stopped = record();
   stopped.blocks[0].states.back() = {kStop, 0, 0, 0};
   stopped.blocks[0].states.front() = {kStop, 5, 6, 7};
   EXPECT_EQ(num_positions(stopped, options(NoisyContext::kClean), 1), 0u);
   // Without a stop token in the answer the last column predicts the next block's first token.
-  Record open = record();
+  data::Record open = record();
   open.blocks[1].states.back() = {14, 15, 16, 17};
   EXPECT_EQ(pack_row(open, options(NoisyContext::kClean), 1).teacher,
             (std::vector<int64_t>{4, 5, 6, 7, 8, 9, 10}));
@@ -94,7 +94,7 @@ TEST(PackedRow, OneBlockIsDrawnBySeedAlone) {
 }
 
 TEST(PackedRow, RandomStatesDifferAndAreNeverTheFixedPoint) {
-  Record one_block = record();
+  data::Record one_block = record();
   one_block.blocks = {{{{1, 1, 1, 1}, {10, 1, 1, 1}, {10, 11, 1, 1}, {10, 11, 12, 13}}}};
   ConsistencyOptions chosen = options(NoisyContext::kClean);
   std::set<size_t> counts;
@@ -110,7 +110,8 @@ TEST(PackedRow, RandomStatesDifferAndAreNeverTheFixedPoint) {
 
 TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
   // States with 4, 3, 1 and 0 wrong tokens of 4.
-  const TrajectoryBlock block{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}};
+  const data::TrajectoryBlock block{
+      {{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}};
   EXPECT_EQ(progressive_state(block, 0, 4), 3u);  // target 0
   EXPECT_EQ(progressive_state(block, 1, 4), 2u);  // 1/3: 1/4 is nearer than 3/4
   EXPECT_EQ(progressive_state(block, 2, 4), 1u);  // 2/3
@@ -119,7 +120,7 @@ TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
 }
 
 TEST(PackedRow, ProgressiveWindowsTeachShortAnswersEveryNoise) {
-  Record one_block = record();
+  data::Record one_block = record();
   one_block.blocks = {{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}}};
   ConsistencyOptions chosen = options(NoisyContext::kClean);
   chosen.states = StateChoice::kProgressive;
@@ -135,7 +136,7 @@ TEST(PackedRow, ProgressiveWindowsTeachShortAnswersEveryNoise) {
 }
 
 TEST(PackedRow, ARecordWithoutBlocksHasNone) {
-  Record plain = record();
+  data::Record plain = record();
   plain.blocks.clear();
   EXPECT_EQ(num_positions(plain, options(NoisyContext::kClean), 1), 0u);
 }
@@ -147,7 +148,7 @@ TEST(PackedRow, TheAnswerIsASegmentFromWhereItDiffers) {
   EXPECT_EQ(add_tokens(record(), 9, row), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(row.segments.size(), num_segments);
 
-  Record other = record();
+  data::Record other = record();
   other.tokens = {1, 2, 3, 10, 20, 21, 22};
   const auto size = static_cast<int64_t>(row.tokens.size());
   EXPECT_EQ(add_tokens(other, 6, row), (std::vector<int64_t>{0, 1, 2, 3, size, size + 1}));
@@ -161,9 +162,9 @@ TEST(PackedRow, TheAnswerIsASegmentFromWhereItDiffers) {
 }
 
 TEST(PackedRow, TheLongestRowIsAnUpperBound) {
-  const Record plain = record();
-  RecordSize size{.tokens = 10, .prompt_length = 3};
-  for (const TrajectoryBlock& block : plain.blocks) {
+  const data::Record plain = record();
+  data::RecordSize size{.tokens = 10, .prompt_length = 3};
+  for (const data::TrajectoryBlock& block : plain.blocks) {
     size.blocks.push_back({static_cast<int64_t>(block.states.back().size()),
                            static_cast<int64_t>(block.states.size())});
   }
@@ -183,4 +184,4 @@ TEST(PackedRow, TheLongestRowIsAnUpperBound) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

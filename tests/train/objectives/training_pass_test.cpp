@@ -13,7 +13,7 @@
 #include "train/train_config.h"
 #include "train/trained_weights.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 Batch batch_of_three() { return {small_record(0), small_record(1), small_record(2)}; }
@@ -143,4 +143,4 @@ TEST(TrainingPass, DropoutDiffersByPassAndRepeatsWithTheSeed) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

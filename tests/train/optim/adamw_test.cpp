@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 at::Tensor weight(std::vector<float> values, at::IntArrayRef shape) {
@@ -78,4 +78,4 @@ TEST(AdamW, RefusesAnotherRunsState) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

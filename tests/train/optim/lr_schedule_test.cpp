@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 double rate(ScheduleKind kind, int64_t step, double min_ratio = 0.0) {
@@ -34,4 +34,4 @@ TEST(LrSchedule, HasNoWarmupByDefault) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include "tests/train/plan/seven_billion.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 TEST(MemoryAdvice, KnobsAreTurnedUntilItFits) {
@@ -34,4 +34,4 @@ TEST(MemoryAdvice, KnobsAreTurnedUntilItFits) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

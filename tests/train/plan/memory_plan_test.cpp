@@ -17,7 +17,7 @@
 #include "train/objectives/gradients.h"
 #include "train/trained_weights.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 /// Bytes of tensors that the thread has taken and not given back since it began to count.
@@ -48,8 +48,8 @@ ModelConfig wide_config() {
   return config;
 }
 
-Record long_record() {
-  Record record;
+data::Record long_record() {
+  data::Record record;
   record.conversation_id = "c";
   constexpr size_t kSize = 320, kPrompt = 192, kBlock = 64;
   for (size_t i = 0; i < kSize; ++i) record.tokens.push_back(static_cast<TokenId>(i * 7 % 900));
@@ -184,4 +184,4 @@ TEST(MemoryPlan, RanksHaveTheirPartOfAShardedBase) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

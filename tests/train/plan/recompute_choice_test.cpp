@@ -7,7 +7,7 @@
 #include "tests/train/plan/seven_billion.h"
 #include "train/plan/memory_advice.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 TEST(RecomputeChoice, AutoRecomputesNoMoreThanItMust) {
@@ -50,4 +50,4 @@ TEST(RecomputeChoice, RanksWithUnlikeMemoryChooseAlike) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

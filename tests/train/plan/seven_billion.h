@@ -2,7 +2,7 @@
 
 #include "train/plan/memory_plan.h"
 
-namespace predgen {
+namespace predgen::train {
 
 inline ModelConfig qwen_7b() {
   ModelConfig config;
@@ -37,4 +37,4 @@ inline int64_t peak(const TrainConfig& config, const PlanCase& plan_case = kCard
   return MemoryPlan(qwen_7b(), config, plan_case).peak_bytes();
 }
 
-}  // namespace predgen
+}  // namespace predgen::train

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(ChartSvg, WideRangesAreLogarithmic) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

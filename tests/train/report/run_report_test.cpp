@@ -6,7 +6,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/train/training.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST_F(RunReport, RefusesAFolderThatIsNoRun) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

@@ -16,7 +16,7 @@
 #include "tests/fakes/temporary_folder.h"
 #include "train/distributed/single_process_communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 using Scalars = std::map<std::string, double>;
@@ -34,10 +34,10 @@ TokenId silent(TokenSpan) { return FakeTokenizer::kEnd; }
 class CollapseWatchTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto writer = create_dataset(folder_ / "data", {{"of", "the watch"}}, {});
+    const auto writer = data::create_dataset(folder_ / "data", {{"of", "the watch"}}, {});
     for (int64_t i = 0; i < 7; ++i) writer->append(small_record(i));
     writer->finish(Json::object());
-    records_ = open_dataset(folder_ / "data");
+    records_ = data::open_dataset(folder_ / "data");
     config_.output = folder_ / "run";
     config_.watch.records = 5;
     config_.watch.max_new_tokens = 20;
@@ -57,7 +57,7 @@ class CollapseWatchTest : public testing::Test {
   const TemporaryFolder folder_;
   const FakeTokenizer tokenizer_;
   TrainConfig config_;
-  std::unique_ptr<DatasetReader> records_;
+  std::unique_ptr<data::DatasetReader> records_;
 };
 
 TEST_F(CollapseWatchTest, SaysHowTheModelAnswers) {
@@ -202,4 +202,4 @@ TEST_F(CollapseWatchTest, NamesARecordThatCannotBeAnswered) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

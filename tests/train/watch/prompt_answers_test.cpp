@@ -11,7 +11,7 @@
 #include "tests/fakes/run_ranks.h"
 #include "train/distributed/single_process_communicator.h"
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 const GenerationConfig kLimits{.max_new_tokens = 40, .stop_tokens = {0, 5}};
@@ -101,4 +101,4 @@ TEST(AnswerPrompts, RanksRunAsManyPasses) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train

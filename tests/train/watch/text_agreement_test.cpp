@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace predgen {
+namespace predgen::train {
 namespace {
 
 double agreement(const TokenIds& a, const TokenIds& b) {
@@ -21,4 +21,4 @@ TEST(TextAgreement, CountsTheFewestEdits) {
 }
 
 }  // namespace
-}  // namespace predgen
+}  // namespace predgen::train
