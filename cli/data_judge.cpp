@@ -7,6 +7,7 @@
 #include "cli/model_setup.h"
 #include "data/judge_builder.h"
 #include "model/weights/weights_hash.h"
+#include "text/tokenizer.h"
 
 namespace predgen::cli {
 
@@ -23,10 +24,12 @@ void add_data_judge(CLI::App& data, const std::stop_token& stop) {
     const data::JudgeBuildConfig config = data::JudgeBuildConfig::read(reader);
     reader.finish();
     const c10::InferenceMode inference;
-    const auto tokenizer = load_tokenizer(config.model, config.chat_template);
-    Engine engine(set_up_model(model_options(config)), {.pass_tokens = config.batch_tokens});
-    const Json manifest =
-        data::build_judge_dataset(config, hash_weights({config.model}), *tokenizer, engine, stop);
+    const auto checkpoint = open_checkpoint(config.model);
+    const auto tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template));
+    Engine engine(set_up_model(*checkpoint, model_options(config)),
+                  {.pass_tokens = config.batch_tokens});
+    const Json manifest = data::build_judge_dataset(
+        config, hash_weights(checkpoint->weight_files()), *tokenizer, engine, stop);
     print_dataset(config.output, manifest, *json);
   });
 }

@@ -145,8 +145,9 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
-      load_tokenizer(options.model.model, options.chat_template);
+      load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
   const serve::ServeConfig config = read_config(options);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
@@ -154,9 +155,9 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   }
   const VoiceOptions voice = read_voice(options.voice);
   const bool has_voice = voice.kind != VoiceKind::kNone;
-  const GenerationDefaults defaults = read_generation_defaults(options.model.model);
+  const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   Baton baton;
-  const std::shared_ptr<const LanguageModel> model = set_up_model(options.model);
+  const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
   Engine engine(model, {.pass_tokens = config.pass_tokens,
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,

@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "text/tokenize/tokenizer_files.h"
+#include "model/checkpoint/checkpoint.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
@@ -50,7 +50,7 @@ bool is_of_judges(const std::filesystem::path& dataset) {
 
 /// What to do with the result.
 void say_next_commands(const train::TrainConfig& config, bool is_judge) {
-  if (config.tokenizer.empty() || !has_tokenizer(config.tokenizer))
+  if (config.tokenizer.empty() || !open_checkpoint(config.tokenizer)->has_tokenizer())
     return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
   const std::string jacobi =

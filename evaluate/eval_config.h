@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/config.h"
-#include "evaluate/judge/judge_config.h"
+#include "evaluate/judge_config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
 #include "voice/make_synthesizer.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "model/checkpoint/model_weights.h"
 #include "model/transformer.h"
-#include "model/weights/model_weights.h"
 
 namespace predgen {
 
@@ -14,7 +14,7 @@ namespace predgen {
 class MergedWeights {
  public:
   /// `adapter`: a PEFT folder, or empty. UserError as of ModelWeights and AdapterFolder.
-  MergedWeights(const std::filesystem::path& base, const std::filesystem::path& adapter);
+  MergedWeights(const Checkpoint& base, const std::filesystem::path& adapter);
 
   /// The base's, with the vocabulary of the adapter's embeddings if it has any.
   const ModelConfig& config() const { return base_.config(); }

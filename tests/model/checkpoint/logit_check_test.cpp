@@ -1,10 +1,11 @@
-#include "model/weights/logit_check.h"
+#include "model/checkpoint/logit_check.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/sharded_weights.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
@@ -52,14 +53,16 @@ class LogitCheck : public testing::TestWithParam<ModelConfig (*)()> {
           .to(at::kBFloat16);
     };
     write_sharded_weights(output_.path(), weight_layout(merged.config()), at::kBFloat16, rows);
-    save_model_files(output_.path(), merged.config(), base_.path(), "bf16", {});
+    save_model_files(output_.path(), merged.config(), open_checkpoint(base_.path()).get(), "bf16",
+                     {});
   }
 
   /// The same from whole models in memory.
   LogitDifference expected() const {
     const auto logits = [](const std::filesystem::path& model,
                            const std::filesystem::path& adapter) {
-      const auto loaded = load_model(model, adapter, {.device = "cpu", .dtype = "fp32"});
+      const auto loaded =
+          load_model(*open_checkpoint(model), adapter, {.device = "cpu", .dtype = "fp32"});
       const at::Tensor tokens = (at::arange(256, at::kLong) * 7919 + 11).remainder(61);
       return loaded->logits(loaded->hidden_states(tokens.view({4, 64})));
     };
@@ -76,12 +79,12 @@ class LogitCheck : public testing::TestWithParam<ModelConfig (*)()> {
 };
 
 TEST_P(LogitCheck, LayerByLayerEqualsWholeModels) {
-  const MergedWeights merged(base_.path(), adapter_.path());
+  const MergedWeights merged(*open_checkpoint(base_.path()), adapter_.path());
   for (const double factor : {1.0, -1.0}) {
     write(merged, factor);
     int num_pauses = 0;
-    const LogitDifference found =
-        compare_logits(merged, ModelWeights(output_.path()), at::kCPU, [&] { ++num_pauses; });
+    const LogitDifference found = compare_logits(
+        merged, ModelWeights(*open_checkpoint(output_.path())), at::kCPU, [&] { ++num_pauses; });
     const LogitDifference wanted = expected();
     EXPECT_NEAR(found.max, wanted.max, 1e-4);
     EXPECT_NEAR(found.mean, wanted.mean, 1e-5);

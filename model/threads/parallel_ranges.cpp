@@ -1,4 +1,4 @@
-#include "model/cpu/parallel_ranges.h"
+#include "model/threads/parallel_ranges.h"
 
 #include <ATen/Parallel.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "model/cpu/thread_team.h"
+#include "model/threads/thread_team.h"
 
 namespace predgen {
 namespace {

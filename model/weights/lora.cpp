@@ -1,4 +1,4 @@
-#include "model/lora.h"
+#include "model/weights/lora.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 

@@ -1,4 +1,4 @@
-#include "model/cpu/thread_team.h"
+#include "model/threads/thread_team.h"
 
 #include <algorithm>
 

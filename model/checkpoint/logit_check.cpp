@@ -1,4 +1,4 @@
-#include "model/weights/logit_check.h"
+#include "model/checkpoint/logit_check.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -7,6 +7,7 @@
 
 #include "model/attention_masks.h"
 #include "model/decoder_layer.h"
+#include "model/weights/safetensors.h"
 
 namespace predgen {
 

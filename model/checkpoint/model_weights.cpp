@@ -1,12 +1,11 @@
-#include "model/weights/model_weights.h"
+#include "model/checkpoint/model_weights.h"
 
 #include <set>
 
 #include "core/error.h"
+#include "model/weights/safetensors.h"
 
 namespace predgen {
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kEmbedding = "model.embed_tokens.weight";
@@ -17,21 +16,22 @@ bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.i
 
 }  // namespace
 
-ModelWeights::ModelWeights(const fs::path& folder, std::shared_ptr<const AdapterFolder> adapter)
-    : folder_(folder),
+ModelWeights::ModelWeights(const Checkpoint& checkpoint,
+                           std::shared_ptr<const AdapterFolder> adapter)
+    : name_(checkpoint.name()),
       adapter_(std::move(adapter)),
-      config_(ModelConfig::load(folder)),
-      stored_(folder) {
+      config_(checkpoint.read_config()),
+      stored_(checkpoint.open_tensors()) {
   if (adapter_ && !adapter_->embeddings().empty()) take_embeddings_of_adapter();
   std::set<std::string> used;
   for (const WeightSpec& weight : weight_layout(config_)) {
     check_tensor(weight);
     used.insert(weight.name);
   }
-  for (const std::string& name : stored_.names()) {
+  for (const std::string& name : stored_->names()) {
     if (used.contains(name) || is_computed(name)) continue;
     if (name != kHead || !config_.tie_word_embeddings) {
-      throw UserError("{}: tensor {} belongs to no part of a {}", folder.string(), name,
+      throw UserError("{}: tensor {} belongs to no part of a {}", name_, name,
                       config_.architecture);
     }
     check_tied_head();
@@ -75,8 +75,8 @@ void ModelWeights::take_embeddings_of_adapter() {
 
 void ModelWeights::check_tensor(const WeightSpec& weight) const {
   const bool replaced = adapter_ && adapter_->embeddings().contains(weight.name);
-  const std::string where = (replaced ? adapter_->path() : folder_).string();
-  if (!replaced && !stored_.contains(weight.name)) {
+  const std::string where = replaced ? adapter_->path().string() : name_;
+  if (!replaced && !stored_->contains(weight.name)) {
     throw UserError("{}: tensor {} is missing", where, weight.name);
   }
   const at::Tensor found = tensor(weight.name);
@@ -85,22 +85,22 @@ void ModelWeights::check_tensor(const WeightSpec& weight) const {
                     weight.name, at::toString(found.scalar_type()));
   }
   if (found.sizes() != at::IntArrayRef(weight.shape)) {
-    throw UserError("{}: tensor {} has shape {}, config.json wants {}", where, weight.name,
+    throw UserError("{}: tensor {} has shape {}, the configuration wants {}", where, weight.name,
                     c10::str(found.sizes()), c10::str(at::IntArrayRef(weight.shape)));
   }
 }
 
 /// A tied head may be stored too, but only as a copy of the embeddings.
 void ModelWeights::check_tied_head() const {
-  const std::vector<int64_t> shape = stored_.tensor(kEmbedding).sizes().vec();
-  bool same = stored_.tensor(kHead).sizes() == at::IntArrayRef(shape);
+  const std::vector<int64_t> shape = stored_->tensor(kEmbedding).sizes().vec();
+  bool same = stored_->tensor(kHead).sizes() == at::IntArrayRef(shape);
   for_each_block(same ? shape : std::vector<int64_t>{0}, [&](int64_t begin, int64_t end) {
-    same = same && at::equal(stored_.read_rows(kHead, begin, end),
-                             stored_.read_rows(kEmbedding, begin, end));
+    same = same && at::equal(stored_->read_rows(kHead, begin, end),
+                             stored_->read_rows(kEmbedding, begin, end));
   });
   if (!same) {
-    throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", folder_.string(),
-                    kHead, kEmbedding);
+    throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", name_, kHead,
+                    kEmbedding);
   }
 }
 
@@ -109,7 +109,7 @@ at::Tensor ModelWeights::tensor(const std::string& name) const {
     const auto found = adapter_->embeddings().find(name);
     if (found != adapter_->embeddings().end()) return found->second;
   }
-  return stored_.tensor(name);
+  return stored_->tensor(name);
 }
 
 at::Tensor ModelWeights::load(const std::string& name, at::Device device,
@@ -117,19 +117,19 @@ at::Tensor ModelWeights::load(const std::string& name, at::Device device,
   if (adapter_ && adapter_->embeddings().contains(name)) {
     return adapter_->load_embedding(name, device, dtype);
   }
-  return stored_.load(name, device, dtype);
+  return stored_->load(name, device, dtype);
 }
 
 at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   if (adapter_ && adapter_->embeddings().contains(name)) {
     return adapter_->read_embedding(name, begin, end);
   }
-  return stored_.read_rows(name, begin, end);
+  return stored_->read_rows(name, begin, end);
 }
 
 void ModelWeights::forget(const std::string& name) const {
   if (name == kHead && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
-  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_.forget(name);
+  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);
 }
 
 }  // namespace predgen

@@ -1,4 +1,4 @@
-#include "evaluate/judge/judge_config.h"
+#include "evaluate/judge_config.h"
 
 namespace predgen::evaluate {
 

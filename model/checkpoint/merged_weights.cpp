@@ -1,4 +1,4 @@
-#include "model/weights/merged_weights.h"
+#include "model/checkpoint/merged_weights.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "model/weights/safetensors.h"
 
 namespace predgen {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -19,7 +19,7 @@ double unit_roundoff(at::ScalarType dtype) {
 
 }  // namespace
 
-MergedWeights::MergedWeights(const fs::path& base, const fs::path& adapter)
+MergedWeights::MergedWeights(const Checkpoint& base, const std::filesystem::path& adapter)
     : adapter_(adapter.empty() ? nullptr : std::make_shared<const AdapterFolder>(adapter)),
       base_(base, adapter_),
       names_(std::make_unique<Transformer>(

@@ -1,9 +1,10 @@
-#include "model/weights/merged_weights.h"
+#include "model/checkpoint/merged_weights.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/sharded_weights.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
@@ -39,7 +40,7 @@ class MergedWeightsTest : public testing::Test {
       return change(name, merged.rows(name, begin, end)).to(dtype);
     };
     write_sharded_weights(output_.path(), weight_layout(merged.config()), dtype, rows);
-    save_model_files(output_.path(), merged.config(), base_.path(),
+    save_model_files(output_.path(), merged.config(), open_checkpoint(base_.path()).get(),
                      dtype == at::kFloat ? "fp32" : "bf16", {});
   }
 
@@ -49,20 +50,20 @@ class MergedWeightsTest : public testing::Test {
 
 TEST_F(MergedWeightsTest, AddsTheScaledProduct) {
   const at::NoGradGuard no_grad;
-  const MergedWeights merged(base_.path(), adapter_.path());
+  const MergedWeights merged(*open_checkpoint(base_.path()), adapter_.path());
   const at::Tensor expected = down_.weight + at::matmul(down_.lora_B, down_.lora_A) * (7.0 / 3.0);
   EXPECT_TRUE(at::allclose(merged.rows(kMerged, 0, 32), expected, 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(merged.rows(kMerged, 5, 9), expected.narrow(0, 5, 4), 1e-5, 1e-6));
   EXPECT_FALSE(at::allclose(expected, down_.weight, 0, 0.1)) << "the adapter must matter";
-  const MergedWeights plain(base_.path(), {});
+  const MergedWeights plain(*open_checkpoint(base_.path()), {});
   EXPECT_TRUE(at::equal(plain.rows(kMerged, 0, 32), down_.weight));
 }
 
 TEST_F(MergedWeightsTest, ComparisonSeesEveryFault) {
-  const MergedWeights merged(base_.path(), adapter_.path());
+  const MergedWeights merged(*open_checkpoint(base_.path()), adapter_.path());
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     write(merged, dtype);
-    const auto comparison = merged.compare(ModelWeights(output_.path()), dtype);
+    const auto comparison = merged.compare(ModelWeights(*open_checkpoint(output_.path())), dtype);
     EXPECT_EQ(comparison.num_tensors, static_cast<int64_t>(weight_layout(small_config()).size()));
     EXPECT_EQ(comparison.num_merged, 4);
     EXPECT_GT(comparison.max_difference, 0.0);
@@ -71,7 +72,9 @@ TEST_F(MergedWeightsTest, ComparisonSeesEveryFault) {
         [&](const std::string& part,
             const std::function<at::Tensor(const std::string&, at::Tensor)>& change) {
           write(merged, dtype, change);
-          expect_user_error([&] { merged.compare(ModelWeights(output_.path()), dtype); }, {part});
+          expect_user_error(
+              [&] { merged.compare(ModelWeights(*open_checkpoint(output_.path())), dtype); },
+              {part});
         };
     expect_seen(kMerged, [&](const std::string& name, at::Tensor rows) {
       return name == kMerged ? down_.weight.detach() : rows;  // without the adapter
@@ -86,17 +89,19 @@ TEST_F(MergedWeightsTest, ComparisonSeesEveryFault) {
     });
   }
   write(merged, at::kFloat);
-  expect_user_error([&] { merged.compare(ModelWeights(output_.path()), at::kBFloat16); },
-                    {"was written as"});
+  expect_user_error(
+      [&] { merged.compare(ModelWeights(*open_checkpoint(output_.path())), at::kBFloat16); },
+      {"was written as"});
 }
 
 TEST_F(MergedWeightsTest, UnmergedModelComputesTheSame) {
   const at::NoGradGuard no_grad;
-  const MergedWeights merged(base_.path(), adapter_.path());
+  const MergedWeights merged(*open_checkpoint(base_.path()), adapter_.path());
   write(merged, at::kFloat);
-  const auto model = load_model(output_.path(), {}, {.device = "cpu", .dtype = "fp32"});
-  const auto unmerged =
-      load_model(base_.path(), adapter_.path(), {.device = "cpu", .dtype = "fp32"});
+  const auto model =
+      load_model(*open_checkpoint(output_.path()), {}, {.device = "cpu", .dtype = "fp32"});
+  const auto unmerged = load_model(*open_checkpoint(base_.path()), adapter_.path(),
+                                   {.device = "cpu", .dtype = "fp32"});
   const auto probe = [](const Transformer& probed) {
     return probed.logits(probed.hidden_states(at::arange(20, at::kLong).view({2, 10})));
   };

@@ -1,9 +1,10 @@
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/sharded_weights.h"
 #include "tests/fakes/expect_user_error.h"
@@ -33,7 +34,7 @@ class CheckpointTest : public testing::Test {
     write_safetensors(folder_ / "model.safetensors", weights);
   }
   void expect_refused(const std::vector<std::string>& parts) {
-    expect_user_error([&] { load_model(folder_.path(), {}, kCpu); }, parts);
+    expect_user_error([&] { load_model(*open_checkpoint(folder_.path()), {}, kCpu); }, parts);
   }
 
   TemporaryFolder folder_;
@@ -45,7 +46,7 @@ TEST_F(CheckpointTest, RoundTripKeepsEveryBit) {
     config.tie_word_embeddings = tied;
     const auto model = Transformer::initialize(config, 3, at::kFloat);
     save_model(*model, folder_.path(), {}, "fp32");
-    const auto loaded = load_model(folder_.path(), {}, kCpu);
+    const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
     EXPECT_TRUE(at::equal(probe(*model), probe(*loaded))) << tied;
     EXPECT_EQ(loaded->config().to_json(), config.to_json());
   }
@@ -59,7 +60,7 @@ TEST_F(CheckpointTest, PacksAHeadWhetherItIsTiedOrNot) {
     save_model(*model, folder_.path(), {}, "fp32");
     model->quantize(Quantization::kInt8);
     const auto loaded =
-        load_model(folder_.path(), {},
+        load_model(*open_checkpoint(folder_.path()), {},
                    {.device = "cpu", .dtype = "fp32", .quantization = Quantization::kInt8});
     EXPECT_TRUE(at::equal(probe(*model), probe(*loaded))) << tied;
   }
@@ -68,7 +69,7 @@ TEST_F(CheckpointTest, PacksAHeadWhetherItIsTiedOrNot) {
 TEST_F(CheckpointTest, WeightsLieAsInMemoryOfTheirOwn) {
   // In the file they lie one after the other at any multiple of four bytes.
   save_model(*small_model(), folder_.path(), {}, "fp32");
-  const auto loaded = load_model(folder_.path(), {}, kCpu);
+  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
   for (const auto& [name, tensor] : loaded->named_weights()) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64, 0u) << name;
   }
@@ -82,8 +83,9 @@ TEST_F(CheckpointTest, BfloatIsRoundedOnceAndNamedInTheConfig) {
   for (const auto& [name, weight] : model->named_weights()) {
     EXPECT_TRUE(at::equal(stored.tensor(name), weight.to(at::kBFloat16))) << name;
   }
-  EXPECT_EQ(load_model(folder_.path(), {}, {.device = "cpu", .dtype = "bf16"})->dtype(),
-            at::kBFloat16);
+  EXPECT_EQ(
+      load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu", .dtype = "bf16"})->dtype(),
+      at::kBFloat16);
 }
 
 TEST_F(CheckpointTest, CopiesEverythingButWeights) {
@@ -102,7 +104,7 @@ TEST_F(CheckpointTest, CopiesEverythingButWeights) {
                            "model.safetensors.index.json", "adapter_config.json"}) {
     write_file(source / name, "must not be copied");
   }
-  save_model(*small_model(), folder_.path(), source.path(), "fp32");
+  save_model(*small_model(), folder_.path(), open_checkpoint(source.path()).get(), "fp32");
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder_.path())) {
     names.push_back(entry.path().filename());
@@ -132,7 +134,7 @@ TEST_F(CheckpointTest, TiedHeadMayBeStoredOnlyAsACopy) {
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"].clone();
     weights["model.layers.0.self_attn.rotary_emb.inv_freq"] = at::ones({4});
   });
-  EXPECT_NO_THROW(load_model(folder_.path(), {}, kCpu));
+  EXPECT_NO_THROW(load_model(*open_checkpoint(folder_.path()), {}, kCpu));
   save_changed(
       [](auto& weights) { weights["lm_head.weight"] = weights["model.embed_tokens.weight"] + 1; });
   expect_refused({"tie_word_embeddings", "lm_head.weight"});
@@ -141,11 +143,15 @@ TEST_F(CheckpointTest, TiedHeadMayBeStoredOnlyAsACopy) {
 TEST_F(CheckpointTest, RefusesUnknownDevicesAndTypes) {
   save_model(*small_model(), folder_.path(), {}, "fp32");
   for (const char* device : {"tpu", "cuda:x", "cuda:99"}) {
-    expect_user_error([&] { load_model(folder_.path(), {}, {.device = device, .dtype = "auto"}); },
-                      {device});
+    expect_user_error(
+        [&] {
+          load_model(*open_checkpoint(folder_.path()), {}, {.device = device, .dtype = "auto"});
+        },
+        {device});
   }
-  expect_user_error([&] { load_model(folder_.path(), {}, {.device = "cpu", .dtype = "int4"}); },
-                    {"int4", "fp32 or bf16"});
+  expect_user_error(
+      [&] { load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu", .dtype = "int4"}); },
+      {"int4", "fp32 or bf16"});
 }
 
 std::vector<std::pair<std::string, uint64_t>> qwen_7b_bytes() {
@@ -197,10 +203,12 @@ TEST_F(CheckpointTest, ShardedWeightsReadBackAndReplaceOlderFiles) {
   write_sharded_weights(folder_.path(), {weights.begin(), weights.end()}, at::kFloat, 5000);
   EXPECT_FALSE(fs::exists(folder_ / "model.safetensors"));
   EXPECT_TRUE(fs::exists(folder_ / "model.safetensors.index.json"));
-  EXPECT_TRUE(at::equal(probe(*model), probe(*load_model(folder_.path(), {}, kCpu))));
+  EXPECT_TRUE(
+      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kCpu))));
   save_model(*model, folder_.path(), {}, "fp32");
   EXPECT_FALSE(fs::exists(folder_ / "model.safetensors.index.json"));
-  EXPECT_TRUE(at::equal(probe(*model), probe(*load_model(folder_.path(), {}, kCpu))));
+  EXPECT_TRUE(
+      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kCpu))));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "model/weights/merged_weights.h"
+#include "model/checkpoint/merged_weights.h"
 
 namespace predgen {
 

@@ -1,4 +1,4 @@
-#include "model/cpu/parallel_ranges.h"
+#include "model/threads/parallel_ranges.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
