@@ -30,7 +30,7 @@
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 #include "text/tokenizer.h"
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::cli {
 namespace {
@@ -127,8 +127,8 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
   SystemClock clock(stop);
-  const VoiceOptions voice_options = options.voice.parse();
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
+  const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
+  const std::unique_ptr<SpeechSynthesizer> synthesizer = voice ? voice->synthesizer() : nullptr;
   const std::unique_ptr<AudioSink> sink =
       voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
   SessionConfig config =
@@ -149,9 +149,12 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
       return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
     };
   }
-  std::unique_ptr<Speaker> made = make_speaker(
-      clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
-      stop);
+  std::unique_ptr<Speaker> made =
+      make_speaker(clock,
+                   {.voice = synthesizer.get(),
+                    .sink = sink.get(),
+                    .ahead = voice ? voice->ahead_buffer() : AheadBuffer{}},
+                   stop);
   const Speaker& speaker = *made;
   Session session(config, engine, *tokenizer, std::move(made), clock);
   session.set_history({});

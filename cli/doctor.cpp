@@ -22,7 +22,7 @@
 #include "voice/espeak/espeak_helper.h"
 #include "voice/zonos/zonos_model.h"
 #include "voice/zonos/zonos_speed.h"
-#include "voice/zonos/zonos_synthesizer.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;
@@ -211,7 +211,7 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
                                codec.string()));
   } else {
     report.check("codec", [&] {
-      ZonosSynthesizer::check_codec(codec);
+      ZonosVoice::check_codec(codec);
       const DacWeights weights(codec);
       std::printf("  its codec: %.0f MiB in fp32\n",
                   mebibytes(4 * count_values(dac_weight_layout(weights.config()))));

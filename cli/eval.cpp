@@ -105,7 +105,7 @@ Json evaluate(const evaluate::EvalConfig& config, const ConfigReader& reader,
   const std::unique_ptr<EvalJudge> judge =
       EvalJudge::make(config, turns.turns, load, flags.judge_agreed, stop);
   std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
+  const std::unique_ptr<const Voice> voice = make_voice(config.voice);
   make_folder(config.output);
   evaluate::Journal journal(config.output / "journal.jsonl",
                             identity_of(config, turns, reader.values()), flags.restart);

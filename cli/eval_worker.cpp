@@ -46,11 +46,12 @@ evaluate::RunPrice price_of(const std::string& name, const evaluate::EvalConfig&
 
 EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
                        std::shared_ptr<const EvalWeights> weights, const evaluate::RunPrice& price,
-                       const std::vector<evaluate::EvalTurn>& turns, SpeechSynthesizer* voice,
+                       const std::vector<evaluate::EvalTurn>& turns, const Voice* voice,
                        AudioSink* first_answer, const std::stop_token& stop)
     : weights_(std::move(weights)),
       stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
       turns_(turns),
+      synthesizer_(voice ? voice->synthesizer() : nullptr),
       base_(weights_->base, engine_config(config)) {
   const auto make_engine = [&](std::optional<Engine>& engine, const auto& model) -> Engine* {
     return model ? &engine.emplace(model, engine_config(config)) : nullptr;
@@ -58,7 +59,8 @@ EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
   models_.emplace(evaluate::EvalModels{.tokenizer = *weights_->tokenizer,
                                        .base = base_,
                                        .adapted = make_engine(adapted_, weights_->adapted),
-                                       .voice = voice,
+                                       .voice = synthesizer_.get(),
+                                       .ahead = voice ? voice->ahead_buffer() : AheadBuffer{},
                                        .first_answer = first_answer,
                                        .stop = stop,
                                        .judge = make_engine(judge_, weights_->judge),

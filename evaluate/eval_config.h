@@ -8,7 +8,7 @@
 #include "evaluate/judge/judge_config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::evaluate {
 

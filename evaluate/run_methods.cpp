@@ -175,7 +175,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   }
   SpeakerOptions speech{.voice = models_.voice,
                         .sink = sink,
-                        .ahead = config_.voice.ahead_buffer(),
+                        .ahead = models_.ahead,
                         .same_device = config_.same_device};
   if (price_.pass) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
