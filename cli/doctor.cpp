@@ -14,6 +14,8 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "evaluate/device_memory.h"
+#include "model/cpu/cpu_pass.h"
+#include "model/gpu/gpu_pass.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "text/tokenize/tokenizer_files.h"
@@ -226,6 +228,12 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   report_voice_speed(voice, stop);
 }
 
+/// In what passes run, and why not in our kernels.
+void print_passes(const char* device, const std::string& refusal) {
+  std::printf("  passes on %s: %s\n", device,
+              refusal.empty() ? "our kernels" : ("LibTorch's operators: " + refusal).c_str());
+}
+
 void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   if (options.memory_gib && !(*options.memory_gib > 0)) {
     throw UserError("--memory {}: must be above 0", *options.memory_gib);
@@ -244,6 +252,8 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("  %.1f M parameters, context of %lld tokens\n",
               static_cast<double>(config.num_parameters()) / 1e6,
               static_cast<long long>(config.context_length()));
+  print_passes("a CPU", CpuPass::refusal(config));
+  print_passes("a GPU", GpuPass::refusal(config));
   std::printf("Files\n");
   FileReport report(options.model);
   report_weights(report);
