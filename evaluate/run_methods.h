@@ -64,8 +64,7 @@ struct EvalModels {
   SpeechSynthesizer* voice = nullptr;  // null: no voice
   AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
   std::stop_token stop{};
-  Engine* judge = nullptr;  // base plus the judge's adapter; for the methods that want it
-  Engine* draft = nullptr;  // of the draft model; likewise
+  Engine* draft = nullptr;  // of the draft model; for the methods that want it
   EnergyCounter energy{};   // of the device, or none
 };
 
