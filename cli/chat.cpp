@@ -52,7 +52,7 @@ Examples:
 
 struct ChatOptions {
   ModelOptions model;
-  std::string verifier = "greedy", judge_adapter, draft_model, decoder = "ar", preset = "plain",
+  std::string verifier = "greedy", draft_model, decoder = "ar", preset = "plain",
               system_prompt = "none";
   SamplingFlags sampling;
   int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
@@ -113,12 +113,6 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   }
   const std::shared_ptr<const Transformer> model = set_up_model(options.model);
   Engine engine(model, {.pass_tokens = options.pass_tokens});
-  std::optional<Engine> judge;
-  if (!options.judge_adapter.empty()) {
-    ModelOptions judging = options.model;
-    judging.adapter = options.judge_adapter;
-    judge.emplace(set_up_model(judging), EngineConfig{.pass_tokens = options.pass_tokens});
-  }
   std::optional<Engine> draft;
   if (!options.draft_model.empty()) {
     draft.emplace(set_up_draft_model(options.model, options.draft_model),
@@ -135,7 +129,6 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
       make_session_config({.verifier = options.verifier,
                            .top_k = options.top_k,
                            .judged_sentences = options.judged_sentences,
-                           .judge = judge ? &*judge : nullptr,
                            .decoder = options.decoder,
                            .draft_model = draft ? &*draft : nullptr,
                            .preset = options.preset,
@@ -204,9 +197,6 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
                    "With --verifier reflection: how much of a draft the model may keep at once")
       ->check(CLI::Range(int64_t{1}, int64_t{100}))
       ->capture_default_str();
-  command->add_option("--judge-adapter", options->judge_adapter,
-                      "With --verifier reflection: PEFT folder of `data judge`; the model with it "
-                      "judges, in a pass of its own (a second copy of the weights)");
   command->add_option("--decoder", options->decoder, "ar, or jacobi for a consistency model")
       ->check(CLI::IsMember(generator_names()))
       ->capture_default_str();

@@ -60,7 +60,7 @@ std::string identity_of(const evaluate::EvalConfig& config, const evaluate::Turn
     }
   }
   std::vector<std::filesystem::path> folders = config.models;
-  folders.insert(folders.end(), {config.adapter, config.judge_adapter, config.draft_model});
+  folders.insert(folders.end(), {config.adapter, config.draft_model});
   for (const std::filesystem::path& folder : folders) {
     if (!std::filesystem::is_directory(folder)) continue;
     std::set<std::filesystem::path> files;

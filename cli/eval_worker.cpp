@@ -27,8 +27,6 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const evaluate::EvalConfig&
   weights.base = load_model(model, {}, load);
   if (evaluate::any_method(config, &evaluate::Method::adapter))
     weights.adapted = load_model(model, config.adapter, load);
-  if (evaluate::any_method(config, &evaluate::Method::judge))
-    weights.judge = load_model(model, config.judge_adapter, load);
   load.width_invariant = false;  // what is drafted is checked in any case
   if (drafts) weights.draft = load_model(config.draft_model, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
@@ -63,7 +61,6 @@ EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
                                        .ahead = voice ? voice->ahead_buffer() : AheadBuffer{},
                                        .first_answer = first_answer,
                                        .stop = stop,
-                                       .judge = make_engine(judge_, weights_->judge),
                                        .draft = make_engine(draft_, weights_->draft)});
   // Several workers would count each other's joules.
   if (config.workers == 1)

@@ -18,7 +18,7 @@ namespace predgen::cli {
 struct EvalWeights {
   std::unique_ptr<Tokenizer> tokenizer{};
   std::shared_ptr<const Transformer> base{};
-  std::shared_ptr<const Transformer> adapted{}, judge{}, draft{};  // null: no method wants it
+  std::shared_ptr<const Transformer> adapted{}, draft{};  // null: no method wants it
   Quantization quantization = Quantization::kNone;
 };
 
@@ -46,7 +46,7 @@ class EvalWorker {
   const std::vector<evaluate::EvalTurn>& turns_;
   const std::unique_ptr<SpeechSynthesizer> synthesizer_;  // null: no voice
   Engine base_;
-  std::optional<Engine> adapted_, judge_, draft_;
+  std::optional<Engine> adapted_, draft_;
   std::optional<evaluate::EvalModels> models_;
   std::optional<evaluate::MethodRunner> runner_;
 };

@@ -18,7 +18,6 @@ enum class EvalClock { kReal, kVirtual };
 struct EvalConfig {
   std::vector<std::filesystem::path> models;  // one at least; each is run by each price
   std::filesystem::path adapter;              // only for the methods that use it
-  std::filesystem::path judge_adapter;        // likewise
   std::filesystem::path draft_model;          // likewise; of the same tokenizer
   std::filesystem::path chat_template;        // instead of the model's
   std::filesystem::path output;               // only the files that eval writes are replaced

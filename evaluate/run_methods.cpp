@@ -85,7 +85,6 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   session.turn.trace_bytes = kTraceBytes;
   session.generator.name = method.decoder;
   session.verifier.judged_sentences = config.judged_sentences;
-  if (method.judge) session.verifier.judge = models.judge;
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
   method.preset.apply_to(session);
   if (method.draft_model) session.generator.sources.push_back("model");
@@ -161,11 +160,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
 EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const {
   Engine& engine = method.adapter ? *models_.adapted : models_.base;
   const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
-  std::optional<ChargedPasses> charged, charged_judge, charged_draft;
+  std::optional<ChargedPasses> charged, charged_draft;
   if (price_.pass) {
     auto& virtual_clock = dynamic_cast<VirtualClock&>(*clock);
     charged.emplace(engine, virtual_clock, *price_.pass);
-    if (method.judge) charged_judge.emplace(*models_.judge, virtual_clock, *price_.pass);
     if (method.draft_model) charged_draft.emplace(*models_.draft, virtual_clock, price_.draft_pass);
   }
   std::unique_ptr<AudioSink> silence;

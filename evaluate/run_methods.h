@@ -66,8 +66,7 @@ struct EvalModels {
   AheadBuffer ahead{};                 // the voice's
   AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
   std::stop_token stop{};
-  Engine* judge = nullptr;  // base plus the judge's adapter; for the methods that want it
-  Engine* draft = nullptr;  // of the draft model; likewise
+  Engine* draft = nullptr;  // of the draft model; for the methods that want it
   EnergyCounter energy{};   // of the device, or none
 };
 

@@ -173,28 +173,6 @@ TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
   EXPECT_GT(bench.adapted.num_passes, 0);
 }
 
-TEST(RunMethods, AJudgesPassesCountAndTakeTime) {
-  Bench bench;
-  bench.tokenizer = FakeTokenizer({"yes", "no"});
-  const FakeLanguageModel strict(
-      {.vocab_size = 262, .next = [](TokenSpan) { return FakeTokenizer::kFirstWord + 1; }});
-  bench.config.methods = {"greedy", "reflection_judge"};
-  bench.config.turn.max_new_tokens = 300;  // room for a question
-  Engine engine = borrowing_engine(bench.base), judge = borrowing_engine(strict);
-  const EvalRun run = run_methods(bench.config, bench.price,
-                                  {.tokenizer = bench.tokenizer, .base = engine, .judge = &judge},
-                                  bench.turns.turns);
-  EXPECT_GT(strict.num_passes, 0);
-  int64_t greedy = 0, judged = 0;
-  for (const EvalRow& row : run.rows) {
-    const TurnMetrics& metrics = row.result.metrics;
-    (row.method == "greedy" ? greedy : judged) += metrics.total_nfe;
-    EXPECT_NEAR(*metrics.ttfs_paper, 0.027 * static_cast<double>(*metrics.nfe_to_first_sentence),
-                0.0271);
-  }
-  EXPECT_EQ(judged, greedy + strict.num_passes);  // "no" leaves the answer to greedy verification
-}
-
 TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
   Bench bench;
   bench.config.methods = {"baseline", "draft_model", "baseline+draft_model", "ngram+draft_model"};
