@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"all", "even", "odd"}));
   app.add_option("--prices", options.prices, "of a pass")
       ->delimiter(',')
-      ->check(CLI::IsMember(predgen::price_names()));
+      ->check(CLI::IsMember(predgen::evaluate::price_names()));
   app.add_option("--parameters", options.parameters, "of the model that is priced; 0: this one");
   app.add_option("--seconds-per-pass", options.seconds_per_pass, "of the price given");
   app.add_option("--seconds-per-token", options.seconds_per_token, "of the price given");
