@@ -143,8 +143,8 @@ void run(const Options& options) {
   for (const std::string& name : options.prices) {
     const evaluate::RunPrice price =
         evaluate::make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
-    if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
-    run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
+    if (!price.prices.is_known()) throw UserError("--prices {}: has no price of a pass", name);
+    run_price(price, {model, *tokenizer, price.prices}, prompts, options);
   }
 }
 
