@@ -21,7 +21,7 @@ void forward_width(benchmark::State& state) {
   config.head_dim = 64;
   config.max_positions = 1024;
   config.tie_word_embeddings = true;
-  config.qkv_bias = true;
+  config.block.qkv_bias = true;
   constexpr int64_t kContext = 256;
   const auto model = Transformer::initialize(config, 1, at::kFloat);
   KvPool pool(model->kv_layout());

@@ -13,6 +13,8 @@
 #include "core/error.h"
 #include "core/progress.h"
 #include "evaluate/speed_report.h"
+#include "model/cpu/cpu_pass.h"
+#include "model/gpu/gpu_pass.h"
 #include "model/stream_priority.h"
 #include "runtime/generate/sampler.h"
 #include "text/tokenizer.h"
@@ -145,6 +147,8 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const evaluate::ModelSpeed speed = evaluate::measure_speed(
       *engine, options.speed, texts, clock, [&] { progress.update(++done); }, stop);
   progress.finish();
+  const std::string refusal =
+      device.is_cpu() ? CpuPass::refusal(model->config()) : GpuPass::refusal(model->config());
   const evaluate::DecodeBytes bytes =
       evaluate::decode_bytes(*model, parse_quantization(options.model.quantize));
   Json environment{
@@ -156,6 +160,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"quantization", options.model.quantize},
       {"width_invariant", options.model.width_invariant},
       {"kernels", !options.no_kernels},
+      {"kernels_refused", refusal.empty() ? Json() : Json(refusal)},
       {"parameters", model->config().num_parameters()},
       {"load", load},
       {"first_token", first_token},
@@ -183,6 +188,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const std::string before =
       cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";
   std::printf("first token %.2f s after the start of the program%s\n", first_token, before.c_str());
+  if (!refusal.empty()) std::printf("passes run in LibTorch's operators: %s\n", refusal.c_str());
   std::printf("%s", evaluate::format_speed(report).c_str());
   return report;
 }

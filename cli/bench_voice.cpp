@@ -9,7 +9,7 @@
 #include "core/stop.h"
 #include "evaluate/statistics.h"
 #include "text/spoken/speech_text.h"
-#include "voice/zonos/zonos_synthesizer.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen::cli {
 namespace {
@@ -54,14 +54,15 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
                  const std::stop_token& stop) {
   const VoiceOptions voice_options = options.voice.parse();
   const auto start = std::chrono::steady_clock::now();
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
+  const std::unique_ptr<const Voice> voice = make_voice(voice_options);
   PREDGEN_CHECK(voice, "no voice to measure");
+  const std::unique_ptr<SpeechSynthesizer> synthesizer = voice->synthesizer();
   const double load = seconds_since(start);
-  const AheadBuffer ahead = voice_options.ahead_buffer();
-  speak(*voice, ahead, options.text, stop);  // warm-up
+  const AheadBuffer ahead = voice->ahead_buffer();
+  speak(*synthesizer, ahead, options.text, stop);  // warm-up
   std::map<std::string, std::vector<std::optional<double>>> values;
   for (int64_t i = 0; i < runs; ++i) {
-    const VoiceRun run = speak(*voice, ahead, options.text, stop);
+    const VoiceRun run = speak(*synthesizer, ahead, options.text, stop);
     values["first_audio"].push_back(run.first_audio);
     values["buffer_ready"].push_back(run.buffer_ready);
     values["audio"].push_back(run.audio);
@@ -73,7 +74,7 @@ Json bench_voice(const VoiceBench& options, int64_t runs, bool print_table,
     const evaluate::Summary summary = evaluate::summarize(list);
     report[name] = {{"mean", *summary.mean}, {"p50", *summary.p50}, {"p90", *summary.p90}};
   }
-  if (const auto* zonos = dynamic_cast<const ZonosSynthesizer*>(voice.get())) {
+  if (const auto* zonos = dynamic_cast<const ZonosVoice*>(voice.get())) {
     const ZonosSpeed speed = zonos->measure(stop);
     report["seconds_per_column"] = speed.seconds_per_step;
     report["codec_real_time_factor"] = speed.codec_real_time_factor;

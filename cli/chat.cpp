@@ -30,7 +30,7 @@
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 #include "text/tokenizer.h"
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::cli {
 namespace {
@@ -52,7 +52,7 @@ Examples:
 
 struct ChatOptions {
   ModelOptions model;
-  std::string verifier = "greedy", judge_adapter, draft_model, decoder = "ar", preset = "plain",
+  std::string verifier = "greedy", draft_model, decoder = "ar", preset = "plain",
               system_prompt = "none";
   SamplingFlags sampling;
   int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
@@ -116,13 +116,6 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   }
   const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint, options.model);
   Engine engine(model, {.pass_tokens = options.pass_tokens});
-  std::optional<Engine> judge;
-  if (!options.judge_adapter.empty()) {
-    ModelOptions judging = options.model;
-    judging.adapter = options.judge_adapter;
-    judge.emplace(set_up_model(*checkpoint, judging),
-                  EngineConfig{.pass_tokens = options.pass_tokens});
-  }
   std::optional<Engine> draft;
   if (draft_checkpoint) {
     draft.emplace(set_up_draft_model(*draft_checkpoint, options.model),
@@ -131,15 +124,14 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
 
   SystemClock clock(stop);
-  const VoiceOptions voice_options = options.voice.parse();
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(voice_options);
+  const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
+  const std::unique_ptr<SpeechSynthesizer> synthesizer = voice ? voice->synthesizer() : nullptr;
   const std::unique_ptr<AudioSink> sink =
       voice ? make_sink(options, voice->sample_rate(), stop) : nullptr;
   SessionConfig config =
       make_session_config({.verifier = options.verifier,
                            .top_k = options.top_k,
                            .judged_sentences = options.judged_sentences,
-                           .judge = judge ? &*judge : nullptr,
                            .decoder = options.decoder,
                            .draft_model = draft ? &*draft : nullptr,
                            .preset = options.preset,
@@ -153,9 +145,12 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
       return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
     };
   }
-  std::unique_ptr<Speaker> made = make_speaker(
-      clock, {.voice = voice.get(), .sink = sink.get(), .ahead = voice_options.ahead_buffer()},
-      stop);
+  std::unique_ptr<Speaker> made =
+      make_speaker(clock,
+                   {.voice = synthesizer.get(),
+                    .sink = sink.get(),
+                    .ahead = voice ? voice->ahead_buffer() : AheadBuffer{}},
+                   stop);
   const Speaker& speaker = *made;
   Session session(config, engine, *tokenizer, std::move(made), clock);
   session.set_history({});
@@ -205,9 +200,6 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
                    "With --verifier reflection: how much of a draft the model may keep at once")
       ->check(CLI::Range(int64_t{1}, int64_t{100}))
       ->capture_default_str();
-  command->add_option("--judge-adapter", options->judge_adapter,
-                      "With --verifier reflection: PEFT folder of `data judge`; the model with it "
-                      "judges, in a pass of its own (a second copy of the weights)");
   command->add_option("--decoder", options->decoder, "ar, or jacobi for a consistency model")
       ->check(CLI::IsMember(generator_names()))
       ->capture_default_str();

@@ -5,15 +5,6 @@
 
 namespace predgen::cli {
 
-ModelOptions model_options(const data::AnsweringConfig& config) {
-  ModelOptions options;
-  options.model = config.model.string();
-  options.device = config.device;
-  options.dtype = config.dtype;
-  options.threads = static_cast<int>(config.threads);
-  return options;
-}
-
 void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json) {
   if (as_json) {
     const Json summary = {{"output", output.string()},
@@ -44,7 +35,6 @@ void add_data(CLI::App& app, const std::stop_token& stop) {
   data->require_subcommand(1);
   add_data_build(*data, stop);
   add_data_trajectories(*data, stop);
-  add_data_judge(*data, stop);
   add_data_show(*data);
 }
 

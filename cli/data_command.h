@@ -3,20 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <stop_token>
 
-#include "cli/command.h"
 #include "core/json.h"
-#include "data/answering_config.h"
 
 namespace predgen::cli {
 
 // Subcommands of `predgen data`.
 void add_data_build(CLI::App& data, const std::stop_token& stop);
-void add_data_judge(CLI::App& data, const std::stop_token& stop);
 void add_data_show(CLI::App& data);
 void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
-
-/// The model that answers, without an adapter.
-ModelOptions model_options(const data::AnsweringConfig& config);
 
 /// What was written to `output`: its manifest in brief, as JSON or as lines.
 void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json);

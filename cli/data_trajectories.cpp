@@ -62,8 +62,12 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
-    ModelOptions model = model_options(config);
+    ModelOptions model;
+    model.model = config.model.string();
     model.adapter = config.adapter.string();
+    model.device = config.device;
+    model.dtype = config.dtype;
+    model.threads = static_cast<int>(config.threads);
     Engine engine(set_up_model(*checkpoint, model), {.pass_tokens = config.batch_tokens});
     prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
   }

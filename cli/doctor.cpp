@@ -13,6 +13,8 @@
 #include "core/json.h"
 #include "evaluate/device_memory.h"
 #include "model/checkpoint/checkpoint.h"
+#include "model/cpu/cpu_pass.h"
+#include "model/gpu/gpu_pass.h"
 #include "model/load_options.h"
 #include "model/memory_estimate.h"
 #include "text/tokenizer.h"
@@ -20,7 +22,7 @@
 #include "voice/espeak/espeak_helper.h"
 #include "voice/zonos/zonos_model.h"
 #include "voice/zonos/zonos_speed.h"
-#include "voice/zonos/zonos_synthesizer.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;
@@ -174,7 +176,7 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
                                codec.string()));
   } else {
     report.check("codec", [&] {
-      ZonosSynthesizer::check_codec(codec);
+      ZonosVoice::check_codec(codec);
       const DacWeights weights(codec);
       std::printf("  its codec: %.0f MiB in fp32\n",
                   mebibytes(4 * count_values(dac_weight_layout(weights.config()))));
@@ -187,6 +189,12 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
                     report.num_missing());
   }
   report_voice_speed(voice, stop);
+}
+
+/// In what passes run, and why not in our kernels.
+void print_passes(const char* device, const std::string& refusal) {
+  std::printf("  passes on %s: %s\n", device,
+              refusal.empty() ? "our kernels" : ("LibTorch's operators: " + refusal).c_str());
 }
 
 void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
@@ -208,6 +216,8 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("  %.1f M parameters, context of %lld tokens\n",
               static_cast<double>(config.num_parameters()) / 1e6,
               static_cast<long long>(config.context_length()));
+  print_passes("a CPU", CpuPass::refusal(config));
+  print_passes("a GPU", GpuPass::refusal(config));
   std::printf("Files\n");
   FileReport report;
   report_files(*checkpoint, report);

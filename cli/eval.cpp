@@ -70,9 +70,7 @@ std::string identity_of(const evaluate::EvalConfig& config, const evaluate::Turn
     const GenerationSettings generation = checkpoint->read_generation();
     hasher.add(generation.fields.dump()).add(fmt::format("{}", generation.stop_tokens));
   }
-  for (const std::filesystem::path& adapter : {config.adapter, config.judge_adapter}) {
-    if (!adapter.empty()) hasher.add(hash_weights(weight_files(adapter)));
-  }
+  if (!config.adapter.empty()) hasher.add(hash_weights(weight_files(config.adapter)));
   return hasher.hex();
 }
 
@@ -108,7 +106,7 @@ Json evaluate(const evaluate::EvalConfig& config, const ConfigReader& reader,
   const std::unique_ptr<EvalJudge> judge =
       EvalJudge::make(config, turns.turns, load, flags.judge_agreed, stop);
   std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
-  const std::unique_ptr<SpeechSynthesizer> voice = make_synthesizer(config.voice);
+  const std::unique_ptr<const Voice> voice = make_voice(config.voice);
   make_folder(config.output);
   evaluate::Journal journal(config.output / "journal.jsonl",
                             identity_of(config, turns, reader.values()), flags.restart);

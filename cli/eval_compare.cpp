@@ -63,9 +63,9 @@ void EvalCompareOptions::add_to(CLI::App& command) {
 
 void compare_results(const EvalCompareOptions& options, bool json) {
   const evaluate::ComparisonBounds bounds{
-      .max_slower = evaluate::share_of("--max-slower", options.max_slower),
-      .max_more_passes = evaluate::share_of("--max-more-passes", options.max_more_passes),
-      .min_equal_text = evaluate::share_of("--min-equal-text", options.min_equal_text)};
+      .max_slower = share_of("--max-slower", options.max_slower),
+      .max_more_passes = share_of("--max-more-passes", options.max_more_passes),
+      .min_equal_text = share_of("--min-equal-text", options.min_equal_text)};
   const Json before = read_results(options.results.at(0)),
              after = read_results(options.results.at(1));
   const Json comparison = [&] {

@@ -31,8 +31,6 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const evaluate::EvalConfig&
   weights.base = load_model(*checkpoint, {}, load);
   if (evaluate::any_method(config, &evaluate::Method::adapter))
     weights.adapted = load_model(*checkpoint, config.adapter, load);
-  if (evaluate::any_method(config, &evaluate::Method::judge))
-    weights.judge = load_model(*checkpoint, config.judge_adapter, load);
   load.width_invariant = false;  // what is drafted is checked in any case
   if (draft) weights.draft = load_model(*draft, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
@@ -50,11 +48,12 @@ evaluate::RunPrice price_of(const std::string& name, const evaluate::EvalConfig&
 
 EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
                        std::shared_ptr<const EvalWeights> weights, const evaluate::RunPrice& price,
-                       const std::vector<evaluate::EvalTurn>& turns, SpeechSynthesizer* voice,
+                       const std::vector<evaluate::EvalTurn>& turns, const Voice* voice,
                        AudioSink* first_answer, const std::stop_token& stop)
     : weights_(std::move(weights)),
       stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
       turns_(turns),
+      synthesizer_(voice ? voice->synthesizer() : nullptr),
       base_(weights_->base, engine_config(config)) {
   const auto make_engine = [&](std::optional<Engine>& engine, const auto& model) -> Engine* {
     return model ? &engine.emplace(model, engine_config(config)) : nullptr;
@@ -62,10 +61,10 @@ EvalWorker::EvalWorker(const evaluate::EvalConfig& config,
   models_.emplace(evaluate::EvalModels{.tokenizer = *weights_->tokenizer,
                                        .base = base_,
                                        .adapted = make_engine(adapted_, weights_->adapted),
-                                       .voice = voice,
+                                       .voice = synthesizer_.get(),
+                                       .ahead = voice ? voice->ahead_buffer() : AheadBuffer{},
                                        .first_answer = first_answer,
                                        .stop = stop,
-                                       .judge = make_engine(judge_, weights_->judge),
                                        .draft = make_engine(draft_, weights_->draft)});
   // Several workers would count each other's joules.
   if (config.workers == 1)

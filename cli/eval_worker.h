@@ -9,6 +9,7 @@
 
 #include "evaluate/run_methods.h"
 #include "model/transformer.h"
+#include "voice/voice.h"
 
 namespace predgen::cli {
 
@@ -17,7 +18,7 @@ namespace predgen::cli {
 struct EvalWeights {
   std::unique_ptr<Tokenizer> tokenizer{};
   std::shared_ptr<const Transformer> base{};
-  std::shared_ptr<const Transformer> adapted{}, judge{}, draft{};  // null: no method wants it
+  std::shared_ptr<const Transformer> adapted{}, draft{};  // null: no method wants it
   Quantization quantization = Quantization::kNone;
 };
 
@@ -30,12 +31,12 @@ evaluate::RunPrice price_of(const std::string& name, const evaluate::EvalConfig&
                             const EvalWeights& weights);
 
 /// Runs conversations on the thread that made it, and is destroyed there. Borrows what it is given
-/// by reference, but not the weights.
+/// by reference or pointer, but not the weights; speaks with a synthesizer of its own.
 class EvalWorker {
  public:
   EvalWorker(const evaluate::EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
              const evaluate::RunPrice& price, const std::vector<evaluate::EvalTurn>& turns,
-             SpeechSynthesizer* voice, AudioSink* first_answer, const std::stop_token& stop);
+             const Voice* voice, AudioSink* first_answer, const std::stop_token& stop);
   evaluate::EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
 
  private:
@@ -43,8 +44,9 @@ class EvalWorker {
   const std::shared_ptr<const EvalWeights> weights_;
   const c10::StreamGuard stream_;
   const std::vector<evaluate::EvalTurn>& turns_;
+  const std::unique_ptr<SpeechSynthesizer> synthesizer_;  // null: no voice
   Engine base_;
-  std::optional<Engine> adapted_, judge_, draft_;
+  std::optional<Engine> adapted_, draft_;
   std::optional<evaluate::EvalModels> models_;
   std::optional<evaluate::MethodRunner> runner_;
 };

@@ -18,14 +18,14 @@
 #include "model/memory_left.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/listen/make_recogniser.h"
-#include "runtime/price/pass_seconds.h"
+#include "runtime/price/measure_prices.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
 #include "serve/pool_size.h"
 #include "serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::cli {
 namespace {
@@ -64,22 +64,6 @@ serve::ServeConfig read_config(const ServeOptions& options) {
   return config;
 }
 
-/// UserError for a voice that cannot be had. Each conversation has one of its own.
-VoiceOptions read_voice(const VoiceFlags& flags) {
-  VoiceOptions voice = flags.parse();
-  if (voice.kind == VoiceKind::kZonos) {
-    throw UserError(
-        "--tts zonos: each conversation would have a copy of the voice's weights: use espeak");
-  }
-  make_synthesizer(voice);
-  return voice;
-}
-
-std::unique_ptr<SpeechSynthesizer> make_voice(VoiceOptions voice, const std::string& name) {
-  voice.espeak.voice = name;
-  return make_synthesizer(voice);
-}
-
 SessionConfig session_config(const serve::ServeConfig& config, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
   return make_session_config({.verifier = config.realtime.verifier,
@@ -105,12 +89,12 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
   return positions;
 }
 
-/// The first passes take longer than others. Returns what they cost, `known` if that is not empty.
-std::vector<double> warm_up(Engine& engine, Baton& baton, const std::vector<double>& known) {
-  if (!known.empty()) return known;
+/// The first passes take longer than others. Returns what they cost, `known` if it says that.
+PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
+  if (known.is_known()) return known;
   const Baton::Hold hold(baton);
   constexpr int64_t kWidest = 16;
-  return measure_pass_seconds(engine, std::min(kWidest, engine.model().max_positions() - 1));
+  return measure_prices(engine, std::min(kWidest, engine.model().max_positions() - 1));
 }
 
 std::string address(const char* scheme, const std::string& host, int port) {
@@ -119,14 +103,15 @@ std::string address(const char* scheme, const std::string& host, int port) {
 }
 
 /// The addresses, each in a line of its own for programs, and what is there for people.
-void print_addresses(const serve::ServeConfig& config, bool has_voice, int port, int wyoming_port) {
+void print_addresses(const serve::ServeConfig& config, const Voice* voice, int port,
+                     int wyoming_port) {
   const std::string here = address("http", config.host, port);
   std::string text = here + "\n";
   if (wyoming_port > 0) text += address("tcp", config.wyoming.host, wyoming_port) + "\n";
   text += fmt::format("  page        {}/\n", here);
   text += fmt::format("  OpenAI API  {}/v1  (model {}, {}{})\n", here, config.model_name,
                       config.api_keys_sha256.empty() ? "no key" : "with a key",
-                      has_voice ? ", with a voice" : "");
+                      voice ? ", with the voice " + voice->names().front() : "");
   text += fmt::format("  WebSocket   {}/v1/realtime\n", address("ws", config.host, port));
   if (wyoming_port > 0) text += "  Wyoming     the second address, for Home Assistant\n";
   text += "  Ctrl-C lets answers under way end, and stops it.\n";
@@ -153,8 +138,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
   }
-  const VoiceOptions voice = read_voice(options.voice);
-  const bool has_voice = voice.kind != VoiceKind::kNone;
+  const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   Baton baton;
   const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
@@ -163,14 +147,13 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .baton = &baton,
                         .has_thread = true});
   const SessionConfig session = session_config(config, engine, baton);
-  const std::vector<double> pass_seconds = warm_up(engine, baton, session.generator.pass_seconds);
-  engine.share_fairly(tokens_for(1, pass_seconds));
-  if (config.realtime.drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
+  const PassPrices prices = warm_up(engine, baton, session.generator.prices);
+  engine.share_fairly(prices.tokens_for(1));
+  if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));
 
   SystemClock clock(stop);
   serve::ServeMetrics metrics;
-  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock,
-                             pass_seconds);
+  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, prices);
   const serve::RealtimeHost host{
       .engine = engine,
       .baton = baton,
@@ -179,12 +162,10 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .metrics = metrics,
       .session = session,
       .offer = {.model = config.model_name,
-                .voice = has_voice ? voice.espeak.voice : "",
+                .voice = voice.get(),
                 .max_new_tokens = config.max_new_tokens,
                 .has_recogniser = !config.realtime.recogniser.empty(),
                 .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
-      .make_voice = [&voice](const std::string& name) { return make_voice(voice, name); },
-      .ahead = voice.ahead_buffer(),
       .make_recogniser = recognisers_at(config.realtime.recogniser)};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
@@ -195,7 +176,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, PREDGEN_VERSION);
-  print_addresses(config, has_voice, server.port(), wyoming ? wyoming->port() : 0);
+  print_addresses(config, voice.get(), server.port(), wyoming ? wyoming->port() : 0);
   std::jthread other;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
   const std::stop_callback on_stop(stop, [&other] { other.request_stop(); });

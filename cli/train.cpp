@@ -10,8 +10,6 @@
 #include "cli/launch_ranks.h"
 #include "cli/rank_device.h"
 #include "core/error.h"
-#include "core/files.h"
-#include "core/json.h"
 #include "core/log.h"
 #include "model/checkpoint/checkpoint.h"
 #include "train/distributed/process_communicator.h"
@@ -40,16 +38,8 @@ std::string quoted(const std::filesystem::path& path) {
   return quoted + "'";
 }
 
-bool is_of_judges(const std::filesystem::path& dataset) {
-  const std::filesystem::path file = dataset / "manifest.json";
-  const Json::json_pointer kind("/recipe/kind");
-  if (!std::filesystem::exists(file)) return false;  // train() says so
-  const Json manifest = read_json(file);
-  return manifest.contains(kind) && manifest.at(kind) == "judge";
-}
-
 /// What to do with the result.
-void say_next_commands(const train::TrainConfig& config, bool is_judge) {
+void say_next_commands(const train::TrainConfig& config) {
   if (config.tokenizer.empty() || !open_checkpoint(config.tokenizer)->has_tokenizer())
     return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
@@ -60,12 +50,6 @@ void say_next_commands(const train::TrainConfig& config, bool is_judge) {
     return;
   }
   const std::string model = quoted(config.model);
-  if (is_judge) {
-    spdlog::info(
-        "draft with this judge: predgen chat --model {} --verifier reflection --judge-adapter {}",
-        model, result);
-    return;
-  }
   spdlog::info("talk to it: predgen chat --model {} --adapter {}{}", model, result, jacobi);
   spdlog::info("merge it: predgen export --model {} --adapter {} --output {}", model, result,
                quoted(config.output / "merged"));
@@ -75,11 +59,10 @@ void run_rank(const TrainOptions& options, const train::RankPlace& place,
               const std::stop_token& stop) {
   const train::TrainConfig config =
       train::TrainConfig::load(options.config.file, options.config.overrides);
-  const bool is_judge = is_of_judges(config.dataset);  // which may be gone when the run is over
   if (place.world_size == 1) {
     train::SingleProcessCommunicator communicator;
     train::train(config, options.resume, communicator, stop);
-    return say_next_commands(config, is_judge);
+    return say_next_commands(config);
   }
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   std::signal(SIGPIPE, SIG_IGN);
@@ -88,7 +71,7 @@ void run_rank(const TrainOptions& options, const train::RankPlace& place,
     choose_gpu(place, config.device);
     communicator.emplace(place, options.connect);
     train::train(config, options.resume, *communicator, stop);
-    if (place.rank == 0) say_next_commands(config, is_judge);
+    if (place.rank == 0) say_next_commands(config);
   } catch (const Interrupted&) {
     if (!may_say_why()) throw CLI::RuntimeError(130);
     throw;

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::cli {
 

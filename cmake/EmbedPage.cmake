@@ -1,6 +1,6 @@
 # cmake -DFILES=a;b -DOUTPUT=c.cpp -P EmbedPage.cmake: the files as find_page_file() knows them.
 set(types html text/html css text/css js text/javascript)
-set(source "// Made of serve/page.\n#include \"serve/page/page_file.h\"\n\nnamespace predgen {\n
+set(source "// Made of serve/page.\n#include \"serve/page/page_file.h\"\n\nnamespace predgen::serve {\n
 const PageFile* find_page_file(std::string_view path) {\n  static constexpr PageFile kFiles[] = {\n")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME)
@@ -17,5 +17,5 @@ foreach(file IN LISTS FILES)
   string(APPEND source "      {\"${path}\", \"${type}; charset=utf-8\", R\"predgen(${content})predgen\"},\n")
 endforeach()
 string(APPEND source "  };\n  for (const PageFile& file : kFiles) {\n    if (file.path == path) return &file;\n  }
-  return nullptr;\n}\n\n}  // namespace predgen\n")
+  return nullptr;\n}\n\n}  // namespace predgen::serve\n")
 file(WRITE ${OUTPUT} "${source}")

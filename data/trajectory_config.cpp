@@ -6,7 +6,14 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   constexpr int64_t kMany = int64_t{1} << 40;
   TrajectoryConfig config;
   reader.required("dataset", config.dataset);
-  config.read_answering(reader);
+  reader.required("model", config.model);
+  reader.optional("chat_template", config.chat_template);
+  reader.required("output", config.output);
+  reader.optional("device", config.device);
+  reader.optional("dtype", config.dtype);
+  reader.optional("seed", config.seed, int64_t{0}, kMany);
+  reader.optional("batch_tokens", config.batch_tokens, int64_t{1}, int64_t{1} << 20);
+  reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
   reader.optional("adapter", config.adapter);
   reader.optional("block_size", config.block_size, int64_t{2}, int64_t{1024});
   reader.optional("max_answer_tokens", config.max_answer_tokens, int64_t{1}, int64_t{65536});

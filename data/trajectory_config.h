@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "core/config.h"
-#include "data/answering_config.h"
 #include "data/repetition.h"
 
 namespace predgen::data {
@@ -13,8 +13,13 @@ namespace predgen::data {
 enum class ArLabels { kDataset, kFixedPoint };
 
 /// configs/data/*_trajectories.yaml.
-struct TrajectoryConfig : AnsweringConfig {  // chat_template: what the dataset was built with
-  std::filesystem::path dataset, adapter;
+struct TrajectoryConfig {
+  std::filesystem::path dataset, model, adapter, output;
+  std::filesystem::path chat_template;  // instead of the model's: what the dataset was built with
+  std::string device = "auto", dtype = "auto";
+  int64_t seed = 0;
+  int64_t batch_tokens = 1024;  // of one forward pass; changes nothing but speed and memory
+  int64_t threads = 0;
   int64_t block_size = 16;
   int64_t max_answer_tokens = 256;
   int64_t cache_positions = 32768;  // of all answers under way; as batch_tokens

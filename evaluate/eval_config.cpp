@@ -66,10 +66,9 @@ void read_models(ConfigReader& reader, EvalConfig& config) {
     reader.required("model", config.models.emplace_back());
   }
   reader.optional("adapter", config.adapter);
-  reader.optional("judge_adapter", config.judge_adapter);
   reader.optional("draft_model", config.draft_model);
   if (config.models.size() < 2) return;
-  for (const char* key : {"adapter", "judge_adapter", "draft_model"}) {
+  for (const char* key : {"adapter", "draft_model"}) {
     if (reader.has(key)) reader.problem(key, "goes with one model, but there are several");
   }
 }
@@ -165,7 +164,6 @@ EvalConfig read_eval_config(ConfigReader& reader) {
         reader.problem("methods", fmt::format("'{}' needs the key '{}'", name, key));
       };
       need(method.adapter, "adapter", config.adapter);
-      need(method.judge, "judge_adapter", config.judge_adapter);
       need(method.draft_model, "draft_model", config.draft_model);
       if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
         reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));

@@ -8,7 +8,7 @@
 #include "evaluate/judge_config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::evaluate {
 
@@ -18,7 +18,6 @@ enum class EvalClock { kReal, kVirtual };
 struct EvalConfig {
   std::vector<std::filesystem::path> models;  // one at least; each is run by each price
   std::filesystem::path adapter;              // only for the methods that use it
-  std::filesystem::path judge_adapter;        // likewise
   std::filesystem::path draft_model;          // likewise; of the same tokenizer
   std::filesystem::path chat_template;        // instead of the model's
   std::filesystem::path output;               // only the files that eval writes are replaced

@@ -58,11 +58,6 @@ std::vector<Method> known_methods() {
        .work = speculate,
        .verifier = {.name = "reflection"},
        .help = "speculation, the first sentence stays if the model judges that it still fits"},
-      {.name = "reflection_judge",
-       .work = speculate,
-       .verifier = {.name = "reflection"},
-       .judge = true,
-       .help = "reflection, judged by the base weights with the judge's adapter"},
       {.name = "cllm",
        .work = speculate,
        .decoder = "jacobi",
@@ -144,11 +139,6 @@ const std::vector<Part>& parts() {
   using C = const Method&;
   static const std::vector<Part> list{
       {"reflection", "verifier", true, has_verifier, [](M m) { m.verifier.name = "reflection"; }},
-      {"reflection_judge", "verifier", true, has_verifier,
-       [](M m) {
-         m.verifier.name = "reflection";
-         m.judge = true;
-       }},
       {"ngram", "n-gram source", false, has_ngram,
        [](M m) { m.preset.sources.insert(m.preset.sources.begin(), "ngram"); }},
       {"draft_model", "draft model", false, [](C m) { return m.draft_model; },

@@ -16,7 +16,6 @@ struct Method {
   std::string decoder = "ar";        // as make_generator names them
   Preset preset{};                   // what speculation may use
   bool adapter = false;              // runs on base weights plus the CLLM adapter
-  bool judge = false;                // asks base weights plus the judge adapter
   bool draft_model = false;          // has the draft model draft, too
   std::optional<SplitMode> split{};  // nothing: the configuration's
   double characters_per_minute = 0;  // of typed turns; 0: the configuration's
@@ -24,7 +23,7 @@ struct Method {
 };
 
 /// A name of known_methods(), alone or with parts that change that much of it:
-///   verifier   +top<k>, +reflection, +reflection_judge
+///   verifier   +top<k>, +reflection
 ///   sources    +ngram, +draft_model; of drafts, in speculation and in the answer
 ///   trees      +tree, +branches, +next_words; more that a verification may keep
 ///   generator  +jacobi;   weights  +adapter

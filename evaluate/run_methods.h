@@ -17,6 +17,7 @@
 #include "runtime/generate/make_generator.h"
 #include "runtime/speech/audio_sink.h"
 #include "text/tokenizer.h"
+#include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen::evaluate {
@@ -62,10 +63,10 @@ struct EvalModels {
   Engine& base;
   Engine* adapted = nullptr;           // base plus adapter; for the methods that want it
   SpeechSynthesizer* voice = nullptr;  // null: no voice
+  AheadBuffer ahead{};                 // the voice's
   AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
   std::stop_token stop{};
-  Engine* judge = nullptr;  // base plus the judge's adapter; for the methods that want it
-  Engine* draft = nullptr;  // of the draft model; likewise
+  Engine* draft = nullptr;  // of the draft model; for the methods that want it
   EnergyCounter energy{};   // of the device, or none
 };
 

@@ -30,6 +30,10 @@ struct Rotation {
            const at::Tensor& positions_BT, at::ScalarType type);
   at::Tensor cos, signed_sin;
 };
+/// One for each of BlockSpec::rope_at(). `inverse_frequencies`: BlockSpec's, on the device of the
+/// positions.
+std::vector<Rotation> make_rotations(const BlockSpec& block, const at::Tensor& inverse_frequencies,
+                                     const at::Tensor& positions_BT, at::ScalarType type);
 
 /// A sequence's new tokens within a pass, and what they see.
 struct CachedRows {
@@ -41,32 +45,47 @@ struct CachedRows {
   std::vector<at::Tensor> paths{};
 };
 
-/// RMSNorm over the last dimension, as the family computes it. `width_invariant`: see
-/// Transformer::set_width_invariant().
+/// RMSNorm over the last dimension, as the family computes it; the input without a weight.
+/// `width_invariant`: see Transformer::set_width_invariant().
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
                     bool width_invariant = false);
 
-/// One layer of a Transformer: attention and SwiGLU, each with its norm and added to its input.
+/// Norms of what attention or the MLP takes and gives, [E]; undefined where BlockSpec has none.
+struct NormPair {
+  at::Tensor before, after;
+};
+
+/// One layer of a Transformer: attention and a gated MLP, each normed as ModelConfig::block says
+/// and added to its input. Takes the rotations of all kinds of layers and uses its own.
 struct DecoderLayer {
   DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight);
 
   /// Rows that stand for themselves, [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                        const Rotation& rotation, const at::Tensor& mask) const;
+                        std::span<const Rotation> rotations, const at::Tensor& mask) const;
   /// New tokens of several sequences one after the other, [1,T,E] to [1,T,E]; appended to their
   /// caches, not committed.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
-                        const Rotation& rotation, std::span<CachedRows> sequences) const;
+                        std::span<const Rotation> rotations, std::span<CachedRows> sequences) const;
 
   std::array<Linear*, 7> linears() { return {&q, &k, &v, &o, &gate, &up, &down}; }
-  /// The norms by their names.
-  std::map<std::string, at::Tensor> norms(const ModelConfig& config) const;
+  std::array<const at::Tensor*, 6> norms() const {
+    return {&attention_norm.before,
+            &attention_norm.after,
+            &mlp_norm.before,
+            &mlp_norm.after,
+            &q_norm,
+            &k_norm};
+  }
+  /// The norms that there are, by their names.
+  std::map<std::string, at::Tensor> named_norms(const ModelConfig& config) const;
 
   int64_t index;
-  at::Tensor attention_norm, mlp_norm;  // [E]; before or after, as ModelConfig::norm_after says
-  at::Tensor q_norm, k_norm;            // undefined without ModelConfig::qk_norm
+  NormPair attention_norm, mlp_norm;
+  at::Tensor q_norm, k_norm;  // undefined without BlockSpec::qk_norm
   Linear q, k, v, o, gate, up, down;
   int64_t window = 0;            // positions that a query sees, its own included; 0: all
+  int64_t rope = 0;              // BlockSpec::rope_of()
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
  private:

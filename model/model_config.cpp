@@ -90,7 +90,6 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   const Family& family = find_family(json, where);
   const ConfigFields fields(json, where);
   fields.only("model_type", family.model_type);
-  fields.only("hidden_act", "silu");
   fields.only("partial_rotary_factor", 1.0);
   fields.absent("quantization_config");
   fields.absent("compression_config");
@@ -105,7 +104,6 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   }
   read_heads(fields, config);
   config.max_positions = fields.size("max_position_embeddings");
-  config.rope = RopeConfig::read(fields, config.max_positions);
   config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-6);
   config.initializer_range = fields.positive("initializer_range", 0.02);
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
@@ -130,7 +128,7 @@ Json ModelConfig::to_json() const {
   Json json{{"architectures", Json::array({architecture})},
             {"attention_dropout", 0.0},
             {"head_dim", head_dim},
-            {"hidden_act", "silu"},
+            {"hidden_act", block.activation == Activation::kSilu ? "silu" : kGeluTanh},
             {"hidden_size", hidden_size},
             {"initializer_range", initializer_range},
             {"intermediate_size", intermediate_size},
@@ -144,7 +142,7 @@ Json ModelConfig::to_json() const {
             {"torch_dtype", dtype},
             {"use_cache", true},
             {"vocab_size", vocab_size}};
-  rope.write(json);
+  block.rope.write(json);
   family->write(*this, json);
   return json;
 }
@@ -160,6 +158,8 @@ int64_t ModelConfig::num_parameters() const {
 }
 
 std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
+  const BlockSpec& block = config.block;
+  const NormNames norms = block.norm_names();
   const int64_t E = config.hidden_size, I = config.intermediate_size;
   const int64_t q_size = config.num_heads * config.head_dim;
   const int64_t kv_size = config.num_kv_heads * config.head_dim;
@@ -170,21 +170,22 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
       weights.push_back({name + ".weight", shape});
       if (bias) weights.push_back({name + ".bias", {shape.front()}});
     };
-    add("self_attn.q_proj", {q_size, E}, config.qkv_bias);
-    add("self_attn.k_proj", {kv_size, E}, config.qkv_bias);
-    add("self_attn.v_proj", {kv_size, E}, config.qkv_bias);
-    add("self_attn.o_proj", {E, q_size}, config.o_bias);
-    if (config.qk_norm != QkNorm::kNone) {
-      const bool by_head = config.qk_norm == QkNorm::kHead;
+    add("self_attn.q_proj", {q_size, E}, block.qkv_bias);
+    add("self_attn.k_proj", {kv_size, E}, block.qkv_bias);
+    add("self_attn.v_proj", {kv_size, E}, block.qkv_bias);
+    add("self_attn.o_proj", {E, q_size}, block.o_bias);
+    if (block.qk_norm != QkNorm::kNone) {
+      const bool by_head = block.qk_norm == QkNorm::kHead;
       add("self_attn.q_norm", {by_head ? config.head_dim : q_size});
       add("self_attn.k_norm", {by_head ? config.head_dim : kv_size});
     }
-    add("mlp.gate_proj", {I, E}, config.mlp_bias);
-    add("mlp.up_proj", {I, E}, config.mlp_bias);
-    add("mlp.down_proj", {E, I}, config.mlp_bias);
-    if (!config.norm_after) add("input_layernorm", {E});
-    add("post_attention_layernorm", {E});
-    if (config.norm_after) add("post_feedforward_layernorm", {E});
+    add("mlp.gate_proj", {I, E}, block.mlp_bias);
+    add("mlp.up_proj", {I, E}, block.mlp_bias);
+    add("mlp.down_proj", {E, I}, block.mlp_bias);
+    for (const char* norm :
+         {norms.before_attention, norms.after_attention, norms.before_mlp, norms.after_mlp}) {
+      if (norm) add(norm, {E});
+    }
   }
   weights.push_back({"model.norm.weight", {E}});
   if (!config.tie_word_embeddings) weights.push_back({"lm_head.weight", {config.vocab_size, E}});

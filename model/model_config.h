@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "core/json.h"
-#include "model/rope.h"
+#include "model/block_spec.h"
 
 namespace predgen {
-
-/// Whether queries and keys are normed, head by head or over the width of all heads.
-enum class QkNorm { kNone, kHead, kWidth };
 
 /// Sizes and constants of a decoder-only transformer, from a Hugging Face config.json as written
 /// by transformers 4 (rope_theta, torch_dtype) or 5 (rope_parameters, dtype). What a family adds
@@ -26,15 +23,10 @@ struct ModelConfig {
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
   int64_t max_positions = 0;  // max_position_embeddings
-  RopeConfig rope;
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
-  bool qkv_bias = false, o_bias = false, mlp_bias = false;
-  QkNorm qk_norm = QkNorm::kNone;
-  bool norm_after = false;        // norms after attention and MLP instead of before them
-  bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
-  std::vector<int64_t> windows;   // by layer, how many positions it sees; 0 or empty: all
+  BlockSpec block;
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
@@ -44,7 +36,7 @@ struct ModelConfig {
   /// What from_json reads, in transformers 4 spelling (which transformers 5 reads too).
   Json to_json() const;
 
-  int64_t context_length() const { return rope.context_length(max_positions); }
+  int64_t context_length() const { return block.rope.context_length(max_positions); }
   int64_t num_parameters() const;
 };
 

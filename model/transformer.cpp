@@ -88,7 +88,7 @@ PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, 
 
 Transformer::Transformer(const ModelConfig& config,
                          const std::function<at::Tensor(const std::string&)>& weight)
-    : config_(config), cpu_pass_(std::make_unique<CpuPass>()) {
+    : config_(config) {
   const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
   const auto take = [&](const std::string& name) {  // undefined if this model has none
     const auto spec = shapes.find(name);
@@ -106,7 +106,9 @@ Transformer::Transformer(const ModelConfig& config,
   final_norm_ = take("model.norm.weight");
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take("lm_head.weight");
-  inverse_frequencies_ = config.rope.inverse_frequencies(config.head_dim).to(embedding_.device());
+  inverse_frequencies_ = config.block.inverse_frequencies(config.head_dim).to(device());
+  embedding_scale_ = at::scalar_tensor(config.block.embedding_scale, dtype()).item<float>();
+  if (CpuPass::refusal(config).empty()) cpu_pass_ = std::make_unique<CpuPass>();
   if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels());
 }
 
@@ -118,7 +120,9 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
   const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
   return std::make_unique<Transformer>(config, [&](const std::string& name) {
     const std::vector<int64_t>& shape = shapes.at(name);
-    if (name.find("norm") != std::string::npos) return at::ones(shape, options);
+    if (name.find("norm") != std::string::npos) {
+      return at::full(shape, 1.0 - config.block.norm_offset, options);
+    }
     if (name.ends_with(".bias")) return at::zeros(shape, options);
     return at::empty(shape, at::kFloat)
         .normal_(0.0, config.initializer_range, generator)
@@ -146,11 +150,12 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   }
   PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
   const at::Tensor inputs = pass.inputs_2T.to(device());
-  const Rotation rotation(config_.rope, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
-  at::Tensor hidden_1TE = at::embedding(embedding_, inputs.narrow(0, 0, 1)).to(activations_);
+  const std::vector<Rotation> rotations =
+      make_rotations(config_.block, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+  at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
-    hidden_1TE = layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotation, pass.rows);
+    hidden_1TE = layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows);
   }
   hidden_1TE = norm(hidden_1TE);
   std::vector<at::Tensor> wanted;
@@ -169,6 +174,7 @@ std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
   if (gpu_pass_) return gpu_pass_->run(parts(), steps);
+  if (!cpu_pass_) return {};
   int64_t num_tokens = 0;
   for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
   const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
@@ -182,7 +188,8 @@ TransformerParts Transformer::parts() const {
           .layers = layers_,
           .final_norm = final_norm_,
           .head = head_,
-          .inverse_frequencies = inverse_frequencies_};
+          .inverse_frequencies = inverse_frequencies_,
+          .embedding_scale = embedding_scale_};
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -205,17 +212,21 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    ? positions_BT
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
-          {config_.rope, inverse_frequencies_, positions, activations_},
+          make_rotations(config_.block, inverse_frequencies_, positions, activations_),
           {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
 }
 
-at::Tensor Transformer::embed(const Rows& rows) const {
-  return at::embedding(embedding_, rows.tokens_BT).to(activations_);
+at::Tensor Transformer::embed(const Rows& rows) const { return embed(rows.tokens_BT); }
+
+at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
+  const at::Tensor embedded_BTE = at::embedding(embedding_, tokens_BT);
+  return (embedding_scale_ == 1.0f ? embedded_BTE : embedded_BTE * embedding_scale_)
+      .to(activations_);
 }
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
-  return layer(config_, hidden_BTE, rows.rotation, rows.masks(layer.window));
+  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window));
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
@@ -223,7 +234,8 @@ at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat);
+  return soft_cap(width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat),
+                  config_.block.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -235,7 +247,7 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     weights[linear->name + ".weight"] = linear->weight;
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
-  for (const DecoderLayer& layer : layers_) weights.merge(layer.norms(config_));
+  for (const DecoderLayer& layer : layers_) weights.merge(layer.named_norms(config_));
   return weights;
 }
 
@@ -265,7 +277,8 @@ void Transformer::set_width_invariant(bool on) {
 }
 
 void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {
-  gpu_pass_ = kernels ? std::make_unique<GpuPass>(*kernels, std::move(capture)) : nullptr;
+  const bool is_taken = kernels && GpuPass::refusal(config_).empty();
+  gpu_pass_ = is_taken ? std::make_unique<GpuPass>(*kernels, std::move(capture)) : nullptr;
 }
 
 void Transformer::prepare_passes() {

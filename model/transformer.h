@@ -23,8 +23,8 @@ struct TransformerParts;
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
 /// The decoder-only transformer of the Llama kind: RMSNorm, rotary positions, grouped-query
-/// attention (over a sliding window where the configuration says so), SwiGLU; what the families
-/// add or move is in ModelConfig. Runs in the type of its weights on their device.
+/// attention, a gated MLP; what the families add or move is in ModelConfig::block. Runs in the type
+/// of its weights on their device.
 class Transformer : public LanguageModel {
  public:
   /// Random weights N(0, initializer_range), biases 0, from a seed.
@@ -52,7 +52,7 @@ class Transformer : public LanguageModel {
   /// hidden_states() in parts: what all layers see of the rows, embeddings, one layer, last norm.
   struct Rows {
     at::Tensor tokens_BT;
-    Rotation rotation;
+    std::vector<Rotation> rotations;
     AttentionMasks masks;
   };
   Rows read_rows(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -119,6 +119,7 @@ class Transformer : public LanguageModel {
 
  private:
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
+  at::Tensor embed(const at::Tensor& tokens_BT) const;
   TransformerParts parts() const;
   /// Further queries that each key head's shared queries become (AttentionMasks).
   int64_t num_folded() const;
@@ -128,13 +129,14 @@ class Transformer : public LanguageModel {
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
+  float embedding_scale_ = 1.0f;
   at::ScalarType activations_;
   std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
   bool width_invariant_ = false;
   bool has_kernels_ = true;
-  std::unique_ptr<CpuPass> cpu_pass_;
-  std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for this device
+  std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not take the blocks
+  std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for this device, or they do not
   int64_t num_recomputed_ = 0;
 };
 

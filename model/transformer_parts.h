@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <span>
 
 #include "model/decoder_layer.h"
@@ -16,13 +17,19 @@ struct TransformerParts {
   std::span<const DecoderLayer> layers;
   const at::Tensor& final_norm;           // [E]
   const Linear& head;                     // [V,E]
-  const at::Tensor& inverse_frequencies;  // float32 [D/2]
+  const at::Tensor& inverse_frequencies;  // BlockSpec's
+  float embedding_scale;                  // of the embeddings' type
 };
 
 /// Whether a norm's weight, where the model has one, is of the embedding's device and type.
 inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
   return !norm.defined() || (norm.device() == embedding.device() && norm.is_contiguous() &&
                              norm.scalar_type() == embedding.scalar_type());
+}
+
+inline bool are_norms_ready(const DecoderLayer& layer, const at::Tensor& embedding) {
+  return std::ranges::all_of(layer.norms(),
+                             [&](const at::Tensor* norm) { return is_ready(*norm, embedding); });
 }
 
 }  // namespace predgen

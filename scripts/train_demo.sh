@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the demo model, its draft model, its CLLM adapter and its judge again, from the dialogues in $PREDGEN_DATA/sgd (default
+# Makes the demo model, its draft model and its CLLM adapter again, from the dialogues in $PREDGEN_DATA/sgd (default
 # data_sets; see docs/data.md), and measures them. Six to nine hours on two CPU cores. Each step is kept in
 # runs/demo and not repeated; delete that folder, or a part of it, to start over.
 #
 #   scripts/train_demo.sh [--install]
 #
-#   --install   replace checkpoints/demo, demo-draft, demo-cllm and demo-judge by the result
+#   --install   replace checkpoints/demo, demo-draft and demo-cllm by the result
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -98,13 +98,9 @@ step $runs/cllm_fourth/final/adapter_config.json "CLLM adapter, fourth part" \
   "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm_third/final \
   dataset=$runs/trajectories_more max_steps=60 learning_rate=6e-4 objective.ar_weight=16 \
   output=$runs/cllm_fourth "${held_out[@]}" --resume auto
-step $runs/data/judge/manifest.json "Questions about drafts" \
-  "$predgen" data judge --config configs/data/demo_judge.yaml
-step $runs/judge/final/adapter_config.json "Judge adapter" \
-  "$predgen" train --config configs/train/demo_judge.yaml --resume auto
 step $runs/eval/results.json "Methods side by side" \
   "$predgen" eval --config configs/eval/sgd_dev.yaml \
-  model=$runs/demo draft_model=$runs/draft/final adapter=$runs/cllm_fourth/final judge_adapter=$runs/judge/final output=$runs/eval
+  model=$runs/demo draft_model=$runs/draft/final adapter=$runs/cllm_fourth/final output=$runs/eval
 
 printf '\n== Held-out loss of assistant tokens, nats/token\n'
 for run in base draft cllm cllm_second cllm_third cllm_fourth; do
@@ -113,13 +109,12 @@ for run in base draft cllm cllm_second cllm_third cllm_fourth; do
 done
 
 if [ $install = 1 ]; then
-  rm -rf checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm checkpoints/demo-judge
+  rm -rf checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm
   cp -r $runs/demo checkpoints/demo
   cp -r $runs/draft/final checkpoints/demo-draft
   cp -r $runs/cllm_fourth/final checkpoints/demo-cllm
-  cp -r $runs/judge/final checkpoints/demo-judge
-  sed -i "s#\"$runs/demo\"#\"checkpoints/demo\"#" checkpoints/demo-{cllm,judge}/adapter_config.json
-  du -sh checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm checkpoints/demo-judge
+  sed -i "s#\"$runs/demo\"#\"checkpoints/demo\"#" checkpoints/demo-cllm/adapter_config.json
+  du -sh checkpoints/demo checkpoints/demo-draft checkpoints/demo-cllm
 else
-  echo "The result is in $runs/demo, $runs/draft/final, $runs/cllm_fourth/final and $runs/judge/final; --install puts it into checkpoints/."
+  echo "The result is in $runs/demo, $runs/draft/final and $runs/cllm_fourth/final; --install puts it into checkpoints/."
 fi

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/language_model.h"
-#include "runtime/price/pass_price.h"
+#include "runtime/price/pass_prices.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -45,7 +45,7 @@ struct HouseholdResult {
 struct HouseholdModel {
   std::shared_ptr<const LanguageModel> model;
   const Tokenizer& tokenizer;
-  PassPrice price;
+  PassPrices prices;
 };
 
 /// The same figures on every machine and each time, as long as the model says the same. What a

@@ -144,8 +144,8 @@ void run(const Options& options) {
   for (const std::string& name : options.prices) {
     const evaluate::RunPrice price =
         evaluate::make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
-    if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
-    run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
+    if (!price.prices.is_known()) throw UserError("--prices {}: has no price of a pass", name);
+    run_price(price, {model, *tokenizer, price.prices}, prompts, options);
   }
 }
 
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"all", "even", "odd"}));
   app.add_option("--prices", options.prices, "of a pass")
       ->delimiter(',')
-      ->check(CLI::IsMember(predgen::price_names()));
+      ->check(CLI::IsMember(predgen::evaluate::price_names()));
   app.add_option("--parameters", options.parameters, "of the model that is priced; 0: this one");
   app.add_option("--seconds-per-pass", options.seconds_per_pass, "of the price given");
   app.add_option("--seconds-per-token", options.seconds_per_token, "of the price given");

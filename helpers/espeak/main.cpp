@@ -58,6 +58,12 @@ void speak(const Json& request) {
   write_frame('D', {});
 }
 
+void list(const Json& request) {
+  if (request.at("list") != "voices") throw std::invalid_argument("there are lists of voices only");
+  write_frame('N', Json(listed_languages()).dump());
+  write_frame('D', {});
+}
+
 /// The library takes one clause at a time.
 std::string phonemes_of(const std::string& word) {
   constexpr int kIpa = 0x02, kSeparator = '_' << 8;
@@ -112,6 +118,8 @@ int main(int argc, char** argv) {
       const Json request = Json::parse(line);
       if (request.contains("words")) {
         pronounce(request);
+      } else if (request.contains("list")) {
+        list(request);
       } else {
         speak(request);
       }

@@ -11,6 +11,7 @@
 
 namespace {
 
+/// By language.
 std::map<std::string, std::string> list_voices() {
   std::map<std::string, std::string> voices;
   for (const espeak_VOICE** voice = espeak_ListVoices(nullptr); *voice != nullptr; ++voice) {
@@ -18,6 +19,11 @@ std::map<std::string, std::string> list_voices() {
     if (languages == nullptr || languages[0] == '\0') continue;
     voices.emplace(languages + 1, (*voice)->identifier);
   }
+  return voices;
+}
+
+const std::map<std::string, std::string>& voices() {
+  static const auto voices = list_voices();
   return voices;
 }
 
@@ -72,8 +78,13 @@ bool set_voice(const std::string& name, bool again) {
   return known;
 }
 
+std::vector<std::string> listed_languages() {
+  std::vector<std::string> languages;
+  for (const auto& [language, voice] : voices()) languages.push_back(language);
+  return languages;
+}
+
 std::string voice_of_language(const std::string& code) {
-  static const auto voices = list_voices();
-  const auto found = voices.find(code);
-  return found == voices.end() ? std::string() : found->second;
+  const auto found = voices().find(code);
+  return found == voices().end() ? std::string() : found->second;
 }

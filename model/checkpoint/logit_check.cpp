@@ -42,10 +42,11 @@ class LayeredModel {
       const int64_t id = flat[i].item<int64_t>();
       rows.push_back(weights_.read_rows("model.embed_tokens.weight", id, id + 1));
     }
-    hidden_ = on_device(at::cat(rows)).view({tokens_BT.size(0), tokens_BT.size(1), -1});
+    hidden_ = on_device(at::cat(rows)).view({tokens_BT.size(0), tokens_BT.size(1), -1}) *
+              config().block.embedding_scale;
   }
 
-  void run_layer(int64_t index, const Rotation& rotation, AttentionMasks& masks) {
+  void run_layer(int64_t index, std::span<const Rotation> rotations, AttentionMasks& masks) {
     DecoderLayer layer(config(), index, [this](const std::string& name) {
       return num_rows_.contains(name) ? load(name) : at::Tensor();
     });
@@ -56,14 +57,16 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotation, masks(layer.window));
+    hidden_ = layer(config(), hidden_, rotations, masks(layer.window));
   }
 
   void norm() { hidden_ = rms_norm(config(), hidden_, load("model.norm.weight")).flatten(0, 1); }
 
   /// Logits [N,R] of the vocabulary's ids [begin, end), on the CPU.
   at::Tensor logits(int64_t begin, int64_t end) const {
-    return at::linear(hidden_, on_device(weights_.read_rows(head_name(), begin, end))).cpu();
+    return soft_cap(at::linear(hidden_, on_device(weights_.read_rows(head_name(), begin, end))),
+                    config().block.logit_softcap)
+        .cpu();
   }
 
  private:
@@ -110,14 +113,15 @@ LogitDifference compare_logits(const MergedWeights& merged, const ModelWeights& 
   const at::Tensor tokens_BT = fixed_tokens(config);
   const int64_t T = tokens_BT.size(1);
   const at::Tensor positions_BT = at::arange(T, at::kLong).expand(tokens_BT.sizes()).to(device);
-  const Rotation rotation(config.rope, config.rope.inverse_frequencies(config.head_dim).to(device),
-                          positions_BT, at::kFloat);
+  const std::vector<Rotation> rotations =
+      make_rotations(config.block, config.block.inverse_frequencies(config.head_dim).to(device),
+                     positions_BT, at::kFloat);
   AttentionMasks masks({}, {}, T, 0, /*num_folded=*/1, at::device(device));
   LayeredModel expected(merged.base(), &merged, device), found(stored, nullptr, device);
   for (LayeredModel* model : {&expected, &found}) model->embed(tokens_BT);
   for (int64_t i = 0; i < config.num_layers; ++i) {
     for (LayeredModel* model : {&expected, &found}) {
-      model->run_layer(i, rotation, masks);
+      model->run_layer(i, rotations, masks);
       between();
     }
   }

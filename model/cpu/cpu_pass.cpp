@@ -34,9 +34,11 @@ class CpuPass::Work {
   Work(CpuPass& pass, const TransformerParts& model, int thread, float* logits_NV)
       : pass_(pass),
         config_(model.config),
+        block_(model.config.block),
         model_(model),
         kernels_(model.embedding.scalar_type() == at::kFloat ? token_kernels().float32
                                                              : token_kernels().bfloat16),
+        gate_(block_.activation == Activation::kSilu ? kernels_.gate_silu : kernels_.gate_gelu),
         thread_(thread),
         num_tokens_(pass.tokens_.size()),
         own_tokens_(share(num_tokens_, 1, thread, pass.team_->width())),
@@ -59,7 +61,8 @@ class CpuPass::Work {
   void meet() { pass_.team_->meet(); }
 
   void norm(const float* from, const at::Tensor& weight, float* to) const {
-    kernels_.norm(from, data(weight), weight.size(0), static_cast<float>(config_.rms_norm_eps), to);
+    kernels_.norm(from, data(weight), static_cast<float>(block_.norm_offset), weight.size(0),
+                  static_cast<float>(config_.rms_norm_eps), to);
   }
   void multiply(Linears linears, std::initializer_list<float*> y) {
     pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
@@ -71,52 +74,66 @@ class CpuPass::Work {
     pass_.products_.pack(linears, from, num_tokens_, own_tokens_.first, own_tokens_.second);
     meet();
   }
-  /// The residual stream for `linears`, normed where the norm comes before.
+  /// The residual stream for `linears`, normed where there is a norm before.
   void pack_hidden(Linears linears, const at::Tensor& weight) {
     const auto [begin, end] = own_tokens_;
     const int64_t E = config_.hidden_size;
     for (int64_t token = begin; token < end; ++token) {
-      if (config_.norm_after) {
-        std::copy_n(hidden(token), E, x() + token * E);
-      } else {
+      if (weight.defined()) {
         norm(hidden(token), weight, x() + token * E);
+      } else {
+        std::copy_n(hidden(token), E, x() + token * E);
       }
     }
     pass_.products_.pack(linears, x(), num_tokens_, begin, end);
     meet();
   }
-  /// Adds what a block gave to the residual stream, normed where the norm comes after.
+  /// Adds what a block gave to the residual stream, normed where there is a norm after.
   void add_to_hidden(const at::Tensor& weight) {
     const int64_t E = config_.hidden_size;
     for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
       float* out = pass_.out_.data() + token * E;
-      if (config_.norm_after) norm(out, weight, out);
+      if (weight.defined()) norm(out, weight, out);
       kernels_.add(hidden(token), out, 1.0f, E);
     }
   }
 
   void embed() {
-    const int64_t E = config_.hidden_size, half = config_.head_dim / 2;
+    const int64_t E = config_.hidden_size;
+    const float scale = model_.embedding_scale;
     const auto bytes = static_cast<int64_t>(model_.embedding.element_size()) * E;
-    const auto* frequencies = static_cast<const float*>(data(model_.inverse_frequencies));
-    const auto factor = static_cast<float>(config_.rope.attention_factor);
     for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i)];
       kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
                     hidden(i));
-      for (int64_t d = 0; d < half; ++d) {
-        const float angle = static_cast<float>(token.position) * frequencies[d];
-        pass_.cosines_[static_cast<size_t>(i * half + d)] = std::cos(angle) * factor;
-        pass_.sines_[static_cast<size_t>(i * half + d)] = std::sin(angle) * factor;
-      }
+      if (scale != 1.0f) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
+      for (int64_t rope = 0; rope < block_.num_ropes(); ++rope) write_angles(i, token, rope);
+    }
+  }
+
+  /// Where those of a token begin.
+  size_t angles_of(int64_t token, int64_t rope) const {
+    return static_cast<size_t>((rope * num_tokens_ + token) * (config_.head_dim / 2));
+  }
+  void write_angles(int64_t index, const PassToken& token, int64_t rope) {
+    const int64_t half = config_.head_dim / 2;
+    const auto* frequencies =
+        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * half;
+    const auto factor = static_cast<float>(block_.rope_at(rope).attention_factor);
+    float* cosines = pass_.cosines_.data() + angles_of(index, rope);
+    float* sines = pass_.sines_.data() + angles_of(index, rope);
+    for (int64_t d = 0; d < half; ++d) {
+      const float angle = static_cast<float>(token.position) * frequencies[d];
+      cosines[d] = std::cos(angle) * factor;
+      sines[d] = std::sin(angle) * factor;
     }
   }
 
   void attend(const Layer& layer, size_t index) {
     const DecoderLayer& weights = *layer.weights;
-    pack_hidden(layer.qkv, weights.attention_norm);
+    pack_hidden(layer.qkv, weights.attention_norm.before);
     multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
-    if (config_.qk_norm == QkNorm::kWidth) {
+    if (block_.qk_norm == QkNorm::kWidth) {
       norm_width(pass_.q_, weights.q_norm, config_.num_heads);
       norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
       meet();
@@ -126,7 +143,7 @@ class CpuPass::Work {
     attend_heads(weights, index);
     pack(layer.o, x());
     multiply(layer.o, {pass_.out_.data()});
-    add_to_hidden(weights.attention_norm);
+    add_to_hidden(weights.attention_norm.after);
   }
 
   void norm_width(std::vector<float>& heads, const at::Tensor& weight, int64_t count) {
@@ -141,11 +158,11 @@ class CpuPass::Work {
   void place_heads(const DecoderLayer& weights, size_t index) {
     const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
     const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
-    const bool norms_heads = config_.qk_norm == QkNorm::kHead;
+    const bool norms_heads = block_.qk_norm == QkNorm::kHead;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
       const auto turn = [&](float* x, const at::Tensor& weight) {
-        const int64_t angles = token * (D / 2);
+        const size_t angles = angles_of(token, weights.rope);
         if (norms_heads && weight.defined()) norm(x, weight, x);
         kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles, D);
         return x;
@@ -177,6 +194,8 @@ class CpuPass::Work {
 
   void attend_heads(const DecoderLayer& weights, size_t index) {
     const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
+    const auto scalar =
+        static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : static_cast<double>(D));
     // In turn: later tokens see more keys.
     for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
@@ -187,7 +206,7 @@ class CpuPass::Work {
       attention.to = x() + i * shared * D;
       attention.heads = shared;
       attention.head_dim = D;
-      attention.scale = 1.0f / std::sqrt(static_cast<float>(D));
+      attention.scale = 1.0f / std::sqrt(scalar);
       kernels_.attend(attention);
     }
   }
@@ -195,18 +214,18 @@ class CpuPass::Work {
   void feed_forward(const Layer& layer) {
     const DecoderLayer& weights = *layer.weights;
     const int64_t I = config_.intermediate_size;
-    pack_hidden(layer.gate_up, weights.mlp_norm);
+    pack_hidden(layer.gate_up, weights.mlp_norm.before);
     // Not multiply(): each thread gates what it has computed itself.
     float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
     pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
     const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
     for (int64_t token = 0; token < num_tokens_; ++token) {
       const int64_t place = token * I + begin;
-      kernels_.gate(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
+      gate_(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
     }
     pack(layer.down, pass_.gate_.data());
     multiply(layer.down, {pass_.out_.data()});
-    add_to_hidden(weights.mlp_norm);
+    add_to_hidden(weights.mlp_norm.after);
   }
 
   void write_logits() {
@@ -224,13 +243,23 @@ class CpuPass::Work {
 
   CpuPass& pass_;
   const ModelConfig& config_;
+  const BlockSpec& block_;
   const TransformerParts& model_;
   const TokenKernels& kernels_;
+  void (*const gate_)(float* gates, const float* x, int64_t count);
   const int thread_;
   const int64_t num_tokens_;
   const std::pair<int64_t, int64_t> own_tokens_;
   float* const logits_NV_;
 };
+
+std::string CpuPass::refusal(const ModelConfig& config) {
+  const std::string_view beyond = config.block.switch_beyond(
+      {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
+       "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
+       "embedding_scale", "local_rope", "windows"});
+  return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
+}
 
 bool CpuPass::read(const TransformerParts& model) {
   const at::Tensor& embedding = model.embedding;
@@ -253,10 +282,8 @@ bool CpuPass::read(const TransformerParts& model) {
         !take(from.up, to.gate_up[1]) || !take(from.down, to.down[0])) {
       return false;
     }
-    const bool has_norms = is_ready(from.attention_norm, embedding) &&
-                           is_ready(from.mlp_norm, embedding) && is_ready(from.q_norm, embedding) &&
-                           is_ready(from.k_norm, embedding);
-    if (!has_norms || !are_alike(to.qkv) || !are_alike(to.gate_up)) return false;
+    if (!are_norms_ready(from, embedding) || !are_alike(to.qkv) || !are_alike(to.gate_up))
+      return false;
   }
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }
@@ -283,8 +310,8 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   rows(gate_, I);
   rows(up_, I);
   rows(out_, E);
-  rows(cosines_, D / 2);
-  rows(sines_, D / 2);
+  rows(cosines_, config.block.num_ropes() * (D / 2));
+  rows(sines_, config.block.num_ropes() * (D / 2));
   for (const Layer& layer : layers_) {
     products_.prepare(layer.qkv, T);
     products_.prepare(layer.o, T);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/cpu/cpu_products.h"
@@ -23,8 +24,12 @@ namespace predgen {
 /// logits that were let go, too; used by one thread.
 class CpuPass {
  public:
-  /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
-  /// model: on another device, of other types, in training. Error if another thread runs one.
+  /// Why the kernels do not run such a model, in one line; empty: they do.
+  static std::string refusal(const ModelConfig& config);
+
+  /// Transformer::forward() of a model that refusal() has nothing against, but that nothing is
+  /// committed. Nothing if the kernels do not take it: on another device, of other types, in
+  /// training. Error if another thread runs one.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
  private:
@@ -54,7 +59,7 @@ class CpuPass {
   std::array<CpuLinear, 1> head_;
   std::vector<Place> places_;  // [steps,layers]
   CpuProducts products_;
-  // Of every new token; `x` is the input of the next product.
+  // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
   std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;
   at::Tensor logits_NV_;
 };

@@ -8,8 +8,13 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2};
+  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2, kGemma3};
   return kFamilies;
+}
+
+void read_plain_block(const ConfigFields& fields, ModelConfig& config) {
+  fields.only("hidden_act", "silu");
+  config.block.rope = RopeConfig::read(fields, config.max_positions);
 }
 
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
@@ -18,9 +23,9 @@ void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
   const bool slides = fields.flag("use_sliding_window", false) && !fields.is_null("sliding_window");
   const int64_t window = slides ? fields.size("sliding_window", 4096) : 0;
   const int64_t first = slides ? fields.size("max_window_layers", 28) : config.num_layers;
-  config.windows.assign(num_layers, 0);
+  config.block.windows.assign(num_layers, 0);
   for (size_t i = 0; i < num_layers; ++i) {
-    if (static_cast<int64_t>(i) >= first) config.windows[i] = window;
+    if (static_cast<int64_t>(i) >= first) config.block.windows[i] = window;
   }
   if (!fields.has("layer_types")) return;
   const Json& types = fields.at("layer_types");
@@ -32,17 +37,17 @@ void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
       throw UserError("{}: \"layer_types\": {} needs full attention, or use_sliding_window",
                       fields.where(), types[i].dump());
     }
-    config.windows[i] = types[i] == "full_attention" ? 0 : window;
+    config.block.windows[i] = types[i] == "full_attention" ? 0 : window;
   }
 }
 
 void write_qwen_windows(const ModelConfig& config, Json& json) {
-  const int64_t window = config.windows.empty() ? 0 : std::ranges::max(config.windows);
+  const int64_t window = config.block.windows.empty() ? 0 : std::ranges::max(config.block.windows);
   json["use_sliding_window"] = window > 0;
   if (window == 0) return;
   json["sliding_window"] = window;
   json["layer_types"] = Json::array();
-  for (const int64_t each : config.windows) {
+  for (const int64_t each : config.block.windows) {
     json["layer_types"].push_back(each > 0 ? "sliding_attention" : "full_attention");
   }
 }

@@ -21,7 +21,13 @@ struct Family {
 /// Every supported family.
 std::span<const Family> families();
 
-extern const Family kLlama, kMistral, kOlmo2, kQwen2, kQwen3;
+extern const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3;
+
+/// What config.json calls Activation::kGeluTanh.
+constexpr const char* kGeluTanh = "gelu_pytorch_tanh";
+
+/// SiLU and one rotary embedding for all layers, as all families but Gemma have them.
+void read_plain_block(const ConfigFields& fields, ModelConfig& config);
 
 /// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types", as Qwen2 and
 /// Qwen3 have them.

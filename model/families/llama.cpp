@@ -5,13 +5,15 @@ namespace predgen {
 /// Llama 2, 3, 3.1 and 3.2.
 const Family kLlama{"LlamaForCausalLM", "llama",
                     [](const ConfigFields& fields, ModelConfig& config) {
-                      config.qkv_bias = config.o_bias = fields.flag("attention_bias", false);
-                      config.mlp_bias = fields.flag("mlp_bias", false);
+                      read_plain_block(fields, config);
+                      config.block.qkv_bias = config.block.o_bias =
+                          fields.flag("attention_bias", false);
+                      config.block.mlp_bias = fields.flag("mlp_bias", false);
                       fields.absent("sliding_window");
                     },
                     [](const ModelConfig& config, Json& json) {
-                      json["attention_bias"] = config.qkv_bias;
-                      json["mlp_bias"] = config.mlp_bias;
+                      json["attention_bias"] = config.block.qkv_bias;
+                      json["mlp_bias"] = config.block.mlp_bias;
                     }};
 
 }  // namespace predgen

@@ -3,17 +3,18 @@
 namespace predgen {
 
 /// Mistral 7B: v0.1 attends to a sliding window, later ones say null.
-const Family kMistral{"MistralForCausalLM", "mistral",
-                      [](const ConfigFields& fields, ModelConfig& config) {
-                        fields.absent("layer_types");
-                        const int64_t window = fields.is_null("sliding_window")
-                                                   ? 0
-                                                   : fields.size("sliding_window", 4096);
-                        config.windows.assign(static_cast<size_t>(config.num_layers), window);
-                      },
-                      [](const ModelConfig& config, Json& json) {
-                        const int64_t window = config.windows.empty() ? 0 : config.windows.front();
-                        json["sliding_window"] = window > 0 ? Json(window) : Json();
-                      }};
+const Family kMistral{
+    "MistralForCausalLM", "mistral",
+    [](const ConfigFields& fields, ModelConfig& config) {
+      read_plain_block(fields, config);
+      fields.absent("layer_types");
+      const int64_t window =
+          fields.is_null("sliding_window") ? 0 : fields.size("sliding_window", 4096);
+      config.block.windows.assign(static_cast<size_t>(config.num_layers), window);
+    },
+    [](const ModelConfig& config, Json& json) {
+      const int64_t window = config.block.windows.empty() ? 0 : config.block.windows.front();
+      json["sliding_window"] = window > 0 ? Json(window) : Json();
+    }};
 
 }  // namespace predgen

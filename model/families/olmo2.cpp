@@ -7,13 +7,15 @@ namespace predgen {
 const Family kOlmo2{
     "Olmo2ForCausalLM", "olmo2",
     [](const ConfigFields& fields, ModelConfig& config) {
-      config.qkv_bias = config.o_bias = fields.flag("attention_bias", false);
-      config.qk_norm = QkNorm::kWidth;
-      config.norm_after = true;
-      config.norm_scales_wide = true;
+      read_plain_block(fields, config);
+      config.block.qkv_bias = config.block.o_bias = fields.flag("attention_bias", false);
+      config.block.qk_norm = QkNorm::kWidth;
+      config.block.norm_before = false;
+      config.block.norm_after = true;
+      config.block.norm_scales_wide = true;
       config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-5);
       fields.absent("sliding_window");
     },
-    [](const ModelConfig& config, Json& json) { json["attention_bias"] = config.qkv_bias; }};
+    [](const ModelConfig& config, Json& json) { json["attention_bias"] = config.block.qkv_bias; }};
 
 }  // namespace predgen

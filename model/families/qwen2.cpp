@@ -5,7 +5,8 @@ namespace predgen {
 /// Qwen2 and Qwen2.5: query, key and value have biases.
 const Family kQwen2{"Qwen2ForCausalLM", "qwen2",
                     [](const ConfigFields& fields, ModelConfig& config) {
-                      config.qkv_bias = true;
+                      read_plain_block(fields, config);
+                      config.block.qkv_bias = true;
                       read_qwen_windows(fields, config);
                     },
                     write_qwen_windows};

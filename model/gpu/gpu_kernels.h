@@ -46,11 +46,12 @@ struct GpuCache {
 struct GpuEmbedding {
   const void* table;         // [V,E]
   const GpuToken* tokens;    // [T]
-  const float* frequencies;  // [D/2], radians a position
-  float factor;              // of cosines and sines
-  int num_tokens, width, head_dim;
+  const float* frequencies;  // [ropes,D/2], radians a position
+  float factors[2];          // of a rope's cosines and sines
+  float scale;               // of the embeddings
+  int num_tokens, width, head_dim, num_ropes;
   float* hidden;           // [T,E]
-  float *cosines, *sines;  // [T,D/2]
+  float *cosines, *sines;  // [ropes,T,D/2]
 };
 
 /// Adds what a block gave to the residual stream and makes the next product's input.
@@ -61,8 +62,8 @@ struct GpuNorm {
   const void* before;   // [E], RMSNorm of the sum for x; null: x is the sum
   const int32_t* rows;  // [N] of them, and the residual stream stays as it is; null: all
   int num_rows, width;
-  float eps;
-  void* x;  // [N,E]
+  float eps, offset;  // the offset is added to the weights
+  void* x;            // [N,E]
 };
 
 enum class GpuHeadNorm { kNone, kHead, kWidth };
@@ -73,11 +74,11 @@ struct GpuHeads {
   int64_t q_stride, k_stride, v_stride;  // values a row
   const void *q_weight, *k_weight;       // of the norms; null: none
   GpuHeadNorm norm;
-  float eps;
+  float eps, offset;
   const GpuToken* tokens;
   const GpuCache* caches;  // a step's is at step * cache_stride
   int64_t cache_stride;
-  const float *cosines, *sines;
+  const float *cosines, *sines;  // [T,D/2]
   int num_tokens, num_heads, num_key_heads, head_dim;
   float* queries;  // [T,H,D]
 };
@@ -102,11 +103,12 @@ struct GpuAttention {
   int num_tiles;
 };
 
-/// silu(gate) * up
+/// silu(gate) * up, or with GELU in its form with tanh
 struct GpuGate {
   const void *gate, *up;
   int64_t gate_stride, up_stride;
   int num_tokens, width;
+  bool is_gelu;
   void* x;  // [T,I]
 };
 

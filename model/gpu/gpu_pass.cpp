@@ -54,10 +54,7 @@ size_t places_of_weights(const TransformerParts& model) {
          {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
       add_linear(*linear);
     }
-    for (const at::Tensor& norm :
-         {layer.attention_norm, layer.mlp_norm, layer.q_norm, layer.k_norm}) {
-      add(data(norm));
-    }
+    for (const at::Tensor* norm : layer.norms()) add(data(*norm));
   }
   return places;
 }
@@ -95,22 +92,32 @@ GraphCapture cuda_graphs(at::Device device) {
 
 }  // namespace
 
+std::string GpuPass::refusal(const ModelConfig& config) {
+  const std::string_view beyond = config.block.switch_beyond(
+      {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
+       "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
+       "embedding_scale", "local_rope", "windows"});
+  if (!beyond.empty()) return fmt::format("our kernels for GPUs have no {}", beyond);
+  const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
+  if (D > kMaxGpuHeadDim || D % 8 != 0) {
+    return fmt::format("our kernels for GPUs take heads of 8, 16, .. {} values, not of {}",
+                       kMaxGpuHeadDim, D);
+  }
+  if (shared <= kMaxGpuRows) return "";
+  return fmt::format("our kernels for GPUs take {} heads that share a key head, not {}",
+                     kMaxGpuRows, shared);
+}
+
 bool GpuPass::takes(const TransformerParts& model) {
-  const ModelConfig& config = model.config;
   const at::Tensor& embedding = model.embedding;
   const at::ScalarType scalar = embedding.scalar_type();
   if (at::autocast::is_autocast_enabled(embedding.device().type())) return false;
-  const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (model.layers.empty() || model.layers.front().q.training) return false;
-  const bool has_shape = D <= kMaxGpuHeadDim && D % 8 == 0 && shared <= kMaxGpuRows;
-  if (!has_shape || (scalar != at::kFloat && scalar != at::kBFloat16)) return false;
-  bool is_whole = embedding.is_contiguous() && is_ready(model.final_norm, embedding);
-  for (const DecoderLayer& layer : model.layers) {
-    is_whole = is_whole && is_ready(layer.attention_norm, embedding) &&
-               is_ready(layer.mlp_norm, embedding) && is_ready(layer.q_norm, embedding) &&
-               is_ready(layer.k_norm, embedding);
-  }
-  return is_whole;
+  if (scalar != at::kFloat && scalar != at::kBFloat16) return false;
+  return embedding.is_contiguous() && is_ready(model.final_norm, embedding) &&
+         std::ranges::all_of(model.layers, [&](const DecoderLayer& layer) {
+           return are_norms_ready(layer, embedding);
+         });
 }
 
 PassKind GpuPass::kind_of(const TransformerParts& model,

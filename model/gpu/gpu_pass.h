@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "model/gpu/gpu_kernels.h"
 #include "model/gpu/pass_graphs.h"
@@ -22,18 +23,20 @@ namespace predgen {
 /// thread.
 class GpuPass {
  public:
+  /// Why the kernels do not run such a model, in one line; empty: they do.
+  static std::string refusal(const ModelConfig& config);
+
   /// `kernels` run where the model's tensors lie; borrows them. `capture`: makes graphs; null:
   /// CUDA's, where there are some.
   explicit GpuPass(const GpuKernels& kernels, GraphCapture capture = nullptr)
       : kernels_(kernels), capture_(std::move(capture)) {}
 
-  /// Transformer::forward(), but that nothing is committed. Nothing if the kernels do not take the
-  /// pass: more than kMaxGpuTokens tokens, unless they are a few of each of several sequences
-  /// without trees; under autocast or in training; a model of other types, with heads of other
-  /// sizes than multiples of 8 up to kMaxGpuHeadDim, or more than kMaxGpuRows that share a key
-  /// head; for want of memory. In the width-invariant mode also more tokens than that, in several
-  /// runs, unless they are a tree; then want of memory throws. Error for a launch that CUDA
-  /// refuses, and if another pass is under way.
+  /// Transformer::forward() of a model that refusal() has nothing against, but that nothing is
+  /// committed. Nothing if the kernels do not take the pass: more than kMaxGpuTokens tokens, unless
+  /// they are a few of each of several sequences without trees; under autocast or in training; a
+  /// model of other types; for want of memory. In the width-invariant mode also more tokens than
+  /// that, in several runs, unless they are a tree; then want of memory throws. Error for a launch
+  /// that CUDA refuses, and if another pass is under way.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   /// Captures what conversations use, so that none of them waits for it.

@@ -15,13 +15,15 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(GpuEmbedding a) {
   const int64_t row = blockIdx.x;
   const T* from = static_cast<const T*>(a.table) + static_cast<int64_t>(token.id) * a.width;
   for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
-    a.hidden[row * a.width + i] = widen(from[i]);
+    a.hidden[row * a.width + i] = widen(from[i]) * a.scale;
   }
   const int half = a.head_dim / 2;
-  for (int i = threadIdx.x; i < half; i += kRowThreads) {
+  for (int i = threadIdx.x; i < a.num_ropes * half; i += kRowThreads) {
     const float angle = static_cast<float>(token.position) * a.frequencies[i];
-    a.cosines[row * half + i] = cosf(angle) * a.factor;
-    a.sines[row * half + i] = sinf(angle) * a.factor;
+    const int rope = i / half;
+    const int64_t to = (static_cast<int64_t>(rope) * a.num_tokens + row) * half + i % half;
+    a.cosines[to] = cosf(angle) * a.factors[rope];
+    a.sines[to] = sinf(angle) * a.factors[rope];
   }
 }
 
@@ -47,7 +49,7 @@ __global__ void __launch_bounds__(kRowThreads) norm_kernel(GpuNorm a) {
   const auto sum = [&](int i) {
     if (!out) return hidden[i];
     const float given = widen(out[i]);
-    return hidden[i] + (after ? given * out_scale * widen(after[i]) : given);
+    return hidden[i] + (after ? given * out_scale * (widen(after[i]) + a.offset) : given);
   };
   float x_scale = 1.0f;
   if (before) {
@@ -61,7 +63,7 @@ __global__ void __launch_bounds__(kRowThreads) norm_kernel(GpuNorm a) {
   for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
     const float value = sum(i);
     if (!a.rows) hidden[i] = value;
-    x[i] = narrow<T>(before ? value * x_scale * widen(before[i]) : value);
+    x[i] = narrow<T>(before ? value * x_scale * (widen(before[i]) + a.offset) : value);
   }
 }
 
@@ -91,7 +93,10 @@ __global__ void __launch_bounds__(kHeadThreads) place_heads_kernel(GpuHeads a) {
       squares = fmaf(other, other, squares);
     }
     const float mean = block_sum<kHeadThreads>(squares) / static_cast<float>(width);
-    if (d < D) value *= 1.0f / sqrtf(mean + a.eps) * widen(weight[(is_wide ? head * D : 0) + d]);
+    if (d < D) {
+      const float factor = widen(weight[(is_wide ? head * D : 0) + d]) + a.offset;
+      value *= 1.0f / sqrtf(mean + a.eps) * factor;
+    }
   }
   if (is_query || is_key) {
     if (d < D) values[d] = value;
@@ -120,7 +125,9 @@ __global__ void __launch_bounds__(kRowThreads) gate_kernel(GpuGate a) {
   const float gate = widen(static_cast<const T*>(a.gate)[blockIdx.y * a.gate_stride + i]);
   const float up = widen(static_cast<const T*>(a.up)[blockIdx.y * a.up_stride + i]);
   const int64_t to = static_cast<int64_t>(blockIdx.y) * a.width + i;
-  static_cast<T*>(a.x)[to] = narrow<T>(gate / (1.0f + expf(-gate)) * up);
+  // 1 + tanh(u) is 2 / (1 + e^-2u).
+  const float turn = a.is_gelu ? gate * (1.59576912f + 0.0713548163f * (gate * gate)) : gate;
+  static_cast<T*>(a.x)[to] = narrow<T>(gate / (1.0f + expf(-turn)) * up);
 }
 }  // namespace
 }  // namespace predgen

@@ -43,6 +43,7 @@ class PassLaunches {
                const PassMemory& memory)
       : kernels_(kernels),
         config_(model.config),
+        block_(model.config.block),
         model_(model),
         kind_(kind),
         type_(type_of(model.embedding)),
@@ -65,21 +66,21 @@ class PassLaunches {
     queries_ = at::empty({T, H, D}, wide);
     num_splits_ = num_splits(config_, type_, kind.num_keys);
     parts_ = at::empty({T, H, num_splits_, D + 2}, wide);
-    angles_ = at::empty({2, T, D / 2}, wide);
+    angles_ = at::empty({2, block_.num_ropes(), T, D / 2}, wide);
   }
 
   /// Logits [N,V], which the next pass writes over.
   at::Tensor run() {
     embed();
     at::Tensor out;
-    at::Tensor out_norm;  // of what `out` is, where norms come after
+    at::Tensor out_norm;  // of what `out` is, where there is a norm after
     for (size_t i = 0; i < model_.layers.size(); ++i) {
       const DecoderLayer& layer = model_.layers[i];
-      norm(out, out_norm, layer.attention_norm);
+      norm(out, out_norm, layer.attention_norm.before);
       out = attend(layer, static_cast<int64_t>(i));
-      norm(out, layer.attention_norm, layer.mlp_norm);
+      norm(out, layer.attention_norm.after, layer.mlp_norm.before);
       out = feed_forward(layer);
-      out_norm = layer.mlp_norm;
+      out_norm = layer.mlp_norm.after;
     }
     if (kind_.num_logits > 0) {
       const at::Tensor x_NE = at::empty({kind_.num_logits, config_.hidden_size}, options_);
@@ -98,42 +99,49 @@ class PassLaunches {
   }
 
  private:
-  float* cosines() const { return angles_.mutable_data_ptr<float>(); }
-  float* sines() const { return cosines() + angles_.size(1) * angles_.size(2); }
+  float* cosines(int64_t rope = 0) const { return angles_[0][rope].mutable_data_ptr<float>(); }
+  float* sines(int64_t rope = 0) const { return angles_[1][rope].mutable_data_ptr<float>(); }
   int num_tokens() const { return static_cast<int>(kind_.num_tokens); }
+
+  float factor(int64_t rope) const {
+    return static_cast<float>(block_.rope_at(rope).attention_factor);
+  }
 
   void embed() {
     kernels_.embed(type_,
                    {.table = data(model_.embedding),
                     .tokens = tokens_,
                     .frequencies = model_.inverse_frequencies.const_data_ptr<float>(),
-                    .factor = static_cast<float>(config_.rope.attention_factor),
+                    .factors = {factor(0), factor(block_.num_ropes() - 1)},
+                    .scale = model_.embedding_scale,
                     .num_tokens = num_tokens(),
                     .width = static_cast<int>(config_.hidden_size),
                     .head_dim = static_cast<int>(config_.head_dim),
+                    .num_ropes = static_cast<int>(block_.num_ropes()),
                     .hidden = hidden_TE_.mutable_data_ptr<float>(),
                     .cosines = cosines(),
                     .sines = sines()},
                    stream_);
   }
 
-  /// `out` [T,E], undefined before the first block, and its norm where norms come after.
+  /// `out` [T,E], undefined before the first block, and its norm where there is one after.
   GpuNorm norm_of(const at::Tensor& out, const at::Tensor& weight) const {
     return {.hidden = hidden_TE_.mutable_data_ptr<float>(),
             .out = data(out),
-            .after = config_.norm_after && out.defined() ? data(weight) : nullptr,
+            .after = out.defined() ? data(weight) : nullptr,
             .before = nullptr,
             .rows = nullptr,
             .num_rows = num_tokens(),
             .width = static_cast<int>(config_.hidden_size),
             .eps = static_cast<float>(config_.rms_norm_eps),
+            .offset = static_cast<float>(block_.norm_offset),
             .x = nullptr};
   }
 
-  /// Adds `out`; makes the next block's input, normed by `next` where norms come before.
+  /// Adds `out`; makes the next block's input, normed by `next` where there is a norm before.
   void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
     GpuNorm norm = norm_of(out, out_norm);
-    norm.before = config_.norm_after ? nullptr : data(next);
+    norm.before = data(next);
     norm.x = x_TE_.mutable_data_ptr();
     kernels_.norm(type_, norm, stream_);
   }
@@ -141,6 +149,7 @@ class PassLaunches {
   at::Tensor attend(const DecoderLayer& layer, int64_t index) {
     const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
     const int D = static_cast<int>(config_.head_dim);
+    const auto scalar = static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : D);
     const JoinedProducts qkv = JoinedProducts::multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
     const GpuCache* caches = caches_ + index;
     kernels_.place_heads(type_,
@@ -152,15 +161,16 @@ class PassLaunches {
                           .v_stride = qkv.strides[2],
                           .q_weight = data(layer.q_norm),
                           .k_weight = data(layer.k_norm),
-                          .norm = config_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
-                                  : config_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
-                                                                     : GpuHeadNorm::kWidth,
+                          .norm = block_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
+                                  : block_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
+                                                                    : GpuHeadNorm::kWidth,
                           .eps = static_cast<float>(config_.rms_norm_eps),
+                          .offset = static_cast<float>(block_.norm_offset),
                           .tokens = tokens_,
                           .caches = caches,
                           .cache_stride = config_.num_layers,
-                          .cosines = cosines(),
-                          .sines = sines(),
+                          .cosines = cosines(layer.rope),
+                          .sines = sines(layer.rope),
                           .num_tokens = num_tokens(),
                           .num_heads = H,
                           .num_key_heads = G,
@@ -179,7 +189,7 @@ class PassLaunches {
                      .tile = static_cast<int>(kind_.tile),
                      .num_splits = static_cast<int>(num_splits_),
                      .window = static_cast<int>(layer.window),
-                     .scale = 1.0f / std::sqrt(static_cast<float>(D)),
+                     .scale = 1.0f / std::sqrt(scalar),
                      .parts = parts_.mutable_data_ptr<float>(),
                      .x = heads_THD_.mutable_data_ptr(),
                      .tiles = tiles_,
@@ -198,6 +208,7 @@ class PassLaunches {
                    .up_stride = products.strides[1],
                    .num_tokens = num_tokens(),
                    .width = static_cast<int>(config_.intermediate_size),
+                   .is_gelu = block_.activation == Activation::kGeluTanh,
                    .x = gated_TI_.mutable_data_ptr()},
                   stream_);
     return layer.down(gated_TI_);
@@ -205,6 +216,7 @@ class PassLaunches {
 
   const GpuKernels& kernels_;
   const ModelConfig& config_;
+  const BlockSpec& block_;
   const TransformerParts& model_;
   const PassKind kind_;
   const GpuType type_;

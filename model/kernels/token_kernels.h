@@ -26,14 +26,17 @@ struct TokenAttention {
 struct TokenKernels {
   void (*load)(const void* from, int64_t count, float* to);
   void (*store)(const float* from, int64_t count, void* to);
-  /// RMSNorm: to = x * weight / sqrt(mean(x^2) + eps); `to` may be x.
-  void (*norm)(const float* x, const void* weight, int64_t width, float eps, float* to);
+  /// RMSNorm: to = x * (weight + offset) / sqrt(mean(x^2) + eps); `to` may be x.
+  void (*norm)(const float* x, const void* weight, float offset, int64_t width, float eps,
+               float* to);
   /// Turns pairs (x[i], x[i + head_dim / 2]), the layout of Hugging Face checkpoints. `cosines` and
   /// `sines`: [head_dim / 2].
   void (*rotate)(float* x, const float* cosines, const float* sines, int64_t head_dim);
   void (*attend)(const TokenAttention& attention);
   /// gates = silu(gates) * x
-  void (*gate)(float* gates, const float* x, int64_t count);
+  void (*gate_silu)(float* gates, const float* x, int64_t count);
+  /// The same with GELU in its form with tanh.
+  void (*gate_gelu)(float* gates, const float* x, int64_t count);
   /// to += scale * x
   void (*add)(float* to, const float* x, float scale, int64_t count);
   /// The first of the largest of `count` >= 1 values, as at::argmax, for which NaN is above all.

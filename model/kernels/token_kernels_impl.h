@@ -20,7 +20,8 @@ void store_row(const float* from, int64_t count, void* to) {
 }
 
 template <class T>
-void norm_row(const float* x, const void* weight, int64_t width, float eps, float* to) {
+void norm_row(const float* x, const void* weight, float offset, int64_t width, float eps,
+              float* to) {
   Floats squares{};
   for (int64_t i = 0; i < width; i += kLanes) {
     const Floats values = load(x + i, width - i);
@@ -29,7 +30,7 @@ void norm_row(const float* x, const void* weight, int64_t width, float eps, floa
   const float mean = sum(squares) / static_cast<float>(width);
   const float scale = 1.0f / __builtin_sqrtf(mean + eps);
   for (int64_t i = 0; i < width; i += kLanes) {
-    const Floats weights = load(static_cast<const T*>(weight) + i, width - i);
+    const Floats weights = load(static_cast<const T*>(weight) + i, width - i) + offset;
     store(to + i, load(x + i, width - i) * scale * weights, width - i);
   }
 }
@@ -45,10 +46,16 @@ inline void rotate_head(float* x, const float* cosines, const float* sines, int6
   }
 }
 
-inline void gate_values(float* gates, const float* x, int64_t count) {
+inline Floats silu(Floats x) { return x / (1.0f + exponential(-x)); }
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), by 1 + tanh(u) = 2 / (1 + e^-2u).
+inline Floats gelu(Floats x) {
+  return x / (1.0f + exponential(-x * (1.59576912f + 0.0713548163f * (x * x))));
+}
+
+template <Floats (*activation)(Floats)>
+void gate_values(float* gates, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {
-    const Floats gate = load(gates + i, count - i);
-    const Floats value = gate / (1.0f + exponential(-gate)) * load(x + i, count - i);
+    const Floats value = activation(load(gates + i, count - i)) * load(x + i, count - i);
     store(gates + i, value, count - i);
   }
 }
@@ -111,7 +118,8 @@ constexpr TokenKernels token_kernels() {
           .norm = norm_row<T>,
           .rotate = rotate_head,
           .attend = attend<T>,
-          .gate = gate_values,
+          .gate_silu = gate_values<silu>,
+          .gate_gelu = gate_values<gelu>,
           .add = add_scaled,
           .argmax = first_largest};
 }

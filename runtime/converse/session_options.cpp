@@ -16,8 +16,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   SessionConfig config;
   config.verifier = {.name = speculates ? options.verifier : "greedy",
                      .top_k = options.top_k,
-                     .judged_sentences = options.judged_sentences,
-                     .judge = options.judge};
+                     .judged_sentences = options.judged_sentences};
   config.generator.name = options.decoder;
   config.system_prompt = system_prompt_text(options.system_prompt);
   config.max_context = options.max_context;

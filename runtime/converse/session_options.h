@@ -13,7 +13,6 @@ namespace predgen {
 struct SessionOptions {
   std::string verifier = "greedy";  // one of verifier_choices()
   int64_t top_k = 3, judged_sentences = 1;
-  Engine* judge = nullptr;        // of the verifier reflection; null: the model itself
   std::string decoder = "ar";     // one of generator_names()
   Engine* draft_model = nullptr;  // null: none
   std::string preset = "plain";

@@ -155,8 +155,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
     const Draft offered{.tokens = draft,
                         .first_sentence = std::min(first_sentence, num_drafted),
                         .stop_tokens = config.stop_tokens,
-                        .prompt_text = prompt_text,
-                        .should_stop = config.should_stop};
+                        .prompt_text = prompt_text};
     std::optional<EngineRequest> question;
     if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
     logits = run({.sequence = &sequence_, .draft = tree.tokens(), .tree_GG = tree_GG},
@@ -166,9 +165,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
       DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
                        .most_likely = choices->most_likely()};
       if (logits.size() > 1) said.reply_QV = logits.back();
-      const int64_t asked_before = verifier_->num_forward_passes();
       step.num_agreed = verifier_->verify(offered, said);
-      num_forward_passes_ += verifier_->num_forward_passes() - asked_before;
     }
   } catch (...) {
     leave_unverified();

@@ -19,8 +19,7 @@ std::unique_ptr<Verifier> make_verifier(const VerifierConfig& config, const Toke
   if (config.name == "greedy") return std::make_unique<GreedyVerifier>();
   if (config.name == "topk") return std::make_unique<TopKVerifier>(config.top_k);
   if (config.name == "reflection") {
-    return std::make_unique<ReflectionVerifier>(tokenizer, split_mode, config.judged_sentences,
-                                                config.judge);
+    return std::make_unique<ReflectionVerifier>(tokenizer, split_mode, config.judged_sentences);
   }
   throw UserError("unknown verifier '{}': choose one of {}", config.name,
                   fmt::join(verifier_names(), ", "));

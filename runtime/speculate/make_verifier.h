@@ -15,7 +15,6 @@ struct VerifierConfig {
   std::string name = "greedy";   // one of verifier_names()
   int64_t top_k = 3;             // topk only
   int64_t judged_sentences = 1;  // reflection only; drafts are as long as that
-  Engine* judge = nullptr;       // reflection only, borrowed; null: the conversation's own model
 };
 
 const std::vector<std::string>& verifier_names();

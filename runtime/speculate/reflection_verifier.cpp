@@ -38,8 +38,8 @@ double score(const at::Tensor& logits_V, const at::Tensor& ids) {
 }  // namespace
 
 ReflectionVerifier::ReflectionVerifier(const Tokenizer& tokenizer, SplitMode split_mode,
-                                       int64_t num_sentences, Engine* judge)
-    : tokenizer_(tokenizer), split_mode_(split_mode), num_sentences_(num_sentences), judge_(judge) {
+                                       int64_t num_sentences)
+    : tokenizer_(tokenizer), split_mode_(split_mode), num_sentences_(num_sentences) {
   if (num_sentences < 1) {
     throw UserError("reflection judges at least 1 sentence, not {}", num_sentences);
   }
@@ -86,35 +86,17 @@ std::optional<EngineRequest> ReflectionVerifier::ask(const Draft& draft, const S
     judged_.clear();  // no room to ask
     return std::nullopt;
   }
-  if (!question_) {
-    question_ = judge_ ? judge_->make_sequence(sequence.capacity()) : sequence.fork();
-  }
+  if (!question_) question_ = sequence.fork();
   question_->replace(TokenSpan(questions.front()).first(common));
-  if (judge_) return std::nullopt;
-  return request();
-}
-
-EngineRequest ReflectionVerifier::request() {
-  return {.sequence = &*question_, .draft = tree_.tokens(), .tree_GG = tree_.mask_GG()};
-}
-
-std::optional<at::Tensor> ReflectionVerifier::ask_judge(const Draft& draft, int64_t num_greedy) {
-  if (judged_.empty() || num_greedy >= judged_.back().end) return std::nullopt;
-  if (draft.should_stop && draft.should_stop()) return std::nullopt;
-  EngineRequest question = request();
-  question.should_stop = draft.should_stop;
-  EngineResult result = judge_->run(question);
-  num_forward_passes_ += result.num_forward_passes;
-  return std::move(result.logits);
+  return EngineRequest{
+      .sequence = &*question_, .draft = tree_.tokens(), .tree_GG = tree_.mask_GG()};
 }
 
 int64_t ReflectionVerifier::verify(const Draft& draft, const DraftLogits& logits) {
   int64_t agreed = 0;
-  const std::optional<at::Tensor> reply_QV =
-      judge_ ? ask_judge(draft, count_accepted(draft, logits.most_likely)) : logits.reply_QV;
-  if (reply_QV) {
+  if (logits.reply_QV) {
     for (const Judged& judged : judged_) {
-      const at::Tensor reply_V = (*reply_QV)[judged.row];
+      const at::Tensor reply_V = (*logits.reply_QV)[judged.row];
       if (score(reply_V, yes_) <= score(reply_V, no_)) break;
       agreed = judged.end;
     }

@@ -17,35 +17,25 @@ namespace predgen {
 /// template: "yes" keeps the whole sentence, "no" what greedy verification keeps. The question runs
 /// in the pass that verifies the draft, where the paper takes one pass for each; what it has in
 /// common with the question before stays cached. After the judged sentences acceptance is greedy.
-/// With a judge, a model of its own such as the same weights with an adapter, the question takes a
-/// pass of that model, and only if greedy verification does not keep the sentences anyway.
 class ReflectionVerifier : public Verifier {
  public:
   /// `num_sentences`: the first, the first two, .. up to so many are judged, in the same pass; kept
   /// are those before the first "no". UserError if the vocabulary has no token that reads "yes" or
-  /// none that reads "no". Borrows the tokenizer and the judge (of the same vocabulary; null:
-  /// none).
-  ReflectionVerifier(const Tokenizer& tokenizer, SplitMode split_mode, int64_t num_sentences,
-                     Engine* judge = nullptr);
+  /// none that reads "no". Borrows the tokenizer.
+  ReflectionVerifier(const Tokenizer& tokenizer, SplitMode split_mode, int64_t num_sentences);
 
   std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence) override;
   int64_t num_sentences() const override { return num_sentences_; }
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
-  int64_t num_forward_passes() const override { return num_forward_passes_; }
 
  private:
   /// Tokens of the draft until the end of each sentence to judge.
   std::vector<int64_t> sentence_ends(const Draft& draft) const;
-  EngineRequest request();
-  /// The judge's reply about a draft that greedy verification keeps `num_greedy` tokens of.
-  std::optional<at::Tensor> ask_judge(const Draft& draft, int64_t num_greedy);
 
   const Tokenizer& tokenizer_;
   SplitMode split_mode_;
   int64_t num_sentences_;
-  Engine* judge_;
   at::Tensor yes_, no_;  // ids of the tokens that read so
-  int64_t num_forward_passes_ = 0;
 
   std::optional<Sequence> question_;  // what all questions have in common
   TokenTree tree_;                    // the rest of each

@@ -4,8 +4,6 @@
 
 namespace predgen {
 
-std::optional<EngineRequest> Verifier::ask(const Draft&, const Sequence&) { return std::nullopt; }
-
 int64_t count_accepted(const Draft& draft, TokenSpan most_likely,
                        const std::function<bool(int64_t)>& also) {
   for (size_t i = 0; i < draft.tokens.size(); ++i) {

@@ -19,8 +19,6 @@ struct Draft {
   int64_t first_sentence = 0;    // tokens of the first sentence; beyond it only argmax is accepted
   TokenSpan stop_tokens;         // accepted only as argmax
   std::string_view prompt_text;  // the user's words so far
-  /// Asked before passes of the verifier's own; true: the words are outdated, none is worth it.
-  std::function<bool()> should_stop{};
 };
 
 /// What the pass said about a draft.
@@ -38,16 +36,15 @@ class Verifier {
   /// A question to the model that runs in the same pass as the draft, on a sequence of the
   /// verifier's own; its priority and should_stop are the caller's to set. Nothing: no question.
   /// Valid until the next call. `sequence` is the conversation's, to be forked, not changed.
-  virtual std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence);
+  virtual std::optional<EngineRequest> ask(const Draft& /*draft*/, const Sequence& /*sequence*/) {
+    return std::nullopt;
+  }
 
   /// Sentences of a draft that acceptance is relaxed for, so how many are worth drafting.
   virtual int64_t num_sentences() const { return 1; }
 
   /// Length of the accepted prefix, in [0, D].
   virtual int64_t verify(const Draft& draft, const DraftLogits& logits) = 0;
-
-  /// Passes of its own that verify() has run so far, besides the draft's.
-  virtual int64_t num_forward_passes() const { return 0; }
 };
 
 /// Length of the longest prefix in which every token is the most likely one or, no stop token, is

@@ -43,7 +43,8 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", shortened(model), offer.model));
   }
-  SpeechRequest request{.input = *fields.text("input", /*required=*/true), .voice = offer.voice};
+  SpeechRequest request{.input = *fields.text("input", /*required=*/true),
+                        .voice = offer.voice->names().front()};
   if (is_blank(request.input)) RequestFields::fail_value("input", "must not be empty");
   if (count_characters(request.input) > kMaxCharacters) {
     RequestFields::fail_value("input",
@@ -112,16 +113,16 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
 
 void SpeechApi::serve(const HttpRequest& request, const std::string& client, HttpReply& reply,
                       const std::stop_token& stop) {
-  if (host_.offer.voice.empty()) {
+  if (!host_.offer.voice) {
     throw ApiError({.status = 404, .code = "no_voice"},
-                   "no voice is configured: start the server with --tts espeak");
+                   "no voice is configured: start the server with --tts");
   }
   const SpeechRequest asked = parse_speech_request(request.body, host_.offer);
   const auto place = places_.enter(client);
   if (!place) throw places_.refusal("texts are being spoken");
   std::unique_ptr<SpeechSynthesizer> voice;
   try {
-    voice = host_.make_voice(asked.voice);
+    voice = host_.offer.voice->synthesizer(asked.voice);
   } catch (const UserError& error) {
     RequestFields::fail_value("voice", error.what());
   }

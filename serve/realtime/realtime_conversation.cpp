@@ -10,8 +10,8 @@ namespace {
 
 RealtimeSettings first_settings(const RealtimeHost& host) {
   return {.instructions = host.session.system_prompt,
-          .has_audio = !host.offer.voice.empty(),
-          .voice = host.offer.voice,
+          .has_audio = host.offer.voice != nullptr,
+          .voice = host.offer.voice ? host.offer.voice->names().front() : "",
           .turn_detection = {.is_on = host.offer.has_recogniser},
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
@@ -37,7 +37,7 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, const Event
     sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, listener);
     sound_->detect_turns(settings_.turn_detection);
   }
-  if (!settings_.voice.empty()) new_voice_ = host.make_voice(settings_.voice);
+  if (host.offer.voice) new_voice_ = host.offer.voice->synthesizer(settings_.voice);
   events_.send("session.created", {{"session", settings_.json(id_, host_.offer)}});
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
@@ -80,7 +80,7 @@ void RealtimeConversation::update(const Json& session) {
   std::unique_ptr<SpeechSynthesizer> voice;
   if (next.voice != settings_.voice) {
     try {
-      voice = host_.make_voice(next.voice);
+      voice = host_.offer.voice->synthesizer(next.voice);
     } catch (const UserError& error) {
       throw ApiError({.param = "session.audio.output.voice", .code = "invalid_value"},
                      error.what());

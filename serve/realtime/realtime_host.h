@@ -1,17 +1,11 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-
 #include "core/clock.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton.h"
 #include "runtime/listen/recogniser.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
-#include "voice/ahead_buffer.h"
-#include "voice/speech_synthesizer.h"
 
 namespace predgen::serve {
 
@@ -24,9 +18,6 @@ struct RealtimeHost {
   ServeMetrics& metrics;
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
-  /// UserError for a voice that does not exist. Called by any thread.
-  std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& voice)> make_voice{};
-  AheadBuffer ahead{};
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
 };
 

@@ -29,7 +29,7 @@ void read_modalities(RequestFields& fields, const char* name, const RealtimeOffe
     }
     has_audio |= modality == "audio";
   }
-  if (has_audio && offer.voice.empty()) {
+  if (has_audio && !offer.voice) {
     RequestFields::fail_unsupported(fields.full_name(name),
                                     "has audio, but no voice is configured (--tts)");
   }
@@ -49,7 +49,7 @@ void read_max_tokens(RequestFields& fields, const char* name, RealtimeSettings& 
 void read_voice(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   const std::optional<std::string> voice = fields.text("voice");
   if (!voice) return;
-  if (offer.voice.empty())
+  if (!offer.voice)
     RequestFields::fail_unsupported(fields.full_name("voice"),
                                     "asks for one, but none is configured");
   into.voice = voice_named(*voice, offer);
@@ -141,7 +141,7 @@ void read_ours(RequestFields& fields, RealtimeSettings& into) {
 std::string voice_named(const std::string& name, const RealtimeOffer& offer) {
   const bool is_foreign =
       std::ranges::any_of(kForeignVoices, [&](const char* foreign) { return name == foreign; });
-  return is_foreign ? offer.voice : name;
+  return is_foreign ? offer.voice->names().front() : name;
 }
 
 Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) const {

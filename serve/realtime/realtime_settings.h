@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "serve/realtime/turn_detection.h"
 #include "text/tools/tool_call.h"
+#include "voice/voice.h"
 
 namespace predgen::serve {
 
@@ -16,7 +17,7 @@ constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
 /// What a server has for its clients to choose from.
 struct RealtimeOffer {
   std::string model;
-  std::string voice;  // the one that speaks if nobody asks for another; empty: none at all
+  const Voice* voice = nullptr;  // borrowed; null: none
   int64_t max_new_tokens = 256;
   bool has_recogniser = false;
   bool has_tools = false;  // the model can call functions
@@ -38,7 +39,7 @@ struct RealtimeSettings {
   Json json(const std::string& id, const RealtimeOffer& offer) const;
 };
 
-/// The voice that a client's name for one means: OpenAI's names mean the one that is configured.
+/// The voice's name that a client's means, of an offer with one: OpenAI's names mean the first.
 std::string voice_named(const std::string& name, const RealtimeOffer& offer);
 
 /// `before` with the fields of session.update's `session`, in today's names or those of the beta.

@@ -48,7 +48,9 @@ void RealtimeConversation::work(const std::stop_token& stop) {
   const Baton::Hold hold(host_.baton, client_);
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
-    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock, host_.ahead,
+    const Voice* const voice = host_.offer.voice;
+    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock,
+                                                  voice ? voice->ahead_buffer() : AheadBuffer{},
                                                   [this](std::span<const float> samples) {
                                                     if (const auto current = response())
                                                       current->add_sound(samples);

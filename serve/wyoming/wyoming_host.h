@@ -10,18 +10,15 @@ namespace predgen::serve {
 
 /// What a Wyoming service has for its clients.
 struct WyomingOffer {
-  std::string model;       // its name
-  std::string version;     // of this program
-  std::string voice;       // the one that speaks if nobody asks for another; empty: none at all
-  std::string language{};  // the voice's
+  std::string model;             // its name
+  std::string version;           // of this program
+  const Voice* voice = nullptr;  // borrowed; null: none
 };
 
 /// What all connections of a Wyoming service have in common. The conversations are borrowed.
 struct WyomingHost {
   WyomingConversations& conversations;
   WyomingOffer offer;
-  /// UserError for a voice that does not exist. Called by any thread.
-  WyomingVoice::MakeVoice make_voice;
   HttpLimits limits{};
 };
 

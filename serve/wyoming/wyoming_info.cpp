@@ -25,12 +25,14 @@ WyomingEvent info_event(const WyomingOffer& offer) {
   handle["supports_handled_streaming"] = true;
   handle["supports_home_control"] = false;
   info["handle"].push_back(handle);
-  if (!offer.voice.empty()) {
-    Json voice = artifact(offer.voice, offer.voice, offer.version);
-    voice["languages"] = Json::array({offer.language});
-    voice["speakers"] = nullptr;
-    Json tts = artifact("predgen", "the voice " + offer.voice, offer.version);
-    tts["voices"] = Json::array({voice});
+  if (offer.voice) {
+    Json tts = artifact("predgen", "the voice " + offer.voice->names().front(), offer.version);
+    for (const std::string& name : offer.voice->names()) {
+      Json voice = artifact(name, name, offer.version);
+      voice["languages"] = Json::array({offer.voice->language(name)});
+      voice["speakers"] = nullptr;
+      tts["voices"].push_back(voice);
+    }
     tts["supports_synthesize_streaming"] = true;
     info["tts"].push_back(tts);
   }

@@ -6,18 +6,10 @@ namespace predgen::serve {
 namespace {
 
 RealtimeHost without_sound(RealtimeHost host) {
-  host.offer.voice.clear();
+  host.offer.voice = nullptr;
   host.offer.has_recogniser = false;
   host.make_recogniser = nullptr;
   return host;
-}
-
-WyomingOffer offer_of(const RealtimeHost& host, const std::string& version) {
-  const std::string& voice = host.offer.voice;
-  return {.model = host.offer.model,
-          .version = version,
-          .voice = voice,
-          .language = voice.empty() ? "" : host.make_voice(voice)->language()};
 }
 
 }  // namespace
@@ -27,8 +19,9 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
     : silent_(without_sound(realtime)),
       conversations_(silent_, config.max_conversations, limits.silence_seconds),
       host_{.conversations = conversations_,
-            .offer = offer_of(realtime, version),
-            .make_voice = realtime.make_voice,
+            .offer = {.model = realtime.offer.model,
+                      .version = version,
+                      .voice = realtime.offer.voice},
             .limits = limits},
       server_(config.host, static_cast<int>(config.port),
               {.connections = config.connections,

@@ -184,16 +184,17 @@ void WyomingSession::stop_transcript(const Json&) {
 }
 
 WyomingVoice& WyomingSession::voice() {
-  if (host_.offer.voice.empty()) throw UserError("there is no voice here: start it with --tts");
+  if (!host_.offer.voice) throw UserError("there is no voice here: start it with --tts");
   if (!voice_) {
-    voice_.emplace(host_.make_voice, host_.limits.message_bytes, sender_, [this] { finish_one(); });
+    voice_.emplace(*host_.offer.voice, host_.limits.message_bytes, sender_,
+                   [this] { finish_one(); });
   }
   return *voice_;
 }
 
 void WyomingSession::begin_text(const Json& data, bool is_stream) {
-  const std::string name = voice_name(data);
   WyomingVoice& voice = this->voice();
+  const std::string name = voice_name(data);
   ++num_under_way_;
   voice.begin(name, is_stream);
 }
@@ -204,13 +205,17 @@ std::string WyomingSession::voice_name(const Json& data) const {
       format.value_or("text") != "text")
     throw UserError("text_format {}: only text is spoken here", *format);
   const auto voice = data.find("voice");
-  if (voice == data.end() || voice->is_null()) return host_.offer.voice;
+  if (voice == data.end() || voice->is_null()) return {};
   if (!voice->is_object()) fail_json_key("voice", what, "must be an object");
   if (const auto speaker = optional_text(*voice, "speaker", what)) {
     throw UserError("voice.speaker {}: voices have one speaker here", *speaker);
   }
   if (const auto name = optional_text(*voice, "name", what)) return *name;
-  return optional_text(*voice, "language", what).value_or(host_.offer.voice);
+  const std::string language = optional_text(*voice, "language", what).value_or("");
+  for (const std::string& name : host_.offer.voice->names()) {
+    if (host_.offer.voice->language(name) == language) return name;
+  }
+  return language;
 }
 
 void WyomingSession::synthesize(const Json& data) {

@@ -51,6 +51,7 @@ class WyomingSession {
   void tell(const ApiError& error, const Json& context);
   WyomingVoice& voice();
   void begin_text(const Json& data, bool is_stream);
+  /// Empty: the client asks for none.
   std::string voice_name(const Json& data) const;
   /// An answer or a text.
   void finish_one();

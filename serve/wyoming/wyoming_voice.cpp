@@ -15,9 +15,9 @@ constexpr size_t kBytesPerStep = 64;  // what one takes besides its text
 
 }  // namespace
 
-WyomingVoice::WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
+WyomingVoice::WyomingVoice(const Voice& voice, int64_t max_bytes, WyomingSender& sender,
                            std::function<void()> on_spoken)
-    : make_voice_(std::move(make_voice)),
+    : voice_(voice),
       max_bytes_(static_cast<size_t>(max_bytes)),
       sender_(sender),
       on_spoken_(std::move(on_spoken)),
@@ -75,7 +75,7 @@ void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
     return speak(/*is_last=*/false, stop);
   }
   if (step.kind == Step::Kind::kBegin) {
-    if (!voice_ || step.text != name_) voice_ = make_voice_(step.text);
+    if (!synthesizer_ || step.text != name_) synthesizer_ = voice_.synthesizer(step.text);
     name_ = step.text;
     is_stream_ = step.is_stream;
     text_.clear();
@@ -99,7 +99,7 @@ void WyomingVoice::forget(size_t num_bytes) {
 void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {
   while (const std::optional<size_t> end = ends_.next(text_, is_last)) {
     speak_sentence(
-        *voice_, std::string_view(text_).substr(spoken_, *end - spoken_),
+        *synthesizer_, std::string_view(text_).substr(spoken_, *end - spoken_),
         [&] { return !stop.stop_requested(); },
         [&](std::span<const float> samples) { return send_sound(samples, stop); });
     spoken_ = *end;
@@ -115,10 +115,10 @@ bool WyomingVoice::send_sound(std::span<const float> samples, const std::stop_to
 }
 
 Json WyomingVoice::format() const {
-  return {{"rate", voice_->sample_rate()},
+  return {{"rate", synthesizer_->sample_rate()},
           {"width", sizeof(int16_t)},
           {"channels", 1},
-          {"timestamp", num_samples_ * 1000 / voice_->sample_rate()}};
+          {"timestamp", num_samples_ * 1000 / synthesizer_->sample_rate()}};
 }
 
 }  // namespace predgen::serve

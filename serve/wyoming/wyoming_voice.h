@@ -11,24 +11,23 @@
 
 #include "serve/wyoming/wyoming_sender.h"
 #include "text/sentence/sentence_end.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen::serve {
 
 /// Speaks texts for a client, one after the other, in a thread of its own: a sentence is sound as
-/// soon as its end has come. Used by one thread; borrows the sender.
+/// soon as its end has come. Used by one thread; borrows voice and sender.
 class WyomingVoice {
  public:
-  using MakeVoice = std::function<std::unique_ptr<SpeechSynthesizer>(const std::string& name)>;
   /// `max_bytes`: of texts that are not spoken yet, with what else a text takes. `on_spoken`:
   /// called by the voice's thread after each text.
-  WyomingVoice(MakeVoice make_voice, int64_t max_bytes, WyomingSender& sender,
+  WyomingVoice(const Voice& voice, int64_t max_bytes, WyomingSender& sender,
                std::function<void()> on_spoken);
   /// Ends before the voice's next step.
   ~WyomingVoice();
 
-  /// A text in a voice of this name. `is_stream`: its end is told by synthesize-stopped, too.
-  /// UserError if too much has come.
+  /// A text in the voice of this name, or its first. `is_stream`: its end is told by
+  /// synthesize-stopped, too. UserError if too much has come.
   void begin(const std::string& voice, bool is_stream);
   /// More of it; the same.
   void add(const std::string& text);
@@ -52,13 +51,13 @@ class WyomingVoice {
   bool send_sound(std::span<const float> samples, const std::stop_token& stop);
   Json format() const;
 
-  const MakeVoice make_voice_;
+  const Voice& voice_;
   const size_t max_bytes_;
   WyomingSender& sender_;
   const std::function<void()> on_spoken_;
 
   std::string name_;
-  std::unique_ptr<SpeechSynthesizer> voice_;
+  std::unique_ptr<SpeechSynthesizer> synthesizer_;
   bool is_stream_ = false;
   std::string text_;
   size_t spoken_ = 0;  // bytes of it

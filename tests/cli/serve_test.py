@@ -175,6 +175,13 @@ def check_speech(text):
         check(b"".join(pieces) == pcm and len(pieces) > 4, f"in pieces: {len(pieces)}")
         german = speech.create(response_format="pcm", **{**ask, "voice": "de"}).content
         check(german != pcm, "voices differ")
+        for name in ("nobody", "../voices/!v/f3"):
+            try:
+                speech.create(**{**ask, "voice": name})
+                check(False, f"there is no voice {name}")
+            except openai.BadRequestError as error:
+                said = error.body["message"]
+                check(f"'{name}'" in said and "choose one of en-us, " in said and ", de, " in said and "\n" not in said, said)
         for more, code in (({"response_format": "mp3"}, "unsupported_value"), ({"voice": "../voices/!v/f3"}, "invalid_value"),
                            ({"input": "a" * 5000}, "invalid_value"), ({"speed": 2.0}, "unsupported_value")):
             refused(openai.BadRequestError, 400, code, lambda: speech.create(**{**ask, **more}))

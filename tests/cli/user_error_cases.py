@@ -31,7 +31,6 @@ CASES = {
         --model @model
         --model {m} --adapter @adapter
         --model {m} --draft-model @model
-        --model {m} --judge-adapter @adapter
         --model {m} --transcripts @transcripts
         --model {m} --chat-template @template
         --model {m} --verifier gredy | --verifier | greedy
@@ -81,17 +80,6 @@ CASES = {
         --config {c} ar_labels=x | ar_labels | dataset
         --config {c} --nproc 0 | --nproc
         --config {c} blok_size=4 | blok_size | block_size
-        --confg {c} | --confg | did you mean --config?
-        | --config
-    """,
-    "data judge": """
-        --config @config
-        --config {c} model=@model
-        --config {c} sources=[@source]
-        --config {c} output=@output
-        --config {c} rounds=0 | rounds
-        --config {c} cuts=x | cuts | x
-        --config {c} ruonds=4 | ruonds | rounds
         --confg {c} | --confg | did you mean --config?
         | --config
     """,

@@ -1,14 +1,18 @@
 """The Zonos voice in predgen chat, eval, bench and doctor, on small random weights."""
 
+import importlib.util
 import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import wave
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlparse
 
 from tiny_model import PREDGEN, REPOSITORY, check, run
 from tiny_zonos import make_voice
@@ -132,6 +136,42 @@ def check_bench_and_doctor(scratch, voice):
     check(doctor.returncode == 2 and "dac_44khz" in doctor.stdout, "and misses its codec")
 
 
+def check_serve(voice):
+    """Clients at the same time, each of whom hears what it would hear alone; the weights are there once."""
+    if importlib.util.find_spec("openai") is None:
+        return print("skipped: serve (no openai)")
+    import openai
+    from serving import client, server
+    config = voice / "voice.yaml"
+    config.write_text(f"model: {voice}\nmax_new_frames: 60\n")
+    texts = ["Hello, world.", "Something else is said here.", "And a third one!"]
+    with server("--tts", "zonos", "--tts-config", config, "--wyoming-port", "0") as process:
+        def speak(text, name="nova"):
+            return client(process).audio.speech.create(model="demo", voice=name, input=text, response_format="pcm").content
+        alone = [speak(text) for text in texts]
+        check(len(set(alone)) == 3 and min(map(len, alone)) > 8000, f"each is spoken: {list(map(len, alone))}")
+        with ThreadPoolExecutor() as clients:
+            check(list(clients.map(speak, texts)) == alone, "together as alone")
+        check(speak(texts[0], "zonos") == alone[0], "by its own name")
+        try:
+            speak(texts[0], "en-us")
+            check(False, "espeak's names are not Zonos'")
+        except openai.BadRequestError as error:
+            check("there is no voice 'en-us' here: choose one of zonos" in error.body["message"], f"{error.body}")
+        with socket.create_connection(process_address(process.stdout.readline())) as wyoming:
+            wyoming.sendall(b'{"type": "describe"}\n')
+            lines = wyoming.makefile("rb")
+            head = json.loads(lines.readline())
+            info = head.get("data") or json.loads(lines.read(head["data_length"]))
+        spoken = [(one["name"], one["languages"]) for one in info["tts"][0]["voices"]]
+        check(spoken == [("zonos", ["en-us"])], f"Wyoming lists it: {spoken}")
+
+
+def process_address(line):
+    url = urlparse(line.strip())
+    return url.hostname, url.port
+
+
 def main(scratch):
     if not (Path(PREDGEN).parent / "predgen-espeak").exists():
         print("skipped: speech (no predgen-espeak)")
@@ -139,6 +179,7 @@ def main(scratch):
     voice = make_voice(scratch / "zonos")
     check_chat(scratch, voice)
     check_eval(scratch, voice)
+    check_serve(voice)
     check_bench_and_doctor(scratch, voice)
     return 0
 

@@ -11,7 +11,7 @@ DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" 
 
 
 # A configuration of each command that takes one.
-CONFIGS = {"data build": "data/quickstart", "data trajectories": "data/quickstart_trajectories", "data judge": "data/demo_judge",
+CONFIGS = {"data build": "data/quickstart", "data trajectories": "data/quickstart_trajectories",
            "eval": "eval/quickstart", "plan": "train/quickstart", "train": "train/quickstart", "serve": "serve"}
 
 

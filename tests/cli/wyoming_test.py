@@ -75,7 +75,9 @@ async def check_info(process, has_voice):
         check(program.installed and program.models[0].name == "demo" and program.supports_handled_streaming, f"{info}")
         check(bool(info.tts) == has_voice and not info.asr and not info.wake, f"{info}")
         if has_voice:
-            check(info.tts[0].voices[0].languages and info.tts[0].supports_synthesize_streaming, f"{info}")
+            voices = info.tts[0].voices
+            check(voices[0].languages and info.tts[0].supports_synthesize_streaming, f"{info}")
+            check(voices[0].name == "en-us" and len(voices) > 50 and "de" in [voice.name for voice in voices], f"{voices}")
         await connection.write_event(Ping("hi").event())
         check(Pong.from_event((await until(connection, Pong))[-1]).text == "hi", "pong")
 
@@ -226,7 +228,8 @@ async def check_sound(process):
         await until(connection, AudioStop)
         await connection.write_event(Synthesize("x", voice=SynthesizeVoice(name="nobody")).event())
         events = await until(connection, Error)
-        check("nobody" in Error.from_event(events[-1]).text, f"{events[-1]}")
+        said = Error.from_event(events[-1]).text
+        check("nobody" in said and "choose one of en-us, " in said, said)
 
 
 async def check_stop():

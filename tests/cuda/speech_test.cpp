@@ -18,6 +18,7 @@
 #include "voice/dac/dac_encoder.h"
 #include "voice/dac/dac_stream.h"
 #include "voice/zonos/zonos_synthesizer.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen {
 namespace {
@@ -141,7 +142,8 @@ TEST_P(SpeechOnDevice, GreedySoundIsThatOfTheCpu) {
   write_small_zonos(near.path(), 0.3 * kMargin);
   ZonosOptions other = exact;
   other.model = near.path();
-  ZonosSynthesizer reference(exact), perturbed(other);
+  const ZonosVoice exact_voice(exact), other_voice(other);
+  ZonosSynthesizer reference(exact_voice), perturbed(other_voice);
   std::string sentence;
   std::vector<float> expected;
   for (int i = 1; sentence.empty(); ++i) {
@@ -150,9 +152,9 @@ TEST_P(SpeechOnDevice, GreedySoundIsThatOfTheCpu) {
     expected = speak(*reference.begin(tried));
     if (speak(*perturbed.begin(tried)) == expected) sentence = tried;
   }
-  ZonosSynthesizer voice(found);
+  const ZonosVoice voice(found);
   EXPECT_EQ(voice.model().device().type(), device().type());
-  const std::vector<float> samples = speak(*voice.begin(sentence));
+  const std::vector<float> samples = speak(*ZonosSynthesizer(voice).begin(sentence));
   ASSERT_EQ(samples.size(), expected.size());
   ASSERT_EQ(samples.size(), kFrames * 512);
   double energy = 0;
@@ -170,7 +172,8 @@ TEST_P(SpeechOnDevice, ResumesToTheBitBesideALanguageModel) {
     SCOPED_TRACE(dtype);
     ZonosOptions speech = options(GetParam(), dtype);
     speech.load.quantization = quantization;
-    ZonosSynthesizer voice(speech);
+    const ZonosVoice weights(speech);
+    ZonosSynthesizer voice(weights);
     const std::vector<float> whole = speak(*voice.begin(kSentence));
     ASSERT_EQ(whole.size(), 100u * 512);
     Answering answering(device());
@@ -196,13 +199,29 @@ TEST_P(SpeechOnDevice, ResumesToTheBitBesideALanguageModel) {
 /// As a conversation has it: the voice is loaded, and its graphs made, while answers are generated.
 TEST_P(SpeechOnDevice, IsLoadedBesideALanguageModel) {
   const std::vector<float> expected =
-      speak(*ZonosSynthesizer(options(GetParam(), "fp32")).begin(kSentence));
+      speak(*ZonosSynthesizer(ZonosVoice(options(GetParam(), "fp32"))).begin(kSentence));
   Answering answering(device());
   while (answering.num_answers() == 0) std::this_thread::yield();
   const int64_t before = answering.num_answers();
-  ZonosSynthesizer voice(options(GetParam(), "fp32"));
-  EXPECT_EQ(speak(*voice.begin(kSentence)), expected);
+  const ZonosVoice voice(options(GetParam(), "fp32"));
+  EXPECT_EQ(speak(*ZonosSynthesizer(voice).begin(kSentence)), expected);
   EXPECT_GT(answering.finish(), before);
+}
+
+TEST_P(SpeechOnDevice, ConversationsSpeakAtOnceWhatEachSpeaksAlone) {
+  const ZonosVoice voice(options(GetParam(), "fp32"));
+  const std::vector<std::string> sentences{kSentence, "Something else is said here.", "A third!"};
+  std::vector<std::vector<float>> alone, together(sentences.size());
+  for (const std::string& sentence : sentences) {
+    alone.push_back(speak(*voice.synthesizer()->begin(sentence)));
+  }
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { together[i] = speak(*voice.synthesizer()->begin(sentences[i])); });
+  }
+  threads.clear();
+  EXPECT_EQ(together, alone);
 }
 
 }  // namespace

@@ -31,10 +31,18 @@ at::Tensor random_columns(int64_t count, uint64_t seed) {
   return random_ids(kZonosEmbeddings, {kZonosCodebooks, count}, seed);
 }
 
+/// A step as a synthesizer runs it. `graphs`: the model's; null on a CPU.
+at::Tensor run_step(const ZonosModel& model, GraphedStep* graphs, const at::Tensor& codes_K,
+                    double cfg_scale, ZonosCache& cache) {
+  return graphs ? graphs->run(codes_K, cfg_scale, cache) : model.step(codes_K, cfg_scale, cache);
+}
+
 /// One utterance whose columns are given.
 struct Utterance {
-  Utterance(const ZonosModel& zonos, const at::Tensor& columns_KT, std::vector<double> cfg_scales)
+  Utterance(const ZonosModel& zonos, const at::Tensor& columns_KT, std::vector<double> cfg_scales,
+            std::shared_ptr<GraphedStep> step_graphs = {})
       : model(&zonos),
+        graphs(step_graphs ? std::move(step_graphs) : GraphedStep::make(zonos)),
         columns(columns_KT),
         scales(std::move(cfg_scales)),
         cache(zonos.make_cache(scales.front())) {
@@ -46,7 +54,7 @@ struct Utterance {
     return columns.select(1, static_cast<int64_t>(logits.size())).contiguous();
   }
   bool is_over() const { return std::cmp_equal(logits.size(), columns.size(1)); }
-  void step() { logits.push_back(model->step(column(), scale(), cache)); }
+  void step() { logits.push_back(run_step(*model, graphs.get(), column(), scale(), cache)); }
   /// What a graph captures, run without one.
   void plain_step() {
     const at::TensorOptions options = at::TensorOptions().device(model->device());
@@ -70,6 +78,7 @@ struct Utterance {
   }
 
   const ZonosModel* model;
+  std::shared_ptr<GraphedStep> graphs;
   at::Tensor columns;
   std::vector<double> scales;
   ZonosCache cache;
@@ -157,7 +166,7 @@ TEST_P(ZonosOnDevice, UtterancesTakeTurnsToTheBit) {
     const at::Tensor expected_b = Utterance(*model, second, {3.0}).finish();
     ASSERT_GT(largest(expected_a - expected_b), 0.1);
 
-    Utterance a(*model, first, {2.0}), b(*model, second, {3.0});
+    Utterance a(*model, first, {2.0}), b(*model, second, {3.0}, a.graphs);
     std::vector<Utterance> saved;
     for (int64_t t = 1; t < kLong; ++t) {
       a.step();
@@ -190,7 +199,8 @@ TEST_P(ZonosOnDevice, GreedyCodesAreThoseOfTheCpu) {
     config.sampling.eos_penalty = 100;  // all of them
     ZonosConditioning conditioning = small_zonos_conditioning();
     const auto codes = [&](const ZonosModel& zonos) {
-      CodeGeneration generation(zonos, zonos.make_prefix(conditioning), config);
+      const std::unique_ptr<GraphedStep> graphs = GraphedStep::make(zonos);
+      CodeGeneration generation(zonos, zonos.make_prefix(conditioning), config, {}, graphs.get());
       while (generation.step()) {
       }
       return generation.codes();

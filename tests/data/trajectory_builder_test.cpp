@@ -282,6 +282,25 @@ TEST(TrajectoryBuilder, RefusesAnotherTokenizerOrModel) {
                     {"model: \"m\" there, \"m2\" here"});
 }
 
+TEST(TrajectoryConfig, ReadsItsKeys) {
+  ConfigReader reader = ConfigReader::parse(
+      "{dataset: d, model: m, chat_template: c, output: o, device: cpu, dtype: bf16, seed: 7, "
+      "batch_tokens: 64, threads: 3}",
+      "trajectories");
+  const TrajectoryConfig config = TrajectoryConfig::read(reader);
+  reader.finish();  // it knows all keys
+  EXPECT_EQ(config.model, "m");
+  EXPECT_EQ(config.chat_template, "c");
+  EXPECT_EQ(config.output, "o");
+  EXPECT_EQ(config.device + config.dtype, "cpubf16");
+  EXPECT_EQ(config.seed, 7);
+  EXPECT_EQ(config.batch_tokens, 64);
+  EXPECT_EQ(config.threads, 3);
+  ConfigReader lacking = ConfigReader::parse("{dataset: d, model: m}", "lacking");
+  TrajectoryConfig::read(lacking);
+  expect_user_error([&] { lacking.finish(); }, {"output", "missing"});
+}
+
 TEST(FindRepetition, Rules) {
   RepetitionConfig rules;
   EXPECT_EQ(find_repetition(TokenIds(9, 4), "fine", rules), "");

@@ -59,7 +59,6 @@ TEST(EvalConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problem("turns.shots=4"), testing::HasSubstr("shots"));  // prompts have none
   EXPECT_THAT(problem("turns.filters={languages: [English]}"), testing::HasSubstr("filters"));
   EXPECT_THAT(problem("methods=[cllm]"), testing::HasSubstr("adapter"));
-  EXPECT_THAT(problem("methods=[reflection_judge]"), testing::HasSubstr("'judge_adapter'"));
   EXPECT_THAT(problem("methods=[best+draft_model]"), testing::HasSubstr("'draft_model'"));
   EXPECT_THAT(problem("clock.seconds_per_draft_pass=0"), testing::HasSubstr("draft_pass"));
   EXPECT_THAT(problem("clock.prices=[a6000]"), testing::HasSubstr("there is no price 'a6000'"));

@@ -296,7 +296,7 @@ TEST(Method, EveryPartOfTheRuntimeCanBeNamed) {
   EXPECT_EQ(all.split, SplitMode::kPaper);
   EXPECT_EQ(all.characters_per_minute, 1200);
   EXPECT_EQ(baseline_method(all), "baseline+split=paper");
-  EXPECT_TRUE(parse_method("cllm+reflection_judge").judge);
+  EXPECT_EQ(parse_method("cllm+reflection").verifier.name, "reflection");
   EXPECT_EQ(parse_method("greedy+tree").preset.speculation.num_candidates,
             parse_method("tree").preset.speculation.num_candidates);
   EXPECT_EQ(parse_method("baseline+ngram").preset.sources, std::vector<std::string>{"ngram"});

@@ -31,7 +31,7 @@ struct FakeHost {
                            .tokenizer = tokenizer,
                            .clock = clock,
                            .metrics = metrics,
-                           .offer = {.model = "m", .voice = ""}};
+                           .offer = {.model = "m"}};
 
  private:
   static FakeLanguageModel::Options with_vocabulary(FakeLanguageModel::Options options,

@@ -20,7 +20,7 @@ inline ModelConfig small_config() {
   config.max_positions = 128;
   config.initializer_range = 0.3;
   config.tie_word_embeddings = true;
-  config.qkv_bias = true;
+  config.block.qkv_bias = true;
   return config;
 }
 

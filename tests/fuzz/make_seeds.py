@@ -166,6 +166,11 @@ write("config", "qwen2", sizes | {"architectures": ["Qwen2ForCausalLM"], "use_sl
 write("config", "qwen3", sizes | {"model_type": "qwen3", "head_dim": 8, "layer_types": ["full_attention"] * 3})
 write("config", "mistral", sizes | {"model_type": "mistral", "sliding_window": None, "head_dim": 6})
 write("config", "olmo2", sizes | {"model_type": "olmo2"})
+gemma3 = sizes | {"model_type": "gemma3_text", "query_pre_attn_scalar": 8, "sliding_window": 8}
+write("config", "gemma3", gemma3 | {"sliding_window_pattern": 2, "rope_local_base_freq": 1e4, "rope_theta": 1e6, "head_dim": 8,
+                                    "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "final_logit_softcapping": 30.0})
+write("config", "gemma3_version_5", gemma3 | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+      "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1e6}, "sliding_attention": {"rope_type": "default"}}})
 write("config", "bad_many_layers", llama | {"num_hidden_layers": 2**30})
 write("config", "bad_sizes", llama | {"vocab_size": 2**30, "hidden_size": 2**30, "intermediate_size": 2**30})
 write("config", "bad_stretch", llama | {"rope_scaling": {"type": "linear", "factor": 1e300}})

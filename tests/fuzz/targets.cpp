@@ -144,7 +144,7 @@ void read_config(std::string_view input) {
     weight_bytes(config, kind);
   }
   kv_bytes_per_token(config);
-  config.rope.inverse_frequencies(config.head_dim);
+  config.block.inverse_frequencies(config.head_dim);
 }
 
 void read_adapter_config(std::string_view input) {

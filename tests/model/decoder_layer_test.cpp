@@ -19,7 +19,7 @@ at::Tensor random(at::IntArrayRef sizes, uint64_t seed) { return normal(sizes, s
 TEST(DecoderLayer, FoldedMasksMeanTheSame) {
   ModelConfig config = small_config();
   const int64_t T = 6, past = 5;
-  config.windows = {0, 4};
+  config.block.windows = {0, 4};
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const WeightSpec& spec : weight_layout(config)) shapes[spec.name] = spec.shape;
   for (const int64_t index : {0, 1}) {
@@ -28,8 +28,8 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
       return shape == shapes.end() ? at::Tensor() : random(shape->second, name.size());
     });
     const at::Tensor positions = at::arange(past, past + T).unsqueeze(0);
-    const Rotation rotation(config.rope, config.rope.inverse_frequencies(config.head_dim),
-                            positions, at::kFloat);
+    const std::vector<Rotation> rotations = make_rotations(
+        config.block, config.block.inverse_frequencies(config.head_dim), positions, at::kFloat);
     const auto run = [&](int64_t num_folded) {
       KvPool pool({config.num_layers, config.num_kv_heads, config.head_dim, at::kFloat});
       const auto cache = pool.make_cache(past + T);
@@ -38,7 +38,7 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
       cache->commit(past);
       CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kFloat)};
       EXPECT_EQ(rows.masks(layer.window).size(-2), num_folded * T);
-      return layer(config, random({1, T, config.hidden_size}, 3), rotation, {&rows, 1});
+      return layer(config, random({1, T, config.hidden_size}, 3), rotations, {&rows, 1});
     };
     const at::Tensor plain = run(1);
     EXPECT_GT(plain.std().item<double>(), 0.1);

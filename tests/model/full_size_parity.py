@@ -1,4 +1,4 @@
-"""One layer of each 7B model at its real widths against `transformers`, so that no size is wrong.
+"""One layer of each 7B model, and one of each kind of Gemma 3 1B, at its real widths against `transformers`, so that no size is wrong.
 Only the vocabulary is smaller: it is as large as the disk of a test may be."""
 
 import shutil
@@ -19,6 +19,10 @@ SHAPES = {
     "Mistral-7B": ("mistral", dict(hidden_size=4096, intermediate_size=14336,
                                    num_attention_heads=32, num_key_value_heads=8,
                                    sliding_window=32, rms_norm_eps=1e-5)),
+    "Gemma-3-1B": ("gemma3", dict(num_hidden_layers=2, hidden_size=1152, intermediate_size=6912,
+                                  num_attention_heads=4, num_key_value_heads=1, head_dim=256,
+                                  sliding_window=32, sliding_window_pattern=2, local_theta=1e4,
+                                  rope_theta=1e6)),
     "OLMo-2-7B": ("olmo2", dict(hidden_size=4096, intermediate_size=11008, num_attention_heads=32,
                                 num_key_value_heads=32, rope_theta=5e5)),
 }
@@ -26,14 +30,15 @@ SHAPES = {
 
 def main():
     for name, (family, sizes) in SHAPES.items():
-        config = make_config(family, num_hidden_layers=1, vocab_size=1000,
-                             tie_word_embeddings=False, max_position_embeddings=4096, **sizes)
+        config = make_config(family, **dict(dict(num_hidden_layers=1, vocab_size=1000,
+                                                 tie_word_embeddings=False,
+                                                 max_position_embeddings=4096), **sizes))
         torch.manual_seed(0)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
         with torch.no_grad():
             for parameter, weight in model.named_parameters():
                 if "norm" in parameter:
-                    weight.normal_(1, 0.2)
+                    weight.normal_(0 if family == "gemma3" else 1, 0.2)
                 elif parameter.endswith("bias"):
                     weight.normal_(0, 0.1)
         with tempfile.TemporaryDirectory() as scratch:

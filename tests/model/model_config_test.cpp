@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/files.h"
+#include "tests/fakes/block_specs.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
@@ -39,9 +43,9 @@ void check_qwen_7b(const ModelConfig& config) {
   EXPECT_EQ(config.head_dim, 128);
   EXPECT_EQ(config.num_kv_heads, 4);
   EXPECT_EQ(config.max_positions, 32768);
-  EXPECT_EQ(config.rope.theta, 1e6);
+  EXPECT_EQ(config.block.rope.theta, 1e6);
   EXPECT_EQ(config.dtype, "bfloat16");
-  EXPECT_TRUE(config.qkv_bias);
+  EXPECT_TRUE(config.block.qkv_bias);
   EXPECT_FALSE(config.tie_word_embeddings);
   EXPECT_EQ(config.num_parameters(), 7'615'616'512);
 }
@@ -87,11 +91,97 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
     const ModelConfig config = ModelConfig::from_json(json, "test");
     const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
     EXPECT_EQ(again.to_json(), config.to_json());
-    EXPECT_EQ(again.windows, config.windows) << json.dump();
+    EXPECT_EQ(again.block.windows, config.block.windows) << json.dump();
     EXPECT_EQ(again.num_parameters(), config.num_parameters());
     EXPECT_TRUE(
-        at::equal(again.rope.inverse_frequencies(128), config.rope.inverse_frequencies(128)));
-    EXPECT_EQ(again.rope.attention_factor, config.rope.attention_factor);
+        at::equal(again.block.inverse_frequencies(128), config.block.inverse_frequencies(128)));
+    EXPECT_EQ(again.block.rope.attention_factor, config.block.rope.attention_factor);
+  }
+}
+
+/// google/gemma-3-1b-it's fields, as transformers 4 wrote them.
+Json gemma() {
+  Json json = family("Gemma3ForCausalLM", "gemma3_text",
+                     {{"attn_logit_softcapping", nullptr},
+                      {"final_logit_softcapping", nullptr},
+                      {"head_dim", 256},
+                      {"hidden_activation", "gelu_pytorch_tanh"},
+                      {"hidden_size", 1152},
+                      {"intermediate_size", 6912},
+                      {"num_attention_heads", 4},
+                      {"num_hidden_layers", 26},
+                      {"num_key_value_heads", 1},
+                      {"query_pre_attn_scalar", 256},
+                      {"rope_local_base_freq", 10000},
+                      {"rope_scaling", nullptr},
+                      {"rope_theta", 1000000},
+                      {"sliding_window", 512},
+                      {"sliding_window_pattern", 6},
+                      {"vocab_size", 262144}});
+  for (const char* key : {"hidden_act", "tie_word_embeddings"}) json.erase(key);
+  return json;
+}
+
+TEST(ModelConfig, Gemma3) {
+  const ModelConfig config = ModelConfig::from_json(gemma(), "test");
+  EXPECT_EQ(config.num_parameters(), 999'885'952);  // as its card says: 1 B
+  EXPECT_TRUE(config.tie_word_embeddings);
+  EXPECT_EQ(config.block.embedding_scale, std::sqrt(1152.0));
+  EXPECT_EQ(config.block.norm_offset, 1.0);
+  for (int64_t i = 0; i < 26; ++i) {
+    const bool is_full = i % 6 == 5;
+    EXPECT_EQ(config.block.window(i), is_full ? 0 : 512);
+    EXPECT_EQ(config.block.rope_at(config.block.rope_of(i)).theta, is_full ? 1e6 : 1e4);
+  }
+  Json version_5 = gemma();
+  for (const char* key : {"rope_theta", "rope_local_base_freq", "sliding_window_pattern"}) {
+    version_5.erase(key);
+  }
+  version_5["rope_parameters"] = {{"full_attention", {{"rope_type", "default"}}},
+                                  {"sliding_attention", {{"rope_theta", 1e4}}}};
+  EXPECT_EQ(ModelConfig::from_json(version_5, "test").to_json(), config.to_json());
+  version_5["rope_parameters"]["sliding_attention"]["rope_theta"] = 500.0;
+  version_5["rope_parameters"]["full_attention"] = {{"rope_type", "linear"}, {"factor", 8.0}};
+  version_5["final_logit_softcapping"] = 30.0;
+  const ModelConfig other = ModelConfig::from_json(version_5, "test");
+  EXPECT_EQ(other.block.local_rope->theta, 500.0);
+  EXPECT_EQ(other.block.rope.theta, 1e6);
+  EXPECT_EQ(other.block.rope.factor, 8.0);
+  EXPECT_EQ(other.block.logit_softcap, 30.0);
+  const ModelConfig again = ModelConfig::from_json(other.to_json(), "test");
+  EXPECT_EQ(again.to_json(), other.to_json());
+  EXPECT_EQ(again.block.local_rope->theta, 500.0);
+}
+
+TEST(ModelConfig, Gemma3RefusesByName) {
+  const auto refused = [](const char* key, const Json& value, const std::string& part) {
+    Json json = gemma();
+    json[key] = value;
+    expect_user_error([&] { ModelConfig::from_json(json, "config.json"); },
+                      {"config.json", key, part});
+  };
+  refused("hidden_activation", "gelu", "gelu_pytorch_tanh");
+  refused("hidden_act", "silu", "silu");
+  refused("attn_logit_softcapping", 50.0, "not supported");
+  refused("use_bidirectional_attention", true, "true");
+  refused("sliding_window", nullptr, "sliding layers");
+  refused("query_pre_attn_scalar", 0, "positive");
+  refused("layer_types", Json::array({"full_attention"}), "each layer");
+  refused("layer_types", Json(std::vector<std::string>(26, "chunked_attention")), "chunked");
+  refused("rope_parameters", {{"rope_theta", 1e4}}, "rope_theta");
+  Json json = gemma();
+  json["rope_parameters"] = {{"sliding_attention", {{"rope_type", "linear"}, {"factor", 2.0}}}};
+  expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"sliding_attention"});
+  json["architectures"] = {"Gemma3ForConditionalGeneration"};
+  expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"Gemma3ForCausalLM"});
+}
+
+/// So that no way to run a pass can overlook one.
+TEST(BlockSpec, EverySwitchHasItsName) {
+  EXPECT_TRUE(BlockSpec{}.switches().empty());
+  for (const auto& [name, block] : one_switch_each()) {
+    EXPECT_EQ(std::ranges::count(block.switches(), name), 1) << name;
+    EXPECT_FALSE(block.switch_beyond({}).empty());
   }
 }
 
@@ -102,10 +192,11 @@ TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
   EXPECT_EQ(read(olmo2).rms_norm_eps, 1e-5);
   EXPECT_EQ(read(family("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
   // An absent window means 4096 to the reference, null means none.
-  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", Json::object())).windows.at(0), 4096);
-  EXPECT_EQ(
-      read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}})).windows.at(0),
-      0);
+  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", Json::object())).block.windows.at(0),
+            4096);
+  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}))
+                .block.windows.at(0),
+            0);
 }
 
 TEST(ModelConfig, RopeScalingStretchesTheContext) {
@@ -130,9 +221,9 @@ TEST(ModelConfig, CountsParameters) {
 TEST(ModelConfig, FollowsTheReferenceWhereFieldsDisagree) {
   Json json = version_4();
   json["rope_parameters"] = {{"rope_theta", 5e5}, {"rope_type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").rope.theta, 5e5);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").block.rope.theta, 5e5);
   json["rope_scaling"] = {{"type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").rope.theta, 1e6);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").block.rope.theta, 1e6);
   json["num_key_value_heads"] = nullptr;
   EXPECT_EQ(ModelConfig::from_json(json, "test").num_kv_heads, 28);
   json["head_dim"] = 64;

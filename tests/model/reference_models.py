@@ -9,8 +9,8 @@ from pathlib import Path
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, LlamaConfig, MistralConfig, Olmo2Config,
-                              Qwen2Config, Qwen3Config)
+    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig,
+                              Olmo2Config, Qwen2Config, Qwen3Config)
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
-            "mistral": MistralConfig, "olmo2": Olmo2Config}
+            "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig}
 THREADS = ["--threads", "2"]
 
 
@@ -30,6 +30,10 @@ def make_config(family="qwen2", **changes):
                  tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=None)
     rope = {"rope_type": "default", "rope_theta": changes.pop("rope_theta", 10000.0)}
     rope.update(changes.pop("rope", {}))
+    if family == "gemma3":
+        local = {"rope_type": "default", "rope_theta": changes.pop("local_theta", 100.0)}
+        rope = {"full_attention": rope, "sliding_attention": local}
+        sizes["head_dim"] = 16
     if family == "mistral":
         sizes["sliding_window"] = None
     sizes.update(changes)
@@ -47,7 +51,7 @@ def make_model(config, seed=0, scale=1.0):
                 # A norm after a large bias would leave nothing but the bias.
                 weight.normal_(0, 0.1 if config.model_type == "olmo2" else 0.5)
             elif "norm" in name:
-                weight.normal_(1, 0.2)
+                weight.normal_(0 if config.model_type == "gemma3_text" else 1, 0.2)
             else:
                 weight.normal_(0, scale * (0.3 if "embed" in name or "lm_head" in name else 0.15))
     return model
@@ -58,6 +62,11 @@ def to_version_4(folder):
     file = Path(folder) / "config.json"
     config = json.loads(file.read_text())
     rope = config.pop("rope_parameters")
+    if config["model_type"] == "gemma3_text":
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        config["sliding_window_pattern"] = config.pop("_sliding_window_pattern")
+        config.pop("layer_types")
+        rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     if rope["rope_type"] != "default":
         config["rope_scaling"] = rope

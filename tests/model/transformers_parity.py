@@ -63,11 +63,22 @@ CASES = {
         "mistral", dict(head_dim=24, rope_theta=1e6), torch.bfloat16, None, True),
     "OLMo 2": ("olmo2", dict(num_key_value_heads=4, tie_word_embeddings=False, rope_theta=5e5),
                torch.float32, None, True),
+    "Gemma 3": ("gemma3", dict(sliding_window=16, sliding_window_pattern=2), torch.float32, None,
+                False),
+    "Gemma 3, version 4": ("gemma3", dict(sliding_window=7, sliding_window_pattern=3, rope_theta=1e6,
+                                          query_pre_attn_scalar=20), torch.bfloat16, "60KB", True),
+    "Gemma 3, linear, untied, capped logits": (
+        "gemma3", dict(sliding_window=16, head_dim=24, rope={"rope_type": "linear", "factor": 8.0},
+                       layer_types=["full_attention", "sliding_attention", "full_attention"],
+                       attention_bias=True, tie_word_embeddings=False, num_attention_heads=2,
+                       num_key_value_heads=1, final_logit_softcapping=4.0), torch.float32, None,
+        False),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
 # In bfloat16 on both sides: every family once.
-NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2"]
+NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
+                "Gemma 3"]
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -228,6 +239,27 @@ def drop_biases(part):
     return apply
 
 
+def change_local_theta(folder):
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    config["rope_parameters"]["sliding_attention"]["rope_theta"] = 150.0
+    file.write_text(json.dumps(config))
+
+
+def open_by_silu(model):
+    for layer in model.model.layers:
+        layer.mlp.act_fn = torch.nn.SiLU()
+
+
+def drop_norms(part):
+    """A weight of 0 means 1."""
+    def apply(model):
+        for name, weight in model.named_parameters():
+            if name.endswith(f"{part}.weight"):
+                weight.data.zero_()
+    return apply
+
+
 def check_family_faults(scratch):
     plant = lambda *arguments: check_family_fault(scratch, *arguments)
     plant("Llama 3.1", "llama3 factor", change_rope(factor=7.0))
@@ -242,6 +274,19 @@ def check_family_faults(scratch):
     plant("Llama, biases everywhere", "output bias", None, drop_biases("o_proj"))
     plant("Llama, biases everywhere", "MLP bias", None, drop_biases("down_proj"))
     plant("OLMo 2", "norm of queries by head", None, norm_by_head)
+    plant("Gemma 3", "local rope", change_local_theta)
+    plant("Gemma 3", "query scale", lambda f: change_config(f, query_pre_attn_scalar=200))
+    plant("Gemma 3", "window", lambda f: change_config(f, sliding_window=15))
+    plant("Gemma 3", "full and sliding swapped", lambda f: change_config(
+        f, layer_types=["full_attention", "sliding_attention", "full_attention"]))
+    plant("Gemma 3", "embedding scale", None,
+          lambda model: model.model.embed_tokens.embed_scale.fill_(7.5))
+    plant("Gemma 3", "SiLU", None, open_by_silu)
+    for part in ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+                 "post_feedforward_layernorm", "q_norm", "model.norm"):
+        plant("Gemma 3", part, None, drop_norms(part))
+    plant("Gemma 3, linear, untied, capped logits", "logit softcap",
+          lambda f: change_config(f, final_logit_softcapping=4.2))
 
 
 def main():

@@ -34,8 +34,8 @@ ModelConfig odd_config() {
   config.intermediate_size = 160;
   config.num_heads = 6;
   config.head_dim = 16;
-  config.windows = {0, 19};
-  config.qk_norm = QkNorm::kHead;
+  config.block.windows = {0, 19};
+  config.block.qk_norm = QkNorm::kHead;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;

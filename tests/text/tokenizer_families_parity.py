@@ -180,6 +180,23 @@ def with_added_tokens(made, special=True, **flags):
     return made
 
 
+def gemma():
+    """Spaces become letters, none is put in front, and runs of line ends and spaces are tokens."""
+    split = pre_tokenizers.Split(" ", "merged_with_previous")
+    made = characters(normalizers.Replace(" ", "▁"), split)
+    made["decoder"] = json.loads(decoders.Sequence(SPM_DECODER[:3]).__getstate__())
+    first = 1 + max(made["model"]["vocab"].values())
+    runs = ["\n" * count for count in range(1, 6)] + ["▁" * count for count in range(2, 6)] + ["<table>", "<start_of_turn>"]
+    for index, content in enumerate(runs):
+        made["model"]["vocab"].setdefault(content, first + index)
+        made["added_tokens"].append({
+            "id": made["model"]["vocab"][content], "content": content, "special": content == "<start_of_turn>",
+            "normalized": False, "single_word": False, "lstrip": False, "rstrip": False})
+    made["added_tokens"].sort(key=lambda token: token["id"])
+    template = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return with_processor(made, template)
+
+
 def split_forms():
     for behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"):
         for invert in (False, True):
@@ -212,6 +229,7 @@ def all_forms():
         for split in (False, True):
             space = pre_tokenizers.Metaspace("▁", scheme, split)
             yield f"Metaspace {scheme} {split}", with_added_tokens(characters(pre_tokenizer=space), rstrip=True)
+    yield "Gemma 3", gemma()
     for fuse in (False, True):
         unknown = characters(LLAMA2_NORMALIZER, bytes_too=False, fuse_unk=fuse)
         yield f"unk, fused: {fuse}", unknown

@@ -101,9 +101,10 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   };
   const auto slides = [&](int64_t window) { return window > 0 && window < at.row_tokens; };
   add_mask(false);
-  if (std::ranges::any_of(sizes.model.windows, slides)) add_mask(true);
-  const int64_t rotation = 2 * sizes.value_size * sizes.model.head_dim * tokens;
-  kept_ = together * ((num_recomputed + 1) * input + masks + rotation) +
+  if (std::ranges::any_of(sizes.model.block.windows, slides)) add_mask(true);
+  const int64_t rotations =
+      2 * sizes.value_size * sizes.model.block.num_ropes() * sizes.model.head_dim * tokens;
+  kept_ = together * ((num_recomputed + 1) * input + masks + rotations) +
           (sizes.model.num_layers - num_recomputed) * sizes.saved_of_layer() * tokens;
   if (train.objective.consistency.ar_target == ArTarget::kBase) kept_ += together * 2 * input;
 

@@ -65,14 +65,16 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
 
 int64_t PlanSizes::saved_of_layer() const {
   // Norms save their input in float32 and a scale; attention its queries, keys, values, result
-  // and a number a head; SwiGLU the gate before and after silu and the other factor.
-  int64_t bytes = 2 * kFloat * (E + 1) + kFloat * model.num_heads;
+  // and a number a head; the MLP its gate before and after the activation and the other factor.
+  const BlockSpec& block = model.block;
+  const int64_t num_norms = (block.norm_before ? 2 : 0) + (block.norm_after ? 2 : 0);
+  int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
   const int64_t product_size = narrow ? kHalf : kFloat;
   bytes += product_size * (2 * Q + 2 * K + 3 * I);
-  if (model.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
+  if (block.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
   if (is_full()) {
     // What a norm multiplies by its weight, then inputs of products: autocast makes one for each.
-    bytes += kFloat * 2 * E;
+    bytes += kFloat * num_norms * E;
     return bytes + (narrow ? kHalf * (5 * E + Q + I) : kFloat * (2 * E + Q + I));
   }
   bytes += product_size * ranks;

@@ -63,7 +63,7 @@ void EspeakHelper::drop_answer() {
     try {
       const auto frame = read_frame();
       if (!frame) return stop();
-      answering_ = frame->type == 'A' || frame->type == 'P';
+      answering_ = frame->type == 'A' || frame->type == 'P' || frame->type == 'N';
     } catch (const Error&) {
       return;  // stopped; who asked for this is gone, so nobody else may suffer
     }
@@ -82,12 +82,14 @@ std::optional<EspeakFrame> EspeakHelper::receive() {
       return EspeakFrame{EspeakFrame::Type::kAudio, std::move(frame->payload)};
     case 'P':
       return EspeakFrame{EspeakFrame::Type::kPhonemes, std::move(frame->payload)};
+    case 'N':
+      return EspeakFrame{EspeakFrame::Type::kNames, std::move(frame->payload)};
     case 'D':
       answering_ = false;
       return EspeakFrame{};
     case 'V':
       answering_ = false;
-      throw UserError("{}; choose one that `espeak-ng --voices` lists", frame->payload);
+      throw UnknownEspeakVoice("{}; choose one that `espeak-ng --voices` lists", frame->payload);
     default:
       stop();
       throw Error("espeak helper: {}", frame->payload);

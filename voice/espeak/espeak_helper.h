@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "voice/espeak/helper_process.h"
 
@@ -15,9 +16,15 @@ namespace predgen {
 
 /// A piece of the helper's answer to a request.
 struct EspeakFrame {
-  enum class Type { kAudio, kPhonemes, kDone };
+  enum class Type { kAudio, kPhonemes, kNames, kDone };
   Type type = Type::kDone;
   std::string payload;  // as helpers/espeak/README.md says
+};
+
+/// The voice or language that a request names is none of espeak-ng's.
+class UnknownEspeakVoice : public UserError {
+ public:
+  using UserError::UserError;
 };
 
 /// The program predgen-espeak, which answers one request at a time. Used by one thread at a time.
@@ -36,8 +43,8 @@ class EspeakHelper {
   /// The program is started and has an answer, if any is still to come, dropped. False: it ended.
   bool request(const Json& request);
 
-  /// The next frame of the answer; nothing if the program has ended. UserError if it knows no such
-  /// voice, Error if it failed or did not answer in time.
+  /// The next frame of the answer; nothing if the program has ended. UnknownEspeakVoice, or Error
+  /// if it failed or did not answer in time.
   std::optional<EspeakFrame> receive();
 
   int sample_rate() const { return sample_rate_; }               // Hz; known after start()

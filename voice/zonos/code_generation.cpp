@@ -26,8 +26,9 @@ void CodeGenerationConfig::validate() const {
 
 CodeGeneration::CodeGeneration(const ZonosModel& model, const at::Tensor& prefix_2PD,
                                const CodeGenerationConfig& config,
-                               const at::Tensor& audio_prefix_KP)
+                               const at::Tensor& audio_prefix_KP, GraphedStep* graphs)
     : model_(&model),
+      graphs_(graphs),
       cfg_scale_(validated(config).cfg_scale),
       grid_(audio_prefix_KP, config.max_new_frames),
       sampler_(config.sampling),
@@ -40,8 +41,9 @@ CodeGeneration::CodeGeneration(const ZonosModel& model, const at::Tensor& prefix
 bool CodeGeneration::step() {
   if (is_complete()) return false;
   CodeColumn last = grid_.column(grid_.num_columns() - 1);
-  const at::Tensor logits =
-      model_->step(at::from_blob(last.data(), {kZonosCodebooks}, at::kLong), cfg_scale_, cache_);
+  const at::Tensor codes_K = at::from_blob(last.data(), {kZonosCodebooks}, at::kLong);
+  const at::Tensor logits = graphs_ ? graphs_->run(codes_K, cfg_scale_, cache_)
+                                    : model_->step(codes_K, cfg_scale_, cache_);
   grid_.append(sampler_.sample(logits, grid_));
   ++num_steps_;
   return !is_complete();

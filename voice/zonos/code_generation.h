@@ -6,6 +6,7 @@
 
 #include "voice/zonos/code_grid.h"
 #include "voice/zonos/code_sampler.h"
+#include "voice/zonos/graphed_step.h"
 #include "voice/zonos/zonos_model.h"
 
 namespace predgen {
@@ -24,9 +25,11 @@ struct CodeGenerationConfig {
 class CodeGeneration {
  public:
   /// Runs the prefix, and codes of audio that goes before (int64 [9,P] or undefined), and samples
-  /// the first column. `model` is borrowed. UserError if prefix and audio do not fit the context.
+  /// the first column. `model` is borrowed, and so are its `graphs`, which run the steps; null:
+  /// these run kernel by kernel. UserError if prefix and audio do not fit the context.
   CodeGeneration(const ZonosModel& model, const at::Tensor& prefix_2PD,
-                 const CodeGenerationConfig& config, const at::Tensor& audio_prefix_KP = {});
+                 const CodeGenerationConfig& config, const at::Tensor& audio_prefix_KP = {},
+                 GraphedStep* graphs = nullptr);
 
   /// One forward pass and one column. Returns whether more are to come; once false it stays so.
   /// UserError when the model's context is full.
@@ -47,6 +50,7 @@ class CodeGeneration {
 
  private:
   const ZonosModel* model_;
+  GraphedStep* graphs_;
   double cfg_scale_;
   CodeGrid grid_;
   CodeSampler sampler_;

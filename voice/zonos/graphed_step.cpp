@@ -1,5 +1,8 @@
 #include "voice/zonos/graphed_step.h"
 
+#include <ATen/core/grad_mode.h>
+
+#include "core/error.h"
 #include "voice/zonos/zonos_model.h"
 
 namespace predgen {
@@ -37,21 +40,31 @@ GraphedStep::GraphedStep(const ZonosModel& model)
     : model_(model), memory_(model.device(), StreamPriority::kLow) {}
 GraphedStep::~GraphedStep() = default;
 
+std::unique_ptr<GraphedStep> GraphedStep::make(const ZonosModel& model) {
+  if (!model.device().is_cuda() || !CapturedGraph::is_available()) return nullptr;
+  return std::unique_ptr<GraphedStep>(new GraphedStep(model));
+}
+
 GraphedStep::Graph& GraphedStep::graph_for(int64_t capacity, int64_t rows) {
   std::unique_ptr<Graph>& graph = graphs_[{capacity, rows}];
   if (!graph) graph = std::make_unique<Graph>(model_, memory_, capacity, rows);
   return *graph;
 }
 
-void GraphedStep::prepare(int64_t length, int64_t rows) {
+void GraphedStep::prepare(int64_t length, double cfg_scale) {
+  const at::NoGradGuard no_grad;
+  const int64_t rows = ZonosCache::rows_for(cfg_scale);
   for (int64_t size = 1; size <= length; size = ZonosCache::bucket(size) + 1) {
     graph_for(ZonosCache::bucket(size), rows);
   }
 }
 
 at::Tensor GraphedStep::run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache) {
-  Graph& graph = graph_for(cache.capacity(), cache.rows());
+  const at::NoGradGuard no_grad;
   const int64_t position = cache.length();
+  PREDGEN_CHECK(position > 0, "a step before the prefix");
+  cache.reserve(position + 1);
+  Graph& graph = graph_for(cache.capacity(), cache.rows());
   if (graph.owner != cache.identity() || graph.num_held != position) {
     graph.cache.storage().narrow(4, 0, position).copy_(cache.storage().narrow(4, 0, position));
     graph.owner = cache.identity();

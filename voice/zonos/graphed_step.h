@@ -16,20 +16,22 @@ class ZonosModel;
 /// Decoding steps of a model on CUDA as graphs, one for each bucket and number of rows, captured
 /// when first needed. A graph works on a cache of its own, into which the cache of the utterance is
 /// copied when another one ran last; what it writes is copied back, so utterances may take turns.
+/// Used by one thread at a time.
 class GraphedStep {
  public:
-  /// `model` outlives this.
-  explicit GraphedStep(const ZonosModel& model);
+  /// Null where there are no graphs: on a CPU, or without CUDA in LibTorch. `model` outlives it.
+  static std::unique_ptr<GraphedStep> make(const ZonosModel& model);
   ~GraphedStep();
 
-  /// Captures now what utterances of up to `length` positions will need.
-  void prepare(int64_t length, int64_t rows);
+  /// Captures the steps of utterances of up to `length` positions now instead of on the way.
+  void prepare(int64_t length, double cfg_scale);
 
-  /// As ZonosModel::step(); the cache has room. Float32 [9,1025] on the CPU.
+  /// As ZonosModel::step(), in one launch.
   at::Tensor run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache);
 
  private:
   struct Graph;
+  explicit GraphedStep(const ZonosModel& model);
   Graph& graph_for(int64_t capacity, int64_t rows);
 
   const ZonosModel& model_;

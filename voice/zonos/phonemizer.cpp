@@ -97,6 +97,7 @@ std::string clean_phonemes(std::string_view raw) {
 
 Phonemizer::Phonemizer(const PhonemizerOptions& options)
     : english_numbers_(options.english_numbers),
+      checked_mandarin_(!options.warns),
       helper_(options.helper, options.timeout, "the Zonos voice") {
   helper_.start();
 }

@@ -31,6 +31,7 @@ struct PhonemizerOptions {
   std::filesystem::path helper{};  // empty: predgen-espeak beside this program
   Seconds timeout{10};             // for a sentence
   bool english_numbers = true;     // numbers_to_words(); false: espeak reads digits
+  bool warns = true;               // of what the installed espeak-ng cannot read
 };
 
 /// Text to what Zonos reads. One thread at a time.
@@ -41,8 +42,9 @@ class Phonemizer {
 
   /// Marks as they are, words in IPA. UserError if `text` is empty or ill-formed UTF-8, or if there
   /// is no such language (zonos_languages()) or it is "ja": that needs a dictionary of readings,
-  /// and katakana is not taken instead. Warns once if espeak-ng cannot read Chinese characters in
-  /// "cmn", as version 1.51 cannot; its answer is used, as in the model's own front end.
+  /// and katakana is not taken instead. By option warns once if espeak-ng cannot read Chinese
+  /// characters in "cmn", as version 1.51 cannot; its answer is used, as in the model's own front
+  /// end.
   std::string phonemes(const std::string& text, const std::string& language);
 
   /// The model's symbols for them, from ZonosSymbols::kBegin to kEnd.
@@ -53,7 +55,7 @@ class Phonemizer {
   std::vector<std::string> pronounce(const Json& words, const std::string& language);
 
   bool english_numbers_;
-  bool checked_mandarin_ = false;
+  bool checked_mandarin_;
   EspeakHelper helper_;
 };
 

@@ -14,7 +14,9 @@ namespace predgen {
 /// Positions after length() hold nothing that is read.
 class ZonosCache {
  public:
-  /// `rows`: 2 with guidance, 1 without.
+  /// Of an utterance: 2 with guidance, 1 without.
+  static int64_t rows_for(double cfg_scale) { return cfg_scale == 1.0 ? 1 : 2; }
+  /// `rows`: 1 or 2.
   ZonosCache(const ZonosConfig& config, int64_t rows, const at::TensorOptions& options);
   ZonosCache(const ZonosCache& other);
   ZonosCache& operator=(const ZonosCache& other);

@@ -5,20 +5,13 @@
 #include "core/error.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/weight_check.h"
-#include "voice/zonos/graphed_step.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
 
 ZonosModel::ZonosModel(const ZonosConfig& config, PrefixConditioner conditioner,
                        ZonosBackbone backbone)
-    : config_(config), conditioner_(std::move(conditioner)), backbone_(std::move(backbone)) {
-  if (device().is_cuda() && CapturedGraph::is_available()) {
-    graph_ = std::make_unique<GraphedStep>(*this);
-  }
-}
-
-ZonosModel::~ZonosModel() = default;
+    : config_(config), conditioner_(std::move(conditioner)), backbone_(std::move(backbone)) {}
 
 SafetensorsFile open_zonos_weights(const ZonosConfig& config, const fs::path& folder) {
   const fs::path file = folder / "model.safetensors";
@@ -55,12 +48,7 @@ at::Tensor ZonosModel::make_prefix(const ZonosConditioning& conditioning) const 
 }
 
 ZonosCache ZonosModel::make_cache(double cfg_scale) const {
-  return ZonosCache(config_, cfg_scale == 1.0 ? 1 : 2, backbone_.options());
-}
-
-void ZonosModel::prepare(int64_t length, double cfg_scale) const {
-  const at::NoGradGuard no_grad;
-  if (graph_) graph_->prepare(length, cfg_scale == 1.0 ? 1 : 2);
+  return ZonosCache(config_, ZonosCache::rows_for(cfg_scale), backbone_.options());
 }
 
 at::Tensor ZonosModel::prefill(const at::Tensor& prefix_2PD, const at::Tensor& codes_KT,
@@ -95,7 +83,6 @@ at::Tensor ZonosModel::step(const at::Tensor& codes_K, double cfg_scale, ZonosCa
   const int64_t position = cache.length();
   PREDGEN_CHECK(position > 0, "a step before the prefix");
   cache.reserve(position + 1);
-  if (graph_) return graph_->run(codes_K, cfg_scale, cache);
   const at::Tensor logits = step_on_device(
       codes_K.to(device()), at::full({1}, position, at::TensorOptions(at::kLong).device(device())),
       at::scalar_tensor(cfg_scale, backbone_.options().dtype(at::kFloat)), position + 1, cache);

@@ -13,22 +13,19 @@
 
 namespace predgen {
 
-class GraphedStep;
-
 /// `folder`/model.safetensors, its tensors checked but not read. UserError names missing,
 /// superfluous and misshapen ones.
 SafetensorsFile open_zonos_weights(const ZonosConfig& config, const std::filesystem::path& folder);
 
 /// Zonos-v0.1 (transformer): conditioning and past codes to the logits of the next column of
-/// codes. All state of an utterance is in its ZonosCache, so many may be under way; calls must not
-/// overlap in time. On CUDA a decoding step is one graph launch.
+/// codes. Weights only: immutable, used by any number of threads. All state of an utterance is in
+/// its ZonosCache, so many may be under way.
 class ZonosModel {
  public:
   /// Loads config.json and model.safetensors. `options` as for a language model; quantisation is
   /// none or int8. UserError names missing, superfluous and misshapen tensors and fields.
   static std::unique_ptr<ZonosModel> load(const std::filesystem::path& folder,
                                           const LoadOptions& options = {});
-  ~ZonosModel();
 
   const ZonosConfig& config() const { return config_; }
   at::Device device() const { return backbone_.options().device(); }
@@ -38,10 +35,6 @@ class ZonosModel {
   at::Tensor make_prefix(const ZonosConditioning& conditioning) const;
   /// For a new utterance; one row if `cfg_scale` is 1.
   ZonosCache make_cache(double cfg_scale) const;
-
-  /// On CUDA captures the steps of utterances of up to `length` positions now instead of on the
-  /// way.
-  void prepare(int64_t length, double cfg_scale) const;
 
   /// Runs the prefix and the first columns of codes, int64 [9,T] with T >= 1, into an empty cache.
   /// Returns the guided logits of the next column: float32 [9,1025] on the CPU.
@@ -63,7 +56,6 @@ class ZonosModel {
   ZonosConfig config_;
   PrefixConditioner conditioner_;
   ZonosBackbone backbone_;
-  std::unique_ptr<GraphedStep> graph_;  // on CUDA only
 };
 
 }  // namespace predgen

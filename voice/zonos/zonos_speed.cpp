@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -29,10 +30,13 @@ double seconds_per_step(const ZonosModel& model, const CodeGenerationConfig& con
   for (int64_t i = 0; i < kPhonemes; ++i) conditioning.phoneme_ids.push_back(kFirstPhoneme + i);
   const at::Tensor prefix = model.make_prefix(conditioning);
   std::vector<double> seconds;
+  const std::unique_ptr<GraphedStep> graphs = GraphedStep::make(model);
   std::optional<CodeGeneration> generation;
   for (int i = 0; i < kWarmUp + kSteps; ++i) {
     throw_if_stopped(stop);
-    if (!generation || generation->is_complete()) generation.emplace(model, prefix, config);
+    if (!generation || generation->is_complete()) {
+      generation.emplace(model, prefix, config, at::Tensor(), graphs.get());
+    }
     const auto start = SteadyClock::now();
     generation->step();
     if (i >= kWarmUp) seconds.push_back(seconds_since(start));

@@ -12,58 +12,38 @@
 #include "voice/dac/dac_stream.h"
 #include "voice/speech_synthesizer.h"
 #include "voice/zonos/code_generation.h"
+#include "voice/zonos/graphed_step.h"
 #include "voice/zonos/phonemizer.h"
-#include "voice/zonos/zonos_model.h"
-#include "voice/zonos/zonos_options.h"
-#include "voice/zonos/zonos_speed.h"
 
 namespace predgen {
 
 class ZonosSynthesis;
+class ZonosVoice;
 
-/// Zonos-v0.1 as a voice: text, phonemes, codes, sound at 44.1 kHz. On CUDA its work runs on a
-/// stream of low priority, beside a language model's.
+/// Speaks with a Zonos voice in one conversation: its phonemes' helper, and on CUDA its graphs and
+/// a stream of low priority, beside a language model's.
 class ZonosSynthesizer : public SpeechSynthesizer {
  public:
-  /// Loads everything and tries it. UserError names the file, value or language that cannot be
-  /// used.
-  explicit ZonosSynthesizer(const ZonosOptions& options);
+  /// Borrows the voice. UserError if the helper cannot be started.
+  explicit ZonosSynthesizer(const ZonosVoice& voice);
 
-  int sample_rate() const override { return static_cast<int>(decoder_->config().sample_rate); }
-  std::string language() const override { return options_.language; }
+  int sample_rate() const override;
+  std::string language() const override;
 
   /// A sentence that is longer than the model speaks well at once is cut into parts, which follow
   /// one another. A part that cannot be pronounced is left out, with a warning.
   std::unique_ptr<Synthesis> begin(const std::string& spoken) override;
   std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& spoken);
 
-  const ZonosModel& model() const { return *model_; }
-  /// What a step and a second of the codec cost here.
-  ZonosSpeed measure(const std::stop_token& stop) const {
-    return measure_zonos(*model_, *decoder_, options_.generation, stop);
-  }
-
-  /// UserError unless the folder holds a codec of Zonos' kind: descript/dac_44khz.
-  static void check_codec(const std::filesystem::path& folder);
-
  private:
   friend class ZonosSynthesis;
-  struct AudioPrefix {
-    at::Tensor codes_KP;
-    int64_t num_samples = 0;
-  };
-  void try_out();
-  at::Tensor audio_prefix_codes(const DacWeights& weights) const;
   /// None for a part without sounds.
   std::optional<CodeGeneration> generate(const std::string& part);
 
-  ZonosOptions options_;
-  std::unique_ptr<ZonosModel> model_;
-  std::unique_ptr<DacDecoder> decoder_;
+  const ZonosVoice& voice_;
   Phonemizer phonemizer_;
-  ZonosConditioning conditioning_;  // all but the phonemes
-  std::optional<AudioPrefix> audio_prefix_;
-  std::optional<c10::Stream> stream_;  // set by the constructor
+  const c10::Stream stream_;
+  std::unique_ptr<GraphedStep> graphs_;  // null: not on CUDA
 };
 
 /// One sentence under way. The first step runs the text, every further one a column of codes; the

@@ -1,97 +1,120 @@
 #include "voice/zonos/zonos_voice.h"
 
-#include <cstdlib>
-#include <optional>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
 
 #include "core/error.h"
-#include "core/files.h"
-#include "core/hash.h"
-#include "core/log.h"
 #include "voice/audio_file.h"
-#include "voice/speaker/speaker_embedding.h"
-#include "voice/speaker/speaker_encoder.h"
+#include "voice/dac/dac_encoder.h"
+#include "voice/speaker/load_speaker.h"
+#include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMinSeconds = 1;    // less is too little to know a voice by
-constexpr double kSilence = 0.0005;  // -66 dB
+constexpr int64_t kTriedSteps = 26;     // on a GPU: to the first sound
+constexpr int64_t kSampleRate = 44100;  // Hz
+constexpr int64_t kCodes = 1024;        // of a codebook
+constexpr int64_t kHop = 512;           // samples of a frame
+constexpr int64_t kMaxPrefixSeconds = 30;
 
-fs::path cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "predgen" / "voices";
-  if (home != nullptr && *home != '\0') return fs::path(home) / ".cache" / "predgen" / "voices";
-  return {};
+bool wants(const ZonosOptions& options, const char* name) {
+  return std::ranges::find(options.unconditional, name) == options.unconditional.end();
 }
 
-/// Cheaper than the content of 400 MB, and as sure for files that nobody edits.
-std::string identity_of(const fs::path& file) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) {
-    throw UserError("{} is missing: scripts/convert_pickled.py makes it from Zyphra's .pt file",
-                    file.string());
+ZonosConditioning make_conditioning(const ZonosOptions& options, const ZonosConfig& config) {
+  ZonosConditioning conditioning;
+  const auto has = [&](const char* name) {
+    return std::ranges::any_of(config.conditioners, [&](const auto& c) { return c.name == name; });
+  };
+  const auto number = [&](const char* name, double value) {
+    return wants(options, name) && has(name) ? std::optional(static_cast<float>(value))
+                                             : std::nullopt;
+  };
+  if (wants(options, "emotion") && has("emotion")) {
+    conditioning.emotion.emplace();
+    std::ranges::copy(options.emotion, conditioning.emotion->begin());
   }
-  return fmt::format("{} {}", size, fs::last_write_time(file).time_since_epoch().count());
+  conditioning.fmax = number("fmax", options.fmax);
+  conditioning.pitch_std = number("pitch_std", options.pitch_std);
+  conditioning.speaking_rate = number("speaking_rate", options.speaking_rate);
+  conditioning.language_id = language_id(options.language);
+  if (!options.voice.empty()) {
+    const fs::path models =
+        options.speaker_model.empty() ? options.model / "speaker-embedding" : options.speaker_model;
+    conditioning.speaker = load_speaker(options.voice, models);
+  }
+  return conditioning;
 }
 
-/// UserError for sound that holds no voice.
-Waveform read_recording(const fs::path& file) {
-  Waveform recording = read_audio_file(file);
-  const double seconds = static_cast<double>(recording.samples_CN.size(1)) /
-                         static_cast<double>(recording.sample_rate);
-  if (seconds < kMinSeconds) {
-    throw UserError("{}: holds {:.2f} seconds of sound, too little for a voice: record 10 to 30",
-                    file.string(), seconds);
+at::Tensor audio_prefix_codes(const fs::path& file, const DacWeights& weights) {
+  const Waveform sound = read_audio_file(file);
+  if (sound.samples_CN.size(1) > kMaxPrefixSeconds * sound.sample_rate) {
+    throw UserError("{}: is longer than {} seconds: one or two are enough to go on from",
+                    sound.name, kMaxPrefixSeconds);
   }
-  if (recording.samples_CN.abs().max().item<double>() < kSilence) {
-    throw UserError("{}: holds only silence: record 10 to 30 seconds of the voice", file.string());
-  }
-  return recording;
-}
-
-/// The embedding that was computed before, if there is one.
-std::optional<at::Tensor> load_cached(const fs::path& file) {
-  std::error_code error;  // a folder that may not be read holds nothing, either
-  if (!fs::exists(file, error)) return {};
-  try {
-    return load_speaker_embedding(file);
-  } catch (const UserError& bad) {
-    spdlog::warn("{}; it is computed again", bad.what());
-    return {};
-  }
-}
-
-void keep(const fs::path& file, const at::Tensor& embedding) {
-  try {
-    if (file.empty())
-      throw UserError(std::string("neither XDG_CACHE_HOME nor HOME names a folder"));
-    make_folder(file.parent_path());
-    save_speaker_embedding(file, embedding);
-  } catch (const std::exception& error) {
-    spdlog::warn("the speaker embedding is not kept: {}", error.what());
-  }
+  return DacEncoder(weights).encode(sound);
 }
 
 }  // namespace
 
-at::Tensor load_voice(const fs::path& file, const fs::path& speaker_model) {
-  if (file.extension() == ".safetensors") return load_speaker_embedding(file);
-  const fs::path network = speaker_model / "ResNet293_SimAM_ASP_base.safetensors";
-  const fs::path projection = speaker_model / "ResNet293_SimAM_ASP_base_LDA-128.safetensors";
-  const std::string key =
-      Hasher().add_file(file).add(identity_of(network)).add(identity_of(projection)).hex();
-  const fs::path folder = cache_folder();
-  const fs::path cached = folder.empty() ? folder : folder / fmt::format("{}.safetensors", key);
-  if (const auto known = load_cached(cached)) return *known;
-  const Waveform recording = read_recording(file);
-  spdlog::info("computing the speaker embedding of {}, once", file.string());
-  const at::Tensor embedding = SpeakerEncoder(network, projection).embed(recording);
-  keep(cached, embedding);
-  return embedding;
+ZonosVoice::ZonosVoice(const ZonosOptions& options)
+    : options_(options), names_{options.voice.empty() ? "zonos" : options.voice.stem().string()} {
+  const c10::InferenceMode inference;
+  options_.generation.validate();
+  // What is small first: nobody waits for gigabytes to hear of a wrong word.
+  const ZonosConfig config = ZonosConfig::load(options_.model);
+  const fs::path codec = options_.codec_folder();
+  check_codec(codec);
+  Phonemizer({.helper = options_.espeak_helper}).phoneme_ids("a", options_.language);
+  conditioning_ = make_conditioning(options_, config);
+  model_ = ZonosModel::load(options_.model, options_.load);
+  const DacWeights weights(codec, model_->device());
+  decoder_ = std::make_unique<const DacDecoder>(weights);
+  if (!options_.audio_prefix.empty()) {
+    audio_prefix_KP_ = audio_prefix_codes(options_.audio_prefix, weights);
+  }
+  try_out();
+}
+
+void ZonosVoice::check_codec(const fs::path& folder) {
+  if (!fs::exists(folder / "config.json")) {
+    throw UserError("{}: no such file: the voice needs the folder of descript/dac_44khz there",
+                    (folder / "config.json").string());
+  }
+  const DacConfig config = DacConfig::load(folder);
+  if (config.num_codebooks != kZonosCodebooks || config.codebook_size != kCodes ||
+      config.sample_rate != kSampleRate || config.hop() != kHop) {
+    throw UserError(
+        "{}: the codec has {} codebooks of {} codes, {} Hz and {} samples a frame, but Zonos "
+        "speaks with {} of {}, {} Hz and {}: use descript/dac_44khz",
+        folder.string(), config.num_codebooks, config.codebook_size, config.sample_rate,
+        config.hop(), kZonosCodebooks, kCodes, kSampleRate, kHop);
+  }
+}
+
+/// Values that the model refuses and weights that give no numbers are found now, not in the first
+/// turn; on a GPU kernels are chosen.
+void ZonosVoice::try_out() const {
+  ZonosSynthesizer first(*this);
+  const auto speech = first.begin_utterance("Ready.");
+  std::vector<float> unheard;
+  const int64_t num_steps = model_->device().is_cuda() ? kTriedSteps : 0;
+  for (int64_t i = 0; i <= num_steps && speech->advance(unheard); ++i) {
+  }
+  const at::Tensor sound = decoder_->decode(at::zeros({kZonosCodebooks, 1}, at::kLong));
+  if (!at::isfinite(sound).all().item<bool>()) {
+    throw UserError("{}: the codec gives samples that are not numbers: download it again",
+                    options_.codec_folder().string());
+  }
+}
+
+std::unique_ptr<SpeechSynthesizer> ZonosVoice::synthesizer(const std::string& name) const {
+  if (!name.empty() && name != names_.front()) throw unknown_voice(name, names_);
+  return std::make_unique<ZonosSynthesizer>(*this);
 }
 
 }  // namespace predgen

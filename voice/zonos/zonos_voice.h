@@ -1,17 +1,54 @@
 #pragma once
 
-#include <ATen/ATen.h>
+#include <memory>
+#include <stop_token>
 
-#include <filesystem>
+#include "voice/dac/dac_decoder.h"
+#include "voice/voice.h"
+#include "voice/zonos/zonos_model.h"
+#include "voice/zonos/zonos_options.h"
+#include "voice/zonos/zonos_speed.h"
 
 namespace predgen {
 
-/// The speaker embedding, float [128], of a file: one that holds it (.safetensors), or a recording
-/// of the speaker, from which `speaker_model` computes it once; the result is kept in the user's
-/// cache folder ($XDG_CACHE_HOME/predgen or ~/.cache/predgen) under the recording's content.
-/// `speaker_model`: a folder with Zyphra's two speaker files, converted to safetensors. UserError
-/// for whatever is missing or unusable.
-at::Tensor load_voice(const std::filesystem::path& file,
-                      const std::filesystem::path& speaker_model);
+/// Zonos-v0.1 as a voice at 44.1 kHz: the weights of the model and its codec, and who speaks.
+class ZonosVoice : public Voice {
+ public:
+  /// Loads everything and tries it. UserError names the file, value or language that cannot be
+  /// used.
+  explicit ZonosVoice(const ZonosOptions& options);
+
+  int sample_rate() const override { return static_cast<int>(decoder_->config().sample_rate); }
+  /// One: the name of the speaker's file, or "zonos".
+  const std::vector<std::string>& names() const override { return names_; }
+  std::string language(const std::string& = {}) const override { return options_.language; }
+  AheadBuffer ahead_buffer() const override { return options_.ahead_buffer(); }
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const override;
+
+  const ZonosOptions& options() const { return options_; }
+  const ZonosModel& model() const { return *model_; }
+  const DacDecoder& decoder() const { return *decoder_; }
+  const ZonosConditioning& conditioning() const { return conditioning_; }  // all but the phonemes
+  /// Codes int64 [9,P] of the sound that the speech goes on from; undefined: none.
+  const at::Tensor& audio_prefix_KP() const { return audio_prefix_KP_; }
+
+  /// What a step and a second of the codec cost here.
+  ZonosSpeed measure(const std::stop_token& stop) const {
+    return measure_zonos(*model_, *decoder_, options_.generation, stop);
+  }
+
+  /// UserError unless the folder holds a codec of Zonos' kind: descript/dac_44khz.
+  static void check_codec(const std::filesystem::path& folder);
+
+ private:
+  void try_out() const;
+
+  const ZonosOptions options_;
+  std::vector<std::string> names_;
+  ZonosConditioning conditioning_;
+  std::unique_ptr<const ZonosModel> model_;
+  std::unique_ptr<const DacDecoder> decoder_;
+  at::Tensor audio_prefix_KP_;
+};
 
 }  // namespace predgen

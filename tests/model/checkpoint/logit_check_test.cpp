@@ -7,6 +7,7 @@
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/sharded_weights.h"
+#include "tests/fakes/block_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -16,17 +17,26 @@ namespace {
 ModelConfig olmo_config() {
   ModelConfig config = small_config();
   config.architecture = "Olmo2ForCausalLM";
-  config.tie_word_embeddings = config.qkv_bias = false;
-  config.norm_after = config.norm_scales_wide = true;
-  config.qk_norm = QkNorm::kWidth;
+  config.tie_word_embeddings = config.block.qkv_bias = false;
+  config.block.norm_before = false;
+  config.block.norm_after = config.block.norm_scales_wide = true;
+  config.block.qk_norm = QkNorm::kWidth;
   return config;
 }
 
 ModelConfig mistral_config() {
   ModelConfig config = small_config();
   config.architecture = "MistralForCausalLM";
-  config.tie_word_embeddings = config.qkv_bias = false;
-  config.windows = {7, 7};
+  config.tie_word_embeddings = config.block.qkv_bias = false;
+  config.block.windows = {7, 7};
+  return config;
+}
+
+ModelConfig gemma_config() {
+  ModelConfig config = small_config();
+  config.architecture = "Gemma3ForCausalLM";
+  config.block = gemma_block(config.hidden_size);
+  config.block.logit_softcap = 20.0;
   return config;
 }
 
@@ -102,7 +112,8 @@ TEST_P(LogitCheck, LayerByLayerEqualsWholeModels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, LogitCheck,
-                         testing::Values(&small_config, &olmo_config, &mistral_config));
+                         testing::Values(&small_config, &olmo_config, &mistral_config,
+                                         &gemma_config));
 
 }  // namespace
 }  // namespace predgen

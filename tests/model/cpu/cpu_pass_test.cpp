@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "model/weights/lora.h"
+#include "tests/fakes/block_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -16,15 +17,14 @@ namespace {
 
 constexpr int64_t kLength = 70;  // more rows than the kernels for few of them take at a time
 
-ModelConfig config_of(bool after) {
+ModelConfig config_of(Kind kind) {
   ModelConfig config = small_config();
   config.hidden_size = 96;
   config.intermediate_size = 160;
-  config.windows = {0, 19};
-  config.qk_norm = after ? QkNorm::kWidth : QkNorm::kHead;
-  config.norm_after = config.norm_scales_wide = after;
-  config.o_bias = config.mlp_bias = true;
-  config.rope.attention_factor = 1.1;
+  config.block = block_of(kind, config.hidden_size);
+  config.block.windows = {0, 19};
+  config.block.o_bias = config.block.mlp_bias = true;
+  config.block.rope.attention_factor = 1.1;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;
@@ -55,16 +55,7 @@ at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
   return at::cat(logits);
 }
 
-void randomise(Transformer& model) {
-  for (auto& [name, weight] : model.named_weights()) {
-    if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
-    if (name.find("norm") != std::string::npos) {
-      at::Tensor(weight).copy_(1 + normal(weight.sizes(), 6) * 0.2);
-    }
-  }
-}
-
-class CpuPassOf : public testing::TestWithParam<bool> {
+class CpuPassOf : public testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<Transformer> make(at::ScalarType type) const {
     auto model = Transformer::initialize(config_of(GetParam()), 1, type);
@@ -72,7 +63,7 @@ class CpuPassOf : public testing::TestWithParam<bool> {
     return model;
   }
 };
-INSTANTIATE_TEST_SUITE_P(NormAfter, CpuPassOf, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Block, CpuPassOf, testing::ValuesIn(kKinds), kind_name);
 
 TEST_P(CpuPassOf, Float32IsLibTorchs) {
   const auto model = make(at::kFloat);
@@ -144,6 +135,22 @@ TEST_P(CpuPassOf, AnyNumberOfThreadsGivesTheSameBits) {
   at::set_num_threads(before);
 }
 
+/// What a block may do beyond Llama's, one by one: computed, or refused by its name.
+TEST(CpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
+  const at::Tensor plain = run(*make_with(BlockSpec{}), false);
+  for (const auto& [name, block] : one_switch_each()) {
+    const auto model = make_with(block);
+    const at::Tensor exact = run(*model, false);
+    if (name != "norm_scales_wide") {  // rounds elsewhere
+      EXPECT_GT(relative(exact, plain), 1e-4) << name << " does nothing";
+    }
+    const std::string refusal = CpuPass::refusal(model->config());
+    EXPECT_EQ(refusal.empty(), !name.ends_with("softcap")) << name;
+    EXPECT_TRUE(refusal.empty() || refusal.find(name) != std::string::npos) << refusal;
+    EXPECT_LT(relative(run(*model, true), exact), 1e-5) << name;
+  }
+}
+
 /// Weights that change between passes, as in training, are read anew.
 TEST(CpuPass, SeesWeightsChange) {
   const auto model = small_model();
@@ -154,7 +161,7 @@ TEST(CpuPass, SeesWeightsChange) {
 }
 
 TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
-  const auto model = Transformer::initialize(config_of(false), 1, at::kFloat);
+  const auto model = Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_cache(8);
   const auto pass = [&](TokenId token) {

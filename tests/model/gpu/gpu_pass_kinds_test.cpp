@@ -13,7 +13,7 @@ constexpr int64_t kCapacity = 400;
 
 class GpuPassKinds : public testing::Test {
  protected:
-  GpuPassKinds() : model_(Transformer::initialize(config_of(false), 1, at::kFloat)) {
+  GpuPassKinds() : model_(Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kFloat)) {
     randomise(*model_);
     use_kernels(*model_);
   }
@@ -99,7 +99,7 @@ TEST_F(GpuPassKinds, WithoutMemoryForGraphsPassesAreTheSame) {
 /// ones have on CUDA.
 class GpuPassBits : public testing::Test {
  protected:
-  GpuPassBits() : model_(Transformer::initialize(config_of(false), 1, at::kBFloat16)) {
+  GpuPassBits() : model_(Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kBFloat16)) {
     randomise(*model_);
     model_->quantize(Quantization::kInt8);
     model_->set_width_invariant(true);

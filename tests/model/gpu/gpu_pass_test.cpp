@@ -39,7 +39,7 @@ at::Tensor run(Transformer& model, By by, std::span<const int64_t> widths) {
   return at::cat(logits);
 }
 
-class GpuPassOf : public testing::TestWithParam<bool> {
+class GpuPassOf : public testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<Transformer> make(at::ScalarType type) const {
     auto model = Transformer::initialize(config_of(GetParam()), 1, type);
@@ -47,7 +47,7 @@ class GpuPassOf : public testing::TestWithParam<bool> {
     return model;
   }
 };
-INSTANTIATE_TEST_SUITE_P(NormAfter, GpuPassOf, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Block, GpuPassOf, testing::ValuesIn(kKinds), kind_name);
 
 // Filled up, tiles of several tokens, and more than one chunk and two of the kernels' chunks.
 constexpr int64_t kWidths[] = {37, 1, 5, 30, 1, 64, 3};
@@ -274,7 +274,7 @@ TEST(GpuPass, WhatItDoesNotTake) {
     EXPECT_EQ(cache->length(), num_tokens);
     return num_emulated_launches() - before;
   };
-  ModelConfig config = config_of(false);
+  ModelConfig config = config_of(Kind::kNormBefore);
   EXPECT_GT(launches_of(config, kMaxGpuTokens), 0);
   EXPECT_EQ(launches_of(config, kMaxGpuTokens + 1), 0);
   EXPECT_GT(launches_of(config, kMaxGpuTokens, 1), 0);
@@ -286,8 +286,24 @@ TEST(GpuPass, WhatItDoesNotTake) {
   EXPECT_GT(launches_of(config, 3), 0);
   config.head_dim = 20;
   EXPECT_EQ(launches_of(config, 3), 0);
+  EXPECT_NE(GpuPass::refusal(config).find("not of 20"), std::string::npos);
   config.head_dim = 136;
   EXPECT_EQ(launches_of(config, 3), 0);
+}
+
+/// What a block may do beyond Llama's, one by one: computed, or refused by its name.
+TEST(GpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
+  constexpr int64_t widths[] = {20, 1};
+  for (const auto& [name, block] : one_switch_each()) {
+    const auto model = make_with(block);
+    const at::Tensor exact = run(*model, By::kOperators, widths);
+    const int64_t before = num_emulated_launches();
+    EXPECT_LT(relative(run(*model, By::kKernels, widths), exact), 1e-5) << name;
+    const std::string refusal = GpuPass::refusal(model->config());
+    EXPECT_EQ(refusal.empty(), !name.ends_with("softcap")) << name;
+    EXPECT_EQ(refusal.empty(), num_emulated_launches() > before) << name;
+    EXPECT_TRUE(refusal.empty() || refusal.find(name) != std::string::npos) << refusal;
+  }
 }
 
 }  // namespace

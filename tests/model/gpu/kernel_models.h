@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/random.h"
+#include "tests/fakes/block_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -8,20 +9,19 @@ namespace predgen {
 
 inline constexpr int64_t kVocab = 61;
 
-/// For every kernel; `after`: norms, and what comes with them.
-inline ModelConfig config_of(bool after) {
+/// For every kernel.
+inline ModelConfig config_of(Kind kind) {
   ModelConfig config = small_config();
   config.hidden_size = 96;
   config.intermediate_size = 300;  // more than a block's threads
   config.num_heads = 6;
   config.num_kv_heads = 2;
   config.head_dim = 24;
-  config.windows = {0, 19};
-  config.qk_norm = after ? QkNorm::kWidth : QkNorm::kHead;
-  config.norm_after = config.norm_scales_wide = after;
-  config.qkv_bias = config.o_bias = true;
-  config.mlp_bias = after;
-  config.rope.attention_factor = 1.1;
+  config.block = block_of(kind, config.hidden_size);
+  config.block.windows = {0, 19};
+  config.block.qkv_bias = config.block.o_bias = true;
+  config.block.mlp_bias = kind == Kind::kNormAfter;
+  config.block.rope.attention_factor = 1.1;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   config.max_positions = 200;
@@ -35,15 +35,6 @@ inline TokenIds some_tokens(int64_t count, uint64_t seed = 1) {
     tokens.push_back(static_cast<TokenId>(random.below(static_cast<uint64_t>(kVocab))));
   }
   return tokens;
-}
-
-inline void randomise(Transformer& model) {
-  for (auto& [name, weight] : model.named_weights()) {
-    if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
-    if (name.find("norm") != std::string::npos) {
-      at::Tensor(weight).copy_(1 + normal(weight.sizes(), 6) * 0.2);
-    }
-  }
 }
 
 }  // namespace predgen

@@ -70,12 +70,15 @@ TEST_P(TokenKernel, LoadsAndStoresAsLibTorchRounds) {
 TEST_P(TokenKernel, Norms) {
   for (const int64_t width : {1, 15, 32, 67, 896}) {
     const at::Tensor x = normal({width}, 1), weight = normal({width}, 2).to(type());
-    const at::Tensor exact = x / (x.square().mean() + 1e-5).sqrt() * weight.to(at::kFloat);
+    const at::Tensor unweighted = x / (x.square().mean() + 1e-5).sqrt();
     const at::Tensor to = at::full({width + 1}, 7.0);
-    kernels().norm(data(x), weight.const_data_ptr(), width, 1e-5f, data(to));
-    EXPECT_LT(relative(to.narrow(0, 0, width), exact), 1e-6);
-    EXPECT_EQ(to[width].item<float>(), 7.0f);
-    kernels().norm(data(x), weight.const_data_ptr(), width, 1e-5f, data(x));  // in place
+    for (const float offset : {1.0f, 0.0f}) {
+      kernels().norm(data(x), weight.const_data_ptr(), offset, width, 1e-5f, data(to));
+      const at::Tensor exact = unweighted * (weight.to(at::kFloat) + offset);
+      EXPECT_LT(relative(to.narrow(0, 0, width), exact), 1e-6);
+      EXPECT_EQ(to[width].item<float>(), 7.0f);
+    }
+    kernels().norm(data(x), weight.const_data_ptr(), 0.0f, width, 1e-5f, data(x));  // in place
     EXPECT_TRUE(at::equal(x, to.narrow(0, 0, width)));
   }
 }
@@ -97,10 +100,16 @@ TEST_P(TokenKernel, GatesAndAdds) {
   for (const int64_t count : {1, 16, 67}) {
     at::Tensor gates = normal({count}, 1) * 20, x = normal({count}, 2);
     gates[0] = -200.0;  // e^200 is beyond float32
-    const at::Tensor exact = at::silu(gates) * x;
-    const at::Tensor gated = gates.clone();
-    kernels().gate(data(gated), data(x), count);
-    EXPECT_LT((gated - exact).abs().max().item<double>(), 1e-5);
+    const auto gated = [&](auto gate) {
+      const at::Tensor opened = gates.clone();
+      gate(data(opened), data(x), count);
+      return opened;
+    };
+    const auto difference = [](const at::Tensor& found, const at::Tensor& exact) {
+      return (found - exact).abs().max().item<double>();
+    };
+    EXPECT_LT(difference(gated(kernels().gate_silu), at::silu(gates) * x), 1e-5);
+    EXPECT_LT(difference(gated(kernels().gate_gelu), at::gelu(gates, "tanh") * x), 1e-5);
     const at::Tensor added = gates.clone();
     kernels().add(data(added), data(x), 0.5f, count);
     EXPECT_LT(relative(added, gates + 0.5 * x), 1e-6);

@@ -276,6 +276,9 @@ def main():
         check_files(scratch)
         for adapter in ADAPTERS:
             check_adapter(adapter, base, ids, scratch)
+        gemma = scratch / "gemma"
+        make_model(make_config("gemma3", sliding_window=16, sliding_window_pattern=2)).save_pretrained(gemma)
+        check_adapter("every layer", gemma, ids, scratch)
         check_order_of_patterns(base, ids, scratch)
         for tied in (True, False):
             check_resized(ids, scratch, tied)

@@ -9,13 +9,14 @@
 #include "core/error.h"
 #include "serve/api_error.h"
 #include "tests/fakes/fake_host.h"
+#include "tests/fakes/fake_voice.h"
 #include "tests/serve/http/fake_reply.h"
 
 namespace predgen::serve {
 namespace {
 
-/// A second of sound a sentence; one sentence and one voice are beyond it.
-struct Voice : SpeechSynthesizer {
+/// A second of sound a sentence; one sentence is beyond it.
+struct Speaking : SpeechSynthesizer {
   struct Second : Synthesis {
     bool advance(std::vector<float>& samples) override {
       samples.insert(samples.end(), 12000, 0.5f);
@@ -31,14 +32,7 @@ struct Voice : SpeechSynthesizer {
 };
 
 struct House : FakeHost {
-  House() : FakeHost({" one"}, {}) {
-    host.offer.voice = "en-us";
-    host.make_voice = [this](const std::string& name) {
-      names.push_back(name);
-      if (name == "klingonese") throw UserError("there is no voice {}", name);
-      return std::make_unique<Voice>();
-    };
-  }
+  House() : FakeHost({" one"}, {}) { host.offer.voice = &voice; }
   void ask(const std::string& body, FakeReply& reply) {
     api.serve({.method = "POST", .path = "/v1/audio/speech", .body = body}, client, reply,
               stop.get_token());
@@ -58,6 +52,10 @@ struct House : FakeHost {
   }
 
   std::vector<std::string> names;  // of the voices that were asked for
+  const FakeVoice voice{{"en-us", "de"}, [this](const std::string& name) {
+                          names.push_back(name);
+                          return std::make_unique<Speaking>();
+                        }};
   std::stop_source stop;
   std::string client = "one";
   SpeechApi api{host, /*max_sessions=*/1};
@@ -85,16 +83,21 @@ TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
   house.ask(R"({"model":"tts-1","voice":"nova","input":"Hello."})", reply);
   house.ask(R"({"model":"m","voice":"de","input":"Hello."})", reply);
   EXPECT_EQ(house.names, (std::vector<std::string>{"en-us", "de"}));
+  std::string why;
   const auto refused = [&](const std::string& body) {
     try {
       house.ask(body, reply);
     } catch (const ApiError& error) {
+      why = error.what();
       return error.param();
     }
     return std::string();
   };
   EXPECT_EQ(refused(R"({"model":"gpt","input":"Hello."})"), "model");
   EXPECT_EQ(refused(R"({"model":"m","input":"Hello.","voice":"klingonese"})"), "voice");
+  EXPECT_NE(why.find("there is no voice 'klingonese' here: choose one of en-us, de"),
+            std::string::npos)
+      << why;
 }
 
 TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
@@ -107,7 +110,7 @@ TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
   EXPECT_EQ(house.refused("7").code(), "invalid_type");
   EXPECT_EQ(house.refused(R"(" ")").param(), "input");
   EXPECT_EQ(house.refused("\"" + std::string(4097, 'a') + "\"").param(), "input");
-  house.host.offer.voice.clear();
+  house.host.offer.voice = nullptr;
   EXPECT_EQ(house.refused(R"("a")").code(), "no_voice");
 }
 

@@ -3,14 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "serve/api_error.h"
+#include "tests/fakes/fake_voice.h"
 
 namespace predgen::serve {
 namespace {
 
-const RealtimeOffer kSilent{.model = "m", .voice = ""}, kSpeaking{.model = "m", .voice = "anna"};
+const FakeVoice kVoice = silent_voice("anna");
+const RealtimeOffer kSilent{.model = "m"}, kSpeaking{.model = "m", .voice = &kVoice};
 
 RealtimeSettings after(const char* json, const RealtimeOffer& offer = kSpeaking) {
-  return updated(Json::parse(json), {.voice = offer.voice}, offer);
+  return updated(Json::parse(json), {.voice = offer.voice ? "anna" : ""}, offer);
 }
 
 std::string refused(const char* json, const RealtimeOffer& offer = kSpeaking) {
@@ -55,7 +57,7 @@ TEST(RealtimeSettings, AreReadByTheNamesOfTheBeta) {
 }
 
 TEST(RealtimeSettings, FunctionsStayUntilThereAreOthers) {
-  const RealtimeOffer offer{.model = "m", .voice = "", .has_tools = true};
+  const RealtimeOffer offer{.model = "m", .has_tools = true};
   RealtimeSettings settings =
       after(R"({"tools": [{"type": "function", "name": "f", "description": "x"}]})", offer);
   settings = updated(Json{{"instructions", "Be brief."}}, settings, offer);
@@ -103,7 +105,7 @@ TEST(RealtimeSettings, WhatIsNotSupportedIsNamed) {
 }
 
 TEST(RealtimeSettings, SayWhoDetectsTurns) {
-  const RealtimeOffer hearing{.model = "m", .voice = "", .has_recogniser = true};
+  const RealtimeOffer hearing{.model = "m", .has_recogniser = true};
   const auto detection = [&](const char* json) { return after(json, hearing).turn_detection; };
   const TurnDetection set = detection(R"({"audio": {"input": {
       "transcription": {"model": "whisper-1"},
@@ -148,7 +150,7 @@ TEST(RealtimeSettings, AResponseHasSomeOfItsOwn) {
   EXPECT_EQ(own.instructions, "Sing.");
   EXPECT_EQ(own.max_output_tokens, 3);
   EXPECT_EQ(metadata["a"], "b");
-  const RealtimeOffer hearing{.model = "m", .voice = "", .has_recogniser = true};
+  const RealtimeOffer hearing{.model = "m", .has_recogniser = true};
   EXPECT_THROW(for_response(Json::parse(R"({"audio": {"input": {"turn_detection":
                                             {"type": "server_vad"}}}})"),
                             session, hearing, metadata),

@@ -159,7 +159,8 @@ TEST(RealtimeSound, AVoiceThatCannotBeginIsTriedAgain) {
     mutable int failures;
   };
   House house(/*has_voice=*/true);
-  house.host.make_voice = [](const std::string&) { return std::make_unique<LateVoice>(1); };
+  const FakeVoice late({"anna"}, [](const std::string&) { return std::make_unique<LateVoice>(1); });
+  house.host.offer.voice = &late;
   Talk talk(house);
   EXPECT_EQ(talk.client.next("error")["error"]["type"], "server_error");
   talk.say("one");
@@ -169,7 +170,10 @@ TEST(RealtimeSound, AVoiceThatCannotBeginIsTriedAgain) {
 
 TEST(RealtimeSound, AVoiceThatCannotBeHadEndsTheConnection) {
   House house(/*has_voice=*/true);
-  house.host.offer.voice = "nobody";
+  const FakeVoice lost({"anna"}, [](const std::string&) -> std::unique_ptr<SpeechSynthesizer> {
+    throw UserError(std::string("the helper is gone"));
+  });
+  house.host.offer.voice = &lost;
   RealtimeConnection connection(house.host, std::nullopt);
   FakeSender client;
   connection.on_open(client);

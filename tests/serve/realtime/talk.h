@@ -13,6 +13,7 @@
 
 #include "serve/realtime/realtime_connection.h"
 #include "tests/fakes/fake_host.h"
+#include "tests/fakes/fake_voice.h"
 #include "tests/runtime/converse/stage.h"
 #include "tests/serve/realtime/fake_sender.h"
 
@@ -60,13 +61,7 @@ struct House : FakeHost {
                           .next = [this](TokenSpan history) { return next(history); }}) {
     host.session.turn.max_new_tokens = 64;
     host.session.max_context = context;
-    if (has_voice) host.offer.voice = "anna";
-    host.make_voice = [this](const std::string& name) {
-      if (name != "anna" && name != "otto") throw UserError("there is no voice {}", name);
-      const std::lock_guard lock(voices_mutex);
-      voices.push_back(name);
-      return std::make_unique<RealtimeVoice>(num_chunks, broken_sentence);
-    };
+    if (has_voice) host.offer.voice = &voice;
     engine.observe_passes([this](const PassSize&) {
       if (on_pass) on_pass();
     });
@@ -102,7 +97,12 @@ struct House : FakeHost {
   std::string broken_sentence;    // of voices that are made from now on
   int num_chunks = 1'000'000;     // that they may speak
   std::mutex voices_mutex;
-  std::vector<std::string> voices, prompts;
+  std::vector<std::string> voices, prompts;  // that were asked for
+  const FakeVoice voice{{"anna", "otto"}, [this](const std::string& name) {
+                          const std::lock_guard lock(voices_mutex);
+                          voices.push_back(name);
+                          return std::make_unique<RealtimeVoice>(num_chunks, broken_sentence);
+                        }};
 };
 
 /// A client at it.

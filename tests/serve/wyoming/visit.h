@@ -13,8 +13,7 @@ struct Service {
   explicit Service(House& house, int64_t max_conversations = 8)
       : conversations(house.host, max_conversations, /*idle_seconds=*/600),
         host{.conversations = conversations,
-             .offer = {.model = "m", .version = "1", .voice = "anna", .language = "en"},
-             .make_voice = house.host.make_voice} {}
+             .offer = {.model = "m", .version = "1", .voice = &house.voice}} {}
 
   WyomingConversations conversations;
   WyomingHost host;

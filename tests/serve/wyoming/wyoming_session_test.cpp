@@ -36,7 +36,11 @@ TEST(WyomingSession, SaysWhatThereIs) {
   const WyomingEvent info = visit.client.next();
   EXPECT_EQ(info.type, "info");
   EXPECT_EQ(info.data["handle"][0]["models"][0]["name"], "m");
-  EXPECT_EQ(info.data["tts"][0]["voices"][0]["languages"], Json::array({"en"}));
+  const Json& voices = info.data["tts"][0]["voices"];
+  ASSERT_EQ(voices.size(), 2u);
+  EXPECT_EQ(voices[0]["name"], "anna");
+  EXPECT_EQ(voices[0]["languages"], Json::array({"en"}));
+  EXPECT_EQ(voices[1]["name"], "otto");
   EXPECT_TRUE(info.data["asr"].empty());
   visit.send("ping", {{"text", "x"}});
   EXPECT_EQ(visit.client.next().data, (Json{{"text", "x"}}));
@@ -291,6 +295,9 @@ TEST(WyomingSession, ATextIsSpoken) {
   EXPECT_EQ(bytes, 2 * RealtimeVoice::kChunksPerSentence * RealtimeVoice::kChunk * 2);
   EXPECT_EQ(events.front().data,
             (Json{{"rate", kRealtimeRate}, {"width", 2}, {"channels", 1}, {"timestamp", 0}}));
+  visit.send("synthesize", {{"text", "One."}, {"voice", {{"language", "en"}}}});
+  visit.client.until("audio-stop");
+  EXPECT_EQ(house.voices.back(), "anna") << "the first of that language";
   visit.send("synthesize", {{"text", "*"}});  // nothing to say
   EXPECT_THAT(types_of(visit.client.until("audio-stop")), ElementsAre("audio-start", "audio-stop"));
 }
@@ -405,13 +412,13 @@ TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
   visit.send("transcript-start");
   visit.send("transcript-chunk", {{"text", std::string(300, 'x')}});
   expect_user_error([&] { visit.send("transcript-chunk", {{"text", "x"}}); }, {"300"});
-  service.host.offer.voice.clear();
+  service.host.offer.voice = nullptr;
   refused("synthesize", {{"text", "a"}}, {"--tts"});
 }
 
 TEST(WyomingSession, DrainedItEndsAfterWhatIsUnderWay) {
   House house(/*has_voice=*/true);
-  house.host.offer.voice.clear();
+  house.host.offer.voice = nullptr;
   Service service(house);
   Visit idle(service), asking(service), speaking(service);
   idle.session->drain();

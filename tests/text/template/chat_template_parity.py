@@ -87,11 +87,54 @@ OLMO_2 = (
     "{% if loop.last and add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}{% endfor %}"
 )
 
+GEMMA_3 = """{{ bos_token }}
+{%- if messages[0]['role'] == 'system' -%}
+    {%- if messages[0]['content'] is string -%}
+        {%- set first_user_prefix = messages[0]['content'] + '\n\n' -%}
+    {%- else -%}
+        {%- set first_user_prefix = messages[0]['content'][0]['text'] + '\n\n' -%}
+    {%- endif -%}
+    {%- set loop_messages = messages[1:] -%}
+{%- else -%}
+    {%- set first_user_prefix = "" -%}
+    {%- set loop_messages = messages -%}
+{%- endif -%}
+{%- for message in loop_messages -%}
+    {%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) -%}
+        {{ raise_exception("Conversation roles must alternate user/assistant/user/assistant/...") }}
+    {%- endif -%}
+    {%- if (message['role'] == 'assistant') -%}
+        {%- set role = "model" -%}
+    {%- else -%}
+        {%- set role = message['role'] -%}
+    {%- endif -%}
+    {{ '<start_of_turn>' + role + '\n' + (first_user_prefix if loop.first else "") }}
+    {%- if message['content'] is string -%}
+        {{ message['content'] | trim }}
+    {%- elif message['content'] is iterable -%}
+        {%- for item in message['content'] -%}
+            {%- if item['type'] == 'image' -%}
+                {{ '<start_of_image>' }}
+            {%- elif item['type'] == 'text' -%}
+                {{ item['text'] | trim }}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- else -%}
+        {{ raise_exception("Invalid content type") }}
+    {%- endif -%}
+    {{ '<end_of_turn>\n' }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+    {{'<start_of_turn>model\n'}}
+{%- endif -%}
+"""
+
 QWEN = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN_3 = [*QWEN, "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 LLAMA = ["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>", "<|end_of_text|>"]
 MISTRAL = ["<s>", "</s>", "<unk>"]
 MISTRAL_V3 = [*MISTRAL, "[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"]
+GEMMA = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>", "<start_of_image>"]
 # name -> template or its file, control tokens, bos, eos
 FAMILIES = {
     "ChatML": (CHAT_ML, QWEN, None, "<|im_end|>"),
@@ -107,6 +150,8 @@ FAMILIES = {
     "Mistral-v0.3": (MISTRAL_3, MISTRAL_V3, "<s>", "</s>"),
     "Mistral-Nemo": (Path("mistralai-Mistral-Nemo-Instruct-2407.jinja"), MISTRAL_V3, "<s>", "</s>"),
     "Mistral-Small-3.2": (Path("Mistral-Small-3.2-24B-Instruct-2506.jinja"), [*MISTRAL_V3, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"], "<s>", "</s>"),
+    "Gemma-2": (Path("google-gemma-2-2b-it.jinja"), GEMMA, "<bos>", "<eos>"),
+    "Gemma-3": (GEMMA_3, GEMMA, "<bos>", "<eos>"),
     "OLMo-2": (OLMO_2, ["<|endoftext|>", "<|pad|>"], "<|endoftext|>", "<|endoftext|>"),
 }
 

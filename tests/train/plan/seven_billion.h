@@ -12,7 +12,7 @@ inline ModelConfig qwen_7b() {
   config.num_layers = config.num_heads = 28;
   config.num_kv_heads = 4;
   config.head_dim = 128;
-  config.qkv_bias = true;
+  config.block.qkv_bias = true;
   config.dtype = "bfloat16";
   return config;
 }

@@ -1,6 +1,7 @@
-#include "voice/make_synthesizer.h"
+#include "voice/make_voice.h"
 
-#include "voice/zonos/zonos_synthesizer.h"
+#include "voice/espeak/espeak_voice.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen {
 
@@ -10,18 +11,14 @@ const std::vector<std::pair<std::string, VoiceKind>>& voice_kinds() {
   return kinds;
 }
 
-AheadBuffer VoiceOptions::ahead_buffer() const {
-  return kind == VoiceKind::kZonos ? zonos.ahead_buffer() : AheadBuffer{};
-}
-
-std::unique_ptr<SpeechSynthesizer> make_synthesizer(const VoiceOptions& options) {
+std::unique_ptr<const Voice> make_voice(const VoiceOptions& options) {
   switch (options.kind) {
     case VoiceKind::kNone:
       return nullptr;
     case VoiceKind::kEspeak:
-      return std::make_unique<EspeakSynthesizer>(options.espeak);
+      return std::make_unique<EspeakVoice>(options.espeak);
     case VoiceKind::kZonos:
-      return std::make_unique<ZonosSynthesizer>(options.zonos);
+      return std::make_unique<ZonosVoice>(options.zonos);
   }
   return nullptr;
 }

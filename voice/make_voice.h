@@ -2,11 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "voice/ahead_buffer.h"
-#include "voice/espeak/espeak_synthesizer.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/espeak/espeak_options.h"
+#include "voice/voice.h"
 #include "voice/zonos/zonos_options.h"
 
 namespace predgen {
@@ -21,11 +21,9 @@ struct VoiceOptions {
   VoiceKind kind = VoiceKind::kNone;
   EspeakOptions espeak;
   ZonosOptions zonos;
-
-  AheadBuffer ahead_buffer() const;
 };
 
 /// Null for kNone. UserError as the voice's constructor.
-std::unique_ptr<SpeechSynthesizer> make_synthesizer(const VoiceOptions& options);
+std::unique_ptr<const Voice> make_voice(const VoiceOptions& options);
 
 }  // namespace predgen

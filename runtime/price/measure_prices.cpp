@@ -1,8 +1,9 @@
-#include "runtime/price/pass_seconds.h"
+#include "runtime/price/measure_prices.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "model/most_likely.h"
@@ -25,7 +26,7 @@ double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, cons
 
 }  // namespace
 
-std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, const Clock& clock) {
+PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
   const int64_t room = engine.model().max_positions() - widest;
   if (room < 1) {
     throw UserError("a draft width of {} leaves no room in a context of {}: choose a smaller one",
@@ -52,24 +53,9 @@ std::vector<double> measure_pass_seconds(Engine& engine, int64_t widest, const C
       taken += 2 * second;
     }
   }
-  std::vector<double> seconds{least[0]};
-  for (size_t i = 1; i < widths.size(); ++i) {
-    const int64_t before = widths[i - 1], steps = widths[i] - before;
-    for (int64_t step = 1; step <= steps; ++step) {
-      seconds.push_back(std::lerp(least[i - 1], least[i],
-                                  static_cast<double>(step) / static_cast<double>(steps)));
-    }
-  }
-  return seconds;
-}
-
-int64_t tokens_for(double steps, const std::vector<double>& pass_seconds) {
-  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  if (pass_seconds.size() < 2) return kAny;
-  const double growth =
-      (pass_seconds.back() - pass_seconds.front()) / static_cast<double>(pass_seconds.size() - 1);
-  const double tokens = steps * pass_seconds.front() / growth;
-  return growth <= 0 || tokens >= 1e9 ? kAny : static_cast<int64_t>(tokens);
+  std::vector<PassPrices::Point> points;
+  for (size_t i = 0; i < widths.size(); ++i) points.push_back({1 + widths[i], Seconds(least[i])});
+  return PassPrices::measured(std::move(points));
 }
 
 }  // namespace predgen

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/rope.h"
+
+namespace predgen {
+
+/// What an MLP makes of its gate before it multiplies.
+enum class Activation { kSilu, kGeluTanh };
+
+/// Whether queries and keys are normed, head by head or over the width of all heads.
+enum class QkNorm { kNone, kHead, kWidth };
+
+/// A layer's RMSNorms over the hidden size, as checkpoints call them, in the order of the
+/// reference's state dict; null: the layer has none there.
+struct NormNames {
+  const char *before_attention, *after_attention, *before_mlp, *after_mlp;
+};
+
+/// What the layers of a model compute, beside its sizes; by default Llama's block. Comes from the
+/// family (families/). DecoderLayer honours all of it, other ways to run a pass say what they take.
+struct BlockSpec {
+  Activation activation = Activation::kSilu;
+  bool norm_before = true;        // norms of what attention and MLP take,
+  bool norm_after = false;        // and of what they give, before it is added
+  double norm_offset = 0.0;       // is added to the weight of every norm
+  bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
+  QkNorm qk_norm = QkNorm::kNone;
+  bool qkv_bias = false, o_bias = false, mlp_bias = false;
+  double query_scalar = 0.0;     // scores are divided by its square root; 0: by the head size's
+  double attention_softcap = 0;  // scores become cap * tanh(score / cap); 0: they stay
+  double logit_softcap = 0.0;    // and logits
+  double embedding_scale = 1.0;  // rounded to the embeddings' type
+  RopeConfig rope;
+  std::optional<RopeConfig> local_rope;  // of the layers that have a window, if another one
+  std::vector<int64_t> windows;          // by layer, how many positions it sees; 0 or empty: all
+
+  NormNames norm_names() const;
+  int64_t window(int64_t layer) const;
+  int64_t num_ropes() const { return local_rope ? 2 : 1; }
+  const RopeConfig& rope_at(int64_t index) const { return index == 0 ? rope : *local_rope; }
+  /// Which of them turns a layer's heads.
+  int64_t rope_of(int64_t layer) const { return local_rope && window(layer) > 0 ? 1 : 0; }
+  /// Radians per position of each pair of a head, float32 [num_ropes,head_dim / 2].
+  at::Tensor inverse_frequencies(int64_t head_dim) const;
+
+  /// What is not Llama's, each by its name.
+  std::vector<std::string_view> switches() const;
+  /// The first of switches() that is not `taken`; empty: all are.
+  std::string_view switch_beyond(std::initializer_list<std::string_view> taken) const;
+};
+
+/// cap * tanh(x / cap); x where cap is 0.
+at::Tensor soft_cap(const at::Tensor& x, double cap);
+
+}  // namespace predgen

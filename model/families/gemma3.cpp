@@ -1,0 +1,109 @@
+#include <cmath>
+
+#include "core/error.h"
+#include "model/families/families.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
+
+/// "layer_types", or every `sliding_window_pattern`-th layer is full.
+void read_windows(const ConfigFields& fields, ModelConfig& config) {
+  const auto num_layers = static_cast<size_t>(config.num_layers);
+  const auto pattern = static_cast<size_t>(fields.size("sliding_window_pattern", 6));
+  const bool has_types = fields.has("layer_types");
+  const Json types = has_types ? fields.at("layer_types") : Json::array();
+  if (has_types && (!types.is_array() || types.size() != num_layers)) {
+    fields.fail("layer_types", "must have one entry for each layer");
+  }
+  config.block.windows.assign(num_layers, 0);
+  for (size_t i = 0; i < num_layers; ++i) {
+    const bool slides = has_types ? types[i] == kSliding : (i + 1) % pattern != 0;
+    if (has_types && !slides && types[i] != kFull) {
+      fields.fail("layer_types",
+                  fmt::format("must be {} or {}, not {}", kSliding, kFull, types[i].dump()));
+    }
+    if (!slides) continue;
+    if (fields.is_null("sliding_window")) {
+      fields.fail("sliding_window", "is null, but there are sliding layers");
+    }
+    config.block.windows[i] = fields.size("sliding_window", 4096);
+  }
+}
+
+/// Of the layers of a type: transformers 5 has "rope_parameters" for each, transformers 4 a base
+/// for each and a "rope_scaling" of the full ones.
+RopeConfig read_rope(const ConfigFields& fields, const ModelConfig& config, const char* type,
+                     const char* base, double theta) {
+  Json rope = Json::object();
+  const auto take = [&](const Json& from, const char* key) {
+    if (!from.is_object()) fields.fail(key, "must be an object");
+    rope.update(from);
+  };
+  if (fields.has("rope_parameters")) {
+    const Json& types = fields.at("rope_parameters");
+    if (!types.is_object()) fields.fail("rope_parameters", "must be an object");
+    const ConfigFields by_type(types, fields.where() + ": \"rope_parameters\"");
+    for (const auto& [name, value] : types.items()) {
+      if (name != kSliding && name != kFull) by_type.absent(name.c_str());
+    }
+    if (by_type.has(type)) take(by_type.at(type), type);
+  }
+  if (type == kFull && fields.has("rope_scaling")) take(fields.at("rope_scaling"), "rope_scaling");
+  if (!rope.contains("rope_theta")) rope["rope_theta"] = fields.positive(base, theta);
+  Json own{{"rope_parameters", rope}};
+  if (fields.has("original_max_position_embeddings")) {
+    own["original_max_position_embeddings"] = fields.at("original_max_position_embeddings");
+  }
+  return RopeConfig::read(ConfigFields(own, fmt::format("{}: {}", fields.where(), type)),
+                          config.max_positions);
+}
+
+void read(const ConfigFields& fields, ModelConfig& config) {
+  BlockSpec& block = config.block;
+  fields.only("hidden_act", kGeluTanh);
+  fields.only("hidden_activation", kGeluTanh);
+  fields.only("use_bidirectional_attention", false);
+  block.activation = Activation::kGeluTanh;
+  block.norm_after = true;
+  block.norm_offset = 1.0;
+  block.norm_scales_wide = true;
+  block.qk_norm = QkNorm::kHead;
+  block.qkv_bias = block.o_bias = fields.flag("attention_bias", false);
+  block.query_scalar = fields.positive("query_pre_attn_scalar", 256);
+  fields.absent("attn_logit_softcapping");  // which the reference reads and does not apply
+  block.logit_softcap = fields.positive("final_logit_softcapping", 0);
+  block.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
+  read_windows(fields, config);
+  block.rope = read_rope(fields, config, kFull, "rope_theta", 1e6);
+  block.local_rope = read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4);
+  if (block.local_rope->kind != RopeKind::kDefault) {
+    throw UserError("{}: a rope_type of {} other than default is not supported", fields.where(),
+                    kSliding);
+  }
+  if (!fields.has("head_dim")) config.head_dim = 256;
+  config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
+}
+
+void write(const ModelConfig& config, Json& json) {
+  const BlockSpec& block = config.block;
+  json["attention_bias"] = block.qkv_bias;
+  json["final_logit_softcapping"] = block.logit_softcap > 0 ? Json(block.logit_softcap) : Json();
+  json["hidden_activation"] = kGeluTanh;
+  json["query_pre_attn_scalar"] = block.query_scalar;
+  json["rope_local_base_freq"] = block.local_rope->theta;
+  json["layer_types"] = Json::array();
+  for (const int64_t window : block.windows) {
+    if (window > 0) json["sliding_window"] = window;
+    json["layer_types"].push_back(window > 0 ? kSliding : kFull);
+  }
+}
+
+}  // namespace
+
+/// Gemma 3, text only: GeGLU, norms before and after attention and MLP, positions that turn faster
+/// in layers with a window.
+const Family kGemma3{"Gemma3ForCausalLM", "gemma3_text", read, write};
+
+}  // namespace predgen

@@ -1,0 +1,97 @@
+#include "voice/speaker/load_speaker.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/hash.h"
+#include "core/log.h"
+#include "voice/audio_file.h"
+#include "voice/speaker/speaker_embedding.h"
+#include "voice/speaker/speaker_encoder.h"
+
+namespace predgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMinSeconds = 1;    // less is too little to know a voice by
+constexpr double kSilence = 0.0005;  // -66 dB
+
+fs::path cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "predgen" / "voices";
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".cache" / "predgen" / "voices";
+  return {};
+}
+
+/// Cheaper than the content of 400 MB, and as sure for files that nobody edits.
+std::string identity_of(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) {
+    throw UserError("{} is missing: scripts/convert_pickled.py makes it from Zyphra's .pt file",
+                    file.string());
+  }
+  return fmt::format("{} {}", size, fs::last_write_time(file).time_since_epoch().count());
+}
+
+/// UserError for sound that holds no voice.
+Waveform read_recording(const fs::path& file) {
+  Waveform recording = read_audio_file(file);
+  const double seconds = static_cast<double>(recording.samples_CN.size(1)) /
+                         static_cast<double>(recording.sample_rate);
+  if (seconds < kMinSeconds) {
+    throw UserError("{}: holds {:.2f} seconds of sound, too little for a voice: record 10 to 30",
+                    file.string(), seconds);
+  }
+  if (recording.samples_CN.abs().max().item<double>() < kSilence) {
+    throw UserError("{}: holds only silence: record 10 to 30 seconds of the voice", file.string());
+  }
+  return recording;
+}
+
+/// The embedding that was computed before, if there is one.
+std::optional<at::Tensor> load_cached(const fs::path& file) {
+  std::error_code error;  // a folder that may not be read holds nothing, either
+  if (!fs::exists(file, error)) return {};
+  try {
+    return load_speaker_embedding(file);
+  } catch (const UserError& bad) {
+    spdlog::warn("{}; it is computed again", bad.what());
+    return {};
+  }
+}
+
+void keep(const fs::path& file, const at::Tensor& embedding) {
+  try {
+    if (file.empty())
+      throw UserError(std::string("neither XDG_CACHE_HOME nor HOME names a folder"));
+    make_folder(file.parent_path());
+    save_speaker_embedding(file, embedding);
+  } catch (const std::exception& error) {
+    spdlog::warn("the speaker embedding is not kept: {}", error.what());
+  }
+}
+
+}  // namespace
+
+at::Tensor load_speaker(const fs::path& file, const fs::path& speaker_model) {
+  if (file.extension() == ".safetensors") return load_speaker_embedding(file);
+  const fs::path network = speaker_model / "ResNet293_SimAM_ASP_base.safetensors";
+  const fs::path projection = speaker_model / "ResNet293_SimAM_ASP_base_LDA-128.safetensors";
+  const std::string key =
+      Hasher().add_file(file).add(identity_of(network)).add(identity_of(projection)).hex();
+  const fs::path folder = cache_folder();
+  const fs::path cached = folder.empty() ? folder : folder / fmt::format("{}.safetensors", key);
+  if (const auto known = load_cached(cached)) return *known;
+  const Waveform recording = read_recording(file);
+  spdlog::info("computing the speaker embedding of {}, once", file.string());
+  const at::Tensor embedding = SpeakerEncoder(network, projection).embed(recording);
+  keep(cached, embedding);
+  return embedding;
+}
+
+}  // namespace predgen
