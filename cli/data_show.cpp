@@ -7,6 +7,7 @@
 #include "cli/data_command.h"
 #include "core/error.h"
 #include "data/dataset_store.h"
+#include "model/checkpoint/checkpoint.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {

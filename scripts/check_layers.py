@@ -1,6 +1,7 @@
 """Fails when a folder includes one that comes after it in LAYERS, or the tests, when one of NO_TORCH
-uses LibTorch, and when folders of one room include each other in a circle: subfolders among
-themselves by any file, and all folders of the room, its own top one too, by their headers.
+uses LibTorch, when a room has more than its share of all lines (its tests counted), and when folders of
+one room include each other in a circle: subfolders among themselves by any file, and all folders of the
+room, its own top one too, by their headers. A make_*.h does not count: it lists what implements a seam.
 
 usage: check_layers.py REPOSITORY
 """
@@ -16,6 +17,8 @@ NO_TORCH = {"core", "text", "page"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}
+LANGUAGES = HEADERS | SOURCES | {".py", ".sh", ".js", ".css", ".html"}
+LARGEST_SHARE = 0.15  # of the lines of all rooms, their tests, and what is beside them
 
 
 def includes(path: pathlib.Path) -> list[tuple[int, str]]:
@@ -52,10 +55,13 @@ def find_circles(root: pathlib.Path, room: str, sources: list[pathlib.Path]) -> 
             if target.parts[0] != room or own.parent == target.parent:
                 continue
             line = f"{own}:{number} includes {target}"
-            if path.suffix in HEADERS:
-                by_headers[str(own.parent)].setdefault(str(target.parent), line)
-            if len(own.parts) > 2 < len(target.parts) and own.parts[1] != target.parts[1]:
-                subfolders[own.parts[1]].setdefault(target.parts[1], line)
+            folder, other = ("/".join(part.parts[:2][:len(part.parts) - 1]) for part in (own, target))
+            if folder == other:
+                continue
+            if path.suffix in HEADERS and not own.name.startswith("make_"):
+                by_headers[folder].setdefault(other, line)
+            if "/" in folder and "/" in other:
+                subfolders[folder].setdefault(other, line)
     errors = []
     for what, edges in ("subfolders", subfolders), ("headers of folders", by_headers):
         if circle := find_circle(edges):
@@ -63,8 +69,20 @@ def find_circles(root: pathlib.Path, room: str, sources: list[pathlib.Path]) -> 
     return errors
 
 
+def find_too_large(root: pathlib.Path) -> list[str]:
+    lines = collections.Counter()
+    for folder in LAYERS + ["tests", "bench", "helpers", "scripts"]:
+        for path in (root / folder).rglob("*"):
+            if path.suffix in LANGUAGES and path.is_file():
+                parts = path.relative_to(root).parts
+                lines[parts[1] if parts[0] == "tests" else parts[0]] += len(path.read_bytes().splitlines())
+    total = sum(lines.values())
+    return [f"{room}/: has {lines[room] / total:.1%} of all lines, of which a room may have {LARGEST_SHARE:.0%}"
+            for room in LAYERS if lines[room] > max(LARGEST_SHARE * total, 1000)]
+
+
 def find_faults(root: pathlib.Path) -> list[str]:
-    errors = []
+    errors = find_too_large(root)
     for layer, folder in enumerate(LAYERS):
         sources = [path for path in sorted((root / folder).rglob("*")) if path.suffix in HEADERS | SOURCES]
         if not sources:

@@ -48,8 +48,9 @@ struct HouseholdModel {
   PassPrices prices;
 };
 
-/// The same figures on every machine and each time, as long as the model says the same. What a
-/// person says, and when, depends on the seed and on what the answers took. `prompts` is not empty.
+/// Its figures are the same on every machine and each time, as long as the model says the same.
+/// What a person says, and when, depends on the seed and on what the answers took. `prompts` is not
+/// empty.
 HouseholdResult run_household(const HouseholdModel& model, const std::vector<std::string>& prompts,
                               const HouseholdConfig& config);
 

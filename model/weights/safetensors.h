@@ -89,7 +89,7 @@ void for_each_block(const std::vector<int64_t>& shape,
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, at::Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
-/// The same for tensors too large to hold: asks `rows` for one block after the other.
+/// Writes tensors that are too large to hold: asks `rows` for one block after the other.
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, TensorShape>& tensors, const TensorRows& rows,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});

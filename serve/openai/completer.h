@@ -66,7 +66,7 @@ class Completer {
   struct Sink {
     /// More of the answer, in the calling thread, which holds the baton: others wait for it.
     std::function<void(const std::string& text)> on_text;
-    /// The same for a call of a function, whole.
+    /// A call of a function, whole, in the calling thread, which holds the baton.
     std::function<void(const ToolCall& call)> on_call;
     /// The next tokens, if a request wants to know how likely they are: before their text.
     std::function<void(std::vector<TokenScore> scores)> on_scores;

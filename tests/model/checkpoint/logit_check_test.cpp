@@ -67,7 +67,7 @@ class LogitCheck : public testing::TestWithParam<ModelConfig (*)()> {
                      {});
   }
 
-  /// The same from whole models in memory.
+  /// What whole models in memory say.
   LogitDifference expected() const {
     const auto logits = [](const std::filesystem::path& model,
                            const std::filesystem::path& adapter) {
