@@ -22,23 +22,22 @@ ApiError to_api_error(const std::exception& error) {
   return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
 }
 
-/// Why the template does not take this conversation; nothing: it does.
-std::optional<std::string> refusal(const Session& session, const Tokenizer& tokenizer,
-                                   const std::string& question) {
-  std::vector<Message> messages = session.history();
-  if (!is_blank(question)) messages.push_back({.role = "user", .content = question});
-  if (messages.empty()) return std::nullopt;
-  try {
-    tokenizer.render_chat(messages, /*add_generation_prompt=*/true, session.config().tools);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return std::nullopt;
-}
-
 ApiError unusable(const std::string& why) {
   return ApiError({.code = "invalid_conversation"},
                   fmt::format("the model cannot be given this conversation: {}", why));
+}
+
+ApiError to_api_error(const TurnError& error) {
+  switch (error.kind) {
+    case TurnError::Kind::kConversation:
+      return unusable(error.text);
+    case TurnError::Kind::kContext:
+      return ApiError({.code = "context_length_exceeded"}, error.text);
+    case TurnError::Kind::kVoice:
+    case TurnError::Kind::kOther:
+      break;
+  }
+  return to_api_error(Error("{}", error.text));
 }
 
 }  // namespace
@@ -165,13 +164,7 @@ void RealtimeConversation::finish_turn(const Session& session, const TurnResult&
   end.usage = {.input_tokens = std::ssize(result.prompt),
                .output_tokens = std::ssize(result.answer)};
   if (result.error) {
-    const int64_t room = std::min(host_.session.max_context, host_.engine.model().max_positions());
-    if (std::ssize(result.prompt) >= room) {
-      return fail(ApiError({.code = "context_length_exceeded"}, *result.error));
-    }
-    const auto why =
-        refusal(session, RestingTokenizer(host_.tokenizer, host_.baton), result.prompt_text);
-    return fail(why ? unusable(*why) : to_api_error(Error("{}", *result.error)));
+    return fail(to_api_error(*result.error));
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
   const bool is_whole = !result.answer.empty() &&
@@ -194,11 +187,12 @@ void RealtimeConversation::finish_turn(const Session& session, const TurnResult&
 void RealtimeConversation::send_metrics(const TurnResult& result) {
   Seconds end_of_turn{0};
   for (const TurnEvent& event : result.events) {
-    if (event.kind == "final") end_of_turn = event.time;
+    if (event.kind == TurnEvent::Kind::kFinal) end_of_turn = event.time;
   }
   Json events = Json::array();  // without texts: those of drafts are other events
   for (const TurnEvent& event : result.events) {
-    events.push_back({{"kind", event.kind}, {"time", (event.time - end_of_turn).count()}});
+    events.push_back(
+        {{"kind", to_string(event.kind)}, {"time", (event.time - end_of_turn).count()}});
   }
   events_.send("predgen.metrics", {{"response_id", response()->id()},
                                    {"metrics", metrics_json(result.metrics)},
