@@ -51,7 +51,7 @@ def main():
             check(result.returncode == 2 and part in result.stdout, f"without {name}")
             shutil.rmtree(broken)
         result = doctor("--model", broken)
-        check(result.returncode == 2 and "not a model folder" in result.stderr, "no folder")
+        check(result.returncode == 2 and "no such model folder" in result.stderr, "no folder")
 
 
 def check_voice():

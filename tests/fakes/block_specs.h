@@ -81,22 +81,26 @@ inline std::vector<std::pair<std::string, BlockSpec>> one_switch_each() {
   return specs;
 }
 
-/// Biases and norms that do something.
-inline void randomise(Transformer& model) {
-  const double centre = 1.0 - model.config().block.norm_offset;
+/// Biases and norms that do something; `norms`: their mean, as it is stored.
+inline void randomise(Transformer& model, double norms) {
   for (auto& [name, weight] : model.named_weights()) {
     if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
     if (name.find("norm") != std::string::npos) {
-      at::Tensor(weight).copy_(centre + normal(weight.sizes(), 6) * 0.2);
+      at::Tensor(weight).copy_(norms + normal(weight.sizes(), 6) * 0.2);
     }
   }
 }
 
+inline void randomise(Transformer& model) {
+  randomise(model, 1.0 - model.config().block.norm_offset);
+}
+
+/// Stores the same, whatever the block adds to it.
 inline std::unique_ptr<Transformer> make_with(const BlockSpec& block) {
   ModelConfig config = small_config();
   config.block = block;
   auto model = Transformer::initialize(config, 1, at::kFloat);
-  randomise(*model);
+  randomise(*model, 1.0);
   return model;
 }
 

@@ -327,8 +327,10 @@ TEST(WyomingSession, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
   house.broken_sentence = "Break.";
   Service service(house);
   for (const auto& [data, text] : std::vector<std::pair<Json, std::string>>{
-           {{{"text", "a"}, {"voice", {{"name", "nobody"}}}}, "there is no voice nobody"},
-           {{{"text", "a"}, {"voice", {{"language", "xx"}}}}, "there is no voice xx"},
+           {{{"text", "a"}, {"voice", {{"name", "nobody"}}}},
+            "there is no voice 'nobody' here: choose one of anna, otto"},
+           {{{"text", "a"}, {"voice", {{"language", "xx"}}}},
+            "there is no voice 'xx' here: choose one of anna, otto"},
            {{{"text", "Break."}}, "the server failed; its log says more"}}) {
     Visit visit(service);
     visit.send("synthesize", data);
