@@ -1,0 +1,245 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/cpu/cpu_pass.h"
+
+namespace predgen {
+
+// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
+// D head size, V vocabulary.
+
+/// A pass as one of the team's threads goes through it. Tokens are shared where each is a row by
+/// itself, heads in attention, outputs in products; the threads meet where one reads what another
+/// one wrote.
+class CpuPass::Work {
+ public:
+  Work(CpuPass& pass, const TransformerParts& model, int thread, float* logits_NV)
+      : pass_(pass),
+        config_(model.config),
+        block_(model.config.block),
+        model_(model),
+        kernels_(model.embedding.scalar_type() == at::kFloat ? token_kernels().float32
+                                                             : token_kernels().bfloat16),
+        gate_(block_.activation == Activation::kSilu ? kernels_.gate_silu : kernels_.gate_gelu),
+        thread_(thread),
+        num_tokens_(pass.tokens_.size()),
+        own_tokens_(share(num_tokens_, 1, thread, pass.team_->width())),
+        logits_NV_(logits_NV) {}
+
+  void run() {
+    embed();
+    for (size_t i = 0; i < pass_.layers_.size(); ++i) {
+      attend(pass_.layers_[i], i);
+      feed_forward(pass_.layers_[i]);
+    }
+    write_logits();
+  }
+
+ private:
+  using Linears = std::span<const CpuLinear>;
+
+  static const void* data(const at::Tensor& tensor) { return tensor.const_data_ptr(); }
+  float* hidden(int64_t token) { return pass_.hidden_.data() + token * config_.hidden_size; }
+  float* x() { return pass_.x_.data(); }
+  void meet() { pass_.team_->meet(); }
+
+  void norm(const float* from, const at::Tensor& weight, float* to) const {
+    kernels_.norm(from, data(weight), static_cast<float>(block_.norm_offset), weight.size(0),
+                  static_cast<float>(config_.rms_norm_eps), to);
+  }
+  void multiply(Linears linears, std::initializer_list<float*> y) {
+    pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
+    meet();
+  }
+  /// from [T,..], which others have written, for `linears`.
+  void pack(Linears linears, const float* from) {
+    meet();
+    pass_.products_.pack(linears, from, num_tokens_, own_tokens_.first, own_tokens_.second);
+    meet();
+  }
+  /// The residual stream for `linears`, normed where there is a norm before.
+  void pack_hidden(Linears linears, const at::Tensor& weight) {
+    const auto [begin, end] = own_tokens_;
+    const int64_t E = config_.hidden_size;
+    for (int64_t token = begin; token < end; ++token) {
+      if (weight.defined()) {
+        norm(hidden(token), weight, x() + token * E);
+      } else {
+        std::copy_n(hidden(token), E, x() + token * E);
+      }
+    }
+    pass_.products_.pack(linears, x(), num_tokens_, begin, end);
+    meet();
+  }
+  /// Adds what a block gave to the residual stream, normed where there is a norm after.
+  void add_to_hidden(const at::Tensor& weight) {
+    const int64_t E = config_.hidden_size;
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      float* out = pass_.out_.data() + token * E;
+      if (weight.defined()) norm(out, weight, out);
+      kernels_.add(hidden(token), out, 1.0f, E);
+    }
+  }
+
+  void embed() {
+    const int64_t E = config_.hidden_size;
+    const float scale = model_.embedding_scale;
+    const auto bytes = static_cast<int64_t>(model_.embedding.element_size()) * E;
+    for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
+      const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i)];
+      kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
+                    hidden(i));
+      if (scale != 1.0f) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
+      for (int64_t rope = 0; rope < block_.num_ropes(); ++rope) write_angles(i, token, rope);
+    }
+  }
+
+  /// Where those of a token begin.
+  size_t angles_of(int64_t token, int64_t rope) const {
+    return static_cast<size_t>((rope * num_tokens_ + token) * (config_.head_dim / 2));
+  }
+  void write_angles(int64_t index, const PassToken& token, int64_t rope) {
+    const int64_t half = config_.head_dim / 2;
+    const auto* frequencies =
+        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * half;
+    const auto factor = static_cast<float>(block_.rope_at(rope).attention_factor);
+    float* cosines = pass_.cosines_.data() + angles_of(index, rope);
+    float* sines = pass_.sines_.data() + angles_of(index, rope);
+    for (int64_t d = 0; d < half; ++d) {
+      const float angle = static_cast<float>(token.position) * frequencies[d];
+      cosines[d] = std::cos(angle) * factor;
+      sines[d] = std::sin(angle) * factor;
+    }
+  }
+
+  void attend(const Layer& layer, size_t index) {
+    const DecoderLayer& weights = *layer.weights;
+    pack_hidden(layer.qkv, weights.attention_norm.before);
+    multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
+    if (block_.qk_norm == QkNorm::kWidth) {
+      norm_width(pass_.q_, weights.q_norm, config_.num_heads);
+      norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
+      meet();
+    }
+    place_heads(weights, index);
+    meet();
+    attend_heads(weights, index);
+    pack(layer.o, x());
+    multiply(layer.o, {pass_.out_.data()});
+    add_to_hidden(weights.attention_norm.after);
+  }
+
+  void norm_width(std::vector<float>& heads, const at::Tensor& weight, int64_t count) {
+    if (!weight.defined()) return;
+    const int64_t width = count * config_.head_dim;
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      norm(heads.data() + token * width, weight, heads.data() + token * width);
+    }
+  }
+
+  /// Turns queries and keys to their positions; writes keys and values to the caches.
+  void place_heads(const DecoderLayer& weights, size_t index) {
+    const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
+    const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
+    const bool norms_heads = block_.qk_norm == QkNorm::kHead;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
+      const auto turn = [&](float* x, const at::Tensor& weight) {
+        const size_t angles = angles_of(token, weights.rope);
+        if (norms_heads && weight.defined()) norm(x, weight, x);
+        kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles, D);
+        return x;
+      };
+      if (head < H) {
+        turn(pass_.q_.data() + (token * H + head) * D, weights.q_norm);
+      } else if (head < H + G) {
+        const float* key = turn(pass_.k_.data() + (token * G + head - H) * D, weights.k_norm);
+        kernels_.store(key, D, row(token, index, head - H, &Place::keys));
+      } else {
+        const float* value = pass_.v_.data() + (token * G + head - H - G) * D;
+        kernels_.store(value, D, row(token, index, head - H - G, &Place::values));
+      }
+    }
+  }
+
+  /// Where a token's key or value of a head belongs.
+  char* row(int64_t token, size_t index, int64_t head, char* Place::*side) const {
+    const PassToken& own = pass_.tokens_.tokens()[static_cast<size_t>(token)];
+    return head_rows(own, index, head, side) + own.place * row_bytes();
+  }
+  char* head_rows(const PassToken& token, size_t index, int64_t head, char* Place::*side) const {
+    const Place& place = pass_.places_[token.step * pass_.layers_.size() + index];
+    return place.*side + head * place.head_stride * row_bytes();
+  }
+  int64_t row_bytes() const {
+    return config_.head_dim * static_cast<int64_t>(model_.embedding.element_size());
+  }
+
+  void attend_heads(const DecoderLayer& weights, size_t index) {
+    const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
+    const auto scalar =
+        static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : static_cast<double>(D));
+    // In turn: later tokens see more keys.
+    for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
+      const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
+      TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
+      attention.queries = pass_.q_.data() + i * shared * D;
+      attention.keys = head_rows(token, index, i % G, &Place::keys);
+      attention.values = head_rows(token, index, i % G, &Place::values);
+      attention.to = x() + i * shared * D;
+      attention.heads = shared;
+      attention.head_dim = D;
+      attention.scale = 1.0f / std::sqrt(scalar);
+      kernels_.attend(attention);
+    }
+  }
+
+  void feed_forward(const Layer& layer) {
+    const DecoderLayer& weights = *layer.weights;
+    const int64_t I = config_.intermediate_size;
+    pack_hidden(layer.gate_up, weights.mlp_norm.before);
+    // Not multiply(): each thread gates what it has computed itself.
+    float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
+    pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
+    const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
+    for (int64_t token = 0; token < num_tokens_; ++token) {
+      const int64_t place = token * I + begin;
+      gate_(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
+    }
+    pack(layer.down, pass_.gate_.data());
+    multiply(layer.down, {pass_.out_.data()});
+    add_to_hidden(weights.mlp_norm.after);
+  }
+
+  void write_logits() {
+    meet();
+    const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.tokens_.wanted().size());
+    if (N == 0) return;
+    const auto [begin, end] = share(N, 1, thread_, pass_.team_->width());
+    for (int64_t i = begin; i < end; ++i) {
+      norm(hidden(pass_.tokens_.wanted()[static_cast<size_t>(i)]), model_.final_norm, x() + i * E);
+    }
+    pass_.products_.pack(pass_.head_, x(), N, begin, end);
+    meet();
+    pass_.products_.multiply(pass_.head_, N, {&logits_NV_, 1}, *pass_.team_, thread_);
+  }
+
+  CpuPass& pass_;
+  const ModelConfig& config_;
+  const BlockSpec& block_;
+  const TransformerParts& model_;
+  const TokenKernels& kernels_;
+  void (*const gate_)(float* gates, const float* x, int64_t count);
+  const int thread_;
+  const int64_t num_tokens_;
+  const std::pair<int64_t, int64_t> own_tokens_;
+  float* const logits_NV_;
+};
+
+}  // namespace predgen
