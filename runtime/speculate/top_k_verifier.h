@@ -12,6 +12,8 @@ namespace predgen {
 class TopKVerifier : public Verifier {
  public:
   explicit TopKVerifier(int64_t k);
+  std::optional<EngineRequest> ask(const Draft&, const Sequence&) override { return {}; }
+  int64_t num_sentences() const override { return 1; }
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 
  private:

@@ -36,12 +36,10 @@ class Verifier {
   /// A question to the model that runs in the same pass as the draft, on a sequence of the
   /// verifier's own; its priority and should_stop are the caller's to set. Nothing: no question.
   /// Valid until the next call. `sequence` is the conversation's, to be forked, not changed.
-  virtual std::optional<EngineRequest> ask(const Draft& /*draft*/, const Sequence& /*sequence*/) {
-    return std::nullopt;
-  }
+  virtual std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence) = 0;
 
   /// Sentences of a draft that acceptance is relaxed for, so how many are worth drafting.
-  virtual int64_t num_sentences() const { return 1; }
+  virtual int64_t num_sentences() const = 0;
 
   /// Length of the accepted prefix, in [0, D].
   virtual int64_t verify(const Draft& draft, const DraftLogits& logits) = 0;

@@ -155,26 +155,22 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
 
 // ---- planted faults: the campaign must notice each.
 
-class TooKindVerifier : public Verifier {
+class TooKindVerifier : public GreedyVerifier {
  public:
   int64_t verify(const Draft& draft, const DraftLogits& logits) override {
     const auto size = static_cast<int64_t>(draft.tokens.size());
-    return std::min(size, greedy_.verify(draft, logits) + 1);
+    return std::min(size, GreedyVerifier::verify(draft, logits) + 1);
   }
-
- private:
-  GreedyVerifier greedy_;
 };
 
-class BlindVerifier : public Verifier {  // keeps a stale draft
+class BlindVerifier : public GreedyVerifier {  // keeps a stale draft
  public:
   int64_t verify(const Draft& draft, const DraftLogits&) override {
     return static_cast<int64_t>(draft.tokens.size());
   }
 };
 
-class ShyVerifier
-    : public Verifier {  // the bonus token comes from a row too early: right, but slow
+class ShyVerifier : public GreedyVerifier {  // the bonus token comes from a row too early: slow
  public:
   int64_t verify(const Draft&, const DraftLogits&) override { return 0; }
 };
@@ -342,7 +338,7 @@ TEST(InputTimeSpeculator, NextTurnFindsTheAnswerInTheCache) {
 TEST(InputTimeSpeculator, FailedPassLeavesTheDraft) {
   Bench bench(counting());
   bench.update(with_header({1, 2}), 4);
-  class Broken : public Verifier {
+  class Broken : public GreedyVerifier {
    public:
     int64_t verify(const Draft&, const DraftLogits&) override {
       throw Error(std::string("broken"));
