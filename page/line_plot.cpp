@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <ranges>
 
 #include "page/axis.h"
 #include "page/figure.h"
@@ -11,7 +13,8 @@
 namespace predgen {
 namespace {
 
-constexpr double kPlot = 210;  // height
+constexpr double kPlot = 210;    // height
+constexpr double kLogFrom = 30;  // highest to lowest value
 
 struct Range {
   double low, high;
@@ -27,33 +30,41 @@ Range padded(double low, double high, bool from_zero) {
 
 /// Of all points, `low` and `high` of each.
 template <typename Low, typename High>
-Range range_of(const LinePlot& plot, bool from_zero, const Low& low_of, const High& high_of) {
-  double low = 1e300, high = -1e300;
+Range extent(const LinePlot& plot, const Low& low_of, const High& high_of) {
+  Range range{1e300, -1e300};
   for (const PlotLine& line : plot.lines) {
     for (const PlotPoint& point : line.points) {
-      low = std::min(low, low_of(point));
-      high = std::max(high, high_of(point));
+      range.low = std::min(range.low, low_of(point));
+      range.high = std::max(range.high, high_of(point));
     }
   }
-  return padded(low, high, from_zero);
+  return range;
 }
 
 Range x_range(const LinePlot& plot) {
+  if (plot.x_end) return {0, *plot.x_end};
   if (!plot.categories.empty()) return {-0.5, static_cast<double>(plot.categories.size()) - 0.5};
-  return range_of(
-      plot, plot.x_from_zero, [](const PlotPoint& point) { return point.x_low.value_or(point.x); },
+  const Range range = extent(
+      plot, [](const PlotPoint& point) { return point.x_low.value_or(point.x); },
       [](const PlotPoint& point) { return point.x_high.value_or(point.x); });
+  return padded(range.low, range.high, plot.x_from_zero);
 }
 
-Range y_range(const LinePlot& plot) {
-  return range_of(
-      plot, plot.y_from_zero, [](const PlotPoint& point) { return point.low.value_or(point.y); },
+Axis y_axis(const LinePlot& plot, double bottom, double top) {
+  auto [low, high] = extent(
+      plot, [](const PlotPoint& point) { return point.low.value_or(point.y); },
       [](const PlotPoint& point) { return point.high.value_or(point.y); });
+  if (plot.may_be_log && low > 0 && high > kLogFrom * low) {
+    return {std::pow(10.0, std::floor(std::log10(low))),
+            std::pow(10.0, std::ceil(std::log10(high))), bottom, top, /*logarithmic=*/true};
+  }
+  const Range range = padded(low, high, plot.y_from_zero);
+  return {range.low, range.high, bottom, top};
 }
 
 void draw_axes(SvgCanvas& canvas, const LinePlot& plot, const Axis& x, const Axis& y, double left,
                double right, double top, double bottom) {
-  canvas.text(0, top - 10, plot.y_axis);
+  if (!plot.y_axis.empty()) canvas.text(0, top - 10, plot.y_axis);
   for (const double tick : y.ticks(6)) {
     canvas.line(left, y.place(tick), right, y.place(tick), "grid");
     canvas.text(left - 6, y.place(tick) + 4, tick_label(tick), "end");
@@ -80,15 +91,20 @@ void draw_axes(SvgCanvas& canvas, const LinePlot& plot, const Axis& x, const Axi
 }
 
 void draw_line(SvgCanvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
-  std::string path;
-  for (const PlotPoint& point : line.points) {
-    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.place(point.x),
-                        y.place(point.y));
+  const auto go = [&](std::string& path, double to_x, double to_y) {
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.place(to_x), y.place(to_y));
+  };
+  std::string path, band;
+  for (const PlotPoint& point : line.points) go(path, point.x, point.y);
+  if (line.has_band) {
+    for (const PlotPoint& point : line.points) go(band, point.x, *point.high);
+    for (const PlotPoint& point : line.points | std::views::reverse) go(band, point.x, *point.low);
+    canvas.path(band + "Z", line.classes + " band");
   }
   if (line.is_joined && line.points.size() > 1) canvas.path(path, line.classes + " line");
   for (const PlotPoint& point : line.points) {
     const double at_x = x.place(point.x), at_y = y.place(point.y);
-    if (point.low && point.high) {
+    if (point.low && point.high && !line.has_band) {
       canvas.line(at_x, y.place(*point.low), at_x, y.place(*point.high),
                   line.classes + " whisker thin");
     }
@@ -96,23 +112,28 @@ void draw_line(SvgCanvas& canvas, const PlotLine& line, const Axis& x, const Axi
       canvas.line(x.place(*point.x_low), at_y, x.place(*point.x_high), at_y,
                   line.classes + " whisker thin");
     }
-    canvas.dot(at_x, at_y, 4.5, line.classes + " fill", point.title);
+    if (line.has_dots) canvas.dot(at_x, at_y, 4.5, line.classes + " fill", point.title);
   }
 }
 
 }  // namespace
 
+PlotEdges plot_edges(const LinePlot& plot, double width) {
+  double names = 0;
+  for (const PlotLine& line : plot.lines) names = std::max(names, text_width(line.name));
+  if (names > 0) names = std::min(names, 0.4 * width) + 10;
+  return {46, width - 10 - names};
+}
+
 std::string draw_line_plot(const LinePlot& plot, double width, const std::string& label) {
   SvgCanvas canvas(width);
   std::vector<LegendEntry> legend;
   for (const auto& [classes, meaning] : plot.legend) legend.push_back({classes + " fill", meaning});
-  double names = 0;
-  for (const PlotLine& line : plot.lines) names = std::max(names, text_width(line.name));
-  if (names > 0) names = std::min(names, 0.4 * width) + 10;
   const double top = (legend.empty() ? 0 : draw_legend(canvas, legend, 0, 0)) + 24;
-  const double left = 46, right = width - 10 - names, bottom = top + kPlot;
-  const Range across = x_range(plot), up = y_range(plot);
-  const Axis x(across.low, across.high, left, right), y(up.low, up.high, bottom, top);
+  const auto [left, right] = plot_edges(plot, width);
+  const double bottom = top + kPlot;
+  const Range across = x_range(plot);
+  const Axis x(across.low, across.high, left, right), y = y_axis(plot, bottom, top);
   draw_axes(canvas, plot, x, y, left, right, top, bottom);
   LabelPlaces places(left + 2, top - 8, width, bottom);
   for (const PlotLine& line : plot.lines) {
@@ -121,6 +142,10 @@ std::string draw_line_plot(const LinePlot& plot, double width, const std::string
     }
   }
   for (const PlotLine& line : plot.lines) draw_line(canvas, line, x, y);
+  for (const PlotMark& mark : plot.marks) {
+    canvas.path(fmt::format("M{:.1f} {:.1f}l-4.5 8h9z", x.place(mark.x), bottom - 8),
+                mark.classes + " fill", mark.title);
+  }
   for (const PlotLine& line : plot.lines) {
     for (const PlotPoint& point : line.points) {
       if (point.label.empty()) continue;

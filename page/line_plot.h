@@ -18,8 +18,16 @@ struct PlotPoint {
 struct PlotLine {
   std::string classes = "s0";  // of its colour
   bool is_joined = true;       // by a line
+  bool has_dots = true;
+  bool has_band = false;  // from low to high, which all points have; otherwise each has a whisker
   std::vector<PlotPoint> points{};
   std::string name{};  // at its last point
+};
+
+/// A triangle at the bottom.
+struct PlotMark {
+  double x = 0;
+  std::string classes, title{};
 };
 
 struct LinePlot {
@@ -29,10 +37,19 @@ struct LinePlot {
   std::vector<std::pair<std::string, std::string>> categories{};
   std::vector<double> x_ticks{};  // empty: round numbers
   bool x_from_zero = true, y_from_zero = true;
+  std::optional<double> x_end{};  // of the axis from 0; nothing: with room for the last mark
+  bool may_be_log = false;  // a logarithmic y if its values differ by more than a factor of 30
+  std::vector<PlotMark> marks{};
   std::vector<std::pair<std::string, std::string>> legend{};  // classes of a colour, what it means
 };
 
-/// An <svg> element.
+/// Where the values stand, in pixels from the left, in a picture so wide.
+struct PlotEdges {
+  double left, right;
+};
+PlotEdges plot_edges(const LinePlot& plot, double width);
+
+/// An <svg> element. There is a point.
 std::string draw_line_plot(const LinePlot& plot, double width, const std::string& label);
 
 }  // namespace predgen

@@ -25,16 +25,13 @@ h1{font-size:1.6em;margin:0}h2{font-size:1.1em;margin:30px 0 10px}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:14px}
 figure{margin:0;padding:12px 14px 8px;min-width:0}
 figcaption{font-weight:600}
-.legend{display:flex;flex-wrap:wrap;gap:2px 16px;color:var(--soft);font-size:.85em;min-height:1.5em}
-.legend i{display:inline-block;width:16px;height:3px;border-radius:2px;margin-right:6px;vertical-align:middle;background:currentColor}
-.legend b{font-size:.8em;margin-right:5px}
 .plot{position:relative}svg{display:block;width:100%;height:auto;overflow:visible}
 svg text{fill:var(--soft);font-size:11.5px;font-variant-numeric:tabular-nums}
 .grid{stroke:var(--line)}.axis,.tick{stroke:var(--soft);opacity:.6}
 .line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}
-.band{fill:currentColor;opacity:.16}circle{fill:currentColor}
+.band{fill:currentColor;opacity:.16}svg .fill{fill:currentColor}.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}
 .s0{color:var(--s0)}.s1{color:var(--s1)}.s2{color:var(--s2)}.s3{color:var(--s3)}.s4{color:var(--s4)}.s5{color:var(--s5)}
-path.outlier{fill:var(--odd)}path.infinite{fill:var(--bad)}b.outlier{color:var(--odd)}b.infinite{color:var(--bad)}
+.outlier{color:var(--odd)}.infinite{color:var(--bad)}
 .cursor{stroke:var(--soft);stroke-dasharray:3 3;visibility:hidden}
 output{position:absolute;top:6px;pointer-events:none;visibility:hidden;background:var(--card);border:1px solid var(--line);
 border-radius:6px;padding:4px 9px;font-size:.82em;white-space:pre;font-variant-numeric:tabular-nums;box-shadow:0 2px 8px #0002}

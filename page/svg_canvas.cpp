@@ -17,7 +17,7 @@ text{fill:#475467;font:12px "DejaVu Sans",Arial,sans-serif}
 .base{color:#667085}.s0{color:#0072b2}.s1{color:#d55e00}.s2{color:#009e73}.s3{color:#b0568f}.s4{color:#b8860b}.s5{color:#56b4e9}
 .fill{fill:currentColor}.half{fill:currentColor;fill-opacity:.5}.pale{fill:currentColor;fill-opacity:.22}.rim{stroke:currentColor;fill:none}
 .grid{stroke:#e3e6ec}.axis{stroke:#98a2b3}.zero{stroke:#475467;stroke-dasharray:3 3}
-.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}.line{fill:none;stroke:currentColor;stroke-width:1.8}
+.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}.line{fill:none;stroke:currentColor;stroke-width:1.8}.band{fill:currentColor;opacity:.16}
 )";
 
 /// Display columns of a character, roughly: East Asian ones and pictures are wide.
@@ -83,8 +83,8 @@ void SvgCanvas::dot(double x, double y, double radius, std::string_view classes,
                        radius, classes, title_of(title));
 }
 
-void SvgCanvas::path(std::string_view d, std::string_view classes) {
-  body_ += fmt::format("<path class='{}' d='{}'/>\n", classes, d);
+void SvgCanvas::path(std::string_view d, std::string_view classes, std::string_view title) {
+  body_ += fmt::format("<path class='{}' d='{}'>{}</path>\n", classes, d, title_of(title));
 }
 
 std::string SvgCanvas::finish(double height, std::string_view label) const {

@@ -29,7 +29,7 @@ class SvgCanvas {
             std::string_view title = "");
   void dot(double x, double y, double radius, std::string_view classes,
            std::string_view title = "");
-  void path(std::string_view d, std::string_view classes);
+  void path(std::string_view d, std::string_view classes, std::string_view title = "");
 
   /// The <svg> element; `label` says what it shows.
   std::string finish(double height, std::string_view label) const;

@@ -17,9 +17,8 @@ figure.whole{grid-column:1/-1}figure .narrow{display:none}
 .missing{color:var(--soft);border:1px dashed var(--line);border-radius:8px;padding:10px 14px;margin:0 0 14px;font-size:.9em}
 svg text{font-size:12px}svg .strong{fill:var(--text);font-weight:600}svg .dark{fill:var(--text)}svg .inverse{fill:var(--card)}
 svg .halo{paint-order:stroke;stroke:var(--card);stroke-width:4px;stroke-linejoin:round}
-svg .fill{fill:currentColor}svg .half{fill:currentColor;fill-opacity:.5}svg .pale{fill:currentColor;fill-opacity:.24}
+svg .half{fill:currentColor;fill-opacity:.5}svg .pale{fill:currentColor;fill-opacity:.24}
 .base{color:var(--soft)}.zero{stroke:var(--soft);stroke-dasharray:3 3}
-.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}
 .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 .scroll table{border:0;border-radius:0;background:none;overflow:visible}
 table small{color:var(--soft)}td,th{padding:6px 11px}thead th{vertical-align:bottom}

@@ -68,5 +68,32 @@ TEST(LinePlot, MoreIsFurtherUp) {
   EXPECT_THAT(svg, HasSubstr(">line</text>"));
 }
 
+TEST(LinePlot, WideRangesAreLogarithmic) {
+  const auto draw = [](double highest) {
+    return draw_line_plot(
+        {.lines = {{.points = {{.x = 1, .y = 0.5}, {.x = 2, .y = highest}}}}, .may_be_log = true},
+        600, "norm");
+  };
+  EXPECT_THAT(draw(400.0), HasSubstr(">100</text>"));
+  EXPECT_THAT(draw(400.0), HasSubstr(">0.1</text>"));
+  EXPECT_THAT(draw(4.0), Not(HasSubstr(">0.1</text>")));
+}
+
+TEST(LinePlot, ABandGoesFromTheLowestToTheHighestAndMarksAreAtTheBottom) {
+  const std::string svg =
+      draw_line_plot({.lines = {{.has_dots = false,
+                                 .has_band = true,
+                                 .points = {{.x = 0, .y = 2, .low = 1, .high = 4},
+                                            {.x = 10, .y = 2, .low = 1, .high = 4}}}},
+                      .x_end = 10,
+                      .marks = {{.x = 5, .classes = "outlier", .title = "skipped"}}},
+                     600, "loss");
+  // Up at the highest, back at the lowest, by 1/4.24 of the height of 210.
+  EXPECT_THAT(svg, HasSubstr("s0 band' d='M46.0 35.9L590.0 35.9L590.0 184.5L46.0 184.5Z'"));
+  EXPECT_THAT(svg, Not(HasSubstr("circle")));
+  EXPECT_THAT(svg, Not(HasSubstr("whisker")));
+  EXPECT_THAT(svg, HasSubstr("outlier fill' d='M318.0 226.0l-4.5 8h9z'><title>skipped</title>"));
+}
+
 }  // namespace
 }  // namespace predgen

@@ -4,9 +4,12 @@ namespace predgen::train {
 
 /// Shows the values at the step under the pointer, in all charts at once.
 inline constexpr const char* kPageScript = R"(
-const charts=[...document.querySelectorAll('figure')].map(figure=>({svg:figure.querySelector('svg'),
-  cursor:figure.querySelector('.cursor'),box:figure.querySelector('output'),
-  data:JSON.parse(figure.querySelector('script').textContent)}));
+const charts=[...document.querySelectorAll('figure')].map(figure=>{
+  const svg=figure.querySelector('svg'),cursor=svg.appendChild(document.createElementNS(svg.namespaceURI,'path'));
+  cursor.setAttribute('class','cursor');
+  cursor.setAttribute('d',`M0 0V${svg.viewBox.baseVal.height-42}`);
+  return {svg,cursor,box:figure.querySelector('output'),data:JSON.parse(figure.querySelector('script').textContent)};
+});
 const nearest=(points,step)=>points.reduce((a,b)=>Math.abs(b[0]-step)<Math.abs(a[0]-step)?b:a);
 function show(step,here){
   for(const {svg,cursor,box,data} of charts){

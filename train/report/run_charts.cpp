@@ -1,118 +1,71 @@
-#include "train/report/chart_svg.h"
+#include "train/report/run_charts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "core/json.h"
 #include "core/text.h"
-#include "page/axis.h"
+#include "page/line_plot.h"
 
 namespace predgen::train {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 236;
-constexpr double kLeft = 50, kRight = 626, kTop = 10, kBottom = 212;  // of the plot
-constexpr size_t kMostPoints = 240;                                   // of a line
-constexpr size_t kMostDots = 40;                                      // of a line that has dots
-constexpr double kLogFrom = 30;                                       // highest to lowest value
+/// What else than losses is logged of a step.
+constexpr std::array kNoLosses{"learning_rate", "gradient_norm", "tokens_per_second",
+                               "epoch",         "skipped_steps", "outlier_steps",
+                               "seconds"};
+constexpr double kWidth = 640;
+constexpr size_t kMostPoints = 240;  // of a line
+constexpr size_t kMostDots = 40;     // of a line that has dots
 
-Axis value_axis(const Chart& chart, const std::vector<ThinLine>& lines) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const ThinLine& line : lines) {
-    for (const double value : line.lowest) low = std::min(low, value);
-    for (const double value : line.highest) high = std::max(high, value);
-  }
-  if (chart.may_be_log && low > 0 && high > kLogFrom * low) {
-    low = std::pow(10.0, std::floor(std::log10(low)));
-    high = std::pow(10.0, std::ceil(std::log10(high)));
-    return {low, high, kBottom, kTop, true};
-  }
-  if (chart.from_zero) low = std::min(low, 0.0);
-  if (high <= low) high = low + std::max(std::abs(low), 1e-9);  // one value
-  const double room = 0.04 * (high - low);
-  return {low < 0 || (low > 0 && !chart.from_zero) ? low - room : low, high + room, kBottom, kTop};
+struct ChartLine {
+  std::string name;
+  Series series;
+};
+
+struct Chart {
+  std::string title;  // with the unit
+  std::vector<ChartLine> lines{};
+  bool from_zero = false;   // the axis of values begins at 0
+  bool may_be_log = false;  // it is a logarithmic one if the values differ much
+  bool has_skipped = false;
+};
+
+/// `scale`: 100 for shares that are shown in percent.
+ChartLine line_of(const RunHistory& history, const std::string& name, const std::string& tag,
+                  double scale = 1.0) {
+  const auto found = history.scalars.find(tag);
+  ChartLine line{name, found == history.scalars.end() ? Series{} : found->second};
+  for (double& value : line.series.values) value *= scale;
+  return line;
 }
 
-std::string path_of(const ThinLine& line, const Axis& x, const Axis& y) {
-  std::string path;
-  for (size_t i = 0; i < line.steps.size(); ++i) {
-    path += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x.place(line.steps[i]),
-                        y.place(line.means[i]));
+PlotLine plot_line(const ThinLine& thinned, size_t index) {
+  PlotLine line{.classes = fmt::format("s{}", index),
+                .has_dots = thinned.steps.size() <= kMostDots,
+                .has_band = thinned.lowest != thinned.highest};
+  for (size_t i = 0; i < thinned.steps.size(); ++i) {
+    line.points.push_back({.x = thinned.steps[i],
+                           .y = thinned.means[i],
+                           .low = thinned.lowest[i],
+                           .high = thinned.highest[i]});
   }
-  return path;
-}
-
-/// Between the lowest and the highest values.
-std::string band_of(const ThinLine& line, const Axis& x, const Axis& y) {
-  std::string path;
-  for (size_t i = 0; i < line.steps.size(); ++i) {
-    path += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x.place(line.steps[i]),
-                        y.place(line.highest[i]));
-  }
-  for (size_t i = line.steps.size(); i-- > 0;) {
-    path += fmt::format("L{:.1f} {:.1f}", x.place(line.steps[i]), y.place(line.lowest[i]));
-  }
-  return path + "Z";
-}
-
-std::string grid(const Axis& x, const Axis& y, int64_t last_step) {
-  std::string svg;
-  for (const double value : y.ticks()) {
-    const double place = y.place(value);
-    svg += fmt::format(
-        "<path class=grid d='M{} {:.1f}H{}'/><text x={} y={:.1f} text-anchor=end>{}</text>\n",
-        kLeft, place, kRight, kLeft - 7, place + 4, tick_label(value));
-  }
-  for (const double value : round_ticks(0, static_cast<double>(last_step),
-                                        static_cast<int>(std::min<int64_t>(last_step, 7)))) {
-    const double place = x.place(value);
-    svg += fmt::format(
-        "<path class=tick d='M{0:.1f} {1}v4'/><text x={0:.1f} y={2} "
-        "text-anchor=middle>{3}</text>\n",
-        place, kBottom, kBottom + 18, tick_label(value));
-  }
-  return svg + fmt::format("<path class=axis d='M{} {}H{}'/>\n", kLeft, kBottom, kRight);
-}
-
-std::string marks(const Chart& chart, const Axis& x) {
-  std::string svg;
-  for (const SkippedStep& skipped : chart.skipped) {
-    svg += fmt::format(
-        "<path class='{0}' d='M{1:.1f} {2}l-4.5 8h9z'><title>step {3} skipped: "
-        "{4}</title></path>\n",
-        skipped.outlier ? "outlier" : "infinite", x.place(static_cast<double>(skipped.step)),
-        kBottom - 8, skipped.step, skipped.outlier ? "outlier" : "gradient not finite");
-  }
-  return svg;
-}
-
-std::string legend(const Chart& chart) {
-  std::string html = "<div class=legend>";
-  for (size_t i = 0; i < chart.lines.size(); ++i) {
-    html += fmt::format("<span><i class='s{}'></i>{}</span>", i, escape_html(chart.lines[i].name));
-  }
-  const auto has = [&](bool outlier) {
-    return std::ranges::any_of(chart.skipped,
-                               [&](const SkippedStep& step) { return step.outlier == outlier; });
-  };
-  if (has(true)) html += "<span><b class=outlier>▲</b>skipped: outlier</span>";
-  if (has(false)) html += "<span><b class=infinite>▲</b>skipped: not finite</span>";
-  return html + "</div>";
+  return line;
 }
 
 /// For the script that shows values under the pointer.
-std::string values_json(const Chart& chart, const std::vector<ThinLine>& lines, int64_t last_step) {
-  Json json{{"left", kLeft}, {"right", kRight}, {"width", kWidth}, {"last", last_step}};
-  Json& list = json["lines"] = Json::array();
-  for (size_t i = 0; i < lines.size(); ++i) {
+std::string values_json(const LinePlot& plot, int64_t last_step) {
+  const auto [left, right] = plot_edges(plot, kWidth);
+  Json json{{"left", left}, {"right", right}, {"width", kWidth}, {"last", last_step}};
+  Json& lines = json["lines"] = Json::array();
+  for (size_t i = 0; i < plot.lines.size(); ++i) {
     Json points = Json::array();
-    for (size_t k = 0; k < lines[i].steps.size(); ++k) {
-      points.push_back({lines[i].steps[k], lines[i].means[k]});
-    }
-    list.push_back({{"name", chart.lines[i].name}, {"points", std::move(points)}});
+    for (const PlotPoint& point : plot.lines[i].points) points.push_back({point.x, point.y});
+    lines.push_back({{"name", plot.legend[i].second}, {"points", std::move(points)}});
   }
   std::string text = json.dump();
   for (size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
@@ -121,7 +74,52 @@ std::string values_json(const Chart& chart, const std::vector<ThinLine>& lines, 
   return text;
 }
 
+void mark_skipped(const std::vector<SkippedStep>& skipped, LinePlot& plot) {
+  for (const bool outlier : {true, false}) {
+    const char* classes = outlier ? "outlier" : "infinite";
+    for (const SkippedStep& step : skipped) {
+      if (step.outlier != outlier) continue;
+      plot.marks.push_back({.x = static_cast<double>(step.step),
+                            .classes = classes,
+                            .title = fmt::format("step {} skipped: {}", step.step,
+                                                 outlier ? "outlier" : "gradient not finite")});
+    }
+    if (std::ranges::find(plot.marks, classes, &PlotMark::classes) != plot.marks.end()) {
+      plot.legend.emplace_back(classes, outlier ? "skipped: outlier" : "skipped: not finite");
+    }
+  }
+}
+
+/// Empty if there is no value. The steps go from 0 to the last one.
+std::string figure_of(const Chart& chart, const RunHistory& history) {
+  LinePlot plot{.x_axis = "step",
+                .y_from_zero = chart.from_zero,
+                .x_end = static_cast<double>(history.last_step),
+                .may_be_log = chart.may_be_log};
+  for (const ChartLine& line : chart.lines) {
+    const ThinLine thinned = thin(line.series, history.last_step, kMostPoints);
+    if (thinned.steps.empty()) continue;
+    plot.lines.push_back(plot_line(thinned, plot.lines.size()));
+    plot.legend.emplace_back(plot.lines.back().classes, line.name);
+  }
+  if (plot.lines.empty() || history.last_step < 1) return "";
+  if (chart.has_skipped) mark_skipped(history.skipped, plot);
+  return fmt::format(
+      "<figure><figcaption>{}</figcaption>\n<div class=plot>{}<output></output></div>\n"
+      "<script type=application/json>{}</script></figure>\n",
+      escape_html(chart.title), draw_line_plot(plot, kWidth, chart.title),
+      values_json(plot, history.last_step));
+}
+
 }  // namespace
+
+std::vector<std::string> loss_names(const RunHistory& history) {
+  std::vector<std::string> names = history.names("train/");
+  std::erase_if(names, [](const std::string& name) {
+    return std::ranges::find(kNoLosses, name) != kNoLosses.end();
+  });
+  return names;
+}
 
 ThinLine thin(const Series& series, int64_t last_step, size_t most) {
   ThinLine line;
@@ -151,39 +149,47 @@ ThinLine thin(const Series& series, int64_t last_step, size_t most) {
   return line;
 }
 
-std::string chart_figure(const Chart& chart, int64_t last_step) {
-  Chart drawn = chart;
-  std::vector<ThinLine> lines;
-  std::erase_if(drawn.lines, [&](const ChartLine& line) {
-    ThinLine thinned = thin(line.series, last_step, kMostPoints);
-    const bool empty = thinned.steps.empty();
-    if (!empty) lines.push_back(std::move(thinned));
-    return empty;
-  });
-  if (lines.empty() || last_step < 1) return "";
-  const Axis x(0, static_cast<double>(last_step), kLeft, kRight), y = value_axis(drawn, lines);
-  std::string svg = grid(x, y, last_step);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const ThinLine& line = lines[i];
-    if (line.lowest != line.highest) {
-      svg += fmt::format("<path class='band s{}' d='{}'/>\n", i, band_of(line, x, y));
-    }
-    svg += fmt::format("<path class='line s{}' d='{}'/>\n", i, path_of(line, x, y));
-    if (line.steps.size() > kMostDots) continue;
-    for (size_t k = 0; k < line.steps.size(); ++k) {
-      svg += fmt::format("<circle class='s{}' cx={:.1f} cy={:.1f} r=2.6 />\n", i,
-                         x.place(line.steps[k]), y.place(line.means[k]));
-    }
+std::string run_charts(const RunHistory& history) {
+  Chart losses{.title = "Loss, nats per token", .has_skipped = true};
+  for (const std::string& name : loss_names(history)) {
+    losses.lines.push_back(line_of(history, name, "train/" + name));
   }
-  svg += marks(drawn, x);
-  return fmt::format(
-      "<figure><figcaption>{0}</figcaption>{1}\n"
-      "<div class=plot><svg viewBox='0 0 {2} {3}' role=img aria-label='{0}'>\n{4}"
-      "<text x={5} y={6} text-anchor=end>step</text>"
-      "<path class=cursor d='M0 {7}V{8}'/></svg><output></output></div>\n"
-      "<script type=application/json>{9}</script></figure>\n",
-      escape_html(drawn.title), legend(drawn), kWidth, kHeight, svg, kLeft - 7, kBottom + 18, kTop,
-      kBottom, values_json(drawn, lines, last_step));
+  for (const std::string& name : history.names("held_out/")) {
+    losses.lines.push_back(line_of(history, name + ", held out", "held_out/" + name));
+  }
+  const auto line = [&](const char* name, const char* tag, double scale = 1.0) {
+    return line_of(history, name, tag, scale);
+  };
+  const std::vector<Chart> all{
+      losses,
+      {.title = "Gradient norm, before clipping",
+       .lines = {line("gradient norm", "train/gradient_norm")},
+       .may_be_log = true,
+       .has_skipped = true},
+      {.title = "Learning rate",
+       .lines = {line("learning rate", "train/learning_rate")},
+       .from_zero = true},
+      {.title = "Speed, tokens per second",
+       .lines = {line("all ranks", "train/tokens_per_second")},
+       .from_zero = true},
+      {.title = "Most memory of a rank so far, GiB",
+       .lines = {line("process", "memory/process_gib"), line("GPU", "memory/gpu_gib")},
+       .from_zero = true},
+      {.title = "Watch: tokens per forward pass",
+       .lines = {line("Jacobi decoding", "watch/tokens_per_pass")},
+       .from_zero = true},
+      {.title = "Watch: answers, %",
+       .lines = {line("repeat themselves", "watch/repetition", 100),
+                 line("text as at the start", "watch/start_agreement", 100),
+                 line("Jacobi text as greedy text", "watch/jacobi_agreement", 100)},
+       .from_zero = true},
+      {.title = "Watch: tokens per answer",
+       .lines = {line("greedy decoding", "watch/answer_tokens")},
+       .from_zero = true},
+  };
+  std::string html = "<div class=charts>\n";
+  for (const Chart& chart : all) html += figure_of(chart, history);
+  return html + "</div>\n";
 }
 
 }  // namespace predgen::train

@@ -8,19 +8,8 @@
 
 namespace predgen::train {
 
-struct ChartLine {
-  std::string name;
-  Series series;
-};
-
-/// Lines over the steps of a run.
-struct Chart {
-  std::string title;  // with the unit
-  std::vector<ChartLine> lines{};
-  bool from_zero = false;   // the axis of values begins at 0
-  bool may_be_log = false;  // a logarithmic one if the values differ by more than a factor of 30
-  std::vector<SkippedStep> skipped{};  // marked at the bottom
-};
+/// Tags under "train/" that are losses.
+std::vector<std::string> loss_names(const RunHistory& history);
 
 /// A line thinned to what a screen can show: the mean, lowest and highest value of steps beside
 /// each other.
@@ -30,8 +19,8 @@ struct ThinLine {
 /// Values that are not finite are left out.
 ThinLine thin(const Series& series, int64_t last_step, size_t most);
 
-/// A <figure> with an inline SVG, its legend, and its values for the page's script; empty if there
-/// is no value. The steps go from 0 to `last_step`.
-std::string chart_figure(const Chart& chart, int64_t last_step);
+/// What was logged over the steps, a <figure> for each chart that has a value, with its values for
+/// the page's script.
+std::string run_charts(const RunHistory& history);
 
 }  // namespace predgen::train

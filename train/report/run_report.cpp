@@ -3,23 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/config.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "page/page_style.h"
-#include "train/report/chart_svg.h"
 #include "train/report/page_script.h"
+#include "train/report/run_charts.h"
 
 namespace predgen::train {
 namespace {
 
-/// What else than losses is logged of a step.
-constexpr std::array kNoLosses{"learning_rate", "gradient_norm", "tokens_per_second",
-                               "epoch",         "skipped_steps", "outlier_steps",
-                               "seconds"};
 constexpr size_t kAnswersShown = 6;
 constexpr size_t kPromptShown = 300;  // bytes of its end
 
@@ -40,14 +35,6 @@ Head read_head(const std::string& config) {
   if (head.model.empty()) reader.optional("initialize", head.model);
   reader.section("objective").optional("kind", head.objective);
   return head;
-}
-
-std::vector<std::string> loss_names(const RunHistory& history) {
-  std::vector<std::string> names = history.names("train/");
-  std::erase_if(names, [](const std::string& name) {
-    return std::ranges::find(kNoLosses, name) != kNoLosses.end();
-  });
-  return names;
 }
 
 std::string duration(double seconds) {
@@ -141,58 +128,6 @@ std::string tiles(const RunHistory& history) {
   return html + "</div>\n";
 }
 
-/// `scale`: 100 for shares that are shown in percent.
-ChartLine line_of(const RunHistory& history, const std::string& name, const std::string& tag,
-                  double scale = 1.0) {
-  const auto found = history.scalars.find(tag);
-  ChartLine line{name, found == history.scalars.end() ? Series{} : found->second};
-  for (double& value : line.series.values) value *= scale;
-  return line;
-}
-
-std::string charts(const RunHistory& history) {
-  Chart losses{.title = "Loss, nats per token", .skipped = history.skipped};
-  for (const std::string& name : loss_names(history)) {
-    losses.lines.push_back(line_of(history, name, "train/" + name));
-  }
-  for (const std::string& name : history.names("held_out/")) {
-    losses.lines.push_back(line_of(history, name + ", held out", "held_out/" + name));
-  }
-  const auto line = [&](const char* name, const char* tag, double scale = 1.0) {
-    return line_of(history, name, tag, scale);
-  };
-  const std::vector<Chart> all{
-      losses,
-      {.title = "Gradient norm, before clipping",
-       .lines = {line("gradient norm", "train/gradient_norm")},
-       .may_be_log = true,
-       .skipped = history.skipped},
-      {.title = "Learning rate",
-       .lines = {line("learning rate", "train/learning_rate")},
-       .from_zero = true},
-      {.title = "Speed, tokens per second",
-       .lines = {line("all ranks", "train/tokens_per_second")},
-       .from_zero = true},
-      {.title = "Most memory of a rank so far, GiB",
-       .lines = {line("process", "memory/process_gib"), line("GPU", "memory/gpu_gib")},
-       .from_zero = true},
-      {.title = "Watch: tokens per forward pass",
-       .lines = {line("Jacobi decoding", "watch/tokens_per_pass")},
-       .from_zero = true},
-      {.title = "Watch: answers, %",
-       .lines = {line("repeat themselves", "watch/repetition", 100),
-                 line("text as at the start", "watch/start_agreement", 100),
-                 line("Jacobi text as greedy text", "watch/jacobi_agreement", 100)},
-       .from_zero = true},
-      {.title = "Watch: tokens per answer",
-       .lines = {line("greedy decoding", "watch/answer_tokens")},
-       .from_zero = true},
-  };
-  std::string html = "<div class=charts>\n";
-  for (const Chart& chart : all) html += chart_figure(chart, history.last_step);
-  return html + "</div>\n";
-}
-
 /// The end of a text, in whole characters.
 std::string end_of(const std::string& text) {
   if (text.size() <= kPromptShown) return text;
@@ -253,7 +188,7 @@ std::string format_run_report(const std::string& name, const RunHistory& history
              "content='light "
              "dark'>\n<title>{} · predgen train</title>\n<style>{}</style>\n<main>\n",
              escape_html(name), kPageStyle) +
-         head_of_page(name, history) + tiles(history) + charts(history) + answers(history) +
+         head_of_page(name, history) + tiles(history) + run_charts(history) + answers(history) +
          "<h2>Settings</h2>\n" + settings(history) + "</main>\n<script>" + kPageScript +
          "</script>\n";
 }

@@ -1,4 +1,4 @@
-#include "train/report/chart_svg.h"
+#include "train/report/run_charts.h"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,11 @@
 namespace predgen::train {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ChartSvg, ThinningKeepsMeansAndExtremes) {
+TEST(RunCharts, ThinningKeepsMeansAndExtremes) {
   Series series;
   for (int64_t step = 1; step <= 1000; ++step) {
     series.steps.push_back(step);
@@ -35,32 +36,23 @@ TEST(ChartSvg, ThinningKeepsMeansAndExtremes) {
   EXPECT_EQ(few.means, (std::vector<double>{1.0, 2.0, 4.0}));
 }
 
-TEST(ChartSvg, DrawsLinesMarksAndValues) {
-  Chart chart{.title = "Loss & more",
-              .lines = {{"ar <b>", {{0, 100}, {1.0, 3.0}}}, {"none", {}}},
-              .from_zero = true,
-              .skipped = {{50, true}, {75, false}}};
-  const std::string figure = chart_figure(chart, 100);
-  EXPECT_THAT(figure, HasSubstr("Loss &amp; more"));
-  EXPECT_THAT(figure, HasSubstr("ar &lt;b&gt;"));
-  EXPECT_THAT(figure, Not(HasSubstr("<b>")));    // neither in the legend nor in the script
-  EXPECT_THAT(figure, Not(HasSubstr("none<")));  // a line without values has no legend
-  EXPECT_THAT(figure, HasSubstr("step 50 skipped: outlier"));
-  EXPECT_THAT(figure, HasSubstr("step 75 skipped: gradient not finite"));
-  EXPECT_THAT(figure, HasSubstr("[[0.0,1.0],[100.0,3.0]]"));
-  // From the left to the right edge of the plot; a higher value is further up.
-  EXPECT_THAT(figure, HasSubstr("d='M50.0 147.3L626.0 17.8'"));
-  EXPECT_EQ(chart_figure({.title = "Empty", .lines = {{"x", {}}}}, 100), "");
-}
-
-TEST(ChartSvg, WideRangesAreLogarithmic) {
-  const auto figure = [](double highest) {
-    return chart_figure(
-        {.title = "norm", .lines = {{"n", {{1, 2}, {0.5, highest}}}}, .may_be_log = true}, 2);
-  };
-  EXPECT_THAT(figure(400.0), HasSubstr(">100</text>"));
-  EXPECT_THAT(figure(400.0), HasSubstr(">0.1</text>"));
-  EXPECT_THAT(figure(4.0), Not(HasSubstr(">0.1</text>")));
+TEST(RunCharts, DrawsLinesMarksAndValues) {
+  RunHistory history;
+  history.last_step = 100;
+  history.scalars = {{"train/<b>", {{0, 100}, {1.0, 3.0}}}, {"train/none", {}}};
+  history.skipped = {{50, true}, {75, false}};
+  const std::string figures = run_charts(history);
+  EXPECT_THAT(figures, HasSubstr("Loss, nats per token"));
+  EXPECT_THAT(figures, HasSubstr("&lt;b&gt;"));
+  EXPECT_THAT(figures, Not(HasSubstr("<b>")));    // neither in the legend nor in the script
+  EXPECT_THAT(figures, Not(HasSubstr("none<")));  // a line without values has no legend
+  EXPECT_THAT(figures, HasSubstr("step 50 skipped: outlier"));
+  EXPECT_THAT(figures, HasSubstr("step 75 skipped: gradient not finite"));
+  EXPECT_THAT(figures, HasSubstr("[[0.0,1.0],[100.0,3.0]]"));
+  // From the left to the right edge of the plot, as the script has them.
+  EXPECT_THAT(figures, HasSubstr("\"left\":46.0,\"right\":630.0"));
+  EXPECT_THAT(figures, ContainsRegex("s0 line' d='M46.0 [0-9.]+L630.0 "));
+  EXPECT_THAT(figures, Not(HasSubstr("Learning rate"))) << "a chart without a value";
 }
 
 }  // namespace
