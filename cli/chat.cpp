@@ -22,6 +22,7 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/generate/model_source.h"
 #include "runtime/listen/queued_turns.h"
 #include "runtime/listen/recorded_source.h"
 #include "runtime/listen/scheduled_source.h"

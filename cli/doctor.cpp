@@ -29,10 +29,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-// Zonos-v0.1's transformer in bfloat16 (1,624 M parameters) and its DAC decoder in float32 (77 M).
-constexpr double kZonosBytes = 1624.4e6 * 2 + 76.6e6 * 4;
-constexpr double kZonosCacheBytes = 1.0 * kGiB;  // of graphs and sentences under way
-constexpr double kWorkspaceBytes = 1.5 * kGiB;   // CUDA context, activations, fragmentation
+constexpr double kWorkspaceBytes = 1.5 * kGiB;  // CUDA context, activations, fragmentation
 
 struct DoctorOptions {
   std::string model, tts_model, tts_codec;
@@ -101,7 +98,7 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   row(fmt::format("with {} tokens", context), used, true);
   const at::Device device = parse_device("auto");
   const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
-  const double beside = used + (is_gpu ? kZonosBytes + kZonosCacheBytes + kWorkspaceBytes : 0.0);
+  const double beside = used + (is_gpu ? kZonosBytes + kWorkspaceBytes : 0.0);
   if (is_gpu) row("beside Zonos, with caches and workspace", beside, true);
   const double room = options.memory_gib ? *options.memory_gib * kGiB
                                          : static_cast<double>(evaluate::memory_size(device));
@@ -113,19 +110,6 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
 }
 
 double mebibytes(double bytes) { return bytes / (1024.0 * 1024.0); }
-
-/// Bytes of tensors of these shapes at `bytes_per_value`.
-template <typename Shapes>
-double count_values(const Shapes& shapes) {
-  double count = 0;
-  for (const auto& weight : shapes) {
-    const auto& [name, shape] = weight;
-    double values = 1;
-    for (const int64_t size : shape) values *= static_cast<double>(size);
-    count += values;
-  }
-  return count;
-}
 
 /// How fast the voice is here, and what that means. In 8 bits on a CPU, which is the fastest there.
 void report_voice_speed(const ZonosOptions& voice, const std::stop_token& stop) {
@@ -161,7 +145,7 @@ void report_voice_speed(const ZonosOptions& voice, const std::stop_token& stop) 
 void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("Voice %s\n", options.tts_model.c_str());
   const ZonosConfig config = ZonosConfig::load(options.tts_model);
-  const double parameters = count_values(config.weight_layout());
+  const double parameters = static_cast<double>(num_values(config.weight_layout()));
   std::printf("  Zonos: %lld layers, width %lld, %.1f M parameters: %.0f MiB in bf16\n",
               static_cast<long long>(config.num_layers), static_cast<long long>(config.width),
               parameters / 1e6, mebibytes(2 * parameters));
@@ -178,8 +162,9 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
     report.check("codec", [&] {
       ZonosVoice::check_codec(codec);
       const DacWeights weights(codec);
-      std::printf("  its codec: %.0f MiB in fp32\n",
-                  mebibytes(4 * count_values(dac_weight_layout(weights.config()))));
+      std::printf(
+          "  its codec: %.0f MiB in fp32\n",
+          mebibytes(4 * static_cast<double>(num_values(dac_weight_layout(weights.config())))));
     });
   }
   report.check("predgen-espeak", [] { EspeakHelper({}, Seconds(5), "the Zonos voice").start(); });

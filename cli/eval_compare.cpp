@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "core/json_problem.h"
 #include "evaluate/compare_reports.h"
 
 namespace predgen::cli {
@@ -68,14 +67,10 @@ void compare_results(const EvalCompareOptions& options, bool json) {
       .min_equal_text = share_of("--min-equal-text", options.min_equal_text)};
   const Json before = read_results(options.results.at(0)),
              after = read_results(options.results.at(1));
-  const Json comparison = [&] {
-    try {
-      return evaluate::compare_reports(before, after, bounds);
-    } catch (const nlohmann::json::exception& error) {
-      throw UserError("{} or {}: not as this version of predgen eval writes it: {}",
-                      options.results.at(0), options.results.at(1), json_problem(error.what()));
-    }
-  }();
+  const Json comparison =
+      checked_json(fmt::format("{} or {}: not as this version of predgen eval writes it",
+                               options.results.at(0), options.results.at(1)),
+                   [&] { return evaluate::compare_reports(before, after, bounds); });
   const std::string text =
       json ? comparison.dump() + "\n" : evaluate::format_comparison(comparison);
   std::fputs(text.c_str(), stdout);

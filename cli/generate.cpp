@@ -15,6 +15,7 @@
 #include "core/stop.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/model_source.h"
 #include "text/streaming_text.h"
 #include "text/tokenizer.h"
 

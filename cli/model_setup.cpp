@@ -29,26 +29,6 @@ std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOp
   return set_up_model(draft, options);
 }
 
-void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
-                       const Checkpoint& draft) {
-  const std::unique_ptr<Tokenizer> other = load_tokenizer(draft.read_tokenizer({}));
-  bool same = tokenizer.vocab_size() == other->vocab_size();
-  for (TokenId id = 0; same && id < tokenizer.vocab_size(); ++id) {
-    const auto piece = [id](const Tokenizer& of) {
-      try {
-        return of.decode_next(TokenSpan(&id, 1), /*keep_special=*/true);
-      } catch (const UserError&) {
-        return std::string();  // a gap in the ids
-      }
-    };
-    same = piece(tokenizer) == piece(*other);
-  }
-  if (!same) {
-    throw UserError("the draft model {} has another tokenizer than {}: choose one of its family",
-                    draft.name(), model.name());
-  }
-}
-
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,
                      int64_t num_new) {
   if (tokens.empty()) throw UserError("{}: there are no tokens", where);

@@ -29,10 +29,6 @@ inline constexpr const char* kDraftModelHelp =
 /// The draft model beside a model with these options: as that, without an adapter.
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);
 
-/// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.
-void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
-                       const Checkpoint& draft);
-
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the
 /// vocabulary, and the ids plus `num_new` more fit into the model's positions.
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,

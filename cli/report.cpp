@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/json_problem.h"
 #include "evaluate/page/report_page.h"
 #include "train/report/run_report.h"
 
@@ -34,12 +33,8 @@ std::filesystem::path write_report_of(const ReportOptions& options) {
         "page about the latter, or move it for the other",
         options.run);
   }
-  try {
-    return evaluate::write_report_page_of(run, options.output);
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not as this version of predgen eval writes it: {}", options.run,
-                    json_problem(error.what()));
-  }
+  return checked_json(options.run + ": not as this version of predgen eval writes it",
+                      [&] { return evaluate::write_report_page_of(run, options.output); });
 }
 
 }  // namespace

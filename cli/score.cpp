@@ -1,3 +1,5 @@
+#include "evaluate/score.h"
+
 #include <c10/core/InferenceMode.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/stop.h"
 #include "model/weights/safetensors.h"
 #include "text/tokenizer.h"
 
@@ -48,53 +49,13 @@ std::vector<Row> read_rows(const ScoreOptions& options, const Checkpoint& checkp
   return rows;
 }
 
-struct Score {
-  std::vector<double> logprobs;  // of tokens 1..T-1, each given those before it
-  at::Tensor logits_TV;          // only if asked for
-};
-
-enum class KeepLogits { kNo, kYes };
-
-/// In chunks: the logits of a long row would not fit into memory at once.
-Score score_row(const LanguageModel& model, const TokenIds& ids, KeepLogits keep,
-                const std::stop_token& stop) {
-  constexpr int64_t kChunk = 512;
-  const auto num_tokens = static_cast<int64_t>(ids.size());
-  const at::Tensor tokens_T = at::tensor(ids, at::kLong);
-  KvPool pool(model.kv_layout());
-  const std::unique_ptr<KvCache> cache = pool.make_cache(num_tokens);
-  Score score;
-  std::vector<at::Tensor> kept;
-  for (int64_t begin = 0; begin < num_tokens; begin += kChunk) {
-    throw_if_stopped(stop);
-    const int64_t length = std::min(kChunk, num_tokens - begin);
-    const TokenSpan chunk = TokenSpan(ids).subspan(begin, length);
-    const at::Tensor logits_TV =
-        model.forward({.cache = cache.get(), .tokens = chunk, .num_logits = length});
-    if (keep == KeepLogits::kYes) kept.push_back(logits_TV.cpu());
-    const int64_t num_targets = std::min(length, num_tokens - begin - 1);
-    const at::Tensor targets = tokens_T.narrow(0, begin + 1, num_targets).to(logits_TV.device());
-    const at::Tensor logprobs = at::log_softmax(logits_TV.narrow(0, 0, num_targets), -1)
-                                    .gather(-1, targets.unsqueeze(-1))
-                                    .to(at::kCPU, at::kDouble)
-                                    .contiguous();
-    const double* values = logprobs.const_data_ptr<double>();
-    score.logprobs.insert(score.logprobs.end(), values, values + num_targets);
-  }
-  for (const double logprob : score.logprobs) {
-    if (std::isnan(logprob)) throw Error("the model computes NaN; are its weights damaged?");
-  }
-  if (keep == KeepLogits::kYes) score.logits_TV = at::cat(kept);
-  return score;
-}
-
-Json to_json(const TokenIds& ids, const Score& score) {
+Json to_json(const TokenIds& ids, const evaluate::RowScore& score) {
   Json logprobs = Json::array({nullptr});  // nothing comes before the first token
   for (const double logprob : score.logprobs) logprobs.push_back(logprob);
   return {{"token_ids", ids}, {"logprobs", std::move(logprobs)}};
 }
 
-void print_row(const Row& row, const Score& score) {
+void print_row(const Row& row, const evaluate::RowScore& score) {
   double total = 0.0;
   for (const double logprob : score.logprobs) total += logprob;
   const size_t count = score.logprobs.size();
@@ -102,16 +63,6 @@ void print_row(const Row& row, const Score& score) {
               row.ids.size(), total);
   if (count > 0) std::printf(", perplexity %.3f", std::exp(-total / static_cast<double>(count)));
   std::printf("\n");
-}
-
-/// Over all rows; NaN if no row has two tokens.
-double perplexity(const std::vector<Score>& scores) {
-  double total = 0.0, count = 0.0;
-  for (const Score& score : scores) {
-    for (const double logprob : score.logprobs) total += logprob;
-    count += static_cast<double>(score.logprobs.size());
-  }
-  return std::exp(-total / count);
 }
 
 /// What quantisation costs: the same rows by the same weights in bfloat16.
@@ -122,9 +73,10 @@ void print_quantization_cost(const Checkpoint& checkpoint, ModelOptions options,
   options.dtype = "bf16";
   const std::unique_ptr<Transformer> model =
       set_up_model(checkpoint, options, /*prepares_passes=*/false);
-  std::vector<Score> scores;
-  for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo, stop));
-  const double full = perplexity(scores);
+  std::vector<evaluate::RowScore> scores;
+  for (const Row& row : rows)
+    scores.push_back(evaluate::score_row(*model, row.ids, evaluate::KeepLogits::kNo, stop));
+  const double full = evaluate::perplexity(scores);
   std::printf("all rows: perplexity %.4f in %s, %.4f in bf16: %+.2f %%\n", quantized_perplexity,
               kind.c_str(), full, 100 * (quantized_perplexity / full - 1));
 }
@@ -144,10 +96,11 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
                                           : fmt::format("{}: row {}", options.input, row.number));
   }
   Json results = Json::array();
-  std::vector<Score> scores;
+  std::vector<evaluate::RowScore> scores;
   for (const Row& row : rows) {
     const bool keep = !options.logits_file.empty();
-    Score score = score_row(*model, row.ids, keep ? KeepLogits::kYes : KeepLogits::kNo, stop);
+    evaluate::RowScore score = evaluate::score_row(
+        *model, row.ids, keep ? evaluate::KeepLogits::kYes : evaluate::KeepLogits::kNo, stop);
     if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
     if (options.json) {
       results.push_back(to_json(row.ids, score));
@@ -160,9 +113,9 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
   } else if (options.model.quantize != "none") {
     model.reset();  // one model at a time
-    print_quantization_cost(*checkpoint, options.model, rows, perplexity(scores), stop);
+    print_quantization_cost(*checkpoint, options.model, rows, evaluate::perplexity(scores), stop);
   } else if (rows.size() > 1) {
-    std::printf("all rows: perplexity %.4f\n", perplexity(scores));
+    std::printf("all rows: perplexity %.4f\n", evaluate::perplexity(scores));
   }
 }
 

@@ -5,11 +5,13 @@
 #include "core/client_json.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json_problem.h"
 #include "core/shortened.h"
 
 namespace predgen {
+namespace {
 
+/// What an exception of the library says, without its name: "[json.exception.parse_error.101] parse
+/// error at line 1, column 2: .." becomes "line 1, column 2: ..".
 std::string json_problem(std::string what) {
   if (what.starts_with("[json.exception.")) what.erase(0, what.find("] ") + 2);
   for (const std::string_view start : {"parse error at ", "type "}) {
@@ -17,8 +19,6 @@ std::string json_problem(std::string what) {
   }
   return what;
 }
-
-namespace {
 
 constexpr size_t kMaxDepth = 200;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -60,16 +60,15 @@ void check(std::string_view text, const std::string& where, int64_t max_keys,
 
 /// Without a check.
 Json parse(std::string_view text, const std::string& where) {
-  constexpr size_t kMostOfError = 300;  // it quotes the text
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not valid JSON: {}", where,
-                    shortened(json_problem(error.what()), kMostOfError));
-  }
+  return checked_json(where + ": not valid JSON", [&] { return Json::parse(text); });
 }
 
 }  // namespace
+
+void fail_json(const std::string& what, const nlohmann::json::exception& error) {
+  constexpr size_t kMostOfError = 300;  // it quotes the text
+  throw UserError("{}: {}", what, shortened(json_problem(error.what()), kMostOfError));
+}
 
 void check_json_depth(std::string_view text, const std::string& where) {
   check(text, where, kAny, kAny);

@@ -10,6 +10,9 @@ namespace predgen {
 /// Keeps the order in which keys were written.
 using Json = nlohmann::ordered_json;
 
+/// UserError: what the library's exception says, after `what` and without its own name.
+[[noreturn]] void fail_json(const std::string& what, const nlohmann::json::exception& error);
+
 /// `where` names the text in the UserError of a syntax error.
 Json parse_json(std::string_view text, const std::string& where);
 /// UserError for lists and objects nested so deep that a copy could exhaust the stack; parse_json
@@ -20,6 +23,18 @@ Json read_json(const std::filesystem::path& file);
 /// The value of `key`, or UserError naming `where`, the key and the wanted type.
 template <typename T>
 T json_get(const Json& object, const char* key, const std::string& where);
+
+/// work(), for what reads a document of which it does not know that it is as it should be:
+/// UserError
+/// "`what`: .." where it is not.
+template <typename Work>
+auto checked_json(const std::string& what, const Work& work) {
+  try {
+    return work();
+  } catch (const nlohmann::json::exception& error) {
+    fail_json(what, error);
+  }
+}
 
 [[noreturn]] void fail_json_key(const char* key, const std::string& where, const std::string& why);
 

@@ -147,9 +147,11 @@ Json ModelConfig::to_json() const {
   return json;
 }
 
-int64_t ModelConfig::num_parameters() const {
+int64_t ModelConfig::num_parameters() const { return num_values(weight_layout(*this)); }
+
+int64_t num_values(const std::vector<WeightSpec>& weights) {
   int64_t total = 0;
-  for (const WeightSpec& weight : weight_layout(*this)) {
+  for (const WeightSpec& weight : weights) {
     int64_t count = 1;
     for (const int64_t size : weight.shape) count *= size;
     total += count;

@@ -45,6 +45,8 @@ struct WeightSpec {
   std::string name;  // Hugging Face's
   std::vector<int64_t> shape;
 };
+/// In all of them.
+int64_t num_values(const std::vector<WeightSpec>& weights);
 
 /// Every tensor that a model of this configuration has, in the order of the reference's state
 /// dict, which decides the shards. Tied embeddings once.

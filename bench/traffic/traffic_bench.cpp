@@ -55,12 +55,8 @@ std::vector<std::string> read_prompts(const Options& options) {
     const bool is_odd = number++ % 2 == 1;
     if (options.half != "all" && is_odd != (options.half == "odd")) continue;
     const std::string where = fmt::format("{}:{}", options.prompts, number);
-    std::string text;
-    try {
-      text = read_prompt(Json::parse(line), where);
-    } catch (const Json::exception& error) {
-      throw UserError("{}: {}", where, first_line(error.what()));
-    }
+    const std::string text =
+        checked_json(where, [&] { return read_prompt(parse_json(line, where), where); });
     std::istringstream words(text);
     int64_t count = 0;
     for (std::string word; words >> word;) ++count;

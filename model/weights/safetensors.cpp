@@ -14,7 +14,6 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "core/json_problem.h"
 #include "model/weights/converted_read.h"
 #include "model/weights/safetensors_types.h"
 
@@ -44,11 +43,8 @@ Json parse_header(std::string_view text, const std::string& where) {
     }
     return true;
   };
-  try {
-    return Json::parse(text, check);
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: the header is not valid JSON: {}", where, json_problem(error.what()));
-  }
+  return checked_json(where + ": the header is not valid JSON",
+                      [&] { return Json::parse(text, check); });
 }
 
 at::ScalarType entry_type(const Json& json, const std::string& where) {

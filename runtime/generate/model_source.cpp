@@ -1,6 +1,10 @@
 #include "runtime/generate/model_source.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+
+#include "core/error.h"
 
 namespace predgen {
 
@@ -56,6 +60,26 @@ void ModelSource::learn(TokenSpan tokens) {
   const int64_t checked = std::min(std::ssize(drafted), std::ssize(tokens)) - draft_begin_;
   if (right >= 0 && checked > 0) width_.record(checked, right);  // else it is about another text
   draft_begin_ = sequence_.size();
+}
+
+void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
+                       const Checkpoint& draft) {
+  const std::unique_ptr<Tokenizer> other = load_tokenizer(draft.read_tokenizer({}));
+  bool same = tokenizer.vocab_size() == other->vocab_size();
+  for (TokenId id = 0; same && id < tokenizer.vocab_size(); ++id) {
+    const auto piece = [id](const Tokenizer& of) {
+      try {
+        return of.decode_next(TokenSpan(&id, 1), /*keep_special=*/true);
+      } catch (const UserError&) {
+        return std::string();  // a gap in the ids
+      }
+    };
+    same = piece(tokenizer) == piece(*other);
+  }
+  if (!same) {
+    throw UserError("the draft model {} has another tokenizer than {}: choose one of its family",
+                    draft.name(), model.name());
+  }
 }
 
 }  // namespace predgen

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "model/checkpoint/checkpoint.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/draft_source.h"
 #include "runtime/generate/draft_width.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 
@@ -39,5 +41,9 @@ class ModelSource : public DraftSource {
   Sequence sequence_;        // the tokens that it was asked about last, and its draft
   int64_t draft_begin_ = 0;  // in sequence_; its end: there is none to learn from
 };
+
+/// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.
+void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
+                       const Checkpoint& draft);
 
 }  // namespace predgen

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json_problem.h"
+#include "core/json.h"
 
 namespace predgen {
 namespace {
@@ -25,12 +25,8 @@ TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
   const std::string where = file.string();
   const std::string text = read_file(file);
   check_json_depth(text, where);
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("{}: not valid JSON: {}", where, json_problem(error.what()));
-  }
+  nlohmann::json json =
+      checked_json(where + ": not valid JSON", [&] { return nlohmann::json::parse(text); });
   if (!json.is_object()) throw UserError("{}: must hold a JSON object", where);
   if (!json.contains("model") || !json["model"].is_object()) {
     fail_json_key("model", where, "must be an object");

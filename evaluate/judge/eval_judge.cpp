@@ -1,4 +1,4 @@
-#include "cli/eval_judge.h"
+#include "evaluate/judge/eval_judge.h"
 
 #include <cstdlib>
 
@@ -10,11 +10,11 @@
 #include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
 
-namespace predgen::cli {
+namespace predgen::evaluate {
 namespace {
 
 /// Of the endpoint; empty if none is sent.
-std::string key_of(const evaluate::JudgeConfig& config) {
+std::string key_of(const JudgeConfig& config) {
   if (config.key_variable.empty()) return "";
   const char* key = std::getenv(config.key_variable.c_str());
   if (!key || !*key) {
@@ -23,8 +23,7 @@ std::string key_of(const evaluate::JudgeConfig& config) {
   return key;
 }
 
-void check_cost(const evaluate::JudgeConfig& config,
-                const evaluate::AnswerJudge::Estimate& estimate, bool agreed) {
+void check_cost(const JudgeConfig& config, const AnswerJudge::Estimate& estimate, bool agreed) {
   const std::string cost = fmt::format(
       "the judge {} may be called {} times, for about {} tokens to read and at most {} to write",
       config.model, estimate.calls, estimate.prompt_tokens, estimate.reply_tokens);
@@ -36,21 +35,21 @@ void check_cost(const evaluate::JudgeConfig& config,
 
 }  // namespace
 
-std::unique_ptr<EvalJudge> EvalJudge::make(const evaluate::EvalConfig& config,
-                                           const std::vector<evaluate::EvalTurn>& turns,
+std::unique_ptr<EvalJudge> EvalJudge::make(const EvalConfig& config,
+                                           const std::vector<EvalTurn>& turns,
                                            const LoadOptions& load, bool agreed,
                                            const std::stop_token& stop) {
-  evaluate::JudgeConfig asked = config.judge;
+  JudgeConfig asked = config.judge;
   if (!asked.exists()) return nullptr;
-  evaluate::AnswerJudge judge(asked, turns);
+  AnswerJudge judge(asked, turns);
   std::string key;
-  evaluate::HttpPost post;
+  HttpPost post;
   if (asked.is_local()) {
     const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(asked.folder);
-    post = evaluate::load_local_chat(*checkpoint, load, stop);
+    post = load_local_chat(*checkpoint, load, stop);
     asked.model = hash_weights(checkpoint->weight_files());  // what replies are kept by
   } else {
-    evaluate::AnswerJudge::Estimate estimate =
+    AnswerJudge::Estimate estimate =
         judge.estimate(config.methods.size(), config.turn.max_new_tokens);
     const auto num_runs = static_cast<int64_t>(config.models.size() * config.prices.size());
     for (int64_t* count : {&estimate.calls, &estimate.prompt_tokens, &estimate.reply_tokens}) {
@@ -58,16 +57,15 @@ std::unique_ptr<EvalJudge> EvalJudge::make(const evaluate::EvalConfig& config,
     }
     check_cost(asked, estimate, agreed);
     key = key_of(asked);
-    post = evaluate::connect_http(asked.endpoint + "/chat/completions", key, asked.timeout_seconds,
-                                  stop);
+    post = connect_http(asked.endpoint + "/chat/completions", key, asked.timeout_seconds, stop);
   }
   make_folder(asked.cache);
   return std::unique_ptr<EvalJudge>(
       new EvalJudge(asked, std::move(judge), key, std::move(post), stop));
 }
 
-EvalJudge::EvalJudge(const evaluate::JudgeConfig& config, evaluate::AnswerJudge judge,
-                     const std::string& key, evaluate::HttpPost post, const std::stop_token& stop)
+EvalJudge::EvalJudge(const JudgeConfig& config, AnswerJudge judge, const std::string& key,
+                     HttpPost post, const std::stop_token& stop)
     : config_(config),
       clock_(stop),
       judge_(std::move(judge)),
@@ -83,4 +81,4 @@ Json EvalJudge::judge(Json& rows) {
           {"usage", client_.usage()}};
 }
 
-}  // namespace predgen::cli
+}  // namespace predgen::evaluate

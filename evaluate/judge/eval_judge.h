@@ -8,7 +8,7 @@
 #include "evaluate/judge/answer_judge.h"
 #include "model/load_options.h"
 
-namespace predgen::cli {
+namespace predgen::evaluate {
 
 /// The judge of `predgen eval`: permission, key, connection and progress.
 class EvalJudge {
@@ -17,8 +17,8 @@ class EvalJudge {
   /// endpoint it is a UserError, before anything was asked, if it may cost more than the
   /// configuration allows and the user has not `agreed`, if the environment has no key, and if
   /// nothing listens. `turns` outlive it.
-  static std::unique_ptr<EvalJudge> make(const evaluate::EvalConfig& config,
-                                         const std::vector<evaluate::EvalTurn>& turns,
+  static std::unique_ptr<EvalJudge> make(const EvalConfig& config,
+                                         const std::vector<EvalTurn>& turns,
                                          const LoadOptions& load, bool agreed,
                                          const std::stop_token& stop);
 
@@ -27,13 +27,13 @@ class EvalJudge {
   Json judge(Json& rows);
 
  private:
-  EvalJudge(const evaluate::JudgeConfig& config, evaluate::AnswerJudge judge,
-            const std::string& key, evaluate::HttpPost post, const std::stop_token& stop);
+  EvalJudge(const JudgeConfig& config, AnswerJudge judge, const std::string& key, HttpPost post,
+            const std::stop_token& stop);
 
-  const evaluate::JudgeConfig config_;
+  const JudgeConfig config_;
   SystemClock clock_;
-  const evaluate::AnswerJudge judge_;
-  evaluate::JudgeClient client_;
+  const AnswerJudge judge_;
+  JudgeClient client_;
 };
 
-}  // namespace predgen::cli
+}  // namespace predgen::evaluate

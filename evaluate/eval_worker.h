@@ -11,7 +11,7 @@
 #include "model/transformer.h"
 #include "voice/voice.h"
 
-namespace predgen::cli {
+namespace predgen::evaluate {
 
 /// The weights of one model of `predgen eval`. A model's passes never overlap, so each worker has
 /// its own.
@@ -23,32 +23,31 @@ struct EvalWeights {
 };
 
 /// UserError for what the configuration's methods want and the folders do not hold.
-std::shared_ptr<const EvalWeights> load_eval_weights(const evaluate::EvalConfig& config,
+std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                                                      const std::filesystem::path& model);
 
 /// RunPrice of that name for these weights.
-evaluate::RunPrice price_of(const std::string& name, const evaluate::EvalConfig& config,
-                            const EvalWeights& weights);
+RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights);
 
 /// Runs conversations on the thread that made it, and is destroyed there. Borrows what it is given
 /// by reference or pointer, but not the weights; speaks with a synthesizer of its own.
 class EvalWorker {
  public:
-  EvalWorker(const evaluate::EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-             const evaluate::RunPrice& price, const std::vector<evaluate::EvalTurn>& turns,
-             const Voice* voice, AudioSink* first_answer, const std::stop_token& stop);
-  evaluate::EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
+  EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
+             const RunPrice& price, const std::vector<EvalTurn>& turns, const Voice* voice,
+             AudioSink* first_answer, const std::stop_token& stop);
+  EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
 
  private:
   const c10::InferenceMode inference_;
   const std::shared_ptr<const EvalWeights> weights_;
   const c10::StreamGuard stream_;
-  const std::vector<evaluate::EvalTurn>& turns_;
+  const std::vector<EvalTurn>& turns_;
   const std::unique_ptr<SpeechSynthesizer> synthesizer_;  // null: no voice
   Engine base_;
   std::optional<Engine> adapted_, draft_;
-  std::optional<evaluate::EvalModels> models_;
-  std::optional<evaluate::MethodRunner> runner_;
+  std::optional<EvalModels> models_;
+  std::optional<MethodRunner> runner_;
 };
 
-}  // namespace predgen::cli
+}  // namespace predgen::evaluate

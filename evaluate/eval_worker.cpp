@@ -1,0 +1,70 @@
+#include "evaluate/eval_worker.h"
+
+#include "model/checkpoint/load_model.h"
+#include "model/stream_priority.h"
+#include "runtime/generate/model_source.h"
+
+namespace predgen::evaluate {
+namespace {
+
+EngineConfig engine_config(const EvalConfig& config) { return {.pass_tokens = config.pass_tokens}; }
+
+}  // namespace
+
+std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
+                                                     const std::filesystem::path& model) {
+  const c10::InferenceMode inference;
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
+  EvalWeights weights{.tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template)),
+                      .quantization = parse_quantization(config.quantize)};
+  std::unique_ptr<const Checkpoint> draft;
+  if (any_method(config, &Method::draft_model)) {
+    draft = open_checkpoint(config.draft_model);
+    check_draft_model(*weights.tokenizer, *checkpoint, *draft);
+  }
+  LoadOptions load{.device = config.device,
+                   .dtype = config.dtype,
+                   .quantization = weights.quantization,
+                   .width_invariant = config.width_invariant};
+  weights.base = load_model(*checkpoint, {}, load);
+  if (any_method(config, &Method::adapter))
+    weights.adapted = load_model(*checkpoint, config.adapter, load);
+  load.width_invariant = false;  // what is drafted is checked in any case
+  if (draft) weights.draft = load_model(*draft, {}, load);
+  return std::make_shared<const EvalWeights>(std::move(weights));
+}
+
+RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights) {
+  Engine engine(weights.base, engine_config(config));
+  const PricedEngine model{engine, *weights.base, weights.quantization};
+  if (!weights.draft) return make_price(name, config, model, nullptr);
+  Engine draft_engine(weights.draft, engine_config(config));
+  const PricedEngine draft{draft_engine, *weights.draft, weights.quantization};
+  return make_price(name, config, model, &draft);
+}
+
+EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
+                       const RunPrice& price, const std::vector<EvalTurn>& turns,
+                       const Voice* voice, AudioSink* first_answer, const std::stop_token& stop)
+    : weights_(std::move(weights)),
+      stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
+      turns_(turns),
+      synthesizer_(voice ? voice->synthesizer() : nullptr),
+      base_(weights_->base, engine_config(config)) {
+  const auto make_engine = [&](std::optional<Engine>& engine, const auto& model) -> Engine* {
+    return model ? &engine.emplace(model, engine_config(config)) : nullptr;
+  };
+  models_.emplace(EvalModels{.tokenizer = *weights_->tokenizer,
+                             .base = base_,
+                             .adapted = make_engine(adapted_, weights_->adapted),
+                             .voice = synthesizer_.get(),
+                             .ahead = voice ? voice->ahead_buffer() : AheadBuffer{},
+                             .first_answer = first_answer,
+                             .stop = stop,
+                             .draft = make_engine(draft_, weights_->draft)});
+  // Several workers would count each other's joules.
+  if (config.workers == 1) models_->energy = make_energy_counter(weights_->base->device());
+  runner_.emplace(config, price, *models_, turns.front());
+}
+
+}  // namespace predgen::evaluate
