@@ -95,6 +95,7 @@ Json to_json(const RunPrice& price) {
   Json json{{"name", price.name}, {"basis", price.basis}};
   const auto state = [&](const PassPrices& prices, const char* of_pass, const char* of_token) {
     const PassPrices::Line* line = prices.line();
+    PREDGEN_CHECK(line || !prices.is_known(), "price {}: its points would be lost", price.name);
     if (!line) return;
     json[of_pass] = line->per_pass.count();
     json[of_token] = line->per_token.count();

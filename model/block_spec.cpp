@@ -30,13 +30,25 @@ std::vector<std::string_view> BlockSpec::switches() const {
   const auto add = [&](bool is_on, std::string_view name) {
     if (is_on) on.push_back(name);
   };
-  add(activation == Activation::kGeluTanh, "gelu_tanh");
+  switch (activation) {  // without a default, as below: a value without a name does not compile
+    case Activation::kSilu:
+      break;
+    case Activation::kGeluTanh:
+      add(true, "gelu_tanh");
+  }
   add(!norm_before, "no norm_before");
   add(norm_after, "norm_after");
   add(norm_offset != 0, "norm_offset");
   add(norm_scales_wide, "norm_scales_wide");
-  add(qk_norm == QkNorm::kHead, "qk_norm by head");
-  add(qk_norm == QkNorm::kWidth, "qk_norm by width");
+  switch (qk_norm) {
+    case QkNorm::kNone:
+      break;
+    case QkNorm::kHead:
+      add(true, "qk_norm by head");
+      break;
+    case QkNorm::kWidth:
+      add(true, "qk_norm by width");
+  }
   add(qkv_bias, "qkv_bias");
   add(o_bias, "o_bias");
   add(mlp_bias, "mlp_bias");

@@ -33,6 +33,7 @@ TEST_F(Prices, AreNamedAndStated) {
     EXPECT_FALSE(price.basis.empty()) << name;
     EXPECT_TRUE(!price.prices.is_known() || price.prices.of(1) > Seconds(0)) << name;
     EXPECT_EQ(to_json(run_price_from(to_json(price))), to_json(price)) << name;
+    EXPECT_EQ(run_price_from(to_json(price)).prices.is_known(), price.prices.is_known()) << name;
   }
   EXPECT_THAT(make("h100").basis, testing::HasSubstr("roofline"));
 }
