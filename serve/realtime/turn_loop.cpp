@@ -1,0 +1,183 @@
+#include "serve/realtime/turn_loop.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/log.h"
+#include "core/text.h"
+#include "serve/realtime/realtime_speaker.h"
+#include "serve/resting_tokenizer.h"
+
+namespace predgen::serve {
+namespace {
+
+/// What a client may know of it. Details of what is not its fault are for the log.
+ApiError to_api_error(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const ApiError*>(&error)) return *known;
+  if (dynamic_cast<const UserError*>(&error)) return ApiError({}, error.what());
+  spdlog::error("a conversation failed: {}", first_line(error.what()));
+  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+}
+
+/// Why the template does not take this conversation; nothing: it does.
+std::optional<std::string> refusal(const Session& session, const Tokenizer& tokenizer,
+                                   const std::string& question) {
+  std::vector<Message> messages = session.history();
+  if (!is_blank(question)) messages.push_back({.role = "user", .content = question});
+  if (messages.empty()) return std::nullopt;
+  try {
+    tokenizer.render_chat(messages, /*add_generation_prompt=*/true, session.config().tools);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+ApiError unusable(const std::string& why) {
+  return ApiError({.code = "invalid_conversation"},
+                  fmt::format("the model cannot be given this conversation: {}", why));
+}
+
+}  // namespace
+
+TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
+                   Dialogue& dialogue, std::string client)
+    : host_(host),
+      listener_(listener),
+      inbox_(inbox),
+      dialogue_(dialogue),
+      client_(std::move(client)),
+      drafts_(listener),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+TurnLoop::~TurnLoop() {
+  thread_.request_stop();
+  dialogue_.stop();
+  thread_.join();
+}
+
+void TurnLoop::work(const std::stop_token& stop) {
+  const c10::InferenceMode inference;
+  const Baton::Hold hold(host_.baton, client_);
+  const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
+  try {
+    const Voice* const voice = host_.offer.voice;
+    auto made = std::make_unique<RealtimeSpeaker>(
+        host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{},
+        [this](std::span<const float> samples) {
+          if (const auto current = dialogue_.response()) current->add_sound(samples);
+        });
+    RealtimeSpeaker& speaker = *made;
+    Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
+    while (wait_for_work(stop)) {
+      try {
+        take_turn(session, speaker);
+      } catch (const Interrupted&) {
+        dialogue_.clear_up();
+      } catch (const std::exception& error) {
+        dialogue_.fail(to_api_error(error));
+      }
+    }
+  } catch (const std::exception& error) {
+    listener_.on_event(Failure{to_api_error(error)});
+    listener_.on_event(ConversationEnded{ConversationEnded::Reason::kServerFailed});
+  }
+  host_.metrics.note_pool(host_.engine.pool());
+}
+
+bool TurnLoop::wait_for_work(const std::stop_token& stop) {
+  const Baton::Rest rest(host_.baton);
+  return inbox_.wait(stop);
+}
+
+void TurnLoop::take_turn(Session& session, RealtimeSpeaker& speaker) {
+  Dialogue::Plan plan = dialogue_.plan_turn();
+  const std::stop_token stop = plan.mail.stop;
+  prepare(session, speaker, std::move(plan));
+  if (inbox_.source().is_empty()) return;
+  drafts_.begin_turn();
+  if (const auto result = session.run_turn(inbox_.source(), observer(), stop))
+    finish_turn(session, *result);
+}
+
+void TurnLoop::prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Plan plan) {
+  if (plan.mail.voice) use_voice(std::move(plan.mail.voice), speaker);
+  const RealtimeSettings& wanted = plan.settings;
+  speaker.set_silent(!wanted.has_audio);
+  const SessionConfig& config = host_.session;
+  session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
+  session.set_max_new_tokens(std::min(
+      config.turn.max_new_tokens, wanted.max_output_tokens.value_or(config.turn.max_new_tokens)));
+  std::optional<std::vector<Message>>& history = plan.history;
+  if (plan.system != session.config().system_prompt) {
+    session.set_system_prompt(plan.system);
+    if (!history) history = session.history();
+  }
+  const ToolSet tools = wanted.may_call ? wanted.tools : ToolSet();
+  if (tools != session.config().tools) {
+    session.set_tools(tools);
+    if (!history) history = session.history();
+  }
+  try {
+    if (history) session.set_history(*history, plan.mail.stop);
+  } catch (const UserError& error) {
+    throw unusable(error.what());
+  }
+}
+
+void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker) {
+  try {
+    speaker.use(voice);
+  } catch (...) {  // no thread, for example: the next turn tries again
+    inbox_.return_voice(std::move(voice));
+    throw;
+  }
+}
+
+TurnObserver TurnLoop::observer() {
+  TurnObserver observer;
+  observer.on_transcript = [this](const Transcript& heard) { drafts_.hear(heard); };
+  observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
+    drafts_.draft(draft, accepted_bytes, dialogue_.wants("speculation"));
+  };
+  observer.on_first_sentence = [this](const std::string& sentence) {
+    if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{sentence});
+  };
+  observer.on_text = [this](const std::string& text) {
+    drafts_.answer(text, dialogue_.wants("speculation"));
+    dialogue_.response()->add_text(text);
+  };
+  return observer;
+}
+
+void TurnLoop::finish_turn(const Session& session, const TurnResult& result) {
+  host_.metrics.count_turn(result.metrics);
+  host_.metrics.count_generated(std::ssize(result.answer));
+  if (result.error) {
+    const int64_t room = std::min(host_.session.max_context, host_.engine.model().max_positions());
+    if (std::ssize(result.prompt) >= room) {
+      return dialogue_.fail(ApiError({.code = "context_length_exceeded"}, *result.error));
+    }
+    const auto why =
+        refusal(session, RestingTokenizer(host_.tokenizer, host_.baton), result.prompt_text);
+    return dialogue_.fail(why ? unusable(*why) : to_api_error(Error("{}", *result.error)));
+  }
+  const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
+  const bool is_whole = !result.answer.empty() &&
+                        std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
+  ResponseEnd end{.status = is_whole ? ResponseStatus::kCompleted : ResponseStatus::kIncomplete,
+                  .input_tokens = std::ssize(result.prompt),
+                  .output_tokens = std::ssize(result.answer),
+                  .calls = result.calls};
+  for (ToolCall& call : end.calls) {
+    if (call.id.empty()) call.id = new_id("call_");
+  }
+  if (dialogue_.wants("metrics")) {
+    listener_.on_event(TurnMeasured{dialogue_.response()->info().id, result});
+  }
+  dialogue_.finish(end, end.calls.empty() ? session.history().back().ids : TokenIds());
+}
+
+}  // namespace predgen::serve
