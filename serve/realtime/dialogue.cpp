@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "runtime/listen/transcript_lines.h"
 
 namespace predgen::serve {
 namespace {
@@ -21,8 +22,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
 }  // namespace
 
 Dialogue::Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox)
-    : host_(host),
-      listener_(listener),
+    : listener_(listener),
       inbox_(inbox),
       settings_(first_settings(host)),
       is_answering_(host.metrics.answering) {

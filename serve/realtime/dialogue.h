@@ -27,7 +27,7 @@ struct ResponseRequest {
 /// Thread-safe.
 class Dialogue {
  public:
-  /// Tells SessionCreated. UserError if the voice cannot be had. Borrows all.
+  /// Tells SessionCreated. UserError if the voice cannot be had. Borrows the last two.
   Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox);
 
   // What the client asks, in one thread. ApiError where it cannot be done.
@@ -100,7 +100,6 @@ class Dialogue {
   void interrupt(ResponseStatus reason) REQUIRES(mutex_);
   void finish_response(const ResponseEnd& end, const TokenIds& ids = {}) REQUIRES(mutex_);
 
-  const RealtimeHost& host_;
   ConversationListener& listener_;
   SessionInbox& inbox_;
   const std::string id_ = new_id("sess_"), conversation_id_ = new_id("conv_");
