@@ -7,10 +7,7 @@ namespace predgen::serve {
 
 Listening::Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
                      Dialogue& dialogue)
-    : listener_(listener),
-      inbox_(inbox),
-      dialogue_(dialogue),
-      is_speaking_(host.metrics.speaking) {
+    : listener_(listener), inbox_(inbox), dialogue_(dialogue), is_speaking_(host.metrics.speaking) {
   if (!host.offer.has_recogniser) return;
   SpeechListener& self = *this;
   sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
@@ -23,8 +20,7 @@ void Listening::hear(const TranscriptLine& line) {
   check_length(line);
   is_speaking_.set(!line.is_final && !is_blank(line.text));
   if (!line.is_final) {
-    return inbox_.hear(
-        is_blank(line.text) ? "" : joined(dialogue_.unanswered(), "\n", line.text));
+    return inbox_.hear(is_blank(line.text) ? "" : joined(dialogue_.unanswered(), "\n", line.text));
   }
   dialogue_.check_open();
   if (is_blank(line.text)) {

@@ -25,8 +25,7 @@ std::string item_id(RequestFields& fields) {
 void update(RealtimeConversation& conversation, RequestFields& fields) {
   const Json session = fields.any("session", /*required=*/true);
   fields.finish();
-  conversation.update(
-      updated(session, conversation.dialogue().settings(), conversation.offer()));
+  conversation.update(updated(session, conversation.dialogue().settings(), conversation.offer()));
 }
 
 void create_item(RealtimeConversation& conversation, RequestFields& fields) {

@@ -140,9 +140,7 @@ struct Writer {
          with(content, {{"transcript", turn.text},
                         {"usage", {{"type", "duration"}, {"seconds", turn.seconds}}}}));
   }
-  void operator()(const SoundCleared&) const {
-    send("input_audio_buffer.cleared", Json::object());
-  }
+  void operator()(const SoundCleared&) const { send("input_audio_buffer.cleared", Json::object()); }
 
   void operator()(const ResponseBegun& begun) const {
     send("response.created", {{"response", response_json(begun.response, "in_progress")}});

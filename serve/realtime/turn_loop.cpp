@@ -64,11 +64,12 @@ void TurnLoop::work(const std::stop_token& stop) {
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
     const Voice* const voice = host_.offer.voice;
-    auto made = std::make_unique<RealtimeSpeaker>(
-        host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{},
-        [this](std::span<const float> samples) {
-          if (const auto current = dialogue_.response()) current->add_sound(samples);
-        });
+    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock,
+                                                  voice ? voice->ahead_buffer() : AheadBuffer{},
+                                                  [this](std::span<const float> samples) {
+                                                    if (const auto current = dialogue_.response())
+                                                      current->add_sound(samples);
+                                                  });
     RealtimeSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {

@@ -34,7 +34,8 @@ bool WyomingConversation::leave(const WyomingSender& sender) {
   }
   conversation_.listening().hear({.text = ""});  // words without an end
   Lock lock(mutex_);
-  answer_ended_.wait(lock.native(), [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });
+  answer_ended_.wait(lock.native(),
+                     [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });
   is_taken_ = false;
   return true;
 }
