@@ -13,30 +13,15 @@
 namespace predgen::cli {
 namespace {
 
-/// As `generate` calls it.
-const char* stop_reason(AnswerEnd end) {
-  switch (end) {
-    case AnswerEnd::kMaxNewTokens:
-      return "max_new_tokens";
-    case AnswerEnd::kContextFull:
-      return "cache_full";
-    case AnswerEnd::kRepetition:
-      return "repetition";
-    case AnswerEnd::kWhole:
-      break;
-  }
-  return "stop_token";
-}
-
 Json to_json(const TurnResult& result) {
   Json turn{{"prompt", result.prompt_text},
             {"text", result.text},
             {"dropped_rounds", result.dropped_rounds},
             {"first_sentence", result.first_sentence},
             {"token_ids", result.answer},
-            {"stop_reason", result.error ? Json(nullptr) : Json(stop_reason(result.end))}};
+            {"stop_reason", result.error ? Json(nullptr) : Json(to_string(result.stop_reason))}};
   turn.update(metrics_json(result.metrics));
-  turn["error"] = result.error ? Json(*result.error) : Json(nullptr);
+  turn["error"] = result.error ? Json(result.error->text) : Json(nullptr);
   return turn;
 }
 
@@ -93,7 +78,7 @@ void ChatView::end_turn(const TurnResult& result) {
   if (!result.error || !result.text.empty()) std::fputs("\n", text_output_);
   std::fflush(text_output_);
   if (result.error) {
-    spdlog::error("this turn failed and is forgotten: {}", *result.error);
+    spdlog::error("this turn failed and is forgotten: {}", result.error->text);
     return;
   }
   std::fprintf(stderr, "[%s]\n", turn_summary(result.metrics).c_str());

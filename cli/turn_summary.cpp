@@ -24,16 +24,17 @@ std::string turn_summary(const TurnMetrics& metrics) {
 }
 
 std::optional<std::string> cut_message(const TurnResult& result) {
-  switch (result.end) {
-    case AnswerEnd::kMaxNewTokens:
+  switch (result.stop_reason) {
+    case StopReason::kMaxNewTokens:
       return fmt::format("cut at {} tokens: --max-new-tokens", result.answer.size());
-    case AnswerEnd::kContextFull:
+    case StopReason::kCacheFull:
       return fmt::format("cut at {} tokens, where the context is full: --max-context",
                          result.answer.size());
-    case AnswerEnd::kRepetition:
+    case StopReason::kRepetition:
       return fmt::format("ended at {} tokens, where it repeats itself: --let-repeat",
                          result.answer.size());
-    case AnswerEnd::kWhole:
+    case StopReason::kStopToken:
+    case StopReason::kCancelled:
       break;
   }
   return std::nullopt;

@@ -100,7 +100,7 @@ class TypedTurns {
       return command.has_value();
     }
     if (result->error) {
-      screen_.end_turn("[this turn failed and is forgotten: " + *result->error + "]");
+      screen_.end_turn("[this turn failed and is forgotten: " + result->error->text + "]");
       return true;
     }
     before_ = std::move(before);
@@ -198,7 +198,7 @@ class TypedTurns {
         {{.text = last_->prompt_text, .time = typed_.clock.now(), .is_final = true}});
     const std::optional<TurnResult> result = cascade.run_turn(source, {}, stop_);
     if (!result || result->error) {
-      screen_.print_line("the comparison failed" + (result ? ": " + *result->error : ""));
+      screen_.print_line("the comparison failed" + (result ? ": " + result->error->text : ""));
       return;
     }
     screen_.print_line("this turn:     " + turn_summary(last_->metrics));

@@ -232,7 +232,7 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {
-        fail(method, *result.error);
+        fail(method, result.error->text);
         break;
       }
       rounds[m] = std::move(turn.history);

@@ -80,8 +80,8 @@ const std::vector<Metric>& metrics() {
 Json trace_of(const EvalRow& row) {
   Json trace = Json::array();
   for (const TurnEvent& event : row.result.events) {
-    if (event.kind == "sentence") continue;
-    trace.push_back({(event.time - row.start).count(), event.kind, event.text});
+    if (event.kind == TurnEvent::Kind::kSentence) continue;
+    trace.push_back({(event.time - row.start).count(), to_string(event.kind), event.text});
   }
   return trace;
 }

@@ -27,6 +27,12 @@ SpeculationConfig affordable(const SessionConfig& config) {
   return speculation;
 }
 
+TurnError::Kind kind_of(const std::exception& error) {
+  if (const auto* failure = dynamic_cast<const TurnFailure*>(&error)) return failure->kind;
+  return dynamic_cast<const PromptTooLong*>(&error) ? TurnError::Kind::kContext
+                                                    : TurnError::Kind::kOther;
+}
+
 }  // namespace
 
 Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
@@ -108,7 +114,11 @@ History::Room Session::room() const {
 }
 
 History::Prompt Session::prompt(const std::string& user_text) const {
-  return history_.prompt(user_text, room());
+  try {
+    return history_.prompt(user_text, room());
+  } catch (const UserError& error) {
+    throw TurnFailure(TurnError::Kind::kConversation, error.what());
+  }
 }
 
 int64_t Session::num_draft_model_passes() const {
@@ -151,7 +161,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     } catch (const Interrupted&) {
       throw;
     } catch (const std::exception& error) {
-      if (!result.error) result.error = first_line(error.what());
+      if (!result.error) result.error = TurnError{kind_of(error), first_line(error.what())};
     }
   };
   for (int64_t revision = 0;;) {
@@ -163,7 +173,8 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     revision = heard->revision;
     turn.observer.on_transcript(*heard);
     turn.is_over = heard->is_final;
-    note(turn, heard->time, heard->is_final ? "final" : "transcript", heard->text);
+    note(turn, heard->time,
+         heard->is_final ? TurnEvent::Kind::kFinal : TurnEvent::Kind::kTranscript, heard->text);
     if (!heard->is_final) {
       if (!result.error) attempt([&] { work_ahead(*heard, turn); });
       continue;
@@ -178,7 +189,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
   result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
   if (result.error) {
-    note(turn, clock_.now(), "failed", *result.error);
+    note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);
@@ -186,7 +197,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   return result;
 }
 
-void Session::note(Turn& turn, Seconds time, const char* kind, const std::string& text) const {
+void Session::note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const {
   std::vector<TurnEvent>& events = turn.result.events;
   if (!turn.is_over && events.size() >= kMaxEvents) return;
   const bool is_kept = turn.trace_bytes + text.size() <= config_.turn.trace_bytes;
@@ -236,7 +247,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     num_sentences += std::ssize(progress.sentences);
     if (sentence || progress.sentences.empty()) return;
     sentence = progress.sentences.front();
-    speaker_->prepare(sentence->text);
+    speak([&] { speaker_->prepare(sentence->text); });
     turn.observer.on_first_sentence(sentence->text);
   };
   const GenerationConfig generation = draft_config(heard, turn);
@@ -271,7 +282,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     turn.first_sentence = std::min(turn.first_sentence, *begin);
   }
   num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
-  note(turn, clock_.now(), "draft", reader.text());
+  note(turn, clock_.now(), TurnEvent::Kind::kDraft, reader.text());
   if (!sentence || budget > 0 || is_outdated(heard, turn)) return;
   try {
     num_drafted += turn.idle_work.branch(generation);
@@ -279,7 +290,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // what nobody asked for costs no turn
-    note(turn, clock_.now(), "not_explored", first_line(error.what()));
+    note(turn, clock_.now(), TurnEvent::Kind::kNotExplored, first_line(error.what()));
   }
 }
 

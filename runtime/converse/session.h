@@ -104,7 +104,7 @@ class Session {
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
   /// Adds to the turn's events.
-  void note(Turn& turn, Seconds time, const char* kind, const std::string& text) const;
+  void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
   void remember(const TurnResult& result);
 
   SessionConfig config_;

@@ -14,21 +14,17 @@ namespace {
 
 constexpr size_t kStuckTokens = 16;  // between two questions whether an answer is stuck
 
-AnswerEnd end_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::kStopToken:
-      return AnswerEnd::kWhole;
-    case StopReason::kMaxNewTokens:
-      return AnswerEnd::kMaxNewTokens;
-    case StopReason::kCacheFull:
-      return AnswerEnd::kContextFull;
-    case StopReason::kCancelled:
-      break;
-  }
-  return AnswerEnd::kRepetition;  // nothing else cancels an answer that goes on
-}
-
 }  // namespace
+
+void speak(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw TurnFailure(TurnError::Kind::kVoice, error.what());
+  }
+}
 
 void Session::answer(const Transcript& heard, Turn& turn) {
   TurnResult& result = turn.result;
@@ -52,14 +48,16 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         result.first_sentence = sentence.text;
         result.first_sentence_tokens = sentence.num_tokens;
       }
-      note(turn, now, is_first ? "first_sentence" : "sentence", sentence.text);
-      speaker_->say(sentence.text);
+      note(turn, now, is_first ? TurnEvent::Kind::kFirstSentence : TurnEvent::Kind::kSentence,
+           sentence.text);
+      speak([&] { speaker_->say(sentence.text); });
     }
   };
   History::Prompt rendered = prompt(heard.text);
   result.prompt = std::move(rendered.ids);
   if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
-    note(turn, clock_.now(), "rounds_dropped", std::to_string(result.dropped_rounds));
+    note(turn, clock_.now(), TurnEvent::Kind::kRoundsDropped,
+         std::to_string(result.dropped_rounds));
     turn.observer.on_rounds_dropped(result.dropped_rounds);
   }
   const auto& is_stuck = config_.turn.is_stuck;
@@ -86,8 +84,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
                                                   {.first_sentence = turn.first_sentence});
   throw_if_stopped(turn.stop);
   take(reader.finish());
-  result.end = end_of(step.generation.stop_reason);
-  note(turn, clock_.now(), "done", result.text);
+  result.stop_reason = step.generation.stop_reason;
+  // Nothing else cancels an answer that goes on.
+  if (result.stop_reason == StopReason::kCancelled) result.stop_reason = StopReason::kRepetition;
+  note(turn, clock_.now(), TurnEvent::Kind::kDone, result.text);
 
   metrics.first_sentence_kept =
       metrics.ttfs.has_value() && result.first_sentence_tokens <= step.num_accepted;
@@ -96,8 +96,9 @@ void Session::answer(const Transcript& heard, Turn& turn) {
 }
 
 void Session::finish_speech(const Transcript& heard, Turn& turn) {
-  const SpeechReport speech = speaker_->finish_turn(turn.stop);
-  if (speech.error) throw Error("{}", *speech.error);
+  SpeechReport speech;
+  speak([&] { speech = speaker_->finish_turn(turn.stop); });
+  if (speech.error) throw TurnFailure(TurnError::Kind::kVoice, *speech.error);
   TurnMetrics& metrics = turn.result.metrics;
   if (!metrics.ttfs) return;
   if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();

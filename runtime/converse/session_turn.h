@@ -1,13 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 
+#include "core/error.h"
 #include "runtime/converse/idle_work.h"
 #include "runtime/converse/session.h"
+#include "runtime/converse/turn.h"
 
 namespace predgen {
+
+/// Ends a turn, with a kind that its cause does not tell.
+class TurnFailure : public Error {
+ public:
+  TurnFailure(TurnError::Kind why, const std::string& message) : Error(message), kind(why) {}
+
+  const TurnError::Kind kind;
+};
+
+/// Runs what asks the speaker for something. TurnFailure if the voice is lost.
+void speak(const std::function<void()>& work);
 
 /// What belongs to the turn under way.
 struct Session::Turn {

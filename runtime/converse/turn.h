@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "runtime/generate/generator.h"
 #include "runtime/listen/transcript_source.h"
 #include "text/sentence/sentence_splitter.h"
 #include "text/token_ids.h"
@@ -55,16 +56,36 @@ struct TurnMetrics {
 
 /// One thing that happened, for traces and the no-look-ahead test.
 struct TurnEvent {
+  enum class Kind {
+    kTranscript,     // what was heard so far, not the last of it
+    kDraft,          // the draft after the pass that verified the one before
+    kNotExplored,    // text: why nothing was drafted beside it
+    kFinal,          // the final transcript
+    kRoundsDropped,  // text: how many old rounds are forgotten
+    kFirstSentence,  // of the answer; it is confirmed
+    kSentence,       // one after the first
+    kDone,           // text: the whole answer
+    kFailed,         // text: TurnError::text
+  };
+
   Seconds time{0};
-  // "transcript", "draft", "not_explored", "final", "rounds_dropped" (text: how many),
-  // "first_sentence", "sentence", "done", "failed"
-  std::string kind;
+  Kind kind = Kind::kTranscript;
   std::string text;  // empty: it is not kept
 };
+std::string to_string(TurnEvent::Kind kind);  // "transcript", "draft", "not_explored", ...
 
-/// Why an answer ends: with a stop token, at TurnConfig::max_new_tokens, where the context has no
-/// room, or because it is stuck (TurnConfig::is_stuck).
-enum class AnswerEnd { kWhole, kMaxNewTokens, kContextFull, kRepetition };
+/// Why a turn failed.
+struct TurnError {
+  enum class Kind {
+    kConversation,  // the chat template or the tokenizer refuses the conversation with these words
+    kContext,       // the prompt has more tokens than the context holds
+    kVoice,         // the voice, or what plays it, is lost
+    kOther,         // anything else, say a pass without memory
+  };
+
+  Kind kind = Kind::kOther;
+  std::string text;  // one line
+};
 
 struct TurnResult {
   uint64_t number = 0;         // of the turn in its conversation
@@ -75,13 +96,13 @@ struct TurnResult {
   std::string text;
   std::string first_sentence;
   int64_t first_sentence_tokens = 0;
-  AnswerEnd end = AnswerEnd::kWhole;  // if there is no error
+  StopReason stop_reason = StopReason::kStopToken;  // of the answer, if there is no error
   TurnMetrics metrics;
   /// At most 4,096 before the final transcript: the first ones.
   std::vector<TurnEvent> events;
   std::vector<ToolCall> calls;  // of functions, at its end, without ids unless the model gave one
   /// Why the turn failed; then the rest is what there was by then, and the history is without it.
-  std::optional<std::string> error;
+  std::optional<TurnError> error;
 };
 
 /// Told what a person may see. Draft text is not committed: only a local pane may show it.

@@ -29,9 +29,9 @@ struct AskedOfPass {
 
 /// How much of passes speculation may have once it makes way (Engine::yield_speculation()).
 struct SpeculationRoom {
-  /// By how much it may make a pass longer that has other work, as a share. Chosen on a household's
-  /// prompts (docs/measurements.md, "A household"): with 0.1 too few drafts were run whole, with
-  /// 0.25 answers waited too long where tokens are dear.
+  /// By how much it may make a pass longer that has other work, as a share. Chosen on one half of
+  /// the prompts (docs/measurements.md, "Several people at once"): with 0.1 too few drafts were run
+  /// whole, with 0.25 answers waited too long where tokens are dear.
   double longer = 0.15;
   /// How long a pass without other work may take, in passes over one token: an answer that is asked
   /// for meanwhile waits for its end. Set by hand, not compared with others.

@@ -14,6 +14,8 @@ std::string to_string(StopReason reason) {
       return "cache_full";
     case StopReason::kCancelled:
       return "cancelled";
+    case StopReason::kRepetition:
+      return "repetition";
   }
   throw Error("unknown stop reason");
 }

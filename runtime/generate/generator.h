@@ -25,7 +25,9 @@ struct GenerationConfig {
   std::function<bool()> should_stop{};
 };
 
-enum class StopReason { kStopToken, kMaxNewTokens, kCacheFull, kCancelled };
+/// Why an answer ends: with a stop token, at its limit of tokens, where the context has no room,
+/// because somebody wants no more of it, or (in a turn alone) because it repeats itself.
+enum class StopReason { kStopToken, kMaxNewTokens, kCacheFull, kCancelled, kRepetition };
 std::string to_string(StopReason reason);  // "stop_token", "max_new_tokens", ...
 
 struct GenerationResult {

@@ -49,8 +49,8 @@ bool InputTimeSpeculator::is_current(TokenSpan prompt) const {
 int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
   if (prompt.empty()) throw UserError("the prompt is empty");
   if (static_cast<int64_t>(prompt.size()) > context_length()) {
-    throw UserError("the prompt has {} tokens, but the context holds {}: shorten it", prompt.size(),
-                    context_length());
+    throw PromptTooLong("the prompt has {} tokens, but the context holds {}: shorten it",
+                        prompt.size(), context_length());
   }
   // The last position always runs again: its logits predict the answer's first token.
   const int64_t num_reused = sequence_.replace(prompt);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/token_tree.h"
@@ -41,6 +42,12 @@ struct SpeculationStep {
   GenerationResult generation;
 };
 
+/// The prompt alone has more tokens than the context holds.
+class PromptTooLong : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 struct SpeculationLimits {
   /// How many tokens the answer may grow beyond the accepted ones, at least 1.
   int64_t max_added = std::numeric_limits<int64_t>::max();
@@ -67,7 +74,7 @@ class InputTimeSpeculator {
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
   /// With a sampler nothing is kept but what it draws again, whatever the verifier.
-  /// UserError if the prompt is longer than context_length(). If it throws, the answer waits, too.
+  /// PromptTooLong if it is longer than context_length(). If it throws, the answer waits, too.
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
                          const TokenCallback& on_tokens, const SpeculationLimits& limits = {});
 

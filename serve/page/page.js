@@ -280,4 +280,4 @@ at("sound").onchange = () => { player.unlock(); sendSettings(); };
 at("key-form").onsubmit = (event) => { event.preventDefault(); connect(); };
 setUpSpeech();
 connect();
-watchHousehold(() => socket?.readyState === WebSocket.OPEN, () => at("key").value);
+watchLoad(() => socket?.readyState === WebSocket.OPEN, () => at("key").value);

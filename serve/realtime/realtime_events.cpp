@@ -221,11 +221,12 @@ struct Writer {
   void operator()(const TurnMeasured& measured) const {
     Seconds end_of_turn{0};
     for (const TurnEvent& event : measured.result.events) {
-      if (event.kind == "final") end_of_turn = event.time;
+      if (event.kind == TurnEvent::Kind::kFinal) end_of_turn = event.time;
     }
     Json events = Json::array();  // without texts: those of drafts are other events
     for (const TurnEvent& event : measured.result.events) {
-      events.push_back({{"kind", event.kind}, {"time", (event.time - end_of_turn).count()}});
+      events.push_back(
+          {{"kind", to_string(event.kind)}, {"time", (event.time - end_of_turn).count()}});
     }
     send("predgen.metrics", {{"response_id", measured.response},
                              {"metrics", metrics_json(measured.result.metrics)},

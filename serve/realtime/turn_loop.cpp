@@ -21,23 +21,22 @@ ApiError to_api_error(const std::exception& error) {
   return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
 }
 
-/// Why the template does not take this conversation; nothing: it does.
-std::optional<std::string> refusal(const Session& session, const Tokenizer& tokenizer,
-                                   const std::string& question) {
-  std::vector<Message> messages = session.history();
-  if (!is_blank(question)) messages.push_back({.role = "user", .content = question});
-  if (messages.empty()) return std::nullopt;
-  try {
-    tokenizer.render_chat(messages, /*add_generation_prompt=*/true, session.config().tools);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return std::nullopt;
-}
-
 ApiError unusable(const std::string& why) {
   return ApiError({.code = "invalid_conversation"},
                   fmt::format("the model cannot be given this conversation: {}", why));
+}
+
+ApiError to_api_error(const TurnError& error) {
+  switch (error.kind) {
+    case TurnError::Kind::kConversation:
+      return unusable(error.text);
+    case TurnError::Kind::kContext:
+      return ApiError({.code = "context_length_exceeded"}, error.text);
+    case TurnError::Kind::kVoice:
+    case TurnError::Kind::kOther:
+      break;
+  }
+  return to_api_error(Error("{}", error.text));
 }
 
 }  // namespace
@@ -157,13 +156,7 @@ void TurnLoop::finish_turn(const Session& session, const TurnResult& result) {
   host_.metrics.count_turn(result.metrics);
   host_.metrics.count_generated(std::ssize(result.answer));
   if (result.error) {
-    const int64_t room = std::min(host_.session.max_context, host_.engine.model().max_positions());
-    if (std::ssize(result.prompt) >= room) {
-      return dialogue_.fail(ApiError({.code = "context_length_exceeded"}, *result.error));
-    }
-    const auto why =
-        refusal(session, RestingTokenizer(host_.tokenizer, host_.baton), result.prompt_text);
-    return dialogue_.fail(why ? unusable(*why) : to_api_error(Error("{}", *result.error)));
+    return dialogue_.fail(to_api_error(*result.error));
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
   const bool is_whole = !result.answer.empty() &&

@@ -48,9 +48,9 @@ class Page:
     def parts(self, selector):
         return [part.text.strip() for part in self.driver.find_elements(By.CSS_SELECTOR, selector)]
 
-    def household(self):
+    def load(self):
         """How many are here, speak, are answered and wait."""
-        return self.parts("#household dd")
+        return self.parts("#load dd")
 
     def focused(self):
         return self.driver.switch_to.active_element
@@ -72,14 +72,14 @@ class Page:
             self.driver.save_screenshot(os.path.join(os.environ["PREDGEN_SCREENSHOTS"], name))
 
 
-def check_household(process):
+def check_load(process):
     """Two at a time: of the other one nothing but that it is there."""
     first, second = (Page(process.url, 400, scheme) for scheme in ("light", "dark"))
     try:
         first.type("My secret is safe")
-        wait_for(lambda: second.household()[:2] == ["2", "1"], f"the other one is counted: {second.household()}")
+        wait_for(lambda: second.load()[:2] == ["2", "1"], f"the other one is counted: {second.load()}")
         check("secret" not in second.driver.page_source, "and nothing else of it is shown")
-        second.screenshot("page_household.png")
+        second.screenshot("page_load.png")
         check(second.driver.get_log("browser") == [], "the browser has nothing to complain about")
     finally:
         first.driver.quit()
@@ -111,7 +111,7 @@ def check_page(process, width, scheme):
         page.type("Find me a cheap restaurant")
         wait_for(lambda: page.text("ready"), "the first sentence is ready before the end")
         check(page.text("draft") and not page.parts("#messages li"), "a draft is shown, and nothing said")
-        wait_for(lambda: page.household()[:3] == ["1", "1", "0"], f"one is here, and speaks: {page.household()}")
+        wait_for(lambda: page.load()[:3] == ["1", "1", "0"], f"one is here, and speaks: {page.load()}")
         page.type([Keys.BACKSPACE] * 10 + list("hotel in San Jose."))
         wait_for(lambda: page.text("heard").endswith("Jose."), "the words are heard")
         check(page.parts("#heard mark") == ["hotel"], f"what was revised is marked: {page.parts('#heard mark')}")
@@ -121,7 +121,7 @@ def check_page(process, width, scheme):
         said = page.parts("#messages li")
         check(len(said) == 2 and said[0] == "Find me a cheap hotel in San Jose." and said[1], f"answered: {said}")
         check(page.parts("#draft .kept")[0] and said[1].startswith(page.parts("#draft .kept")[0]), "kept in part")
-        wait_for(lambda: page.household() == ["1", "0", "0", "0"], "and then is silent, and has the answer")
+        wait_for(lambda: page.load() == ["1", "0", "0", "0"], "and then is silent, and has the answer")
         check(page.find("waterfall").is_displayed() and page.parts("#waterfall text"), "its waterfall is drawn")
         if ESPEAK:
             samples = page.driver.execute_script("return player.numSamples")
@@ -219,7 +219,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 with server(*(["--tts", "espeak"] if ESPEAK else [])) as process:
     check_page(process, 1400, "light")
     check_page(process, 400, "dark")
-    check_household(process)
+    check_load(process)
 if importlib.util.find_spec("websockets") is None:
     print("skipped: the microphone (the recogniser needs websockets)")
 else:

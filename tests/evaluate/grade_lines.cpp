@@ -7,10 +7,11 @@
 #include "evaluate/grading.h"
 
 int main() {
-  using namespace predgen;
+  using namespace predgen::evaluate;
+  using predgen::Json;
   std::string line;
   while (std::getline(std::cin, line)) {
-    const Json row = parse_json(line, "stdin");
+    const Json row = predgen::parse_json(line, "stdin");
     const AnswerKind kind = row.at("kind") == "number" ? AnswerKind::kNumber : AnswerKind::kLetter;
     const auto text = row.at("text").get<std::string>();
     const Grade found = grade({kind, row.at("right").get<std::string>()}, text);

@@ -111,8 +111,8 @@ struct Ear {
   Hearing* hearing = nullptr;
 };
 
-struct SmallHouse : House {
-  explicit SmallHouse(bool has_voice) : House(has_voice, /*context=*/256) {
+struct SmallHouse : serve::House {
+  explicit SmallHouse(bool has_voice) : serve::House(has_voice, /*context=*/256) {
     host.session.turn.max_new_tokens = 24;
     host.offer.has_tools = true;
     num_chunks = 64;
@@ -160,8 +160,8 @@ void read_realtime(std::string_view input) {
 void read_wyoming(std::string_view input) {
   if (input.empty()) throw UserError("nothing");
   SmallHouse house(/*has_voice=*/true);
-  Service service(house, /*max_conversations=*/2);
-  Visit visit(service);
+  serve::Service service(house, /*max_conversations=*/2);
+  serve::Visit visit(service);
   serve::WyomingParser parser({.header_bytes = 1024, .body_bytes = 2048});
   const size_t step = 1 + static_cast<unsigned char>(input[0]);
   const auto quiet = [&] {  // some time for an answer, which need not come

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
@@ -52,7 +53,7 @@ void print_peak() {
 /// Looks at every weight too, so that mapped ones are read.
 void load_only(const char* from, const char* dtype, const char* quantization) {
   const auto model = load_model(
-      from, {},
+      *open_checkpoint(from), {},
       {.device = "cpu", .dtype = dtype, .quantization = parse_quantization(quantization)});
   if (std::string(quantization) == "none") {
     for (const auto& [name, tensor] : model->named_weights()) tensor.max();

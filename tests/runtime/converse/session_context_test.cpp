@@ -29,7 +29,7 @@ TEST(Session, DropsTheOldestRoundsWhenTheContextIsFull) {
       EXPECT_EQ(result.prompt.front(), FakeTokenizer::kSystem);
       EXPECT_EQ(warned, result.dropped_rounds);
       const bool told = std::ranges::any_of(result.events, [&](const TurnEvent& event) {
-        return event.kind == "rounds_dropped" &&
+        return event.kind == TurnEvent::Kind::kRoundsDropped &&
                event.text == std::to_string(result.dropped_rounds);
       });
       EXPECT_EQ(told, result.dropped_rounds > 0);
@@ -90,7 +90,9 @@ TEST(Session, APromptThatDoesNotFitAloneIsRefused) {
     EXPECT_EQ(result.dropped_rounds, 0);
     // .. a final one stays, and ends its turn alone.
     const std::vector<Message> before = stage.session.history();
-    EXPECT_THAT(stage.run({final_one(text, 9)}).error.value(), testing::HasSubstr("shorten it"));
+    const TurnError error = stage.run({final_one(text, 9)}).error.value();
+    EXPECT_EQ(error.kind, TurnError::Kind::kContext);
+    EXPECT_THAT(error.text, testing::HasSubstr("shorten it"));
     EXPECT_EQ(stage.session.history().size(), before.size());
     Stage other({.work = work, .context_length = 50});
     other.run({final_one("one", 1)});

@@ -13,7 +13,9 @@ TEST(Session, ALostVoiceEndsItsTurnAndNoOther) {
     stage.speaker.fails_at = moment;
     const TurnResult lost =
         stage.run({partial("my", 11), partial("my friend", 12), final_one("my friend is", 15)});
-    EXPECT_EQ(lost.error, "the voice is lost") << moment;
+    ASSERT_TRUE(lost.error) << moment;
+    EXPECT_EQ(lost.error->kind, TurnError::Kind::kVoice) << moment;
+    EXPECT_EQ(lost.error->text, "the voice is lost") << moment;
     EXPECT_EQ(lost.prompt_text, "my friend is");
     EXPECT_EQ(stage.session.history().size(), 2u) << "as before the turn";
     EXPECT_FALSE(stage.speaker.gives_way) << moment;
@@ -37,8 +39,10 @@ TEST(Session, APassThatFailsEndsItsTurnAndLetsSynthesisGoOn) {
   }});
   broken = true;
   const TurnResult failed = stage.run({partial("a", 1), final_one("a b", 2)});
-  EXPECT_EQ(failed.error, "out of memory");
-  EXPECT_EQ(failed.events.back().kind, "failed");
+  ASSERT_TRUE(failed.error);
+  EXPECT_EQ(failed.error->kind, TurnError::Kind::kOther);
+  EXPECT_EQ(failed.error->text, "out of memory");
+  EXPECT_EQ(failed.events.back().kind, TurnEvent::Kind::kFailed);
   EXPECT_FALSE(stage.speaker.gives_way);
   broken = false;
   EXPECT_FALSE(stage.run({final_one("a b", 9)}).error);

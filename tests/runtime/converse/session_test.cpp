@@ -74,7 +74,7 @@ TEST(Session, NewerTranscriptsAreSeenWithinOnePass) {
       {partial("a", 1), partial("a b", 1.01), partial("a b c", 1.02), final_one("a b c d", 5)});
   std::vector<std::string> heard;
   for (const TurnEvent& event : result.events) {
-    if (event.kind == "transcript") heard.push_back(event.text);
+    if (event.kind == TurnEvent::Kind::kTranscript) heard.push_back(event.text);
   }
   EXPECT_EQ(heard, (std::vector<std::string>{"a", "a b c"}));  // the middle one was outdated
 }
@@ -282,7 +282,7 @@ TEST(Session, DraftsGrowByRoundsLikeThePapers) {
     const TurnResult result = stage.run(
         {partial("a", 1), partial("a b", 2), partial("a b c", 3), final_one("a b c d", 4)});
     for (const TurnEvent& event : result.events) {
-      if (event.kind == "draft") texts.push_back(event.text);
+      if (event.kind == TurnEvent::Kind::kDraft) texts.push_back(event.text);
     }
     EXPECT_EQ(result.text, "Yes I can well Go on!");
     return texts;
@@ -446,7 +446,8 @@ TEST(Session, ALongPromptLooksUpBetweenItsPassesAndKeepsTheDraft) {
   const TurnResult result = stage.run({partial("hi", 10), partial(words, 11),
                                        partial("hi there", 11.05), final_one("hi there", 13)});
   EXPECT_EQ(result.events[2].text, words);
-  EXPECT_EQ(result.events[3].kind, "transcript") << "no draft for the words that were taken back";
+  EXPECT_EQ(result.events[3].kind, TurnEvent::Kind::kTranscript)
+      << "no draft for the words that were taken back";
   EXPECT_NEAR(result.events[4].time.count(), 11 + 4 * kPass + 4 * kPass, 0.1);
   EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
   EXPECT_EQ(result.text, "Yes I can. Go on!");
@@ -504,8 +505,8 @@ TEST(Session, EventsAreBoundedAndHaveTextsForATraceOnly) {
   EXPECT_EQ(num_bytes(plain), 0u);
   EXPECT_GT(num_bytes(traced), 80u);
   EXPECT_LE(num_bytes(traced), 100u);
-  EXPECT_EQ(plain.back().kind, "done");
-  EXPECT_EQ(std::ranges::count(plain, "final", &TurnEvent::kind), 1);
+  EXPECT_EQ(plain.back().kind, TurnEvent::Kind::kDone);
+  EXPECT_EQ(std::ranges::count(plain, TurnEvent::Kind::kFinal, &TurnEvent::kind), 1);
 }
 
 TEST(Session, AnAnswerThatIsStuckEndsAtTheSamePlaceInEveryMethod) {
@@ -524,16 +525,16 @@ TEST(Session, AnAnswerThatIsStuckEndsAtTheSamePlaceInEveryMethod) {
     Stage stage(setup);
     const TurnResult result = stage.run({partial("o", 1), final_one("one", 3)});
     EXPECT_EQ(stage.session.history().back().content, result.text);
-    EXPECT_EQ(stage.run({final_one("two", 9)}).end, AnswerEnd::kWhole);
+    EXPECT_EQ(stage.run({final_one("two", 9)}).stop_reason, StopReason::kStopToken);
     return result;
   };
   for (const char* decoder : {"ar", "jacobi"}) {
     for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
       const TurnResult ended = run(work, decoder, /*may_loop=*/false);
-      EXPECT_EQ(ended.end, AnswerEnd::kRepetition) << decoder;
+      EXPECT_EQ(ended.stop_reason, StopReason::kRepetition) << decoder;
       EXPECT_EQ(ended.answer.size(), 16u) << decoder;
       const TurnResult whole = run(work, decoder, /*may_loop=*/true);
-      EXPECT_EQ(whole.end, AnswerEnd::kMaxNewTokens) << decoder;
+      EXPECT_EQ(whole.stop_reason, StopReason::kMaxNewTokens) << decoder;
       EXPECT_EQ(whole.answer.size(), 40u) << decoder;
       EXPECT_TRUE(whole.text.starts_with(ended.text)) << decoder;
     }
@@ -585,7 +586,8 @@ TEST(Session, NothingLooksAhead) {
       std::vector<std::string> lines;
       for (const TurnEvent& event : all) {
         if (event.time.count() >= change_from) break;
-        lines.push_back(fmt::format("{:.9f} {} {}", event.time.count(), event.kind, event.text));
+        lines.push_back(
+            fmt::format("{:.9f} {} {}", event.time.count(), to_string(event.kind), event.text));
       }
       return lines;
     };

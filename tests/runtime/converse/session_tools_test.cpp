@@ -85,7 +85,7 @@ TEST(SessionTools, WhatIsGoneOnWithIsNotForgotten) {
   }
   stage.session.set_history(history);
   const TurnResult result = stage.run({final_one("", 9)});
-  EXPECT_EQ(result.error, std::nullopt);
+  EXPECT_FALSE(result.error);
   EXPECT_EQ(result.dropped_rounds, 1);
   EXPECT_THAT(stage.tokenizer.decode(result.prompt), HasSubstr("xtwo"));
 }

@@ -26,7 +26,7 @@ Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer) {
     for (Transcript& heard : words) heard.time += clock.now();
     ScheduledSource source(std::move(words));
     const TurnResult result = session.run_turn(source).value();
-    EXPECT_EQ(result.error, std::nullopt);
+    EXPECT_FALSE(result.error);
     answers.ids.push_back(result.answer);
     answers.num_passes += result.metrics.total_nfe;
   }

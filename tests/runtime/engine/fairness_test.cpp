@@ -62,8 +62,8 @@ struct Wait {
   size_t first_pass = 0;  // that had not ended then
 };
 
-struct Household {
-  explicit Household(bool is_fair) {
+struct SharedEngine {
+  explicit SharedEngine(bool is_fair) {
     if (is_fair) engine.share_fairly(kTokens);
     engine.observe_passes([this](const PassSize& size) {
       Pass& pass = model.passes.back();
@@ -150,14 +150,14 @@ std::vector<Thread> draw_threads() {
 double longest_delay(bool is_fair) {
   const c10::InferenceMode inference;
   const std::vector<Thread> threads = draw_threads();
-  Household house(is_fair);
+  SharedEngine shared(is_fair);
   std::vector<QueuedThread> work;
   for (const Thread& thread : threads) {
-    work.push_back({.client = thread.client, .work = [&] { house.talk(thread); }});
+    work.push_back({.client = thread.client, .work = [&] { shared.talk(thread); }});
   }
-  run_queued(house.baton, work);
-  EXPECT_GT(house.waits.size(), 5000u);
-  return house.longest_delay(threads);
+  run_queued(shared.baton, work);
+  EXPECT_GT(shared.waits.size(), 5000u);
+  return shared.longest_delay(threads);
 }
 
 TEST(Fairness, NobodyWaitsForAClientForMoreThanTwoPassesOfHisOwn) {

@@ -16,7 +16,7 @@ namespace predgen {
 enum class Drafting { kNone, kAlways, kAutomatic };
 
 /// People who talk to sessions of one engine, in virtual time.
-struct HouseholdConfig {
+struct TrafficConfig {
   int64_t people = 1;
   int64_t turns = 5;              // of each
   double seconds_between = 6;     // from an answer's end to the next turn: exponential, its mean
@@ -28,7 +28,7 @@ struct HouseholdConfig {
   uint64_t seed = 0;
 };
 
-struct HouseholdResult {
+struct TrafficResult {
   std::vector<double> first_sentences;      // seconds from the last word; ascending
   std::vector<std::string> texts;           // of every turn, by person
   int64_t num_drafted = 0, num_wasted = 0;  // tokens
@@ -37,12 +37,12 @@ struct HouseholdResult {
 
   /// q in [0,1]; 0 if there is no first sentence.
   double first_sentence(double q) const;
-  /// Of another household, too.
-  void add(const HouseholdResult& other);
+  /// Of another run, too.
+  void add(const TrafficResult& other);
 };
 
-/// What a household's model costs, and says.
-struct HouseholdModel {
+/// What the model costs, and says.
+struct ServedModel {
   std::shared_ptr<const LanguageModel> model;
   const Tokenizer& tokenizer;
   PassPrices prices;
@@ -51,7 +51,7 @@ struct HouseholdModel {
 /// Its figures are the same on every machine and each time, as long as the model says the same.
 /// What a person says, and when, depends on the seed and on what the answers took. `prompts` is not
 /// empty.
-HouseholdResult run_household(const HouseholdModel& model, const std::vector<std::string>& prompts,
-                              const HouseholdConfig& config);
+TrafficResult simulate_traffic(const ServedModel& model, const std::vector<std::string>& prompts,
+                               const TrafficConfig& config);
 
 }  // namespace predgen

@@ -1,4 +1,4 @@
-#include "bench/household/household.h"
+#include "bench/traffic/simulated_traffic.h"
 
 #include <c10/core/InferenceMode.h>
 
@@ -23,7 +23,7 @@
 namespace predgen {
 namespace {
 
-SessionConfig session_config(const HouseholdModel& model, const HouseholdConfig& config) {
+SessionConfig session_config(const ServedModel& model, const TrafficConfig& config) {
   SessionConfig session{.generator = {.prices = model.prices},
                         .max_context = model.model->max_positions()};
   find_preset(config.preset).apply_to(session);
@@ -46,10 +46,10 @@ std::vector<Transcript> speak(const std::string& prompt, Seconds start, double w
   return heard;
 }
 
-class Household {
+class SimulatedTraffic {
  public:
-  Household(const HouseholdModel& model, const std::vector<std::string>& prompts,
-            const HouseholdConfig& config)
+  SimulatedTraffic(const ServedModel& model, const std::vector<std::string>& prompts,
+                   const TrafficConfig& config)
       : model_(model),
         prompts_(prompts),
         config_(config),
@@ -67,7 +67,7 @@ class Household {
     });
   }
 
-  HouseholdResult run() {
+  TrafficResult run() {
     std::vector<std::vector<std::string>> texts(static_cast<size_t>(config_.people));
     std::vector<std::function<void()>> work;
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -86,7 +86,7 @@ class Household {
   /// With the baton, as everything that follows.
   void talk(size_t person, std::vector<std::string>& texts) {
     const c10::InferenceMode inference;
-    Random random(config_.seed, "household", person);
+    Random random(config_.seed, "household", person);  // another name would draw other figures
     Session session(session_config(model_, config_), engine_, model_.tokenizer,
                     std::make_unique<SilentSpeaker>(), clock_);
     for (int64_t turn = 0; turn < config_.turns; ++turn) {
@@ -95,7 +95,7 @@ class Household {
       ScheduledSource source(
           speak(prompt, clock_.now() + Seconds(between), config_.words_per_minute));
       const TurnResult result = session.run_turn(source).value();
-      PREDGEN_CHECK(!result.error, "a turn failed: {}", *result.error);
+      PREDGEN_CHECK(!result.error, "a turn failed: {}", result.error->text);
       texts.push_back(result.text);
       if (result.metrics.ttfs) result_.first_sentences.push_back(*result.metrics.ttfs);
       result_.num_drafted += result.metrics.spec_tokens_drafted;
@@ -104,22 +104,22 @@ class Household {
     result_.seconds = clock_.now().count();
   }
 
-  const HouseholdModel& model_;
+  const ServedModel& model_;
   const std::vector<std::string>& prompts_;
-  const HouseholdConfig& config_;
+  const TrafficConfig& config_;
   Baton baton_;
   BatonClock clock_{baton_};
-  HouseholdResult result_;
+  TrafficResult result_;
   Engine engine_;
 };
 
 }  // namespace
 
-double HouseholdResult::first_sentence(double q) const {
+double TrafficResult::first_sentence(double q) const {
   return first_sentences.empty() ? 0 : evaluate::quantile(first_sentences, q);
 }
 
-void HouseholdResult::add(const HouseholdResult& other) {
+void TrafficResult::add(const TrafficResult& other) {
   const auto join = [](auto& into, const auto& from) {
     into.insert(into.end(), from.begin(), from.end());
   };
@@ -134,9 +134,9 @@ void HouseholdResult::add(const HouseholdResult& other) {
   seconds += other.seconds;
 }
 
-HouseholdResult run_household(const HouseholdModel& model, const std::vector<std::string>& prompts,
-                              const HouseholdConfig& config) {
-  return Household(model, prompts, config).run();
+TrafficResult simulate_traffic(const ServedModel& model, const std::vector<std::string>& prompts,
+                               const TrafficConfig& config) {
+  return SimulatedTraffic(model, prompts, config).run();
 }
 
 }  // namespace predgen

@@ -1,4 +1,4 @@
-// A household in virtual time: people who talk to sessions of one engine, whose passes cost what a
+// Traffic in virtual time: people who talk to sessions of one engine, whose passes cost what a
 // GPU's price says (docs/measurements.md). By number of people: from the last word to the first
 // sentence, without drafts, with all of them, and as predgen serve yields them; and each request in
 // passes of its own.
@@ -11,8 +11,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/household/household.h"
-#include "bench/household/people_within.h"
+#include "bench/traffic/people_within.h"
+#include "bench/traffic/simulated_traffic.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -80,27 +80,27 @@ constexpr Way kWays[] = {{"no drafts", Drafting::kNone, true},
                          {"automatic", Drafting::kAutomatic, true},
                          {"automatic, own passes", Drafting::kAutomatic, false}};
 
-void run_price(const evaluate::RunPrice& price, const HouseholdModel& model,
+void run_price(const evaluate::RunPrice& price, const ServedModel& model,
                const std::vector<std::string>& prompts, const Options& options) {
   fmt::print("\n{}: {}\n", price.name, price.basis);
   std::vector<std::vector<PeopleTime>> p95(std::size(kWays));
   for (const int64_t people : options.people) {
     std::vector<std::string> texts;
     const int64_t one = people * options.turns;
-    const int64_t households = (options.all_turns + one - 1) / one;
+    const int64_t num_runs = (options.all_turns + one - 1) / one;
     for (size_t w = 0; w < std::size(kWays); ++w) {
       const Way& way = kWays[w];
       if (!way.shares_passes && !options.own_passes) continue;
-      HouseholdResult result;
-      for (int64_t i = 0; i < households; ++i) {
-        result.add(run_household(model, prompts,
-                                 {.people = people,
-                                  .turns = options.turns,
-                                  .seconds_between = options.seconds_between,
-                                  .drafting = way.drafting,
-                                  .shares_passes = way.shares_passes,
-                                  .preset = options.preset,
-                                  .seed = options.seed + static_cast<uint64_t>(i)}));
+      TrafficResult result;
+      for (int64_t i = 0; i < num_runs; ++i) {
+        result.add(simulate_traffic(model, prompts,
+                                    {.people = people,
+                                     .turns = options.turns,
+                                     .seconds_between = options.seconds_between,
+                                     .drafting = way.drafting,
+                                     .shares_passes = way.shares_passes,
+                                     .preset = options.preset,
+                                     .seed = options.seed + static_cast<uint64_t>(i)}));
       }
       if (w == 0) texts = result.texts;
       int64_t others = 0;
@@ -154,7 +154,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   predgen::Options options;
-  CLI::App app("A household in virtual time");
+  CLI::App app("People who share one engine, in virtual time");
   app.add_option("model", options.model, "model folder")->required();
   app.add_option("prompts", options.prompts, "JSON lines with prompt or messages")->required();
   app.add_option("--half", options.half, "which lines")
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
   app.add_option("--people", options.people)->delimiter(',')->check(CLI::Range(1, 256));
   app.add_option("--turns", options.turns, "of each person")->check(CLI::Range(1, 1000));
   app.add_option("--all-turns", options.all_turns,
-                 "at least, in as many households as it takes; seeds go up from --seed");
+                 "at least, in as many runs as it takes; seeds go up from --seed");
   app.add_option("--seconds", options.seconds_between, "between turns, in the mean");
   app.add_option("--preset", options.preset);
   app.add_option("--seed", options.seed);

@@ -1,11 +1,11 @@
-"""A household: people who talk to one `predgen serve` at random times, their words as a recogniser gives them.
+"""People who talk to one `predgen serve` at random times, their words as a recogniser gives them.
 
-household.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [--serve "OPTIONS OF SERVE"]
+serve_traffic.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [--serve "OPTIONS OF SERVE"]
 
 PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and begins
 anew after a time that is exponential with a mean of --seconds. By number of people: milliseconds from the last word to the
 first sentence of the answer (P50, P95), without drafting ahead, with all of it, and with what yields to answers of others, one after
-the other on fresh servers, with the load of the machine. Needs the package websockets. bench/household/ has the same in virtual time.
+the other on fresh servers, with the load of the machine. Needs the package websockets. bench/traffic/ has the same in virtual time.
 """
 
 import argparse
@@ -61,7 +61,7 @@ async def person(url, prompts, number, speculates, options):
     return taken
 
 
-async def household(url, prompts, count, speculates, options):
+async def serve_traffic(url, prompts, count, speculates, options):
     people = [person(url, prompts, number, speculates, options) for number in range(count)]
     return [first for taken in await asyncio.gather(*people) for first in taken if first is not None]
 
@@ -73,7 +73,7 @@ def measure(options, prompts, count, speculates, yields):
                               stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().strip().replace("http", "ws") + "/v1/realtime"
-        return asyncio.run(household(url, prompts, count, speculates, options))
+        return asyncio.run(serve_traffic(url, prompts, count, speculates, options))
     finally:
         server.terminate()
         server.wait()

@@ -8,7 +8,7 @@ const kCounts = {
   waiting: ["predgen_waiting_sessions"],
 };
 
-function showHousehold(metrics) {
+function showLoad(metrics) {
   const values = new Map(metrics.split("\n").map((line) => line.split(" ")));
   for (const [id, names] of Object.entries(kCounts)) {
     const count = names.reduce((sum, name) => sum + Number(values.get(name) ?? 0), 0);
@@ -17,15 +17,15 @@ function showHousehold(metrics) {
 }
 
 // `isHere`: whether this page has a conversation; `key`: the API key, empty: none.
-async function watchHousehold(isHere, key, milliseconds = 1000) {
+async function watchLoad(isHere, key, milliseconds = 1000) {
   while (true) {
     if (isHere() && !document.hidden) {
       const headers = key() ? {Authorization: `Bearer ${key()}`} : {};
       try {
         const answer = await fetch("/metrics", {headers});
-        showHousehold(answer.ok ? await answer.text() : "");
+        showLoad(answer.ok ? await answer.text() : "");
       } catch {
-        showHousehold("");
+        showLoad("");
       }
     }
     await new Promise((resolve) => setTimeout(resolve, milliseconds));

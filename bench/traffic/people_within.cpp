@@ -1,4 +1,4 @@
-#include "bench/household/people_within.h"
+#include "bench/traffic/people_within.h"
 
 #include <algorithm>
 
