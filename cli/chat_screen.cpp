@@ -23,12 +23,12 @@ ChatScreen::ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
       stop_(std::move(stop)),
       source_(clock),
       chat_(source_, std::move(choices)) {
-  update([&] { chat_.print_line("/help lists the commands; Ctrl-D leaves"); });
+  update([&](TypedChat& chat) { chat.print_line("/help lists the commands; Ctrl-D leaves"); });
   reader_ = std::thread([this] {
     try {
       read_keys();
     } catch (...) {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       failure_ = std::current_exception();
       chat_.leave();
     }
@@ -46,7 +46,7 @@ void ChatScreen::read_keys() {
   char buffer[4096];
   while (!stopping_) {
     if (stop_.stop_requested()) {
-      update([&] { chat_.leave(); });
+      update([&](TypedChat& chat) { chat.leave(); });
       return;
     }
     pollfd poller{.fd = in_, .events = POLLIN, .revents = 0};
@@ -60,35 +60,36 @@ void ChatScreen::read_keys() {
     const ssize_t count = read(in_, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {  // the terminal is gone
-      update([&] { chat_.leave(); });
+      update([&](TypedChat& chat) { chat.leave(); });
       return;
     }
     for (const Key& key : decoder.push({buffer, static_cast<size_t>(count)})) {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (key.kind == Key::Kind::kSuspend) {
         terminal_.write(chat_.draw_end(terminal_.size()));
         terminal_.suspend();
       }
       chat_.press(key);
     }
-    update([] {});
+    update([](TypedChat&) {});
   }
 }
 
 void ChatScreen::look_around() {
   std::string sentence;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (terminal_.size() != drawn_) draw_locked();
     sentence = chat_.sentence_without_sound();
   }
   // Without the lock: a voice that fails logs its message, which is drawn here.
-  if (!sentence.empty() && has_sound_()) update([&] { chat_.mark_sound(sentence); });
+  if (!sentence.empty() && has_sound_())
+    update([&](TypedChat& chat) { chat.mark_sound(sentence); });
 }
 
-void ChatScreen::update(const std::function<void()>& change) {
-  const std::lock_guard lock(mutex_);
-  change();
+void ChatScreen::update(const std::function<void(TypedChat& chat)>& change) {
+  const Lock lock(mutex_);
+  change(chat_);
   draw_locked();
 }
 
@@ -98,41 +99,40 @@ void ChatScreen::draw_locked() {
 }
 
 std::stop_token ChatScreen::begin_turn() {
-  std::stop_token stop;
-  update([&] {
-    if (failure_) std::rethrow_exception(failure_);
-    stop = chat_.begin_turn();
-  });
+  const Lock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  std::stop_token stop = chat_.begin_turn();
+  draw_locked();
   return stop;
 }
 
 void ChatScreen::show_draft(const std::string& draft, size_t accepted_bytes) {
-  update([&] { chat_.show_draft(draft, accepted_bytes); });
+  update([&](TypedChat& chat) { chat.show_draft(draft, accepted_bytes); });
 }
 
 void ChatScreen::mark_first_sentence(const std::string& sentence) {
-  update([&] { chat_.mark_first_sentence(sentence); });
+  update([&](TypedChat& chat) { chat.mark_first_sentence(sentence); });
 }
 
 void ChatScreen::print_answer(const std::string& text) {
-  update([&] { chat_.print_answer(text); });
+  update([&](TypedChat& chat) { chat.print_answer(text); });
 }
 
 void ChatScreen::end_turn(const std::string& summary) {
-  update([&] { chat_.end_turn(summary); });
+  update([&](TypedChat& chat) { chat.end_turn(summary); });
 }
 
 void ChatScreen::print_line(const std::string& text) {
-  update([&] { chat_.print_line(text); });
+  update([&](TypedChat& chat) { chat.print_line(text); });
 }
 
 std::optional<ChatCommand> ChatScreen::take_command() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return chat_.take_command();
 }
 
 bool ChatScreen::is_leaving() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return chat_.is_leaving();
 }
 

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +11,7 @@
 #include "cli/terminal/raw_terminal.h"
 #include "cli/typed_chat.h"
 #include "core/clock.h"
+#include "core/mutex.h"
 #include "runtime/listen/typed_line_source.h"
 
 namespace predgen::cli {
@@ -49,9 +49,9 @@ class ChatScreen {
 
  private:
   void read_keys();
-  /// Does `change` under the lock and redraws.
-  void update(const std::function<void()>& change);
-  void draw_locked();
+  /// Does `change` with the mutex and redraws.
+  void update(const std::function<void(TypedChat& chat)>& change);
+  void draw_locked() REQUIRES(mutex_);
   /// Between keys: sound that became ready, a new size of the terminal.
   void look_around();
 
@@ -60,10 +60,10 @@ class ChatScreen {
   const std::function<bool()> has_sound_;
   const std::stop_token stop_;
   TypedLineSource source_;
-  std::mutex mutex_;  // guards what follows
-  TypedChat chat_;
-  std::exception_ptr failure_;  // of the thread that reads the keys
-  ScreenSize drawn_;            // of the last frame
+  Mutex mutex_;
+  TypedChat chat_ GUARDED_BY(mutex_);
+  std::exception_ptr failure_ GUARDED_BY(mutex_);  // of the thread that reads the keys
+  ScreenSize drawn_ GUARDED_BY(mutex_);            // of the last frame
   std::atomic<bool> stopping_ = false;
   std::thread reader_;
 };

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 #include <utility>
 
+#include "core/mutex.h"
 #include "core/stop.h"
 
 namespace predgen {
@@ -18,8 +18,8 @@ Seconds SystemClock::now() const { return steady_clock::now() - start_; }
 
 void SystemClock::sleep_until(Seconds time) {
   const auto end = start_ + std::chrono::ceil<steady_clock::duration>(time);
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
+  Mutex mutex;  // guards nothing: a wait needs one
+  Lock lock(mutex);
   std::condition_variable_any stopped;
   stopped.wait_until(lock, stop_, end, [] { return false; });
   if (now() < time) throw_if_stopped(stop_);

@@ -37,7 +37,7 @@ class Hdf5DatasetReader : public DatasetReader {
   }
 
   ~Hdf5DatasetReader() override {
-    const std::lock_guard lock(hdf5_mutex());
+    const Lock lock(hdf5_mutex());
     open_.clear();
   }
 
@@ -46,7 +46,7 @@ class Hdf5DatasetReader : public DatasetReader {
 
   Record read(int64_t index) const override {
     const auto [shard, place] = index_.find(index);
-    const std::lock_guard lock(hdf5_mutex());
+    const Lock lock(hdf5_mutex());
     return open(shard).read(place);
   }
 
@@ -61,8 +61,8 @@ class Hdf5DatasetReader : public DatasetReader {
     RecordSizes sizes;
   };
 
-  /// Used last, it comes first. Under hdf5_mutex().
-  const OpenShard& open(size_t shard) const {
+  /// Used last, it comes first.
+  const OpenShard& open(size_t shard) const REQUIRES(hdf5_mutex()) {
     const auto found = std::ranges::find(open_, shard, &std::pair<size_t, OpenShard>::first);
     if (found != open_.end()) {
       open_.splice(open_.begin(), open_, found);
@@ -87,7 +87,7 @@ class Hdf5DatasetReader : public DatasetReader {
       throw UserError("{}: its bytes are not those of the manifest; build the dataset again",
                       file.string());
     }
-    const std::lock_guard lock(hdf5_mutex());
+    const Lock lock(hdf5_mutex());
     try {
       shards_.push_back({file, OpenShard(file).sizes()});
     } catch (const UserError&) {
@@ -106,7 +106,7 @@ class Hdf5DatasetReader : public DatasetReader {
 
   Json manifest_;
   std::vector<Shard> shards_;
-  mutable std::list<std::pair<size_t, OpenShard>> open_;
+  mutable std::list<std::pair<size_t, OpenShard>> open_ GUARDED_BY(hdf5_mutex());
   PartIndex index_;
 };
 

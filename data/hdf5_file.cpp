@@ -8,8 +8,8 @@
 
 namespace predgen::data {
 
-std::mutex& hdf5_mutex() {
-  static std::mutex mutex;
+Mutex& hdf5_mutex() {
+  static Mutex mutex;  // guards the library
   return mutex;
 }
 

@@ -3,17 +3,17 @@
 #include <hdf5.h>
 
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/mutex.h"
 
 namespace predgen::data {
 
 /// The HDF5 library keeps global state: whoever calls it holds this lock.
-std::mutex& hdf5_mutex();
+Mutex& hdf5_mutex();
 
 /// Owns an HDF5 identifier. `what` names the operation in the Error of an invalid one.
 class Hdf5Handle {

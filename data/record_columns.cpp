@@ -43,7 +43,7 @@ void RecordColumns::append(const Record& record) {
 
 void RecordColumns::write(const std::filesystem::path& file, const std::string& recipe_hash,
                           const std::string& state) const {
-  const std::lock_guard lock(hdf5_mutex());
+  const Lock lock(hdf5_mutex());
   Hdf5Handle handle = create_hdf5(file);
   write_text(handle, "recipe_hash", recipe_hash);
   write_text(handle, "state", state);

@@ -30,7 +30,7 @@ void write_shard(const fs::path& file, const RecordColumns& records, const std::
 ShardInfo read_shard_info(const fs::path& file, const std::string& recipe_hash) {
   ShardInfo info{.file = file.filename().string(), .hash = {}, .state = {}};
   {
-    const std::lock_guard lock(hdf5_mutex());
+    const Lock lock(hdf5_mutex());
     const Hdf5Handle handle = open_hdf5(file);
     if (read_text(handle, "recipe_hash") != recipe_hash) throw Error("wrong recipe");
     info.state = parse_json(read_text(handle, "state"), file.string());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/mutex.h"
 #include "core/stop.h"
 #include "data/hdf5_store.h"
 #include "text/utf8.h"
@@ -45,9 +45,9 @@ void count(Json& counters, const std::string& name, int64_t amount) {
 
 /// Until other processes may have come further.
 void wait_a_little(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;  // guards nothing: a wait needs one
   std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Lock lock(mutex);
   never.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
 }
 

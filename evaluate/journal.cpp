@@ -38,7 +38,7 @@ void Journal::read() {
 }
 
 std::optional<Json> Journal::find(const std::string& key) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto part = parts_.find(key);
   return part == parts_.end() ? std::nullopt : std::optional(part->second);
 }
@@ -46,13 +46,14 @@ std::optional<Json> Journal::find(const std::string& key) const {
 void Journal::append(const std::string& key, const Json& value) {
   // Ill-formed bytes cannot come from a tokenizer's text, but a run must not fail over one.
   const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   stream_ << R"({"key":)" << Json(key).dump() << R"(,"value":)" << text << "}\n" << std::flush;
   if (!stream_) throw Error("{} cannot be written: is the disk full?", file_.string());
   parts_[key] = parse_json(text, key);  // the same as one that is read again
 }
 
 void Journal::remove() {
+  const Lock lock(mutex_);
   stream_.close();
   std::filesystem::remove(file_);
 }

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "core/json.h"
+#include "core/mutex.h"
 
 namespace predgen::evaluate {
 
@@ -27,12 +27,12 @@ class Journal {
   void remove();
 
  private:
-  void read();
+  void read() REQUIRES(mutex_);
 
   const std::filesystem::path file_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Json> parts_;
-  std::ofstream stream_;
+  mutable Mutex mutex_;
+  std::map<std::string, Json> parts_ GUARDED_BY(mutex_);
+  std::ofstream stream_ GUARDED_BY(mutex_);
 };
 
 }  // namespace predgen::evaluate

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/error.h"
+#include "core/mutex.h"
 #include "evaluate/turn_rows.h"
 
 namespace predgen::evaluate {
@@ -57,7 +57,7 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
     if (!journal.find(key(i))) missing.push_back(i);
   }
-  std::mutex telling;
+  Mutex telling;  // guards on_done()
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     const RunConversation run = make_worker();
@@ -65,7 +65,7 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
       for (size_t place = next++; place < missing.size(); place = next++) {
         const size_t i = missing[place];
         journal.append(key(i), to_json(run(bounds[i], bounds[i + 1]), set));
-        const std::lock_guard lock(telling);
+        const Lock lock(telling);
         on_done(bounds[i + 1] - bounds[i]);
       }
     } catch (...) {

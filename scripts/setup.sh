@@ -6,7 +6,7 @@
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
 #   --with-tests    also what tests compare with or drive (transformers, peft, .., Chromium, HAProxy),
-#                   and clang-format and clang-tidy
+#                   and clang, clang-format and clang-tidy
 #   --libtorch DIR  use this LibTorch instead of downloading torch; remembered in build/
 #   --cuda DIR      use this CUDA toolkit instead of the headers and compiler beside torch; remembered
 #                   (an empty DIR forgets either)
@@ -57,7 +57,7 @@ packages=(
   libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libsentencepiece-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
   libespeak-ng-dev espeak-ng-data libsndfile1-dev libsamplerate0-dev portaudio19-dev libboost-dev libcurl4-openssl-dev
 )
-[ $with_tests = 0 ] || packages+=(clang-format-14 clang-tidy-14 chromium chromium-driver curl haproxy)
+[ $with_tests = 0 ] || packages+=(clang-14 clang-format-14 clang-tidy-14 chromium chromium-driver curl haproxy)
 if command -v dpkg-query >/dev/null; then
   # `|| true`: dpkg-query fails when it does not know a package.
   installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "${packages[@]}" 2>/dev/null || true)

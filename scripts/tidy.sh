@@ -42,20 +42,13 @@ done
 mkdir -p build/tidy
 mapfile -t sources < <(git diff --name-only --diff-filter=d "$base" -- '*.h' '*.cpp' | sed 's/\.h$/.cpp/' | sort -u |
   python3 -c '
-import json, os, re, sys
+import json, os, pathlib, sys
+sys.path.insert(0, "scripts")
+from clang_commands import clang_commands
 wanted = set(sys.stdin.read().split("\n"))
-commands = []
-for entry in json.load(open("build/compile_commands.json")):
-    name = os.path.relpath(entry["file"])
-    if name not in wanted:
-        continue
-    command = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h", entry["command"])
-    for option in ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre",
-                   "-fno-tree-loop-distribute-patterns"):
-        command = command.replace(" " + option, "")
-    entry["command"] = re.sub(r" -nostdinc( -isystem /usr/\S+)*", "", command)  # those are headers of g++
-    commands.append(entry)
-    print(name)
+commands = [entry for entry in clang_commands(pathlib.Path("build")) if os.path.relpath(entry["file"]) in wanted]
+for entry in commands:
+    print(os.path.relpath(entry["file"]))
 json.dump(commands, open("build/tidy/compile_commands.json", "w"))')
 
 : >build/tidy/findings.log

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace predgen::serve {
 
@@ -19,7 +20,9 @@ class ApiError : public Error {
   int status() const { return kind_.status; }
   const std::string& code() const { return kind_.code; }
   const std::string& param() const { return kind_.param; }
-  /// {"error": {"message", "type", "param", "code"}}. What is ill-formed in a message, which may
+  /// {"message", "type", "param", "code"}.
+  Json fields() const;
+  /// {"error": fields()} as text. What is ill-formed in a message, which may
   /// quote the request, becomes U+FFFD.
   std::string json() const;
 

@@ -10,7 +10,7 @@ Places::Places(int64_t max) : max_(max), share_(share_of_address(max)) {}
 
 std::shared_ptr<const void> Places::enter(const std::string& client) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto own = num_of_.find(client);
     if (num_taken_ >= max_ || (own != num_of_.end() && own->second >= share_)) return nullptr;
     ++num_of_[client];
@@ -26,12 +26,12 @@ ApiError Places::refusal(const std::string& what) const {
 }
 
 int64_t Places::num_taken() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return num_taken_;
 }
 
 void Places::leave(const std::string& client) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   --num_taken_;
   if (const auto own = num_of_.find(client); --own->second == 0) num_of_.erase(own);
 }

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "core/mutex.h"
 #include "serve/api_error.h"
 
 namespace predgen::serve {
@@ -28,9 +28,9 @@ class Places {
   void leave(const std::string& client);
 
   const int64_t max_, share_;
-  mutable std::mutex mutex_;  // guards what follows
-  int64_t num_taken_ = 0;
-  std::map<std::string, int64_t> num_of_;
+  mutable Mutex mutex_;
+  int64_t num_taken_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int64_t> num_of_ GUARDED_BY(mutex_);
 };
 
 }  // namespace predgen::serve

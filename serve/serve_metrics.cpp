@@ -24,30 +24,30 @@ void ServeMetrics::Histogram::observe(Seconds value) {
 }
 
 void ServeMetrics::count_request(const std::string& path, int status) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++requests_[{path, status}];
 }
 
 void ServeMetrics::count_pass(const PassSize& size) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++passes_;
   pass_sequences_ += size.num_sequences;
   pass_tokens_ += size.num_tokens;
 }
 
 void ServeMetrics::count_prompt(int64_t num_tokens, int64_t num_cached) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   prompt_tokens_ += num_tokens;
   cached_tokens_ += num_cached;
 }
 
 void ServeMetrics::count_generated(int64_t num_tokens) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   generated_tokens_ += num_tokens;
 }
 
 void ServeMetrics::count_turn(const TurnMetrics& turn) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++turns_;
   kept_sentences_ += turn.first_sentence_kept;
   speculative_passes_ += turn.speculative_nfe;
@@ -64,17 +64,17 @@ void ServeMetrics::note_pool(const KvPool& pool) {
 }
 
 void ServeMetrics::observe_first_token(Seconds elapsed) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   first_token_.observe(elapsed);
 }
 
 void ServeMetrics::observe_first_sentence(Seconds elapsed) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   first_sentence_.observe(elapsed);
 }
 
 std::string ServeMetrics::text(const State& state) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::string text;
   add_head(text, "predgen_requests_total", "counter", "HTTP requests that were answered.");
   for (const auto& [key, count] : requests_) {

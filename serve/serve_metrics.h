@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/mutex.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 
@@ -65,13 +65,23 @@ class ServeMetrics {
     void observe(Seconds value);
   };
 
-  mutable std::mutex mutex_;
-  std::map<std::pair<std::string, int>, int64_t> requests_;
-  int64_t passes_ = 0, pass_sequences_ = 0, pass_tokens_ = 0;
-  int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
-  int64_t turns_ = 0, kept_sentences_ = 0, speculative_passes_ = 0, turn_passes_ = 0;
-  int64_t drafted_tokens_ = 0, accepted_tokens_ = 0;
-  Histogram first_token_, first_sentence_, audio_latency_;
+  mutable Mutex mutex_;
+  std::map<std::pair<std::string, int>, int64_t> requests_ GUARDED_BY(mutex_);
+  int64_t passes_ GUARDED_BY(mutex_) = 0;
+  int64_t pass_sequences_ GUARDED_BY(mutex_) = 0;
+  int64_t pass_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t prompt_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t cached_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t generated_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t turns_ GUARDED_BY(mutex_) = 0;
+  int64_t kept_sentences_ GUARDED_BY(mutex_) = 0;
+  int64_t speculative_passes_ GUARDED_BY(mutex_) = 0;
+  int64_t turn_passes_ GUARDED_BY(mutex_) = 0;
+  int64_t drafted_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t accepted_tokens_ GUARDED_BY(mutex_) = 0;
+  Histogram first_token_ GUARDED_BY(mutex_);
+  Histogram first_sentence_ GUARDED_BY(mutex_);
+  Histogram audio_latency_ GUARDED_BY(mutex_);
   std::atomic<int64_t> kv_positions_ = 0, kv_parked_ = 0;
 };
 

@@ -5,8 +5,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include <mutex>
-
+#include "core/mutex.h"
 #include "model/gpu/captured_graph.h"
 
 namespace predgen {
@@ -15,8 +14,8 @@ namespace {
 constexpr int kWarmUps = 3;  // libraries choose kernels and workspaces before the capture
 
 /// Graphs of all threads share a generator of LibTorch's without a lock.
-std::mutex& captures() {
-  static std::mutex mutex;
+Mutex& captures() {
+  static Mutex mutex;  // guards that generator
   return mutex;
 }
 
@@ -63,7 +62,7 @@ bool CapturedGraph::is_available() { return true; }
 CapturedGraph::CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work)
     : parts_(std::make_unique<Parts>()) {
   const GraphMemory::Parts& shared = *memory.parts_;
-  const std::lock_guard lock(captures());
+  const Lock lock(captures());
   c10::Event before(c10::DeviceType::CUDA);
   before.record(c10::cuda::getCurrentCUDAStream(shared.stream.device_index()).unwrap());
   before.block(shared.stream.unwrap());
@@ -90,7 +89,7 @@ CapturedGraph::CapturedGraph(const GraphMemory& memory, const std::function<at::
   }
 }
 CapturedGraph::~CapturedGraph() {
-  const std::lock_guard lock(captures());
+  const Lock lock(captures());
   parts_.reset();
 }
 

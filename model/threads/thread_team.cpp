@@ -92,9 +92,9 @@ void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
   } while (Clock::now() - begin < kLooking);
   // Not std::atomic::wait(), which yields first: a yield leaves the core for a whole time slice, a
   // sleeper is back as soon as it is woken.
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   ++num_asleep_;
-  changed_.wait(lock, has_changed);
+  changed_.wait(lock.native(), has_changed);
   --num_asleep_;
   t_asleep += Clock::now() - begin;
 }
@@ -102,7 +102,7 @@ void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
 void ThreadTeam::change(std::atomic<int>& word, int value) {
   word.store(value);  // before the look at num_asleep_, as a sleeper counts itself before its last
   if (num_asleep_.load() == 0) return;
-  { const std::lock_guard lock(mutex_); }  // it sleeps or has seen the change
+  { const Lock lock(mutex_); }  // it sleeps or has seen the change
   changed_.notify_all();
 }
 

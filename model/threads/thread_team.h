@@ -5,9 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/mutex.h"
 
 namespace predgen {
 
@@ -67,7 +68,7 @@ class ThreadTeam {
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;
   std::atomic<int> num_asleep_ = 0;
-  std::mutex mutex_;
+  Mutex mutex_;  // guards nothing but sleep: what is waited for is atomic
   std::condition_variable changed_;
   std::vector<std::jthread> threads_;
 };

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <exception>
 #include <memory>
-#include <mutex>
 
 #include "core/error.h"
+#include "core/mutex.h"
 #include "model/kernels/token_kernels.h"
 #include "model/threads/parallel_ranges.h"
 
@@ -42,7 +42,7 @@ void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tens
   const size_t stored_size = at::elementSize(stored), wanted_size = at::elementSize(wanted);
   auto* target = static_cast<char*>(to.mutable_data_ptr());
   std::atomic<bool> failed = false;
-  std::mutex mutex;
+  Mutex mutex;  // guards `error`
   std::exception_ptr error;
   const int64_t num_values = to.numel(), num_blocks = (num_values + kBlock - 1) / kBlock;
   parallel_ranges(num_blocks, 1, [&](int64_t begin, int64_t end) {
@@ -58,7 +58,7 @@ void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tens
       }
     } catch (...) {
       failed = true;
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       if (!error) error = std::current_exception();
     }
   });

@@ -15,17 +15,17 @@ Baton::Client Baton::name_of(std::string client) {
 }
 
 bool Baton::is_held_here() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return holder_ == std::this_thread::get_id();
 }
 
 std::string Baton::client() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return *client_;
 }
 
 int64_t Baton::num_waiting() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return static_cast<int64_t>(served_.size() + ready_.size() + waiting_.size());
 }
 
@@ -62,15 +62,15 @@ void Baton::pass_on() {
   waiter->turn.notify_one();
 }
 
-void Baton::await_turn(Waiter& self, std::unique_lock<std::mutex>& lock) {
-  self.turn.wait(lock, [&] { return self.has_turn; });
+void Baton::await_turn(Waiter& self, Lock& lock) {
+  self.turn.wait(lock.native(), [&] { return self.has_turn; });
   self.has_turn = false;
   holder_ = std::this_thread::get_id();
   client_ = self.client;
 }
 
 void Baton::take(const Client& client) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   PREDGEN_CHECK(holder_ != std::this_thread::get_id(), "the baton is taken twice");
   Waiter self{.client = client, .share = &shares_[*client]};
   ready_.push_back(&self);
@@ -80,14 +80,14 @@ void Baton::take(const Client& client) {
 }
 
 Baton::Client Baton::give() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Client client = client_;
   pass_on();
   return client;
 }
 
 void Baton::wait(const std::function<bool()>& is_done, const std::function<void()>& work) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   PREDGEN_CHECK(holder_ == std::this_thread::get_id(), "only the baton's holder waits");
   Waiter self{.client = client_, .is_done = &is_done};
   while (!is_done()) {

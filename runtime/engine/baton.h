@@ -6,11 +6,12 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "core/mutex.h"
 
 namespace predgen {
 
@@ -93,20 +94,21 @@ class Baton {
   /// Returns whose work the thread did that had it.
   Client give();
   /// Gives the baton to the next one, if there is one.
-  void pass_on();
+  void pass_on() REQUIRES(mutex_);
   /// Takes the next one out of its queue; null: nobody wants it.
-  Waiter* next();
-  void begin_round();
-  void await_turn(Waiter& self, std::unique_lock<std::mutex>& lock);
+  Waiter* next() REQUIRES(mutex_);
+  void begin_round() REQUIRES(mutex_);
+  void await_turn(Waiter& self, Lock& lock) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  bool is_held_ = false;  // also while it goes from one to the next
-  std::optional<std::thread::id> holder_;
-  Client client_;                        // the holder's
-  Waiters served_;                       // the common work is done, they go on
-  Waiters ready_;                        // ask for it
-  Waiters waiting_;                      // in wait(), not done
-  std::map<std::string, Share> shares_;  // by clients, at least of those in ready_
+  mutable Mutex mutex_;
+  bool is_held_ GUARDED_BY(mutex_) = false;  // also while it goes from one to the next
+  std::optional<std::thread::id> holder_ GUARDED_BY(mutex_);
+  Client client_ GUARDED_BY(mutex_);    // the holder's
+  Waiters served_ GUARDED_BY(mutex_);   // the common work is done, they go on
+  Waiters ready_ GUARDED_BY(mutex_);    // ask for it
+  Waiters waiting_ GUARDED_BY(mutex_);  // in wait(), not done
+  std::map<std::string, Share> shares_
+      GUARDED_BY(mutex_);  // by clients, at least of those in ready_
 };
 
 }  // namespace predgen

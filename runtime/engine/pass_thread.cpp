@@ -7,17 +7,17 @@
 namespace predgen {
 
 void PassThread::run(const std::function<void()>& work) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   work_ = &work;
   given_.notify_one();
-  done_.wait(lock, [this] { return work_ == nullptr; });
+  done_.wait(lock.native(), [this]() REQUIRES(mutex_) { return work_ == nullptr; });
   if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
 void PassThread::serve(const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  std::unique_lock lock(mutex_);
-  while (given_.wait(lock, stop, [this] { return work_ != nullptr; })) {
+  Lock lock(mutex_);
+  while (given_.wait(lock, stop, [this]() REQUIRES(mutex_) { return work_ != nullptr; })) {
     try {
       (*work_)();
     } catch (...) {

@@ -3,9 +3,10 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <thread>
+
+#include "core/mutex.h"
 
 namespace predgen {
 
@@ -21,11 +22,11 @@ class PassThread {
  private:
   void serve(const std::stop_token& stop);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any given_;
   std::condition_variable done_;
-  const std::function<void()>* work_ = nullptr;  // to be done
-  std::exception_ptr error_;
+  const std::function<void()>* work_ GUARDED_BY(mutex_) = nullptr;  // to be done
+  std::exception_ptr error_ GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses the others
 };
 

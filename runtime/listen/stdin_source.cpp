@@ -31,7 +31,7 @@ StdinSource::StdinSource(int fd, Format format, const Clock& clock, std::stop_to
     } catch (...) {
       failure = std::current_exception();
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!failure && !transcripts_.empty() && !transcripts_.back().is_final &&
         !is_blank(transcripts_.back().text)) {
       push_locked(std::string(transcripts_.back().text), true);
@@ -80,13 +80,14 @@ void StdinSource::take_line(const std::string& line) {
 }
 
 void StdinSource::wait_for_room(const std::stop_token& destroyed) {
-  std::unique_lock lock(mutex_);
-  taken_.wait(lock, destroyed, [&] { return transcripts_.size() < kMaxWaiting; });
+  Lock lock(mutex_);
+  taken_.wait(lock, destroyed,
+              [&]() REQUIRES(mutex_) { return transcripts_.size() < kMaxWaiting; });
   throw_if_stopped(destroyed);
 }
 
 void StdinSource::push(const std::string& text, bool is_final) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   push_locked(text, is_final);
 }
 
@@ -104,24 +105,24 @@ std::optional<Transcript> StdinSource::newest_locked() const {
 }
 
 size_t StdinSource::num_waiting() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return transcripts_.size();
 }
 
 std::optional<Transcript> StdinSource::latest(Seconds) {
   throw_if_stopped(stop_);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return newest_locked();
 }
 
 std::optional<Transcript> StdinSource::wait_newer(int64_t revision, Clock&) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   std::optional<Transcript> newest;
-  const auto is_newer = [&] {
+  const auto is_newer = [&]() REQUIRES(mutex_) {
     newest = newest_locked();
     return newest && newest->revision > revision;
   };
-  arrived_.wait(lock, stop_, [&] { return is_newer() || ended_; });
+  arrived_.wait(lock, stop_, [&]() REQUIRES(mutex_) { return is_newer() || ended_; });
   throw_if_stopped(stop_);
   if (!is_newer()) {
     if (failure_) std::rethrow_exception(failure_);

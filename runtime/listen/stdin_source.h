@@ -3,11 +3,11 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "core/mutex.h"
 #include "runtime/listen/transcript_lines.h"
 #include "runtime/listen/transcript_source.h"
 #include "runtime/listen/transcripts/transcript_messages.h"
@@ -43,8 +43,8 @@ class StdinSource : public TranscriptSource {
   void wait_for_room(const std::stop_token& destroyed);
   void take_line(const std::string& line);
   void push(const std::string& text, bool is_final);
-  void push_locked(const std::string& text, bool is_final);
-  std::optional<Transcript> newest_locked() const;
+  void push_locked(const std::string& text, bool is_final) REQUIRES(mutex_);
+  std::optional<Transcript> newest_locked() const REQUIRES(mutex_);
 
   const int fd_;
   Format format_;  // used by the reader only, as what is below stop_
@@ -54,12 +54,13 @@ class StdinSource : public TranscriptSource {
   TranscriptMessages messages_;
   RevisionFilter filter_;
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any arrived_, taken_;
-  std::deque<Transcript> transcripts_;  // final ones that were not taken, and perhaps a newer one
-  int64_t num_transcripts_ = 0;
-  bool ended_ = false;
-  std::exception_ptr failure_;
+  // Final ones that were not taken, and perhaps a newer one.
+  std::deque<Transcript> transcripts_ GUARDED_BY(mutex_);
+  int64_t num_transcripts_ GUARDED_BY(mutex_) = 0;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
   std::jthread reader_;  // last: it uses the members above
 };
 

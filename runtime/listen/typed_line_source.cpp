@@ -35,7 +35,7 @@ void TypedLineSource::edit(std::string_view line, size_t cursor) {
   const size_t complete = unfinished_word(line, line.size());
   const bool inside = cursor < complete && unfinished_word(line, cursor) < cursor;
   const std::string_view text = trimmed(line.substr(0, complete)), whole = trimmed(line);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (closed_) return;
   const Seconds now = clock_.now();
   take_pause_locked(now);
@@ -48,7 +48,7 @@ void TypedLineSource::edit(std::string_view line, size_t cursor) {
 }
 
 void TypedLineSource::commit(std::string_view line) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (closed_) return;
   pause_.reset();
   push_locked(trimmed(line), true);
@@ -56,14 +56,14 @@ void TypedLineSource::commit(std::string_view line) {
 }
 
 void TypedLineSource::break_turn() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   forget_unsent_locked();
   events_.push_back({.is_break = true});
   tell_locked();
 }
 
 void TypedLineSource::close() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   forget_unsent_locked();
   closed_ = true;
   tell_locked();
@@ -109,13 +109,13 @@ std::optional<Transcript> TypedLineSource::newest_locked(Seconds now) const {
 
 std::optional<Transcript> TypedLineSource::latest(Seconds now) {
   throw_if_stopped(stop_);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   take_pause_locked(now);
   return newest_locked(now);
 }
 
 std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& clock) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   while (true) {
     throw_if_stopped(stop_);
     const Seconds now = clock.now();
@@ -135,7 +135,7 @@ std::optional<Transcript> TypedLineSource::wait_newer(int64_t revision, Clock& c
     }
     if (closed_ && events_.empty()) return std::nullopt;
     const int64_t num_seen = num_changes_;
-    const auto is_news = [&] { return num_changes_ != num_seen; };
+    const auto is_news = [&]() REQUIRES(mutex_) { return num_changes_ != num_seen; };
     if (pause_) {
       arrived_.wait_for(lock, stop_, pause_->end - now, is_news);
     } else {

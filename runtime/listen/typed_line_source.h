@@ -2,12 +2,12 @@
 
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "core/mutex.h"
 #include "runtime/listen/transcript_source.h"
 
 namespace predgen {
@@ -50,23 +50,24 @@ class TypedLineSource : public TranscriptSource {
     std::string text;
     Seconds end{0};
   };
-  void push_locked(std::string_view text, bool is_final);
+  void push_locked(std::string_view text, bool is_final) REQUIRES(mutex_);
   /// The pause is a transcript if it is over.
-  void take_pause_locked(Seconds now);
-  void tell_locked();
-  void forget_unsent_locked();
-  std::optional<Transcript> newest_locked(Seconds now) const;
+  void take_pause_locked(Seconds now) REQUIRES(mutex_);
+  void tell_locked() REQUIRES(mutex_);
+  void forget_unsent_locked() REQUIRES(mutex_);
+  std::optional<Transcript> newest_locked(Seconds now) const REQUIRES(mutex_);
 
   const Clock& clock_;
   const std::stop_token stop_;
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<Event> events_;  // of turns that are not over
-  int64_t num_transcripts_ = 0, num_changes_ = 0;
-  std::string heard_;  // the newest transcript of the line being typed
-  std::optional<Pause> pause_;
-  bool closed_ = false;
+  std::deque<Event> events_ GUARDED_BY(mutex_);  // of turns that are not over
+  int64_t num_transcripts_ GUARDED_BY(mutex_) = 0;
+  int64_t num_changes_ GUARDED_BY(mutex_) = 0;
+  std::string heard_ GUARDED_BY(mutex_);  // the newest transcript of the line being typed
+  std::optional<Pause> pause_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace predgen

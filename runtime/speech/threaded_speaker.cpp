@@ -23,7 +23,7 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
 }
 
 void ThreadedSpeaker::prepare(const std::string& sentence) {
-  if (is_prepared(sentence)) return;
+  if (prepared(sentence)) return;
   std::string spoken = speakable_text(sentence, synthesizer_.language());
   const Lock lock(mutex_);
   cancel_prepared();
@@ -40,7 +40,7 @@ bool ThreadedSpeaker::is_ready_ahead() const {
 }
 
 void ThreadedSpeaker::say(const std::string& sentence) {
-  std::shared_ptr<Utterance> utterance = is_prepared(sentence) ? prepared_ : nullptr;
+  std::shared_ptr<Utterance> utterance = prepared(sentence);
   if (!utterance) {
     utterance = std::make_shared<Utterance>(
         Utterance{.text = sentence, .spoken = speakable_text(sentence, synthesizer_.language())});
@@ -72,7 +72,8 @@ SpeechReport ThreadedSpeaker::finish_turn(const std::stop_token& stop) {
   gives_way_ = false;
   changed_.notify_all();
   cancel_prepared();
-  changed_.wait(lock, stop_, [&] { return queue_.empty() || stop.stop_requested(); });
+  changed_.wait(lock, stop_,
+                [&]() REQUIRES(mutex_) { return queue_.empty() || stop.stop_requested(); });
   throw_if_stopped(stop_);  // the queue may be empty because the sink was stopped
   throw_if_stopped(stop);
   failed_ = false;
@@ -97,16 +98,18 @@ void ThreadedSpeaker::cancel_turn() {
   }
   queue_.clear();
   changed_.notify_all();
-  changed_.wait(lock, [&] { return !writes_; });
+  changed_.wait(lock, [&]() REQUIRES(mutex_) { return !writes_; });
   sink_.clear();  // the playback thread has nothing to write now
   num_underruns_ = sink_.num_underruns();
   failed_ = false;
   report_ = {};
 }
 
-/// Only the caller's thread changes prepared_ and what is read here, so this needs no lock.
-bool ThreadedSpeaker::is_prepared(const std::string& sentence) const {
-  return prepared_ && prepared_->text == sentence;
+/// It stays the prepared one: only the caller's thread changes that.
+std::shared_ptr<ThreadedSpeaker::Utterance> ThreadedSpeaker::prepared(
+    const std::string& sentence) const {
+  const Lock lock(mutex_);
+  return prepared_ && prepared_->text == sentence ? prepared_ : nullptr;
 }
 
 void ThreadedSpeaker::cancel_prepared() {
@@ -132,8 +135,9 @@ void ThreadedSpeaker::run_synthesis(const std::stop_token& end) {
   Lock lock(mutex_);
   while (true) {
     auto next = queue_.end();
-    changed_.wait(lock, end, [&] {
-      next = std::ranges::find_if(queue_, [this](const auto& u) { return wants_step(*u); });
+    changed_.wait(lock, end, [&]() REQUIRES(mutex_) {
+      next = std::ranges::find_if(
+          queue_, [this](const auto& u) REQUIRES(mutex_) { return wants_step(*u); });
       return !cancelled_.empty() || next != queue_.end();
     });
     if (end.stop_requested()) return;
@@ -148,28 +152,29 @@ void ThreadedSpeaker::run_synthesis(const std::stop_token& end) {
     if (failed_) {
       utterance->finished = true;
     } else {
-      advance(*utterance, lock);
+      if (utterance->num_steps++ == 0 && !utterance->said) ++report_.prepared;
+      lock.unlock();
+      advance(*utterance);
+      lock.lock();
     }
     changed_.notify_all();
   }
 }
 
-void ThreadedSpeaker::advance(Utterance& utterance, Lock& lock) {
-  if (utterance.num_steps++ == 0 && !utterance.said) ++report_.prepared;
+void ThreadedSpeaker::advance(Utterance& utterance) {
   std::vector<float> samples;
-  lock.unlock();
+  bool more = false;
   try {
     if (!utterance.synthesis) utterance.synthesis = synthesizer_.begin(utterance.spoken);
-    const bool more = utterance.synthesis->advance(samples);
+    more = utterance.synthesis->advance(samples);
     if (!more) utterance.synthesis.reset();
-    lock.lock();
-    utterance.finished = !more;
   } catch (const std::exception& error) {
     utterance.synthesis.reset();
-    lock.lock();
-    utterance.finished = true;
+    const Lock lock(mutex_);
     if (!utterance.cancelled) report_failure("speech synthesis", error);
   }
+  const Lock lock(mutex_);
+  utterance.finished = !more;
   if (!utterance.ready && !samples.empty()) utterance.ready = clock_.now();
   utterance.samples.insert(utterance.samples.end(), samples.begin(), samples.end());
 }
@@ -177,7 +182,7 @@ void ThreadedSpeaker::advance(Utterance& utterance, Lock& lock) {
 void ThreadedSpeaker::run_playback(const std::stop_token& end) {
   Lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, end, [&] {
+    changed_.wait(lock, end, [&]() REQUIRES(mutex_) {
       if (queue_.empty() || !queue_.front()->said) return false;
       return queue_.front()->finished || !queue_.front()->samples.empty();
     });

@@ -3,11 +3,11 @@
 #include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "core/mutex.h"
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
 #include "voice/ahead_buffer.h"
@@ -45,17 +45,17 @@ class ThreadedSpeaker : public Speaker {
     std::optional<Seconds> ready{};          // when the first samples were there
     std::unique_ptr<Synthesis> synthesis{};  // the synthesis thread's alone
   };
-  using Lock = std::unique_lock<std::mutex>;
 
   // Until `end`.
   void run_synthesis(const std::stop_token& end);
   void run_playback(const std::stop_token& end);
-  bool wants_step(const Utterance& utterance) const;  // with mutex_ held
-  /// One step with mutex_ released; takes its samples.
-  void advance(Utterance& utterance, Lock& lock);
-  bool is_prepared(const std::string& sentence) const;
-  void cancel_prepared();                                              // with mutex_ held
-  void report_failure(const char* what, const std::exception& error);  // with mutex_ held
+  bool wants_step(const Utterance& utterance) const REQUIRES(mutex_);
+  /// One step, without mutex_; takes its samples.
+  void advance(Utterance& utterance);
+  /// Null: it is not the prepared one.
+  std::shared_ptr<Utterance> prepared(const std::string& sentence) const;
+  void cancel_prepared() REQUIRES(mutex_);
+  void report_failure(const char* what, const std::exception& error) REQUIRES(mutex_);
 
   SpeechSynthesizer& synthesizer_;
   AudioSink& sink_;
@@ -63,16 +63,18 @@ class ThreadedSpeaker : public Speaker {
   const AheadBuffer ahead_;
   const std::stop_token stop_;
 
-  mutable std::mutex mutex_;  // guards everything below
+  mutable Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::shared_ptr<Utterance>> queue_;       // those said in order, then the prepared one
-  std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none
-  std::vector<std::shared_ptr<Utterance>> cancelled_;  // for the synthesis thread to destroy
-  SpeechReport report_;
-  int64_t num_underruns_ = 0;  // of the sink, up to the last turn
-  bool gives_way_ = false;
-  bool writes_ = false;  // the playback thread is in the sink
-  bool failed_ = false;  // this turn goes on without sound
+  // Those said in order, then the prepared one, which is in queue_, too; null: none.
+  std::deque<std::shared_ptr<Utterance>> queue_ GUARDED_BY(mutex_);
+  std::shared_ptr<Utterance> prepared_ GUARDED_BY(mutex_);
+  // For the synthesis thread to destroy.
+  std::vector<std::shared_ptr<Utterance>> cancelled_ GUARDED_BY(mutex_);
+  SpeechReport report_ GUARDED_BY(mutex_);
+  int64_t num_underruns_ GUARDED_BY(mutex_) = 0;  // of the sink, up to the last turn
+  bool gives_way_ GUARDED_BY(mutex_) = false;
+  bool writes_ GUARDED_BY(mutex_) = false;  // the playback thread is in the sink
+  bool failed_ GUARDED_BY(mutex_) = false;  // this turn goes on without sound
 
   // Last: they use the members above. If the second one cannot start, the first one ends.
   std::jthread synthesis_, playback_;

@@ -9,12 +9,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <list>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/mutex.h"
 #include "core/text.h"
 #include "serve/http/peer.h"
 
@@ -61,7 +61,7 @@ struct TcpServer::Impl {
     std::unique_ptr<TcpConnection> connection;
     Way way = Way::kServe;
     std::string address{};
-    bool is_over = false;  // with the mutex
+    bool is_over = false;  // with the server's mutex
     std::jthread thread{};
   };
 
@@ -75,10 +75,14 @@ struct TcpServer::Impl {
              const std::stop_token& drain);
   void serve(Client& client, const std::stop_token& drain);
   void remove_ended();
-  /// With the mutex. Those from one address, if it is not null.
-  int64_t num_served(const std::string* address = nullptr) const { return num(true, address); }
-  int64_t num_brief(const std::string* address = nullptr) const { return num(false, address); }
-  int64_t num(bool are_served, const std::string* address) const;
+  /// Those from one address, if it is not null.
+  int64_t num_served(const std::string* address = nullptr) const REQUIRES(mutex) {
+    return num(true, address);
+  }
+  int64_t num_brief(const std::string* address = nullptr) const REQUIRES(mutex) {
+    return num(false, address);
+  }
+  int64_t num(bool are_served, const std::string* address) const REQUIRES(mutex);
   void drain();
   void close_if_drained();
   /// Of the accepting.
@@ -93,9 +97,9 @@ struct TcpServer::Impl {
   asio::steady_timer grace{context};
   bool is_draining = false, is_over = false;  // the accepting thread's
   std::stop_source stop_all{};
-  std::mutex mutex{};
+  Mutex mutex{};
   std::condition_variable one_ended{};
-  std::list<Client> clients{};
+  std::list<Client> clients GUARDED_BY(mutex){};
 };
 
 TcpServer::TcpServer(const std::string& host, int port, Limits limits, MakeConnection make)
@@ -146,8 +150,8 @@ std::unique_ptr<TcpConnection> TcpServer::Impl::accept() {
     if (is_over) break;
     spdlog::warn("cannot accept a connection: {}", failed.message());
     connection.reset();
-    std::unique_lock lock(mutex);  // perhaps there are no files left: one connection less helps
-    one_ended.wait_for(lock, std::chrono::milliseconds(100));
+    Lock lock(mutex);  // perhaps there are no files left: one connection less helps
+    one_ended.wait_for(lock.native(), std::chrono::milliseconds(100));
     lock.unlock();
     context.restart();
     context.poll();  // a stop may have come
@@ -169,7 +173,7 @@ void TcpServer::Impl::serve(Client& client, const std::stop_token& drain) {
   }
   client.connection.reset();
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     client.is_over = true;
     one_ended.notify_all();
   }
@@ -190,7 +194,7 @@ void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
   remove_ended();
   Way way = is_draining ? Way::kLate : Way::kServe;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     const bool is_over_limit = num_served() >= limits.connections ||
                                num_served(&address) >= limits.connections_per_address;
     if (way == Way::kServe && is_over_limit) way = Way::kRefuse;
@@ -206,7 +210,7 @@ void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
 
 void TcpServer::Impl::begin(std::unique_ptr<TcpConnection> connection, Way way,
                             const std::string& address, const std::stop_token& drain) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   Client& client = clients.emplace_back(
       Client{.connection = std::move(connection), .way = way, .address = address});
   try {
@@ -219,7 +223,7 @@ void TcpServer::Impl::begin(std::unique_ptr<TcpConnection> connection, Way way,
 
 void TcpServer::Impl::remove_ended() {
   std::list<Client> ended;  // joined without the mutex
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   for (auto client = clients.begin(); client != clients.end();) {
     const auto next = std::next(client);
     if (client->is_over) ended.splice(ended.begin(), clients, client);
@@ -237,7 +241,7 @@ void TcpServer::Impl::drain() {
 }
 
 void TcpServer::Impl::close_if_drained() {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (is_draining && num_served() == 0) end();
 }
 
@@ -269,18 +273,20 @@ void TcpServer::run(const std::stop_token& stop) {
   if (impl.limits.takes_late) impl.take_rest(stop);
   boost::system::error_code ignored;
   impl.acceptor.close(ignored);
+  std::list<Impl::Client> rest;
   {
-    std::unique_lock lock(impl.mutex);
-    impl.one_ended.wait_until(lock, impl.grace.expiry(),
-                              [&impl] { return impl.num_served() == 0; });
-    impl.one_ended.wait_for(lock, kBriefPatience, [&impl] {
+    Lock lock(impl.mutex);
+    impl.one_ended.wait_until(lock.native(), impl.grace.expiry(),
+                              [&impl]() REQUIRES(impl.mutex) { return impl.num_served() == 0; });
+    impl.one_ended.wait_for(lock.native(), kBriefPatience, [&impl]() REQUIRES(impl.mutex) {
       return std::ranges::all_of(impl.clients, [](const auto& one) {
         return one.way == Impl::Way::kServe || one.is_over;  // whose time is up
       });
     });
+    rest.swap(impl.clients);
   }
   impl.stop_all.request_stop();
-  impl.clients.clear();  // joins
+  rest.clear();  // joined without the mutex
 }
 
 }  // namespace predgen::serve

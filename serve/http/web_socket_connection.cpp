@@ -99,7 +99,7 @@ void WebSocketConnection::expire(const std::string& why) {
 
 void WebSocketConnection::abort() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_closed_ = true;
     queue_.clear();
   }
@@ -108,7 +108,7 @@ void WebSocketConnection::abort() {
 }
 
 void WebSocketConnection::send(std::string text) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (is_closed_) return;
   queued_bytes_ += text.size();
   if (queued_bytes_ > static_cast<size_t>(limits_.queue_bytes)) {
@@ -122,7 +122,7 @@ void WebSocketConnection::send(std::string text) {
 }
 
 void WebSocketConnection::close(int code, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (std::exchange(is_closed_, true)) return;
   close_code_ = code;
   close_reason_ = reason;
@@ -130,7 +130,7 @@ void WebSocketConnection::close(int code, const std::string& reason) {
 }
 
 void WebSocketConnection::write_next() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   const bool is_end = queue_.empty();
   if (is_end && close_code_ == 0) {
     is_writing_ = false;
@@ -149,7 +149,7 @@ void WebSocketConnection::write_next() {
     send_timer_.cancel();
     if (error) return abort();
     {
-      const std::lock_guard taken(mutex_);
+      const Lock taken(mutex_);
       queued_bytes_ -= writing_.size();
     }
     write_next();

@@ -8,10 +8,10 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket.hpp>
 #include <deque>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "core/mutex.h"
 #include "serve/http/web_socket.h"
 #include "serve/serve_config.h"
 
@@ -56,13 +56,13 @@ class WebSocketConnection : public WebSocketSender {
   boost::beast::flat_buffer buffer_;
   std::string writing_;
 
-  std::mutex mutex_;  // guards what follows
-  std::deque<std::string> queue_;
-  size_t queued_bytes_ = 0;  // with the one that is on its way
-  bool is_writing_ = false;
-  bool is_closed_ = false;  // nothing more is taken
-  int close_code_ = 0;      // 0: goes on
-  std::string close_reason_;
+  Mutex mutex_;
+  std::deque<std::string> queue_ GUARDED_BY(mutex_);
+  size_t queued_bytes_ GUARDED_BY(mutex_) = 0;  // with the one that is on its way
+  bool is_writing_ GUARDED_BY(mutex_) = false;
+  bool is_closed_ GUARDED_BY(mutex_) = false;  // nothing more is taken
+  int close_code_ GUARDED_BY(mutex_) = 0;      // 0: goes on
+  std::string close_reason_ GUARDED_BY(mutex_);
 };
 
 }  // namespace predgen::serve

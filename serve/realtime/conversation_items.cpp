@@ -4,36 +4,14 @@
 #include <utility>
 
 #include "serve/api_error.h"
-#include "serve/new_id.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/request_fields.h"
-#include "serve/tool_request.h"
 
 namespace predgen::serve {
 namespace {
 
 /// Of what a client can have a server hold.
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
-
-std::string content_type(const ConversationItem& item) {
-  if (item.role != "assistant") return item.is_spoken ? "input_audio" : "input_text";
-  return item.num_samples > 0 ? "output_audio" : "output_text";
-}
-
-std::string parse_content(const Json& content, const ConversationItem& item,
-                          const std::string& where) {
-  if (!content.is_array()) RequestFields::fail_type(where, "a list of parts", content);
-  std::string text;
-  for (const Json& one : content) {
-    RequestFields part(one, where);
-    const std::string type = part.text("type", /*required=*/true).value();
-    const bool is_text = type == "text" || type == content_type(item);
-    if (!is_text) RequestFields::fail_unsupported(where, fmt::format("has no use for {}", type));
-    text += part.text("text", /*required=*/true).value();
-    part.finish();
-  }
-  return text;
-}
 
 /// How much of the text's first `size` bytes are whole words, or whole characters where there are
 /// no spaces between words.
@@ -45,30 +23,6 @@ size_t whole_words(const std::string& text, size_t size) {
   if (size <= kLongestWord && text.find(' ') <= kLongestWord) return 0;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   return size;
-}
-
-void parse_message(RequestFields& fields, ConversationItem& item) {
-  item.role = fields.text("role", /*required=*/true).value();
-  if (item.role != "system" && item.role != "user" && item.role != "assistant") {
-    RequestFields::fail_value(fields.full_name("role"), "must be system, user or assistant");
-  }
-  const std::string content = fields.full_name("content");
-  item.text = parse_content(fields.any("content", /*required=*/true), item, content);
-  if (item.text.empty()) RequestFields::fail_value(content, "must have a text");
-}
-
-void parse_call(RequestFields& fields, ConversationItem& item) {
-  item.role = "assistant";
-  const std::string arguments = fields.text("arguments").value_or("");
-  item.call = {.id = fields.text("call_id").value_or(new_id("call_")),
-               .name = fields.text("name", /*required=*/true).value(),
-               .arguments = read_arguments(arguments, fields.full_name("arguments"))};
-}
-
-void parse_output(RequestFields& fields, ConversationItem& item) {
-  item.role = "tool";
-  item.call_id = fields.text("call_id", /*required=*/true).value();
-  item.text = fields.text("output", /*required=*/true).value();
 }
 
 /// At the end, but in front of what the user has said meanwhile.
@@ -90,52 +44,6 @@ size_t size_of(const ConversationItem& item) {
 }
 
 }  // namespace
-
-ConversationItem parse_item(const Json& json, const std::string& where) {
-  RequestFields fields(json, where);
-  const std::string type = fields.text("type", /*required=*/true).value();
-  fields.expect_neutral("object", {"realtime.item"});
-  fields.ignore("status");
-  ConversationItem item{.id = fields.text("id").value_or(new_id("item_")), .role = "", .text = ""};
-  if (type == "message") {
-    parse_message(fields, item);
-  } else if (type == "function_call") {
-    parse_call(fields, item);
-  } else if (type == "function_call_output") {
-    parse_output(fields, item);
-  } else {
-    RequestFields::fail_unsupported(fields.full_name("type"),
-                                    "can be message, function_call and function_call_output only");
-  }
-  fields.finish();
-  return item;
-}
-
-Json to_json(const ConversationItem& item) {
-  Json json{{"id", item.id}, {"object", "realtime.item"}};
-  if (item.call) {
-    json.update({{"type", "function_call"},
-                 {"status", item.status},
-                 {"call_id", item.call->id},
-                 {"name", item.call->name},
-                 {"arguments", item.call->arguments}});
-    return json;
-  }
-  if (item.role == "tool") {
-    json.update({{"type", "function_call_output"},
-                 {"status", item.status},
-                 {"call_id", item.call_id},
-                 {"output", item.text}});
-    return json;
-  }
-  const std::string type = content_type(item);
-  const char* name = type.ends_with("audio") ? "transcript" : "text";
-  json.update({{"type", "message"},
-               {"status", item.status},
-               {"role", item.role},
-               {"content", Json::array({Json{{"type", type}, {name, item.text}}})}});
-  return json;
-}
 
 const ConversationItem& ConversationItems::add(ConversationItem item, const std::string& previous) {
   if (contains(item.id)) {

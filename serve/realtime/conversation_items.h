@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "text/tokenizer.h"
 
 namespace predgen::serve {
@@ -24,10 +23,6 @@ struct ConversationItem {
   std::optional<ToolCall> call{};  // the assistant's, instead of a text
   std::string call_id{};           // that a function's words belong to
 };
-
-/// `where`: its name in the event. ApiError for what is no message of texts and no function's.
-ConversationItem parse_item(const Json& item, const std::string& where);
-Json to_json(const ConversationItem& item);
 
 /// The messages of a conversation, and what of them the model gets to see. User messages in a row
 /// are one message, each in a line of its own. Used by one thread at a time.

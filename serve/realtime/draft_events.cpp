@@ -34,19 +34,18 @@ void DraftEvents::hear(const Transcript& heard) {
 void DraftEvents::draft(const std::string& text, size_t accepted_bytes, bool is_wanted) {
   draft_ = text;
   if (!is_wanted) return;
-  events_.send("predgen.speculation.draft",
-               {{"transcript", heard_.text},
-                {"kept", text.substr(0, accepted_bytes)},
-                {"drafted", text.substr(accepted_bytes)},
-                {"rejected", rest_after(last_draft_, text.substr(0, accepted_bytes))}});
+  const std::string kept = text.substr(0, accepted_bytes);
+  listener_.on_event(DraftMade{.transcript = heard_.text,
+                               .kept = kept,
+                               .drafted = text.substr(accepted_bytes),
+                               .rejected = rest_after(last_draft_, kept)});
 }
 
 void DraftEvents::answer(const std::string& text, bool is_wanted) {
   if (std::exchange(has_answer_, true) || !is_wanted) return;
   const std::string rejected = rest_after(last_draft_, text);
-  events_.send("predgen.speculation.kept",
-               {{"kept", last_draft_.substr(0, last_draft_.size() - rejected.size())},
-                {"rejected", rejected}});
+  const size_t num_kept = last_draft_.size() - rejected.size();
+  listener_.on_event(DraftKept{.kept = last_draft_.substr(0, num_kept), .rejected = rejected});
 }
 
 }  // namespace predgen::serve

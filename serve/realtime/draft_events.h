@@ -5,25 +5,25 @@
 #include <string>
 
 #include "runtime/listen/transcript_source.h"
-#include "serve/realtime/event_sender.h"
+#include "serve/realtime/conversation_listener.h"
 
 namespace predgen::serve {
 
 /// What a client that asked for it is told of drafts: what stays of each at the next transcript,
-/// and of the last one in the answer. Used by one thread; borrows the sender.
+/// and of the last one in the answer. Used by one thread; borrows the listener.
 class DraftEvents {
  public:
-  explicit DraftEvents(const EventSender& events) : events_(events) {}
+  explicit DraftEvents(ConversationListener& listener) : listener_(listener) {}
 
   void begin_turn();
   void hear(const Transcript& heard);
-  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is sent.
+  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is told.
   void draft(const std::string& text, size_t accepted_bytes, bool is_wanted);
   /// More of the answer; the first of it says what it has of the draft.
   void answer(const std::string& text, bool is_wanted);
 
  private:
-  const EventSender& events_;
+  ConversationListener& listener_;
   Transcript heard_;
   std::string draft_, last_draft_;  // of the transcript, and of one before it
   bool has_answer_ = false;

@@ -2,10 +2,10 @@
 
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "core/mutex.h"
 #include "runtime/engine/baton.h"
 #include "runtime/listen/transcript_source.h"
 
@@ -32,16 +32,16 @@ class HeardSource : public TranscriptSource {
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
  private:
-  std::optional<Transcript> newest_locked() const;
+  std::optional<Transcript> newest_locked() const REQUIRES(mutex_);
 
   Baton& baton_;
   const Clock& clock_;
   std::stop_token stop_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable Mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<Transcript> transcripts_;  // not taken yet
-  int64_t num_pushed_ = 0;
+  std::deque<Transcript> transcripts_ GUARDED_BY(mutex_);  // not taken yet
+  int64_t num_pushed_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace predgen::serve

@@ -2,18 +2,20 @@
 
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "core/client_json.h"
 #include "core/log.h"
 #include "core/shortened.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "serve/realtime/item_json.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {
 namespace {
 
-constexpr int kGoingAway = 1001, kFailed = 1011, kTryLater = 1013;
+constexpr int kTryLater = 1013;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
 std::string item_id(RequestFields& fields) {
@@ -23,26 +25,31 @@ std::string item_id(RequestFields& fields) {
 void update(RealtimeConversation& conversation, RequestFields& fields) {
   const Json session = fields.any("session", /*required=*/true);
   fields.finish();
-  conversation.update(session);
+  conversation.update(updated(session, conversation.dialogue().settings(), conversation.offer()));
 }
 
 void create_item(RealtimeConversation& conversation, RequestFields& fields) {
   const Json item = fields.any("item", /*required=*/true);
   const std::string previous = fields.text("previous_item_id").value_or("");
   fields.finish();
-  conversation.add_item(item, previous);
+  ConversationItem added = parse_item(item, "item");
+  if (!conversation.offer().has_tools && (added.call || added.role == "tool")) {
+    RequestFields::fail_unsupported(
+        "item.type", "can be message only: the model's chat template has no functions");
+  }
+  conversation.dialogue().add_item(std::move(added), previous);
 }
 
 void retrieve_item(RealtimeConversation& conversation, RequestFields& fields) {
   const std::string id = item_id(fields);
   fields.finish();
-  conversation.send_item(id);
+  conversation.dialogue().retrieve_item(id);
 }
 
 void delete_item(RealtimeConversation& conversation, RequestFields& fields) {
   const std::string id = item_id(fields);
   fields.finish();
-  conversation.delete_item(id);
+  conversation.dialogue().delete_item(id);
 }
 
 void truncate_item(RealtimeConversation& conversation, RequestFields& fields) {
@@ -52,19 +59,22 @@ void truncate_item(RealtimeConversation& conversation, RequestFields& fields) {
   fields.any("audio_end_ms", /*required=*/true);
   const int64_t end = fields.integer("audio_end_ms", 0, kAny).value();
   fields.finish();
-  conversation.truncate_item(id, end);
+  conversation.dialogue().truncate_item(id, end);
 }
 
 void create_response(RealtimeConversation& conversation, RequestFields& fields) {
   const Json response = fields.any("response");
   fields.finish();
-  conversation.respond(response);
+  ResponseRequest request;
+  request.settings = for_response(response, conversation.dialogue().settings(),
+                                  conversation.offer(), request.metadata);
+  conversation.dialogue().respond(std::move(request));
 }
 
 void cancel_response(RealtimeConversation& conversation, RequestFields& fields) {
   const std::string id = fields.text("response_id").value_or("");
   fields.finish();
-  conversation.cancel(id);
+  conversation.dialogue().cancel(id);
 }
 
 void update_transcript(RealtimeConversation& conversation, RequestFields& fields) {
@@ -75,11 +85,11 @@ void update_transcript(RealtimeConversation& conversation, RequestFields& fields
   const bool decides = !fields.any("end_of_turn").is_null();
   line.is_final = decides ? fields.flag("end_of_turn") : is_final;
   fields.finish();
-  conversation.hear(line);
+  conversation.listening().hear(line);
 }
 
 void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
-  SoundIn& sound = conversation.sound();
+  SoundIn& sound = conversation.listening().sound();
   const std::string audio = fields.text("audio", /*required=*/true).value();
   fields.finish();
   sound.append(audio);
@@ -87,12 +97,12 @@ void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
 
 void commit_sound(RealtimeConversation& conversation, RequestFields& fields) {
   fields.finish();
-  conversation.commit_sound();
+  conversation.listening().commit_sound();
 }
 
 void clear_sound(RealtimeConversation& conversation, RequestFields& fields) {
   fields.finish();
-  conversation.clear_sound();
+  conversation.listening().clear_sound();
 }
 
 using Action = void (*)(RealtimeConversation&, RequestFields&);
@@ -126,7 +136,7 @@ Json parse_event(std::string_view message) {
 }  // namespace
 
 void RealtimeConnection::on_open(WebSocketSender& sender) {
-  events_.emplace(sender);
+  events_.emplace(sender, host_.offer);
   if (refused_) {
     events_->send_error(*refused_);
     return events_->close(kTryLater, refused_->code());
@@ -137,7 +147,7 @@ void RealtimeConnection::on_open(WebSocketSender& sender) {
     spdlog::error("a conversation cannot begin: {}", first_line(error.what()));
     events_->send_error(ApiError({.status = 500, .type = "server_error"},
                                  "the server cannot begin a conversation; its log says more"));
-    events_->close(kFailed, "the server failed");
+    events_->on_event(ConversationEnded{ConversationEnded::Reason::kServerFailed});
   }
 }
 
@@ -168,7 +178,7 @@ bool RealtimeConnection::hear(const Json& event) {
     throw ApiError({.code = "invalid_value"}, error.what());
   }
   if (!lines) return false;
-  for (const TranscriptLine& line : *lines) conversation_->hear(line);
+  for (const TranscriptLine& line : *lines) conversation_->listening().hear(line);
   return true;
 }
 
@@ -193,7 +203,7 @@ void RealtimeConnection::on_binary() {
 }
 
 void RealtimeConnection::on_drain() {
-  if (conversation_) conversation_->end(kGoingAway, "the server stops");
+  if (conversation_) conversation_->dialogue().end();
 }
 
 void RealtimeConnection::on_expiry(const std::string& why) {

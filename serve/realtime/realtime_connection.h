@@ -6,7 +6,7 @@
 
 #include "runtime/listen/transcripts/transcript_messages.h"
 #include "serve/realtime/realtime_conversation.h"
-#include "serve/realtime/web_socket_events.h"
+#include "serve/realtime/realtime_events.h"
 
 namespace predgen::serve {
 
@@ -34,7 +34,7 @@ class RealtimeConnection : public WebSocketHandler {
   const RealtimeHost& host_;
   const std::optional<ApiError> refused_;
   const std::string client_;
-  std::optional<WebSocketEvents> events_;
+  std::optional<RealtimeEvents> events_;
   std::unique_ptr<RealtimeConversation> conversation_;
   TranscriptMessages messages_;
 };

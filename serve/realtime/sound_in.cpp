@@ -48,21 +48,22 @@ SoundIn::SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechList
     : make_recogniser_(make_recogniser),
       clock_(clock),
       listener_(listener),
-      resampler_(std::make_unique<CallingSink>([this](std::span<const float> samples) {
-                   resampled_.insert(resampled_.end(), samples.begin(), samples.end());
-                 }),
-                 kRealtimeRate, kRecogniserRate) {}
+      resampler_(
+          std::make_unique<CallingSink>([this](std::span<const float> samples) REQUIRES(mutex_) {
+            resampled_.insert(resampled_.end(), samples.begin(), samples.end());
+          }),
+          kRealtimeRate, kRecogniserRate) {}
 
 SoundIn::~SoundIn() = default;
 
 void SoundIn::detect_turns(const TurnDetection& detection) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   detection_ = detection;
 }
 
 void SoundIn::append(const std::string& base64) {
   const std::vector<float> samples = decode(base64);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (samples.empty() || is_deaf(samples.size())) return;
   if (!detection_.is_on && num_samples_ - turn_begin_ + std::ssize(samples) > kLongest) {
     throw ApiError({.param = "audio", .code = "input_audio_buffer_too_long"},
@@ -93,7 +94,7 @@ void SoundIn::take(std::span<const float> samples) {
 }
 
 void SoundIn::commit() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (lost_) {
     begin_turn();
     throw failure("did not hear this turn to its end");
@@ -120,7 +121,7 @@ void SoundIn::commit() {
 }
 
 void SoundIn::clear() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (recogniser_) recogniser_->drop(utterance_);
   ++utterance_;
   resampler_.clear();
@@ -172,7 +173,7 @@ void SoundIn::end_turn_after_silence() {
 }
 
 void SoundIn::on_segment(int64_t utterance, const RecognisedSegment& segment) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool is_committed = !commits_.empty();
   if (utterance != (is_committed ? commits_.front().utterance : utterance_)) return;
   const std::string before = words_.all();
@@ -197,7 +198,7 @@ void SoundIn::on_segment(int64_t utterance, const RecognisedSegment& segment) {
 }
 
 void SoundIn::on_end(int64_t utterance) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (commits_.empty() || utterance != commits_.front().utterance) return;
   SpokenTurn turn = std::move(commits_.front().turn);
   commits_.pop_front();
@@ -206,7 +207,7 @@ void SoundIn::on_end(int64_t utterance) {
 }
 
 void SoundIn::on_failure(const std::string& why) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   lose(failure(why));
 }
 

@@ -2,12 +2,12 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/mutex.h"
 #include "runtime/listen/recogniser.h"
 #include "runtime/speech/resampling_sink.h"
 #include "serve/api_error.h"
@@ -74,33 +74,32 @@ class SoundIn : public RecogniserHandler {
     SpokenTurn turn;
   };
 
-  // With the mutex, all of them.
-  void take(std::span<const float> samples);
+  void take(std::span<const float> samples) REQUIRES(mutex_);
   /// Whether sound is not listened to because the recogniser has failed.
-  bool is_deaf(size_t num_samples);
-  void lose(const ApiError& error);
-  void begin_turn();
-  void end_turn_after_silence();
-  int64_t milliseconds() const;
-  SpokenTurn spoken() const;
+  bool is_deaf(size_t num_samples) REQUIRES(mutex_);
+  void lose(const ApiError& error) REQUIRES(mutex_);
+  void begin_turn() REQUIRES(mutex_);
+  void end_turn_after_silence() REQUIRES(mutex_);
+  int64_t milliseconds() const REQUIRES(mutex_);
+  SpokenTurn spoken() const REQUIRES(mutex_);
 
   const MakeRecogniser& make_recogniser_;
   Clock& clock_;
   SpeechListener& listener_;
 
-  std::mutex mutex_;  // guards what follows
-  TurnDetection detection_;
-  std::vector<float> resampled_;  // not passed on yet
-  ResamplingSink resampler_;
-  int64_t utterance_ = 0;                   // that the recogniser is getting
-  std::deque<Commit> commits_;              // whose ends have not come back yet
-  Words words_;                             // of the first commit; without one of utterance_
-  std::string item_;                        // of the turn, if its beginning was told
-  int64_t num_samples_ = 0;                 // at kRealtimeRate, of all sound
-  int64_t turn_begin_ = 0;                  // of num_samples_
-  int64_t words_changed_ = 0;               // of num_samples_
-  std::optional<Seconds> lost_;             // when the turn was; nothing: it was not
-  std::unique_ptr<Recogniser> recogniser_;  // last: its thread calls this
+  Mutex mutex_;
+  TurnDetection detection_ GUARDED_BY(mutex_);
+  std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
+  ResamplingSink resampler_ GUARDED_BY(mutex_);
+  int64_t utterance_ GUARDED_BY(mutex_) = 0;       // that the recogniser is getting
+  std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet
+  Words words_ GUARDED_BY(mutex_);                 // of the first commit; without one of utterance_
+  std::string item_ GUARDED_BY(mutex_);            // of the turn, if its beginning was told
+  int64_t num_samples_ GUARDED_BY(mutex_) = 0;     // at kRealtimeRate, of all sound
+  int64_t turn_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
+  int64_t words_changed_ GUARDED_BY(mutex_) = 0;   // of num_samples_
+  std::optional<Seconds> lost_ GUARDED_BY(mutex_);  // when the turn was; nothing: it was not
+  std::unique_ptr<Recogniser> recogniser_ GUARDED_BY(mutex_);  // last: its thread calls this
 };
 
 }  // namespace predgen::serve

@@ -104,7 +104,7 @@ void WyomingConnection::fail(const std::string& text, const std::string& code) {
 
 void WyomingConnection::abort() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_closed_ = is_lost_ = true;
     queue_.clear();
     room_.notify_all();
@@ -116,7 +116,7 @@ void WyomingConnection::abort() {
 
 void WyomingConnection::send(const WyomingEvent& event) {
   std::string bytes = to_bytes(event);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (is_closed_) return;
   queued_bytes_ += bytes.size();
   if (queued_bytes_ > static_cast<size_t>(host_.limits.queue_bytes)) {
@@ -130,21 +130,21 @@ void WyomingConnection::send(const WyomingEvent& event) {
 }
 
 void WyomingConnection::close() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (std::exchange(is_closed_, true)) return;
   if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
 }
 
 bool WyomingConnection::wait_for_room(const std::stop_token& stop) {
   const size_t room = std::min(kRoomBytes, static_cast<size_t>(host_.limits.queue_bytes) / 2);
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, stop, [&] { return is_closed_ || queued_bytes_ < room; });
+  Lock lock(mutex_);
+  room_.wait(lock, stop, [&]() REQUIRES(mutex_) { return is_closed_ || queued_bytes_ < room; });
   return !is_closed_ && !stop.stop_requested();
 }
 
 void WyomingConnection::write_next() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (is_lost_) return;
     if (queue_.empty()) {
       is_writing_ = false;
@@ -160,7 +160,7 @@ void WyomingConnection::write_next() {
     send_timer_.cancel();
     if (error) return abort();
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       queued_bytes_ -= writing_.size();
       room_.notify_all();
     }

@@ -6,10 +6,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/mutex.h"
 #include "serve/http/tcp_server.h"
 #include "serve/wyoming/wyoming_session.h"
 
@@ -53,14 +53,14 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   std::string writing_;
   bool is_failed_ = false;  // what still comes is not looked at
 
-  std::mutex mutex_;  // guards what follows but the last
+  Mutex mutex_;
   std::condition_variable_any room_;
-  std::deque<std::string> queue_;
-  size_t queued_bytes_ = 0;  // with what is on its way
-  bool is_writing_ = false;
-  bool is_closed_ = false;  // nothing more is taken
-  bool is_lost_ = false;    // nothing more can be sent
-  std::optional<WyomingSession> session_;
+  std::deque<std::string> queue_ GUARDED_BY(mutex_);
+  size_t queued_bytes_ GUARDED_BY(mutex_) = 0;  // with what is on its way
+  bool is_writing_ GUARDED_BY(mutex_) = false;
+  bool is_closed_ GUARDED_BY(mutex_) = false;  // nothing more is taken
+  bool is_lost_ GUARDED_BY(mutex_) = false;    // nothing more can be sent
+  std::optional<WyomingSession> session_;      // this thread's
 };
 
 }  // namespace predgen::serve

@@ -10,64 +10,62 @@ constexpr const char* kFailed = "the server failed; its log says more";
 }  // namespace
 
 bool WyomingConversation::enter(Client client) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (std::exchange(is_taken_, true)) return false;
   client_ = std::move(client);
   return true;
 }
 
 void WyomingConversation::hear(const TranscriptLine& line) {
-  conversation_.hear(line);
-  const std::lock_guard lock(mutex_);
+  conversation_.listening().hear(line);
+  const Lock lock(mutex_);
   if (is_broken_) finish(kFailed);  // nobody else would
 }
 
 bool WyomingConversation::leave(const WyomingSender& sender) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (client_.sender != &sender) return false;
     client_ = {};
   }
   try {
-    conversation_.cancel("");
+    conversation_.dialogue().cancel("");
   } catch (const ApiError&) {  // there is no answer under way
   }
-  conversation_.hear({.text = ""});  // words without an end
-  std::unique_lock lock(mutex_);
-  answer_ended_.wait(lock, [&] { return !is_answering_ || is_broken_; });
+  conversation_.listening().hear({.text = ""});  // words without an end
+  Lock lock(mutex_);
+  answer_ended_.wait(lock.native(),
+                     [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });
   is_taken_ = false;
   return true;
 }
 
 bool WyomingConversation::is_free() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return !is_taken_;
 }
 
 bool WyomingConversation::is_broken() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return is_broken_;
 }
 
-void WyomingConversation::take(std::string_view type, const Json& fields) {
-  const std::lock_guard lock(mutex_);
-  if (type == "response.created") {
+void WyomingConversation::on_event(const ConversationEvent& event) {
+  const Lock lock(mutex_);
+  if (std::holds_alternative<ResponseBegun>(event)) {
     is_answering_ = true;
-  } else if (type == "response.output_text.delta") {
-    add_text(fields["delta"].get<std::string>());
-  } else if (type == "response.done") {
-    const Json& response = fields["response"];
-    const bool has_answer = response["status"] == "completed" || response["status"] == "incomplete";
-    const Json& details = response["status_details"];
-    const bool says_why = details.is_object() && details.contains("error");
-    finish(has_answer ? "" : says_why ? details["error"]["message"] : "the answer was cancelled");
+  } else if (const auto* more = std::get_if<TextAdded>(&event)) {
+    add_text(more->text);
+  } else if (const auto* done = std::get_if<ResponseDone>(&event)) {
+    const ResponseStatus status = done->end.status;
+    const bool has_answer =
+        status == ResponseStatus::kCompleted || status == ResponseStatus::kIncomplete;
+    const auto& error = done->end.error;
+    finish(has_answer ? "" : error ? error->what() : "the answer was cancelled");
+  } else if (std::holds_alternative<ConversationEnded>(event)) {  // only if the server failed
+    is_broken_ = true;
+    finish(kFailed);
   }
-}
-
-void WyomingConversation::fail() {
-  const std::lock_guard lock(mutex_);
-  is_broken_ = true;
-  finish(kFailed);
 }
 
 void WyomingConversation::add_text(const std::string& text) {

@@ -2,10 +2,10 @@
 
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "core/mutex.h"
 #include "serve/realtime/realtime_conversation.h"
 #include "serve/wyoming/wyoming_sender.h"
 
@@ -13,11 +13,11 @@ namespace predgen::serve {
 
 /// A conversation whose turns come over connections of their own: a RealtimeConversation that
 /// answers by `handled` and its stream, or by `not-handled`. Thread-safe; borrows the host.
-class WyomingConversation {
+class WyomingConversation : private ConversationListener {
  public:
   /// `host` has no voice. `peer`: whose it is, by its address.
   explicit WyomingConversation(const RealtimeHost& host, std::string peer = {})
-      : conversation_(host, events_, std::move(peer)) {}
+      : conversation_(host, *this, std::move(peer)) {}
 
   /// Whoever takes a turn: where the answer goes, and what goes back with it.
   struct Client {
@@ -41,27 +41,20 @@ class WyomingConversation {
   bool is_broken() const;
 
  private:
-  struct Events : EventSender {
-    explicit Events(WyomingConversation& conversation) : of(conversation) {}
-    void send(const char* type, const Json& fields) const override { of.take(type, fields); }
-    void send_error(const ApiError&, const std::string&) const override {}  // the log has it
-    void close(int, const std::string&) const override { of.fail(); }
-    WyomingConversation& of;
-  };
-  void take(std::string_view type, const Json& fields);
-  void fail();
-  /// With the mutex, as the next one.
-  void add_text(const std::string& text);
+  void on_event(const ConversationEvent& event) override;
+  void add_text(const std::string& text) REQUIRES(mutex_);
   /// `error`: why there is no answer; empty: there is one.
-  void finish(const std::string& error);
+  void finish(const std::string& error) REQUIRES(mutex_);
 
-  const Events events_{*this};
-  mutable std::mutex mutex_;  // guards what follows but the last
+  mutable Mutex mutex_;
   std::condition_variable answer_ended_;
-  Client client_;     // without a sender: nobody
-  std::string text_;  // of the answer so far
-  bool is_taken_ = false, has_begun_ = false, is_answering_ = false, is_broken_ = false;
-  RealtimeConversation conversation_;
+  Client client_ GUARDED_BY(mutex_);     // without a sender: nobody
+  std::string text_ GUARDED_BY(mutex_);  // of the answer so far
+  bool is_taken_ GUARDED_BY(mutex_) = false;
+  bool has_begun_ GUARDED_BY(mutex_) = false;
+  bool is_answering_ GUARDED_BY(mutex_) = false;
+  bool is_broken_ GUARDED_BY(mutex_) = false;
+  RealtimeConversation conversation_;  // last: its threads use the others
 };
 
 }  // namespace predgen::serve

@@ -11,7 +11,7 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
     const std::string& id, WyomingConversation::Client client) {
   std::list<Kept> old;  // which end without the mutex
   const std::string peer = client.peer;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found =
       std::ranges::find_if(kept_, [&](const Kept& one) { return one.id == id && !is_over(one); });
   const bool is_busy = found != kept_.end() && !found->conversation->is_free();

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "core/mutex.h"
 #include "serve/wyoming/wyoming_conversation.h"
 
 namespace predgen::serve {
@@ -29,19 +29,19 @@ class WyomingConversations {
     Seconds entered{0};
     std::shared_ptr<WyomingConversation> conversation;
   };
-  /// With the mutex, as the next one: it is forgotten.
+  /// It is forgotten.
   bool is_over(const Kept& one) const;
   /// Turns under way of one client.
-  int64_t num_busy(const std::string& peer) const;
+  int64_t num_busy(const std::string& peer) const REQUIRES(mutex_);
   [[noreturn]] void refuse() const;
   /// Takes out those that must make room.
-  std::list<Kept> remove_old();
+  std::list<Kept> remove_old() REQUIRES(mutex_);
 
   const RealtimeHost& host_;
   const int64_t max_conversations_;
   const Seconds idle_;
-  std::mutex mutex_;
-  std::list<Kept> kept_;  // the one that was entered last is the last
+  Mutex mutex_;
+  std::list<Kept> kept_ GUARDED_BY(mutex_);  // the one that was entered last is the last
 };
 
 }  // namespace predgen::serve

@@ -38,7 +38,7 @@ void WyomingVoice::add(const std::string& text) {
 void WyomingVoice::end() { push({.kind = Step::Kind::kEnd}, 0); }
 
 void WyomingVoice::push(Step step, size_t num_bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (num_bytes_ + num_bytes > max_bytes_) {
     throw UserError("more than {} bytes of text wait to be spoken", max_bytes_);
   }
@@ -52,8 +52,8 @@ void WyomingVoice::work(const std::stop_token& stop) {
     while (true) {
       Step step;
       {
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stop, [&] { return !steps_.empty(); })) return;
+        Lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [&]() REQUIRES(mutex_) { return !steps_.empty(); })) return;
         step = std::move(steps_.front());
         steps_.pop_front();
       }
@@ -92,7 +92,7 @@ void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
 }
 
 void WyomingVoice::forget(size_t num_bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   num_bytes_ -= num_bytes;
 }
 

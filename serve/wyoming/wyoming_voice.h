@@ -4,11 +4,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 
+#include "core/mutex.h"
 #include "serve/wyoming/wyoming_sender.h"
 #include "text/sentence/sentence_end.h"
 #include "voice/voice.h"
@@ -64,11 +64,11 @@ class WyomingVoice {
   SentenceEndFinder ends_;
   int64_t num_samples_ = 0;
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Step> steps_;
-  size_t num_bytes_ = 0;  // of the texts that have not ended
-  std::jthread thread_;   // last: it uses all of them
+  std::deque<Step> steps_ GUARDED_BY(mutex_);
+  size_t num_bytes_ GUARDED_BY(mutex_) = 0;  // of the texts that have not ended
+  std::jthread thread_;                      // last: it uses all of them
 };
 
 }  // namespace predgen::serve

@@ -1,4 +1,7 @@
-"""scripts/check_layers.py, check_odr.py, check_map.py, check_recipes.py and check_places.py on small trees, each with planted faults."""
+"""scripts/check_layers.py, check_odr.py, check_map.py, check_recipes.py, check_places.py and check_locks.py on small trees, each with
+planted faults."""
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -317,6 +320,119 @@ class CheckPlaces(Tree):
                               capture_output=True, text=True)
         self.assertIn("no header", done.stderr)
         self.assertNotEqual(done.returncode, 0)
+
+
+HEADER = """#pragma once
+#include "core/mutex.h"
+class Counter {
+ public:
+  int count();
+  void add_locked(int more) REQUIRES(mutex_) { count_ += more; }
+  predgen::Mutex& mutex() RETURNS_MUTEX(mutex_) { return mutex_; }
+ private:
+  predgen::Mutex mutex_;
+  int count_ GUARDED_BY(mutex_) = 0;
+};
+"""
+GOOD = """#include "serve/counter.h"
+int Counter::count() {
+  const predgen::Lock lock(mutex_);
+  return count_;
+}
+"""
+USER = """#include "serve/counter.h"
+void add(Counter& counter) {
+  const predgen::Lock lock(counter.mutex());
+  counter.add_locked(2);
+}
+"""
+LOCK = "  const predgen::Lock lock("
+
+
+class CheckLocks(Tree):
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(SCRIPTS.parent / "core", self.root / "core", ignore=lambda _, names: set(names) - {"mutex.h"})
+        (self.root / "build").mkdir()
+        self.write("serve/counter.h", HEADER)
+        self.write("serve/counter.cpp", GOOD)
+        self.write("cli/user.cpp", USER)
+        self.write("cli/other.cpp", '#include "serve/counter.h"\nvoid other() {}\n')
+
+    def check(self, script="check_locks.py"):
+        names = [str(path.relative_to(self.root)) for path in self.root.rglob("*.cpp")]
+        (self.root / "build/compile_commands.json").write_text(json.dumps([
+            {"directory": str(self.root / "build"), "file": str(self.root / name),
+             "command": f"c++ -I{self.root} -fpch-preprocess -std=c++20 -o {name}.o -c {self.root / name}"} for name in names]))
+        return super().check(script)
+
+    def assert_fault(self, *texts):
+        code, output = self.check()
+        self.assertEqual(code, 1, output)
+        for text in texts:
+            self.assertIn(text, output)
+
+    def needs_clang(self):
+        if not shutil.which("clang++-14"):
+            self.skipTest("there is no clang++ 14")
+
+    def test_good_locks(self):
+        self.needs_clang()
+        self.assertEqual(self.check(), (0, "locks: ok in 2 sources\n"))  # other.cpp names nothing that is guarded
+
+    def test_a_member_without_its_mutex(self):
+        self.needs_clang()
+        self.write("serve/counter.cpp", GOOD.replace(LOCK + "mutex_);", ""))
+        self.assert_fault("serve/counter.cpp:4:10: error: reading variable 'count_' requires holding mutex 'mutex_'")
+
+    def test_a_function_that_requires_a_mutex(self):
+        self.needs_clang()
+        self.write("cli/user.cpp", USER.replace(LOCK + "counter.mutex());", ""))
+        self.assert_fault("cli/user.cpp:4:11: error: calling function 'add_locked' requires holding mutex")
+
+    def test_a_header_that_no_source_of_its_own_reads(self):
+        self.needs_clang()
+        self.write("serve/lone.h", HEADER.replace("Counter", "Lone").replace("int count();", "int count() { return count_; }"))
+        self.write("cli/other.cpp", '#include "serve/lone.h"\n')
+        self.assert_fault("serve/lone.h:5:24: error: reading variable 'count_'")
+
+    def test_a_wait_whose_condition_is_asked_without_the_mutex(self):
+        self.needs_clang()
+        wait = ("#include <condition_variable>\n" + GOOD).replace(
+            "return count_", "std::condition_variable_any changed; changed.wait(lock, [&]() REQUIRES(mutex_) { return count_ > 0; }); return 1")
+        wait = wait.replace("const predgen::Lock", "predgen::Lock")
+        self.write("serve/counter.cpp", wait)
+        self.assertEqual(self.check()[0], 0)
+        self.write("serve/counter.cpp", wait.replace("REQUIRES(mutex_) ", ""))
+        self.assert_fault("reading variable 'count_' requires holding mutex")
+
+    def test_sources_that_are_not_in_the_build_are_named(self):
+        self.needs_clang()
+        self.write("model/gpu.cu", USER)
+        self.assertEqual(self.check(), (0, "locks: ok in 2 sources\nskipped: model/gpu.cu is not in this build\n"))
+
+    def test_mutexes_that_the_analysis_does_not_know(self):
+        for kind in ["std::mutex", "mutable std::shared_mutex", "static std::recursive_mutex", "std::timed_mutex"]:
+            with self.subTest(kind=kind):
+                self.write("train/a.h", f"class A {{\n  {kind} mutex_;\n}};\n")
+                self.assert_fault("train/a.h:2: the analysis does not know this mutex: take one of core/mutex.h")
+
+    def test_mutexes_that_guard_nothing(self):
+        for line in ["  Mutex own_;", "  mutable SharedMutex own_;", "  static Mutex own_;  // the lock"]:
+            with self.subTest(line=line):
+                self.write("train/a.h", f"class A {{\n{line}\n  int a GUARDED_BY(other_);\n}};\n")
+                self.assert_fault("train/a.h:2: nothing is GUARDED_BY(own_)")
+        self.write("train/a.h", "class A {\n  Mutex own_;  // guards the library\n};\n")
+        self.assertNotEqual(self.check()[0], 1)
+
+    def test_without_clang_only_declarations_are_checked(self):
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.update, PATH=path)
+        os.environ["PATH"] = "/no-such-folder"
+        self.write("serve/counter.cpp", GOOD.replace(LOCK + "mutex_);", ""))
+        self.assertEqual(self.check(), (77, "locks: skipped, there is no clang++ 14; apt-get install clang-14\n"))
+        self.write("train/a.h", "std::mutex mutex;\n")
+        self.assert_fault("train/a.h:1:")
 
 
 if __name__ == "__main__":

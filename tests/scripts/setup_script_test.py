@@ -64,11 +64,11 @@ class SetupScript(unittest.TestCase):
         self.assertNotIn("apt-get was called", done.stderr)
 
     def test_tests_need_tools_of_one_version(self):
-        self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|clang-format-14|clang-tidy-14)"))
+        self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|clang-14|clang-format-14|clang-tidy-14)"))
         self.stand_in("id", "#!/bin/sh\necho 1000\n")
         self.stand_in("sudo", "#!/bin/sh\nexit 1\n")
         done = self.setup("--with-tests")
-        self.assertIn("--no-install-recommends clang-format-14 clang-tidy-14\n", done.stderr)
+        self.assertIn("--no-install-recommends clang-14 clang-format-14 clang-tidy-14\n", done.stderr)
 
     def test_root_installs_only_what_is_missing(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))

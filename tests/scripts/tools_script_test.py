@@ -21,7 +21,8 @@ class Repository(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name) / "clone"
         (self.root / "scripts").mkdir(parents=True)
-        shutil.copy(ROOT / "scripts" / self.SCRIPT, self.root / "scripts")
+        for name in [self.SCRIPT, "clang_commands.py"]:
+            shutil.copy(ROOT / "scripts" / name, self.root / "scripts")
         for name in [".clang-format", ".clang-tidy"]:
             shutil.copy(ROOT / name, self.root)
         self.bin = pathlib.Path(folder.name) / "bin"

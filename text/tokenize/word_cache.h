@@ -1,9 +1,8 @@
 #pragma once
 
-#include <mutex>
-#include <shared_mutex>
 #include <string_view>
 
+#include "core/mutex.h"
 #include "text/string_map.h"
 #include "text/token_ids.h"
 
@@ -18,7 +17,7 @@ class WordCache {
   void append(std::string_view word, TokenIds& ids, const Encode& encode) const {
     const bool cacheable = word.size() <= kMaxBytes;
     if (cacheable) {
-      const std::shared_lock lock(mutex_);
+      const ReadLock lock(mutex_);
       if (const auto found = known_.find(word); found != known_.end()) {
         ids.insert(ids.end(), found->second.begin(), found->second.end());
         return;
@@ -27,7 +26,7 @@ class WordCache {
     TokenIds word_ids = encode(word);
     ids.insert(ids.end(), word_ids.begin(), word_ids.end());
     if (cacheable) {
-      const std::unique_lock lock(mutex_);
+      const WriteLock lock(mutex_);
       if (known_.size() < kMaxWords) known_.emplace(word, std::move(word_ids));
     }
   }
@@ -36,8 +35,8 @@ class WordCache {
   static constexpr size_t kMaxWords = 1 << 16;
   static constexpr size_t kMaxBytes = 64;  // of one word
 
-  mutable std::shared_mutex mutex_;
-  mutable StringMap<TokenIds> known_;
+  mutable SharedMutex mutex_;
+  mutable StringMap<TokenIds> known_ GUARDED_BY(mutex_);
 };
 
 }  // namespace predgen

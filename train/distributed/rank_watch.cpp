@@ -61,7 +61,7 @@ RankWatch::RankWatch(const c10::intrusive_ptr<c10d::Store>& store, int rank, int
 
 RankWatch::~RankWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -69,7 +69,7 @@ RankWatch::~RankWatch() {
 }
 
 void RankWatch::beat() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   try {
     for (int64_t beats = 0; !stopping_; ++beats) {
       const auto write = [&] {
@@ -77,7 +77,7 @@ void RankWatch::beat() {
       };
       write();
       has_failure_ = has_failure_ || pulse_store_->check({kFailure});
-      changed_.wait_for(lock, kPulse, [&] { return stopping_; });
+      changed_.wait_for(lock.native(), kPulse, [&]() REQUIRES(mutex_) { return stopping_; });
       if (stopping_) write();  // no new beat, but the step it ends in
     }
   } catch (const std::exception&) {  // the store is gone; the next collective says so

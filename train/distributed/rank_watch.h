@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "core/mutex.h"
 
 namespace predgen::train {
 
@@ -40,9 +41,9 @@ class RankWatch {
   const std::shared_ptr<Query> query_;
   const c10::intrusive_ptr<c10d::Store> pulse_store_;  // the thread's
   std::atomic<bool> has_failure_ = false;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -4,11 +4,11 @@
 
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
+#include "core/mutex.h"
 
 namespace predgen::train {
 namespace {
@@ -32,12 +32,13 @@ class Meeting {
  public:
   using Work = std::function<void(const std::vector<Call>& calls)>;  // by rank
 
-  explicit Meeting(int world_size) : calls_(static_cast<size_t>(world_size)) {}
+  explicit Meeting(int world_size)
+      : world_size_(world_size), calls_(static_cast<size_t>(world_size)) {}
 
-  int world_size() const { return static_cast<int>(calls_.size()); }
+  int world_size() const { return world_size_; }
 
   void meet(int rank, Call call, const Work& work) {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     throw_if_broken();
     calls_[static_cast<size_t>(rank)] = std::move(call);
     waiting_.push_back(rank);
@@ -45,7 +46,8 @@ class Meeting {
     throw_if_broken();
     if (static_cast<int>(waiting_.size()) < world_size()) {
       const int64_t number = num_met_;
-      changed_.wait(lock, [&] { return num_met_ != number || !broken_.empty(); });
+      changed_.wait(lock.native(),
+                    [&]() REQUIRES(mutex_) { return num_met_ != number || !broken_.empty(); });
       if (num_met_ == number) throw_if_broken();
       return;
     }
@@ -64,17 +66,17 @@ class Meeting {
   }
 
   void leave(int rank) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (left_ < 0) left_ = rank;
     if (!waiting_.empty()) break_up(rank);
   }
 
  private:
-  void throw_if_broken() const {
+  void throw_if_broken() const REQUIRES(mutex_) {
     if (!broken_.empty()) throw Error(broken_);
   }
 
-  void break_up(int missing) {
+  void break_up(int missing) REQUIRES(mutex_) {
     if (!broken_.empty()) return;
     const int waits = waiting_.front();
     broken_ = fmt::format("rank {} has ended or failed while rank {} waits for it in {}", missing,
@@ -82,7 +84,7 @@ class Meeting {
     changed_.notify_all();
   }
 
-  void check_agreement() const {
+  void check_agreement() const REQUIRES(mutex_) {
     const std::string first = describe(calls_.front());
     for (size_t rank = 1; rank < calls_.size(); ++rank) {
       const std::string other = describe(calls_[rank]);
@@ -92,13 +94,14 @@ class Meeting {
     }
   }
 
-  std::mutex mutex_;  // guards what follows
+  const int world_size_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Call> calls_;   // by rank
-  std::vector<int> waiting_;  // ranks whose call is there
-  int64_t num_met_ = 0;       // collectives that are over
-  int left_ = -1;             // the first rank that has ended
-  std::string broken_;        // what went wrong, once something has
+  std::vector<Call> calls_ GUARDED_BY(mutex_);   // by rank
+  std::vector<int> waiting_ GUARDED_BY(mutex_);  // ranks whose call is there
+  int64_t num_met_ GUARDED_BY(mutex_) = 0;       // collectives that are over
+  int left_ GUARDED_BY(mutex_) = -1;             // the first rank that has ended
+  std::string broken_ GUARDED_BY(mutex_);        // what went wrong, once something has
 };
 
 class ThreadCommunicator : public Communicator {

@@ -1,3 +1,5 @@
+#include "serve/realtime/turn_loop.h"
+
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -5,12 +7,9 @@
 
 #include "core/log.h"
 #include "core/text.h"
-#include "runtime/converse/turn_json.h"
-#include "serve/realtime/realtime_conversation.h"
 #include "serve/realtime/realtime_speaker.h"
 #include "serve/resting_tokenizer.h"
 
-// What a conversation's own thread does: turn after turn of its session.
 namespace predgen::serve {
 namespace {
 
@@ -42,7 +41,23 @@ ApiError to_api_error(const TurnError& error) {
 
 }  // namespace
 
-void RealtimeConversation::work(const std::stop_token& stop) {
+TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
+                   Dialogue& dialogue, std::string client)
+    : host_(host),
+      listener_(listener),
+      inbox_(inbox),
+      dialogue_(dialogue),
+      client_(std::move(client)),
+      drafts_(listener),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+TurnLoop::~TurnLoop() {
+  thread_.request_stop();
+  dialogue_.stop();
+  thread_.join();
+}
+
+void TurnLoop::work(const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(host_.baton, client_);
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
@@ -51,60 +66,53 @@ void RealtimeConversation::work(const std::stop_token& stop) {
     auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock,
                                                   voice ? voice->ahead_buffer() : AheadBuffer{},
                                                   [this](std::span<const float> samples) {
-                                                    if (const auto current = response())
+                                                    if (const auto current = dialogue_.response())
                                                       current->add_sound(samples);
                                                   });
     RealtimeSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {
       try {
-        prepare(session, speaker);
-        if (!source_.is_empty()) run_turn(session);
+        take_turn(session, speaker);
       } catch (const Interrupted&) {
-        clear_up();
+        dialogue_.clear_up();
       } catch (const std::exception& error) {
-        fail(to_api_error(error));
+        dialogue_.fail(to_api_error(error));
       }
     }
   } catch (const std::exception& error) {
-    events_.send_error(to_api_error(error));
-    events_.close(1011, "the server failed");
+    listener_.on_event(Failure{to_api_error(error)});
+    listener_.on_event(ConversationEnded{ConversationEnded::Reason::kServerFailed});
   }
   host_.metrics.note_pool(host_.engine.pool());
 }
 
-bool RealtimeConversation::wait_for_work(const std::stop_token& stop) {
+bool TurnLoop::wait_for_work(const std::stop_token& stop) {
   const Baton::Rest rest(host_.baton);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, stop, [&] { return has_changed_ || (!is_blocked_ && !source_.is_empty()); });
-  return !stop.stop_requested();
+  return inbox_.wait(stop);
 }
 
-void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
-  RealtimeSettings wanted;
-  std::string system;
-  std::optional<std::vector<Message>> history;
-  std::unique_ptr<SpeechSynthesizer> voice;
-  std::stop_token stop;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_cancelled_) turn_stop_ = {};
-    stop = turn_stop_.get_token();
-    source_.begin_turn(stop);
-    has_changed_ = is_blocked_ = false;
-    wanted = response_ ? response_->settings() : settings_;
-    voice = std::move(new_voice_);
-    system = joined(wanted.instructions, "\n\n", items_.system_text());
-    if (std::exchange(has_new_history_, false)) history = items_.history();
-  }
-  if (voice) use_voice(std::move(voice), speaker);
+void TurnLoop::take_turn(Session& session, RealtimeSpeaker& speaker) {
+  Dialogue::Plan plan = dialogue_.plan_turn();
+  const std::stop_token stop = plan.mail.stop;
+  prepare(session, speaker, std::move(plan));
+  if (inbox_.source().is_empty()) return;
+  drafts_.begin_turn();
+  if (const auto result = session.run_turn(inbox_.source(), observer(), stop))
+    finish_turn(session, *result);
+}
+
+void TurnLoop::prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Plan plan) {
+  if (plan.mail.voice) use_voice(std::move(plan.mail.voice), speaker);
+  const RealtimeSettings& wanted = plan.settings;
   speaker.set_silent(!wanted.has_audio);
   const SessionConfig& config = host_.session;
   session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
   session.set_max_new_tokens(std::min(
       config.turn.max_new_tokens, wanted.max_output_tokens.value_or(config.turn.max_new_tokens)));
-  if (system != session.config().system_prompt) {
-    session.set_system_prompt(system);
+  std::optional<std::vector<Message>>& history = plan.history;
+  if (plan.system != session.config().system_prompt) {
+    session.set_system_prompt(plan.system);
     if (!history) history = session.history();
   }
   const ToolSet tools = wanted.may_call ? wanted.tools : ToolSet();
@@ -113,90 +121,57 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
     if (!history) history = session.history();
   }
   try {
-    if (history) session.set_history(*history, stop);
+    if (history) session.set_history(*history, plan.mail.stop);
   } catch (const UserError& error) {
     throw unusable(error.what());
   }
 }
 
-void RealtimeConversation::use_voice(std::unique_ptr<SpeechSynthesizer> voice,
-                                     RealtimeSpeaker& speaker) {
+void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker) {
   try {
     speaker.use(voice);
   } catch (...) {  // no thread, for example: the next turn tries again
-    const std::lock_guard lock(mutex_);
-    if (!new_voice_) new_voice_ = std::move(voice);
+    inbox_.return_voice(std::move(voice));
     throw;
   }
 }
 
-TurnObserver RealtimeConversation::observer() {
+TurnObserver TurnLoop::observer() {
   TurnObserver observer;
   observer.on_transcript = [this](const Transcript& heard) { drafts_.hear(heard); };
   observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
-    drafts_.draft(draft, accepted_bytes, wants("speculation"));
+    drafts_.draft(draft, accepted_bytes, dialogue_.wants("speculation"));
   };
   observer.on_first_sentence = [this](const std::string& sentence) {
-    if (wants("sentence")) events_.send("predgen.sentence.ready", {{"text", sentence}});
+    if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{sentence});
   };
   observer.on_text = [this](const std::string& text) {
-    drafts_.answer(text, wants("speculation"));
-    response()->add_text(text);
+    drafts_.answer(text, dialogue_.wants("speculation"));
+    dialogue_.response()->add_text(text);
   };
   return observer;
 }
 
-void RealtimeConversation::run_turn(Session& session) {
-  std::stop_token stop;
-  {
-    const std::lock_guard lock(mutex_);
-    stop = turn_stop_.get_token();
-  }
-  drafts_.begin_turn();
-  if (const auto result = session.run_turn(source_, observer(), stop))
-    finish_turn(session, *result);
-}
-
-void RealtimeConversation::finish_turn(const Session& session, const TurnResult& result) {
+void TurnLoop::finish_turn(const Session& session, const TurnResult& result) {
   host_.metrics.count_turn(result.metrics);
   host_.metrics.count_generated(std::ssize(result.answer));
-  RealtimeResponse::End end;
-  end.usage = {.input_tokens = std::ssize(result.prompt),
-               .output_tokens = std::ssize(result.answer)};
   if (result.error) {
-    return fail(to_api_error(*result.error));
+    return dialogue_.fail(to_api_error(*result.error));
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
   const bool is_whole = !result.answer.empty() &&
                         std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
-  if (!is_whole) {
-    end.status = "incomplete";
-    end.details = {{"type", "incomplete"}, {"reason", "max_output_tokens"}};
-  }
-  end.calls = result.calls;
+  ResponseEnd end{.status = is_whole ? ResponseStatus::kCompleted : ResponseStatus::kIncomplete,
+                  .input_tokens = std::ssize(result.prompt),
+                  .output_tokens = std::ssize(result.answer),
+                  .calls = result.calls};
   for (ToolCall& call : end.calls) {
     if (call.id.empty()) call.id = new_id("call_");
   }
-  const std::vector<Message> history = session.history();
-  if (wants("metrics")) send_metrics(result);
-  const std::lock_guard lock(mutex_);
-  if (!end.calls.empty()) has_new_history_ = true;  // the session does not know their ids
-  finish_response(end, end.calls.empty() ? history.back().ids : TokenIds());
-}
-
-void RealtimeConversation::send_metrics(const TurnResult& result) {
-  Seconds end_of_turn{0};
-  for (const TurnEvent& event : result.events) {
-    if (event.kind == TurnEvent::Kind::kFinal) end_of_turn = event.time;
+  if (dialogue_.wants("metrics")) {
+    listener_.on_event(TurnMeasured{dialogue_.response()->info().id, result});
   }
-  Json events = Json::array();  // without texts: those of drafts are other events
-  for (const TurnEvent& event : result.events) {
-    events.push_back(
-        {{"kind", to_string(event.kind)}, {"time", (event.time - end_of_turn).count()}});
-  }
-  events_.send("predgen.metrics", {{"response_id", response()->id()},
-                                   {"metrics", metrics_json(result.metrics)},
-                                   {"events", events}});
+  dialogue_.finish(end, end.calls.empty() ? session.history().back().ids : TokenIds());
 }
 
 }  // namespace predgen::serve

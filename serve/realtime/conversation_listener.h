@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/converse/turn.h"
+#include "serve/api_error.h"
+#include "serve/realtime/conversation_items.h"
+#include "serve/realtime/realtime_settings.h"
+#include "serve/realtime/sound_in.h"
+
+// What a conversation tells whoever listens to it. What an event refers to is there until the call
+// that tells it returns. A `previous` item is the one in front; empty: there is none.
+namespace predgen::serve {
+
+struct SessionCreated {
+  std::string id;
+  const RealtimeSettings& settings;
+};
+struct SessionUpdated {
+  std::string id;
+  const RealtimeSettings& settings;
+};
+
+/// It is whole. A response's items have events of their own.
+struct ItemAdded {
+  const ConversationItem& item;
+  std::string previous;
+};
+struct ItemRetrieved {
+  const ConversationItem& item;
+};
+struct ItemDeleted {
+  std::string id;
+};
+struct ItemTruncated {
+  std::string id;
+  int64_t milliseconds;  // of its sound, that are left
+};
+
+/// First words of a turn. `milliseconds`: of all sound so far.
+struct SpeechStarted {
+  std::string item;
+  int64_t milliseconds;
+};
+/// The turn is over, understood, and an item.
+struct TurnSpoken {
+  const SpokenTurn& turn;
+  const ConversationItem& item;
+  std::string previous;
+};
+struct SoundCleared {};
+
+/// What does not change of a response.
+struct ResponseInfo {
+  std::string id, conversation;
+  RealtimeSettings settings;
+  Json metadata;         // the client's own, which goes back as it came
+  std::string previous;  // the conversation's last item when it began
+};
+/// How a response ends: whole, at its limit of tokens, as the client wants, because the user
+/// speaks, or by an error.
+enum class ResponseStatus { kCompleted, kIncomplete, kCancelled, kInterrupted, kFailed };
+struct ResponseEnd {
+  ResponseStatus status = ResponseStatus::kCompleted;
+  std::optional<ApiError> error{};  // why it failed
+  int64_t input_tokens = 0, output_tokens = 0;
+  std::vector<ToolCall> calls{};  // with ids
+};
+
+struct ResponseBegun {
+  const ResponseInfo& response;
+};
+/// The answer's message, still empty. A response that only calls functions has none.
+struct MessageBegun {
+  const ResponseInfo& response;
+  const ConversationItem& item;
+};
+struct TextAdded {
+  const ResponseInfo& response;
+  std::string item, text;
+};
+struct SoundAdded {
+  const ResponseInfo& response;
+  std::string item;
+  std::span<const int16_t> samples;  // at kRealtimeRate
+};
+struct MessageDone {
+  const ResponseInfo& response;
+  const ConversationItem& item;
+};
+struct CallMade {
+  const ResponseInfo& response;
+  const ConversationItem& item;
+  size_t index;  // among the response's items
+  std::string previous;
+};
+struct ResponseDone {
+  const ResponseInfo& response;
+  const ResponseEnd& end;
+  const std::vector<ConversationItem>& items;
+};
+
+/// Of a draft, which is not the answer yet; for who asked for such events, as the three below.
+struct DraftMade {
+  std::string transcript;
+  std::string kept, drafted;  // the draft is both together
+  std::string rejected;       // of the draft before
+};
+/// The answer begins; what it has of the last draft.
+struct DraftKept {
+  std::string kept, rejected;
+};
+struct SentenceReady {
+  std::string text;
+};
+struct TurnMeasured {
+  std::string response;
+  const TurnResult& result;
+};
+
+/// What went wrong without an end of the conversation, or of a response.
+struct Failure {
+  const ApiError& error;
+};
+/// The last event.
+struct ConversationEnded {
+  enum class Reason { kServerStops, kServerFailed } reason;
+};
+
+using ConversationEvent =
+    std::variant<SessionCreated, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
+                 ItemTruncated, SpeechStarted, TurnSpoken, SoundCleared, ResponseBegun,
+                 MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
+                 DraftMade, DraftKept, SentenceReady, TurnMeasured, Failure, ConversationEnded>;
+
+/// Who is told. Called by any thread, which may hold the conversation's locks: it must neither wait
+/// nor call the conversation.
+class ConversationListener {
+ public:
+  virtual ~ConversationListener() = default;
+
+  virtual void on_event(const ConversationEvent& event) = 0;
+};
+
+}  // namespace predgen::serve

@@ -1,0 +1,266 @@
+#include "serve/realtime/dialogue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "runtime/listen/transcript_lines.h"
+
+namespace predgen::serve {
+namespace {
+
+using Ended = ConversationEnded;
+
+RealtimeSettings first_settings(const RealtimeHost& host) {
+  return {.instructions = host.session.system_prompt,
+          .has_audio = host.offer.voice != nullptr,
+          .voice = host.offer.voice ? host.offer.voice->names().front() : "",
+          .turn_detection = {.is_on = host.offer.has_recogniser},
+          .speculates = host.session.turn.work != InputTimeWork::kCascade};
+}
+
+}  // namespace
+
+Dialogue::Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox)
+    : listener_(listener),
+      inbox_(inbox),
+      settings_(first_settings(host)),
+      is_answering_(host.metrics.answering) {
+  if (host.offer.voice) inbox_.set_voice(host.offer.voice->synthesizer(settings_.voice));
+  listener_.on_event(SessionCreated{id_, settings_});
+}
+
+RealtimeSettings Dialogue::settings() const {
+  const Lock lock(mutex_);
+  return settings_;
+}
+
+void Dialogue::update(RealtimeSettings settings, std::unique_ptr<SpeechSynthesizer> voice) {
+  const Lock lock(mutex_);
+  settings_ = std::move(settings);
+  if (voice) inbox_.set_voice(std::move(voice));
+  change();
+  listener_.on_event(SessionUpdated{id_, settings_});
+}
+
+void Dialogue::change_history() {
+  inbox_.renew_history();
+  change();
+}
+
+void Dialogue::append(ConversationItem item, const std::string& previous) {
+  const ConversationItem& added = items_.add(std::move(item), previous);
+  listener_.on_event(ItemAdded{added, items_.previous(added.id)});
+}
+
+void Dialogue::add_item(ConversationItem item, const std::string& previous) {
+  const Lock lock(mutex_);
+  append(std::move(item), previous);
+  change_history();
+}
+
+void Dialogue::retrieve_item(const std::string& id) {
+  const Lock lock(mutex_);
+  listener_.on_event(ItemRetrieved{items_.find(id)});
+}
+
+void Dialogue::delete_item(const std::string& id) {
+  const Lock lock(mutex_);
+  items_.remove(id);
+  change_history();
+  listener_.on_event(ItemDeleted{id});
+}
+
+void Dialogue::truncate_item(const std::string& id, int64_t milliseconds) {
+  const Lock lock(mutex_);
+  if (response_ && response_->item().id == id) {
+    truncation_ = milliseconds;
+  } else {
+    items_.truncate(id, milliseconds);
+    change_history();
+  }
+  listener_.on_event(ItemTruncated{id, milliseconds});
+}
+
+void Dialogue::respond(ResponseRequest request) {
+  const Lock lock(mutex_);
+  if (request.settings.voice != settings_.voice) {
+    throw ApiError({.param = "response.audio.output.voice", .code = "unsupported_value"},
+                   "a response has the session's voice: change that by session.update");
+  }
+  if (next_response_) {
+    throw ApiError({.code = "conversation_already_has_active_response"},
+                   "a response waits to begin: wait for it, or cancel it");
+  }
+  if (num_expected_ > 0 && !response_) {
+    next_response_ = std::move(request);
+  } else {
+    begin_response(request);
+  }
+}
+
+void Dialogue::cancel(const std::string& id) {
+  const Lock lock(mutex_);
+  if (!response_ && next_response_ && id.empty()) {
+    RealtimeResponse waiting(listener_, info(*std::exchange(next_response_, std::nullopt)));
+    waiting.finish({.status = ResponseStatus::kCancelled});
+    return;
+  }
+  if (!response_ || (!id.empty() && id != response_->info().id)) {
+    throw ApiError({.param = id.empty() ? "" : "response_id", .code = "response_cancel_not_active"},
+                   "there is no such response under way");
+  }
+  interrupt(ResponseStatus::kCancelled);
+}
+
+void Dialogue::end() {
+  const Lock lock(mutex_);
+  is_ending_ = true;
+  if (!response_) listener_.on_event(Ended{Ended::Reason::kServerStops});
+}
+
+void Dialogue::check_open() const {
+  if (!is_ending_) return;
+  throw ApiError({.status = 503, .type = "server_error", .code = "server_stopping"},
+                 "the server stops: connect again");
+}
+
+std::string Dialogue::unanswered() const { return response_ ? "" : items_.pending(); }
+
+void Dialogue::respond_to_words() {
+  if (!response_) return begin_response({settings_});
+  inbox_.hear("");
+  queue_response();
+}
+
+void Dialogue::expect_turns(int64_t change) {
+  num_expected_ = std::max<int64_t>(0, num_expected_ + change);
+}
+
+ResponseInfo Dialogue::info(const ResponseRequest& request) const {
+  return {.id = "",
+          .conversation = conversation_id_,
+          .settings = request.settings,
+          .metadata = request.metadata,
+          .previous = items_.last_id()};
+}
+
+void Dialogue::begin_response(const ResponseRequest& request) {
+  if (response_) {
+    throw ApiError({.code = "conversation_already_has_active_response"},
+                   fmt::format("the response {} is under way: wait for it, or cancel it",
+                               response_->info().id));
+  }
+  check_open();
+  const std::string text = items_.pending();
+  if (is_blank(text) && !items_.goes_on()) {
+    throw ApiError({.code = "nothing_to_answer"},
+                   "no message of the user waits for an answer: add one first");
+  }
+  if (text.size() > kMaxTurnBytes) {
+    throw ApiError({.code = "turn_too_long"},
+                   fmt::format("the messages that wait for an answer have more than {} bytes "
+                               "together: delete some",
+                               kMaxTurnBytes));
+  }
+  response_ = std::make_shared<RealtimeResponse>(listener_, info(request));
+  is_answering_.set(true);
+  inbox_.ask(text);
+}
+
+void Dialogue::begin_next_response() {
+  if (!next_response_ || response_ || num_expected_ > 0) return;
+  try {
+    begin_response(*std::exchange(next_response_, std::nullopt));
+  } catch (const ApiError& error) {
+    listener_.on_event(Failure{error});
+  }
+}
+
+void Dialogue::give_way() {
+  next_response_.reset();
+  if (response_) interrupt(ResponseStatus::kInterrupted);
+}
+
+void Dialogue::interrupt(ResponseStatus reason) {
+  if (stopped_) return;
+  stopped_ = reason;
+  inbox_.stop_turn();
+}
+
+void Dialogue::stop() {
+  const Lock lock(mutex_);
+  interrupt(ResponseStatus::kCancelled);
+}
+
+Dialogue::Plan Dialogue::plan_turn() {
+  const Lock lock(mutex_);
+  Plan plan{.mail = inbox_.begin_turn(/*is_stopped=*/stopped_.has_value()),
+            .settings = response_ ? response_->info().settings : settings_};
+  plan.system = joined(plan.settings.instructions, "\n\n", items_.system_text());
+  if (plan.mail.has_new_history) plan.history = items_.history();
+  return plan;
+}
+
+std::shared_ptr<RealtimeResponse> Dialogue::response() const {
+  const Lock lock(mutex_);
+  return response_;
+}
+
+bool Dialogue::wants(const char* events) const {
+  const Lock lock(mutex_);
+  return settings_.events.contains(events);
+}
+
+void Dialogue::finish(const ResponseEnd& end, const TokenIds& ids) {
+  const Lock lock(mutex_);
+  if (!end.calls.empty()) inbox_.renew_history();  // the session does not know their ids
+  finish_response(end, ids);
+}
+
+void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
+  const bool is_failed = end.status == ResponseStatus::kFailed;
+  if (is_failed) items_.forget_pending();
+  std::string before = response_->info().previous;  // which may have been deleted
+  if (!items_.contains(before)) before.clear();
+  for (ConversationItem& item : response_->finish(end)) {
+    if (!item.call) item.ids = ids;
+    item.is_forgotten = is_failed;
+    item.is_own = true;
+    before = items_.add(std::move(item), before).id;
+  }
+  const std::string message = response_->item().id;
+  if (truncation_ && items_.contains(message) && items_.find(message).num_samples > 0) {
+    items_.truncate(message, *truncation_);
+    inbox_.renew_history();
+  }
+  truncation_.reset();
+  response_.reset();
+  is_answering_.set(false);
+  stopped_.reset();
+  inbox_.change(/*stops_turn=*/false);  // what was for this response only
+  if (is_ending_) return listener_.on_event(Ended{Ended::Reason::kServerStops});
+  begin_next_response();
+}
+
+void Dialogue::clear_up() {
+  const Lock lock(mutex_);
+  inbox_.renew_history();  // what the turn had cached goes
+  inbox_.change(/*stops_turn=*/false);
+  if (!stopped_ || !response_) return;
+  inbox_.withdraw();
+  finish_response({.status = *stopped_});
+}
+
+void Dialogue::fail(const ApiError& error) {
+  const Lock lock(mutex_);
+  inbox_.renew_history();
+  if (!response_) {
+    inbox_.block();  // the words that it was for are still there
+    return listener_.on_event(Failure{error});
+  }
+  inbox_.withdraw();
+  finish_response({.status = ResponseStatus::kFailed, .error = error});
+}
+
+}  // namespace predgen::serve

@@ -1,0 +1,133 @@
+#include "serve/realtime/listening.h"
+
+#include "core/text.h"
+#include "serve/new_id.h"
+
+namespace predgen::serve {
+
+Listening::Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
+                     Dialogue& dialogue)
+    : listener_(listener), inbox_(inbox), dialogue_(dialogue), is_speaking_(host.metrics.speaking) {
+  if (!host.offer.has_recogniser) return;
+  SpeechListener& self = *this;
+  sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
+  detect_turns(dialogue.settings().turn_detection);
+}
+
+void Listening::hear(const TranscriptLine& line) {
+  const Lock lock(dialogue_.mutex());
+  if (filter_.is_stale(line)) return;
+  check_length(line);
+  is_speaking_.set(!line.is_final && !is_blank(line.text));
+  if (!line.is_final) {
+    return inbox_.hear(is_blank(line.text) ? "" : joined(dialogue_.unanswered(), "\n", line.text));
+  }
+  dialogue_.check_open();
+  if (is_blank(line.text)) {
+    inbox_.hear("");
+    throw ApiError({.param = "text", .code = "invalid_value"},
+                   "invalid value for 'text': the turn has ended, and nothing was said");
+  }
+  dialogue_.append({.id = new_id("item_"), .role = "user", .text = line.text});
+  dialogue_.respond_to_words();
+}
+
+void Listening::check_length(const TranscriptLine& line) {
+  const std::string before = dialogue_.unanswered();
+  if (before.size() + line.text.size() <= kMaxTurnBytes) return;
+  is_speaking_.set(false);
+  inbox_.hear(before);
+  throw ApiError(
+      {.param = "text", .code = "turn_too_long"},
+      fmt::format("the turn's text has more than {} bytes, and is lost: end turns earlier",
+                  kMaxTurnBytes));
+}
+
+void Listening::detect_turns(const TurnDetection& detection) {
+  if (sound_) sound_->detect_turns(detection);
+}
+
+SoundIn& Listening::sound() {
+  if (!sound_) {
+    throw ApiError({.code = "no_recogniser"},
+                   "sound is not understood here: no recogniser is configured. Send the words by "
+                   "predgen.transcript.update, or by conversation.item.create");
+  }
+  const Lock lock(dialogue_.mutex());
+  dialogue_.check_open();
+  return *sound_;
+}
+
+void Listening::commit_sound() {
+  SoundIn& in = sound();
+  {
+    // What it comes to may be known before commit() returns.
+    const Lock lock(dialogue_.mutex());
+    dialogue_.expect_turns(1);
+  }
+  try {
+    in.commit();
+  } catch (...) {
+    const Lock lock(dialogue_.mutex());
+    dialogue_.expect_turns(-1);
+    dialogue_.begin_next_response();
+    throw;
+  }
+}
+
+void Listening::clear_sound() {
+  sound().clear();
+  {
+    const Lock lock(dialogue_.mutex());
+    is_speaking_.set(false);
+  }
+  listener_.on_event(SoundCleared{});
+}
+
+void Listening::on_speech(const std::string& item, int64_t milliseconds, bool interrupts) {
+  const Lock lock(dialogue_.mutex());
+  is_speaking_.set(true);
+  listener_.on_event(SpeechStarted{item, milliseconds});
+  if (interrupts) dialogue_.give_way();
+}
+
+void Listening::on_words(const std::string& words) {
+  TranscriptLine line;
+  line.text = words;
+  hear(line);
+}
+
+void Listening::on_turn(const SpokenTurn& turn) {
+  const Lock lock(dialogue_.mutex());
+  if (turn.was_committed) dialogue_.expect_turns(-1);
+  try {
+    add_spoken(turn);
+    if (turn.responds) dialogue_.queue_response();
+  } catch (const ApiError& error) {  // the conversation is too long
+    listener_.on_event(Failure{error});
+  }
+  dialogue_.begin_next_response();
+}
+
+void Listening::add_spoken(const SpokenTurn& turn) {
+  is_speaking_.set(false);
+  ConversationItems& items = dialogue_.items();
+  const ConversationItem& added = items.add({.id = turn.item,
+                                             .role = "user",
+                                             .text = turn.text,
+                                             .is_forgotten = is_blank(turn.text),
+                                             .is_spoken = true});
+  listener_.on_event(TurnSpoken{turn, added, items.previous(added.id)});
+  inbox_.hear(dialogue_.unanswered());
+}
+
+void Listening::on_lost(const ApiError& error) {
+  const Lock lock(dialogue_.mutex());
+  dialogue_.expect_no_turns();
+  is_speaking_.set(false);
+  listener_.on_event(Failure{error});
+  inbox_.hear(dialogue_.unanswered());
+  dialogue_.begin_next_response();
+}
+
+}  // namespace predgen::serve

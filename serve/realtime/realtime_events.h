@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "serve/http/web_socket.h"
+#include "serve/realtime/conversation_listener.h"
+
+namespace predgen::serve {
+
+/// Sends a conversation's events to a client, in the shapes of OpenAI's Realtime API. The only
+/// place where these are made. Thread-safe; borrows both.
+class RealtimeEvents : public ConversationListener {
+ public:
+  RealtimeEvents(WebSocketSender& sender, const RealtimeOffer& offer)
+      : sender_(sender), offer_(offer) {}
+
+  void on_event(const ConversationEvent& event) override;
+  /// `event_id`: of the client's event that is to blame; empty: none.
+  void send_error(const ApiError& error, const std::string& event_id = {});
+  /// After what was sent so far. `code`: of RFC 6455.
+  void close(int code, const std::string& reason) { sender_.close(code, reason); }
+
+ private:
+  WebSocketSender& sender_;
+  const RealtimeOffer& offer_;
+};
+
+}  // namespace predgen::serve

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "runtime/converse/session.h"
+#include "serve/realtime/dialogue.h"
+#include "serve/realtime/draft_events.h"
+
+namespace predgen::serve {
+
+class RealtimeSpeaker;
+
+/// A conversation's Session, in a thread of its own that shares the engine with others: turn after
+/// turn of what the inbox has. All members belong to that thread, so there is no lock; the dialogue
+/// is told what comes of a turn. Of a draft nothing is told before it is committed, unless the
+/// client wants such events.
+class TurnLoop {
+ public:
+  /// `client`: whose it is, for the baton; empty: nobody else's. Borrows the others.
+  TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
+           Dialogue& dialogue, std::string client);
+  /// Ends what is under way before its next pass.
+  ~TurnLoop();
+
+ private:
+  void work(const std::stop_token& stop);
+  /// False: the conversation is over.
+  bool wait_for_work(const std::stop_token& stop);
+  /// The next turn.
+  void take_turn(Session& session, RealtimeSpeaker& speaker);
+  /// Makes the session what the client wants by now.
+  void prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Plan plan);
+  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker);
+  TurnObserver observer();
+  void finish_turn(const Session& session, const TurnResult& result);
+
+  const RealtimeHost& host_;
+  ConversationListener& listener_;
+  SessionInbox& inbox_;
+  Dialogue& dialogue_;
+  const std::string client_;
+  DraftEvents drafts_;
+  std::jthread thread_;  // last: it uses all of them
+};
+
+}  // namespace predgen::serve
