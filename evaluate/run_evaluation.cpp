@@ -91,7 +91,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
   const std::unique_ptr<const Voice> voice = make_voice(config.voice);
   make_folder(config.output);
   Journal journal(config.output / "journal.jsonl",
-                            identity_of(config, turns, options.version, reader.values()), options.restart);
+                  identity_of(config, turns, options.version, reader.values()), options.restart);
   const std::filesystem::path wav = config.output / "answer.wav";
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
   std::unique_ptr<WavSink> sink;
@@ -104,8 +104,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
   int64_t num_done = 0;  // of all runs, before the first one goes on: they are no work of today
   for (const std::filesystem::path& model : config.models) {
     for (const std::string& price : config.prices) {
-      num_done +=
-          static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
+      num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
     }
   }
   progress.update(num_done);
@@ -141,10 +140,10 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
         };
       };
       Json done = run_conversations(turns, name, config.workers, make_worker, journal,
-                                              [&](size_t num_turns) {
-                                                num_done += static_cast<int64_t>(num_turns);
-                                                progress.update(num_done, price_name);
-                                              });
+                                    [&](size_t num_turns) {
+                                      num_done += static_cast<int64_t>(num_turns);
+                                      progress.update(num_done, price_name);
+                                    });
       for (const Json& failed : done["failed"]) {
         spdlog::warn("left out of every method: turn {} failed with {}: {}",
                      failed["id"].get<std::string>(), failed["method"].get<std::string>(),

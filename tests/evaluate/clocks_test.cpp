@@ -8,21 +8,20 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_tokenizer.h"
+#include "tests/fakes/waiting.h"
 
 namespace predgen::evaluate {
 namespace {
 
 constexpr std::chrono::milliseconds kPass{20};
 
-/// Every pass takes 20 ms of the wall clock.
+/// Every pass takes 20 ms of the wall clock, and a little more.
 class SlowModel : public FakeLanguageModel {
  public:
   using FakeLanguageModel::FakeLanguageModel;
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
-    const auto end = std::chrono::steady_clock::now() + kPass;
-    at::Tensor logits = FakeLanguageModel::forward(steps);
-    std::this_thread::sleep_until(end);
-    return logits;
+    take(kPass);
+    return FakeLanguageModel::forward(steps);
   }
 };
 

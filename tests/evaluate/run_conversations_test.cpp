@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/waiting.h"
 
 namespace predgen::evaluate {
 namespace {
@@ -29,7 +30,7 @@ struct Conversations : testing::Test {
   RunConversation worker() {
     ++num_workers;
     return [this](size_t begin, size_t end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(begin < 3 ? 5 : 0));
+      if (begin < 3) take(std::chrono::milliseconds(5));
       ++num_runs;
       EvalRun run;
       for (size_t i = begin; i < end; ++i) {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "runtime/listen/sherpa_recogniser.h"
+#include "tests/fakes/waiting.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"
 #include "tests/serve/wyoming/visit.h"
@@ -165,9 +166,7 @@ void read_wyoming(std::string_view input) {
   serve::WyomingParser parser({.header_bytes = 1024, .body_bytes = 2048});
   const size_t step = 1 + static_cast<unsigned char>(input[0]);
   const auto quiet = [&] {  // some time for an answer, which need not come
-    for (int i = 0; i < 20 && visit.client.num_unread() == 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    stays_true(std::chrono::milliseconds(20), [&] { return visit.client.num_unread() == 0; });
     while (visit.client.num_unread() > 0) {
       const serve::WyomingEvent event = visit.client.next();
       serve::WyomingParser again({.header_bytes = 1 << 20, .body_bytes = 1 << 20});

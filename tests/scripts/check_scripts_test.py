@@ -1,4 +1,4 @@
-"""scripts/check_layers.py, check_odr.py, check_map.py, check_recipes.py, check_places.py and check_locks.py on small trees, each with
+"""scripts/check_layers.py, check_odr.py, check_rules.py, check_map.py, check_recipes.py, check_places.py and check_locks.py on small trees, each with
 planted faults."""
 import json
 import os
@@ -123,6 +123,45 @@ class Clone(Tree):
         code, output = self.check(script)
         self.assertEqual(code, 1, output)
         self.assertIn(text, output)
+
+
+class CheckRules(Clone):
+    def assert_kept(self):
+        self.assertEqual(self.check("check_rules.py"), (0, "rules: ok\n"))
+
+    def test_lengths(self):
+        self.write("core/a.cpp", "//\n" * 320)
+        self.write("tests/core/a_test.cpp", "//\n" * 640)
+        self.write("docs/a.md", f"{'a ' * 55}\n| {'a ' * 100}|\n```\n{'a ' * 100}\n```\n")
+        self.assert_kept()
+        self.write("core/a.cpp", "//\n" * 321)
+        self.assert_fault("check_rules.py", "core/a.cpp:1 has 321 lines")
+        self.write("tests/core/a_test.cpp", "//\n" * 641)
+        self.assert_fault("check_rules.py", "tests/core/a_test.cpp:1 has 641 lines")
+        self.write("docs/a.md", f"\n{'a ' * 56}\n")
+        self.assert_fault("check_rules.py", "docs/a.md:2 has 112 characters")
+
+    def test_seams(self):
+        seam = "class Sink {\n public:\n  virtual ~Sink() = default;\n  virtual void write(Config config = {}) = 0;\n%s};\n"
+        self.write("core/a.h", seam % "  // virtual void none() {}\n" + "class Base {\n  virtual int size() { return 0; }\n};\n")
+        self.assert_kept()
+        self.write("core/a.h", seam % "  virtual int64_t size() const { return 0; }\n")
+        self.assert_fault("check_rules.py", "core/a.h:1 Sink is a seam, but has a body for size()")
+
+    def test_tests_that_sleep(self):
+        sleep = "std::this_thread::sleep_for(time);\n"
+        self.write("core/clock.cpp", sleep)
+        self.write("tests/fakes/waiting.h", sleep)
+        self.assert_kept()
+        self.write("tests/core/a_test.cpp", "\n" + sleep)
+        self.assert_fault("check_rules.py", "tests/core/a_test.cpp:2 waits for time to pass")
+
+    def test_global_state(self):
+        self.write("core/a.cpp", "static int twice(int a);\nstruct A {\n  static constexpr int kB = 1;\n  static A make();\n};\n"
+                                 "void f() {\n  static const std::vector<int> list = {1};\n}\n")
+        self.assert_kept()
+        self.write("core/a.cpp", "void f() {\n  static std::vector<int> list;\n}\n")
+        self.assert_fault("check_rules.py", "core/a.cpp:2 list is global state")
 
 
 class CheckMap(Clone):

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/waiting.h"
 #include "tests/serve/http/local_server.h"
 #include "tests/serve/http/socket.h"
 
@@ -341,7 +342,7 @@ TEST(HttpServer, FilesThatRunOutCostConnectionsOnly) {
   ::setrlimit(RLIMIT_NOFILE, &few);
   Socket client(server.port());
   client.send(kGet + "Connection: close\r\n\r\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  take(std::chrono::milliseconds(300));  // in which the server finds no file
   many.clear();
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
   ::setrlimit(RLIMIT_NOFILE, &before);

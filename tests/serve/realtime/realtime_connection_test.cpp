@@ -5,6 +5,7 @@
 
 #include <semaphore>
 
+#include "tests/fakes/waiting.h"
 #include "tests/serve/realtime/talk.h"
 
 namespace predgen::serve {
@@ -214,15 +215,15 @@ TEST(RealtimeConnection, WhatTheModelCannotTakeIsToldOnce) {
   talk.update({{"instructions", std::string(5000, 'x')}});
   EXPECT_EQ(talk.error_code(), "invalid_conversation");
   talk.hear("one");  // without an end
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_LE(talk.client.num_unread(), 1u);
+  EXPECT_TRUE(
+      stays_true(std::chrono::milliseconds(200), [&] { return talk.client.num_unread() <= 1; }));
   talk.hear("one two", /*end_of_turn=*/true);
   const Json failed = talk.client.next("response.done")["response"];
   EXPECT_EQ(failed["status"], "failed");
   EXPECT_EQ(failed["status_details"]["error"]["code"], "invalid_conversation");
   talk.hear("three");
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_LE(talk.client.num_unread(), 2u);
+  EXPECT_TRUE(
+      stays_true(std::chrono::milliseconds(200), [&] { return talk.client.num_unread() <= 2; }));
   talk.update({{"instructions", "Be brief."}});
   talk.client.next("session.updated");
   talk.hear("four", /*end_of_turn=*/true);
@@ -386,7 +387,7 @@ TEST(RealtimeConnection, AClientThatLeavesEndsItsWorkBeforeTheNextPass) {
     talk.hear("one", /*end_of_turn=*/speaks);
     begun.acquire();
     std::jthread leaves([&] { talk.leave(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it waits for the pass
+    take(std::chrono::milliseconds(50));  // until it waits for the pass
     passes.release();
     leaves.join();
     EXPECT_EQ(house.model.num_passes, before + 1);
@@ -397,7 +398,7 @@ TEST(RealtimeConnection, AClientThatLeavesEndsItsWorkBeforeTheNextPass) {
 TEST(RealtimeConnection, SeveralClientsGetWhatOneAloneGets) {
   const std::vector<std::string> prompts{"a", "hello", "somebody else"};
   House house;
-  house.on_pass = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };  // others come
+  house.on_pass = [] { take(std::chrono::milliseconds(2)); };  // others come
   std::vector<std::unique_ptr<Talk>> talks;
   {
     const Baton::Hold hold(house.baton);

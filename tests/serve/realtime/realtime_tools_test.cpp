@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/waiting.h"
 #include "tests/serve/realtime/talk.h"
 
 namespace predgen::serve {
@@ -51,11 +52,8 @@ struct LampTalk : Talk {
 
 /// Waits until the model has drafted this.
 void await_draft(House& house, const std::string& drafted) {
-  for (int i = 0; i < 10000; ++i) {
-    if (house.was_asked("", drafted)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL() << "no draft has " << drafted;
+  ASSERT_TRUE(comes_true([&] { return house.was_asked("", drafted); }))
+      << "no draft has " << drafted;
 }
 
 bool has_raw_call(const std::vector<Json>& events) {

@@ -14,6 +14,7 @@
 #include "serve/realtime/realtime_connection.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/fakes/fake_voice.h"
+#include "tests/fakes/waiting.h"
 #include "tests/runtime/converse/stage.h"
 #include "tests/serve/realtime/fake_sender.h"
 
@@ -39,7 +40,7 @@ class RealtimeVoice : public SpeechSynthesizer {
     explicit Sentence(RealtimeVoice& of) : voice(of) {}
     bool advance(std::vector<float>& samples) override {
       if (voice.chunks_left_ == 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        take(std::chrono::milliseconds(1));
         return true;
       }
       --voice.chunks_left_;
@@ -146,14 +147,11 @@ struct Talk {
 /// Waits until the newest prompt holds this, as the session has it when it has done with what it
 /// was sent.
 inline void settle(House& house, const std::string& drafted) {
-  for (int i = 0; i < 10000; ++i) {
-    {
-      const Baton::Hold hold(house.baton);
-      if (!house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos) return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL() << "no draft has " << drafted;
+  ASSERT_TRUE(comes_true([&] {
+    const Baton::Hold hold(house.baton);
+    return !house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos;
+  })) << "no draft has "
+      << drafted;
 }
 
 inline std::string text_of(const Json& response) {

@@ -7,6 +7,7 @@
 #include <semaphore>
 
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/waiting.h"
 #include "tests/serve/wyoming/visit.h"
 
 namespace predgen::serve {
@@ -235,7 +236,7 @@ TEST(WyomingSession, AnAnswerEndsWhenItsClientLeaves) {
   house.on_pass = [&] {
     if (++num_passes == 5) has_begun.release();
     // All of them would take longer than leaving does.
-    if (num_passes >= 5) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (num_passes >= 5) take(std::chrono::milliseconds(20));
   };
   Service service(house);
   Visit first(service), second(service);
@@ -269,7 +270,7 @@ TEST(WyomingSession, AConversationThatCannotGoOnKeepsNobodyWaiting) {
   for (int i = 0; i < 20; ++i) {  // it breaks before the words, between them, or after them
     Visit visit(service);
     visit.send("transcript-start", in("c"));
-    if (i % 2 > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (i % 2 > 0) take(std::chrono::milliseconds(1));
     visit.send("transcript-chunk", {{"text", "one"}});
     visit.send("transcript-stop");
     EXPECT_EQ(visit.answer(), "?the server failed; its log says more");

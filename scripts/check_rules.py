@@ -1,0 +1,105 @@
+"""Fails where the tree breaks a rule of CONTRIBUTING.md that a script can see: a file that is too long, a line of a
+document that is too wide, a seam with a default body, a test that waits for time to pass, state that is global.
+
+usage: check_rules.py REPOSITORY
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCES = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".js"}
+CPP = {".h", ".cpp", ".cu", ".cuh"}
+MOST_LINES, MOST_LINES_OF_A_TEST = 320, 640
+WIDEST = 110  # characters in a line of a document; tables and code have their own
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)[^;{()]*\{")
+BODY = re.compile(r"virtual\s+([^;{}]*\)[\s\w]*)\{")
+SLEEP = re.compile(r"\b(?:this_thread::sleep_\w+|usleep|nanosleep)\b")
+STATIC = re.compile(r"^\s*(?:inline\s+|thread_local\s+)*static\s+(?!const\b|constexpr\b|inline\s+const)[\w:<>, *&]+\s\*?(\w+)\s*(?:=|\{|;)",
+                    re.MULTILINE)
+
+# What a rule allows, and why.
+SLEEPERS = {"tests/fakes/waiting.h": "says what for"}
+GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out",
+           "cli/typed_session.cpp": "loggers that a thread may be in still",
+           "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
+           "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",
+           "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
+           "model/threads/parallel_ranges.cpp": "the program's threads",
+           "voice/zonos/zonos_cache.cpp": "numbers caches"}
+
+
+def end_of_block(text: str, begin: int) -> int:
+    """Behind the '}' of the '{' in front of `begin`."""
+    depth = 1
+    for place in range(begin, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
+def find_default_bodies(text: str):
+    for found in CLASS.finditer(text):
+        body = text[found.end():end_of_block(text, found.end())].replace("= {}", "")
+        if not re.search(r"virtual\s[^;{}]*=\s*0\s*;", body):
+            continue
+        for function in BODY.finditer(body):
+            if "~" not in function[1]:
+                yield found.start(), f"{found[1]} is a seam, but has a body for {function[1].split('(')[0].split()[-1]}()"
+
+
+def find_wide_lines(text: str):
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        is_prose = not is_code and not line.startswith("    ") and not line.lstrip().startswith("|")
+        # One word, or `code` with blanks, cannot be broken.
+        if is_prose and len(line) > WIDEST and len(re.sub(r"`[^`]*`", "x", line).split()) > 2:
+            yield number, f"has {len(line)} characters, of which a line has at most {WIDEST}"
+
+
+def faults_of(name: str, text: str):
+    path = pathlib.PurePosixPath(name)
+    is_test = path.parts[0] == "tests"
+    if path.suffix == ".md":
+        yield from find_wide_lines(text)
+    if path.suffix in SOURCES:
+        most = MOST_LINES_OF_A_TEST if is_test else MOST_LINES
+        if (count := len(text.splitlines())) > most:
+            yield 1, f"has {count} lines, of which it may have {most}: it is more than one idea"
+    if path.suffix not in CPP:
+        return
+    code = COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+    line_of = lambda place: code.count("\n", 0, place) + 1
+    if not is_test:
+        for place, fault in find_default_bodies(code):
+            yield line_of(place), fault
+        if name not in GLOBALS:
+            for found in STATIC.finditer(code):
+                yield line_of(found.start(1)), f"{found[1]} is global state: pass it in"
+    elif name not in SLEEPERS:
+        for found in SLEEP.finditer(code):
+            yield line_of(found.start()), "waits for time to pass: wait for what it is about (tests/fakes/waiting.h)"
+
+
+def main() -> None:
+    root = pathlib.Path(sys.argv[1])
+    names = subprocess.run(["git", "-C", str(root), "ls-files"], check=True, capture_output=True, text=True)
+    faults = 0
+    for name in names.stdout.splitlines():
+        path = root / name
+        if path.suffix not in SOURCES | {".md"} or not path.is_file():
+            continue
+        for line, fault in faults_of(name, path.read_text()):
+            print(f"{name}:{line} {fault}")
+            faults += 1
+    print("rules: ok" if faults == 0 else f"rules: {faults} broken")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
