@@ -56,8 +56,7 @@ class Plan {
   }
 
   std::vector<int64_t> make() {
-    for (const Priority priority :
-         {Priority::kCommitted, Priority::kFirstSentence, Priority::kSpeculative}) {
+    for (const Priority priority : {Priority::kCommitted, Priority::kSpeculative}) {
       std::vector<size_t> in_order;
       for (size_t i = 0; i < asked_.size(); ++i) {
         if (asked_[i].priority == priority) in_order.push_back(i);

@@ -10,7 +10,7 @@
 namespace predgen {
 
 /// What goes first when not everything fits into one pass.
-enum class Priority { kSpeculative, kFirstSentence, kCommitted };
+enum class Priority { kSpeculative, kCommitted };
 
 /// A request that wants a part in the next pass.
 struct AskedOfPass {

@@ -35,15 +35,13 @@ struct HttpAnswer {
 };
 
 /// What goes back to the client: one answer, or a stream of events. Used by one thread, but for
-/// state().
+/// is_gone().
 class HttpReply {
  public:
   virtual ~HttpReply() = default;
 
-  /// kBusy: the client has not read what was sent, so that more would wait for it.
-  enum class State { kReady, kBusy, kGone };
-  /// Does not wait. Any thread.
-  virtual State state() const = 0;
+  /// Whether the client is. Does not wait. Any thread.
+  virtual bool is_gone() const = 0;
   /// Where the client is gone, sending does nothing.
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.

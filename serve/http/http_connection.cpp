@@ -194,15 +194,15 @@ void HttpConnection::ask_whether_there() const {
   ::send(socket, nothing.data(), nothing.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-HttpReply::State HttpConnection::state() const {
-  if (is_lost_) return State::kGone;
+bool HttpConnection::is_gone() const {
+  if (is_lost_) return true;
   pollfd socket{.fd = const_cast<beast::tcp_stream&>(stream_).socket().native_handle(),
-                .events = POLLOUT | POLLRDHUP,
+                .events = POLLRDHUP,
                 .revents = 0};
-  if (::poll(&socket, 1, /*timeout=*/0) <= 0) return State::kBusy;
-  if (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) return State::kGone;
+  if (::poll(&socket, 1, /*timeout=*/0) <= 0) return false;
+  if (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) return true;
   if ((socket.revents & POLLRDHUP) && !is_half_closed_.exchange(true)) ask_whether_there();
-  return socket.revents & POLLOUT ? State::kReady : State::kBusy;
+  return false;
 }
 
 void HttpConnection::send(const HttpAnswer& answer) {

@@ -32,7 +32,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   /// But /health is answered.
   void refuse_one_more(const std::stop_token& stop) override;
 
-  State state() const override;
+  bool is_gone() const override;
   void send(const HttpAnswer& answer) override;
   void send_event(std::string_view data) override;
   bool offer_event(std::string_view data) override;

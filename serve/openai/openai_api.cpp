@@ -207,7 +207,7 @@ void OpenAiApi::complete(const CompletionRequest& request, const std::string& cl
                           {.on_text = [&](const std::string& more) { text += more; },
                            .on_call = [](const ToolCall&) {},  // they are in the result
                            .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
-                           .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                           .is_wanted = [&] { return !reply.is_gone(); }},
                           stop);
   const CompletionJson json(request.is_chat(), model_name_);
   reply.send({.body = json.whole(text, result, scores).dump()});
@@ -246,7 +246,7 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
                                    ++num_calls;
                                  },
                              .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
-                             .is_wanted = [&] { return reply.state() != HttpReply::State::kGone; }},
+                             .is_wanted = [&] { return !reply.is_gone(); }},
                             stop);
     reply.send_event(json.last_chunk(result, taken()).dump());
     if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());

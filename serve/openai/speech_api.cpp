@@ -94,7 +94,7 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
   size_t spoken = 0;
   const auto goes_on = [&] {
     throw_if_stopped(stop);
-    return reply.state() != HttpReply::State::kGone;
+    return !reply.is_gone();
   };
   const auto take = [&](std::span<const float> samples) {
     sink.write(samples);

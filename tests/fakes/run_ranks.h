@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/fakes/thread_communicator.h"
 #include "train/distributed/process_communicator.h"
-#include "train/distributed/thread_communicator.h"
 
 namespace predgen {
 

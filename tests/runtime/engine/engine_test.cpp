@@ -90,7 +90,7 @@ TEST(Engine, SeveralSequencesShareAPassAndTheUrgentGoFirst) {
   const TokenIds draft{1, 2};
   const std::vector<EngineResult> results = engine.run(std::vector<EngineRequest>{
       {.sequence = &sequences[0], .priority = Priority::kSpeculative},
-      {.sequence = &sequences[1], .draft = draft, .priority = Priority::kFirstSentence},
+      {.sequence = &sequences[1], .draft = draft, .priority = Priority::kCommitted},
       {.sequence = &sequences[2], .priority = Priority::kCommitted},
       {.sequence = &sequences[3], .priority = Priority::kSpeculative}});
   for (size_t i = 0; i < 4; ++i) {

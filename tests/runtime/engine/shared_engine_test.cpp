@@ -68,7 +68,7 @@ TEST(SharedEngine, SpeculationMakesWayForAnswers) {
     shared.engine.observe_passes([&](const PassSize& size) { sizes.push_back(size.num_tokens); });
     Sequence answer = shared.sequence(11), draft = shared.sequence(40), other = shared.sequence(60);
     shared.run({{.sequence = &draft, .priority = Priority::kSpeculative},
-                {.sequence = &answer, .priority = Priority::kFirstSentence},
+                {.sequence = &answer, .priority = Priority::kCommitted},
                 {.sequence = &other, .priority = Priority::kSpeculative}});
     EXPECT_EQ(shared.results.size(), 3u);
     for (const EngineResult& result : shared.results) EXPECT_TRUE(result.logits.has_value());
@@ -114,12 +114,11 @@ TEST(SharedEngine, RequestsOfAllThreadsRunInOnePass) {
 
 TEST(SharedEngine, SpeculativeWorkWaitsForWhatIsMoreUrgent) {
   Shared shared(/*pass_tokens=*/4);
-  Sequence draft = shared.sequence(6), sentence = shared.sequence(6), answer = shared.sequence(6);
+  Sequence draft = shared.sequence(6), answer = shared.sequence(6);
   shared.run({{.sequence = &draft, .priority = Priority::kSpeculative},
-              {.sequence = &sentence, .priority = Priority::kFirstSentence},
               {.sequence = &answer, .priority = Priority::kCommitted}});
-  EXPECT_EQ(shared.ended, (std::vector<size_t>{2, 1, 0}));
-  EXPECT_EQ(shared.model.pass_sizes, (std::vector<int64_t>{4, 4, 4, 4, 2}));
+  EXPECT_EQ(shared.ended, (std::vector<size_t>{1, 0}));
+  EXPECT_EQ(shared.model.pass_sizes, (std::vector<int64_t>{4, 4, 4}));
 }
 
 TEST(SharedEngine, AShortRequestDoesNotWaitForALongPrompt) {

@@ -12,9 +12,7 @@ namespace predgen::serve {
 /// Keeps what was sent.
 class FakeReply : public HttpReply {
  public:
-  State state() const override {
-    return is_gone ? State::kGone : is_busy ? State::kBusy : State::kReady;
-  }
+  bool is_gone() const override { return has_left; }
   void send(const HttpAnswer& answer) override { answers.push_back(answer); }
   void send_event(std::string_view data) override {
     offer_event(data);
@@ -44,7 +42,7 @@ class FakeReply : public HttpReply {
   std::vector<std::string> protocols;  // of WebSockets
   std::function<void()> on_event, on_flush, on_part;
   std::function<void(WebSocketHandler&)> on_web_socket;
-  std::atomic<bool> is_gone = false, is_busy = false;
+  std::atomic<bool> has_left = false, is_busy = false;
 };
 
 }  // namespace predgen::serve

@@ -423,7 +423,7 @@ TEST(OpenAiApi, TooManySessionsAreRefused) {
 TEST(OpenAiApi, NothingIsGeneratedForAClientThatLeft) {
   Api api;
   FakeReply reply;
-  reply.on_event = [&] { reply.is_gone = reply.events.size() == 4; };  // the role and 3 words
+  reply.on_event = [&] { reply.has_left = reply.events.size() == 4; };  // the role and 3 words
   api.handle(Api::chat_request("hello", R"(,"stream":true)"), reply);
   EXPECT_EQ(api.metric("predgen_generated_tokens_total"), "3");
   EXPECT_EQ(api.metric("predgen_active_sessions"), "0");

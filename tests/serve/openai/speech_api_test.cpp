@@ -139,7 +139,7 @@ TEST(SpeechApi, AVoiceThatFailsCutsTheSound) {
 TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
   House house;
   FakeReply reply;
-  reply.on_part = [&] { reply.is_gone = true; };
+  reply.on_part = [&] { reply.has_left = true; };
   house.speak(R"("Hello there. Bye.")", reply);
   EXPECT_NEAR(seconds_of(reply.parts), 1, 0.1);
   house.stop.request_stop();

@@ -1,4 +1,4 @@
-#include "train/distributed/thread_communicator.h"
+#include "tests/fakes/thread_communicator.h"
 
 #include <ATen/core/grad_mode.h>
 
