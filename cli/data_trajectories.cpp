@@ -9,7 +9,6 @@
 #include "cli/data_command.h"
 #include "cli/launch_ranks.h"
 #include "cli/model_setup.h"
-#include "cli/rank_device.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/log.h"

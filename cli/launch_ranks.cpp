@@ -1,5 +1,7 @@
 #include "cli/launch_ranks.h"
 
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "model/load_options.h"
 #include "train/distributed/process_communicator.h"
 
 namespace predgen::cli {
@@ -194,6 +197,17 @@ bool may_say_why() {
   const char* word = std::getenv(kWordName);
   char byte = 0;
   return word == nullptr || read(std::atoi(word), &byte, 1) != 0;  // an error does not silence it
+}
+
+void choose_gpu(const train::RankPlace& place, const std::string& device) {
+  if (device.starts_with("cuda")) {
+    throw UserError("device: {} would put every rank on one GPU; use auto", device);
+  }
+  if (device != "auto" || !parse_device("auto").is_cuda()) return;
+  const auto num_gpus = at::detail::getCUDAHooks().deviceCount();
+  const int index = num_gpus == 1 ? 0 : place.local_rank;
+  const at::Device own = parse_device(fmt::format("cuda:{}", index));
+  c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(own);
 }
 
 }  // namespace predgen::cli

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
+
+#include "train/distributed/rank_place.h"
 
 namespace predgen::cli {
 
@@ -17,5 +20,10 @@ int launch_ranks(int count, RankFailure failure, const std::stop_token& stop);
 /// Asked once by a rank that ends with an error: whether it says why. Of those that launch_ranks()
 /// has started the first one does; a rank of another launcher always.
 bool may_say_why();
+
+/// Each of several ranks of a machine has a GPU of its own: the only one it sees, as srun can
+/// arrange, or that of its number. `device: auto` is then this thread's. UserError if `device`
+/// names one for all.
+void choose_gpu(const train::RankPlace& place, const std::string& device);
 
 }  // namespace predgen::cli

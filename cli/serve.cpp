@@ -18,7 +18,7 @@
 #include "model/memory_left.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/listen/make_recogniser.h"
-#include "runtime/price/measure_prices.h"
+#include "runtime/price/engine_prices.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"

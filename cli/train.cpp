@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "cli/launch_ranks.h"
-#include "cli/rank_device.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "model/checkpoint/checkpoint.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,6 +30,11 @@ class Interrupted : public Error {
  public:
   Interrupted() : Error(std::string("interrupted")) {}
 };
+
+/// UserError with the setting's name and both numbers if `value` is below `minimum`.
+inline void check_at_least(int64_t minimum, int64_t value, const char* name) {
+  if (value < minimum) throw UserError("{} is {}, but must be at least {}", name, value, minimum);
+}
 
 [[noreturn]] void fail_check(const char* condition, const char* file, int line,
                              const std::string& message);

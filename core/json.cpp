@@ -1,11 +1,12 @@
+#include "core/json.h"
+
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "core/client_json.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/shortened.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace {

@@ -48,4 +48,8 @@ T json_get(const Json& object, const char* key, const std::string& where) {
   }
 }
 
+/// parse_json for what a client sent. UserError, too, for more than 1,000 keys in an object, or
+/// 100,000 in all: a key is looked up by comparing it with all others of its object.
+Json parse_client_json(std::string_view text, const std::string& where);
+
 }  // namespace predgen

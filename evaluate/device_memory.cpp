@@ -8,12 +8,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <fstream>
 #include <string>
 
 #include "core/error.h"
 #include "core/stop.h"
 #include "model/memory_left.h"
+
+// Where the program is linked with jemalloc.
+extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* next, size_t next_size)
+    __attribute__((weak));
 
 namespace predgen::evaluate {
 namespace {
@@ -98,6 +103,19 @@ PeakMemory peak_memory(c10::Device device) {
     peak.device = device_stats(device).reserved_bytes[kAll].peak;
   }
   return peak;
+}
+
+MemoryRequests memory_requests() {
+  MemoryRequests requests;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  requests.page_faults = usage.ru_minflt;
+  uint64_t bytes = 0;
+  size_t size = sizeof(bytes);
+  if (mallctl != nullptr && mallctl("thread.allocated", &bytes, &size, nullptr, 0) == 0) {
+    requests.allocated_bytes = static_cast<int64_t>(bytes);
+  }
+  return requests;
 }
 
 }  // namespace predgen::evaluate

@@ -40,4 +40,12 @@ struct PeakMemory {
 int64_t resident_bytes();
 PeakMemory peak_memory(c10::Device device);
 
+/// What has been asked of the memory so far.
+struct MemoryRequests {
+  int64_t page_faults = 0;                   // without reading, of all threads
+  std::optional<int64_t> allocated_bytes{};  // by this thread; nothing without jemalloc
+};
+
+MemoryRequests memory_requests();
+
 }  // namespace predgen::evaluate

@@ -11,7 +11,7 @@
 #include "runtime/listen/recorded_source.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
-#include "runtime/price/charge_passes.h"
+#include "runtime/price/engine_prices.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "evaluate/decode_bytes.h"
-#include "runtime/price/measure_prices.h"
+#include "runtime/price/engine_prices.h"
 #include "runtime/price/roofline.h"
 
 namespace predgen::evaluate {

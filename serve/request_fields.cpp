@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/client_json.h"
-#include "core/shortened.h"
+#include "core/json.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "serve/api_error.h"
 
 namespace predgen::serve {

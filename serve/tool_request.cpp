@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/client_json.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace predgen::serve {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "core/shortened.h"
+#include "core/text.h"
 
 namespace predgen {
 

@@ -16,4 +16,7 @@ std::string category_table(const RunView& run);
 /// sets' rows that were skipped.
 std::string left_out(const Json& report);
 
+/// Below a turn's timeline: what was heard and drafted, by method, kept parts marked. HTML.
+std::string draft_tables(const RunView& run, int64_t turn);
+
 }  // namespace predgen::evaluate

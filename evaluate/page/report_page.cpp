@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "evaluate/page/draft_table.h"
 #include "evaluate/page/figures.h"
 #include "evaluate/page/method_columns.h"
 #include "evaluate/page/page_assets.h"

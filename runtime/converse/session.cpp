@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/check_at_least.h"
+#include "core/error.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"

@@ -10,7 +10,7 @@
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/model_source.h"
 #include "runtime/generate/ngram_source.h"
-#include "runtime/price/measure_prices.h"
+#include "runtime/price/engine_prices.h"
 
 namespace predgen {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/check_at_least.h"
+#include "core/error.h"
 #include "runtime/generate/choices.h"
 #include "text/stop_tokens.h"
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/log.h"
-#include "core/shortened.h"
 #include "core/text.h"
 #include "serve/api_error.h"
 #include "serve/http/origin.h"

@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/shortened.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/speech/calling_sink.h"

@@ -4,9 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "core/client_json.h"
+#include "core/json.h"
 #include "core/log.h"
-#include "core/shortened.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "serve/realtime/item_json.h"

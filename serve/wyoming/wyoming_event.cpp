@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/client_json.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace predgen::serve {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/client_json.h"
 #include "core/error.h"
 #include "core/files.h"
 

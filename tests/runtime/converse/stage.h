@@ -13,7 +13,7 @@
 #include "runtime/converse/system_prompt.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
-#include "runtime/price/charge_passes.h"
+#include "runtime/price/engine_prices.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_speaker.h"

@@ -1,4 +1,4 @@
-#include "runtime/price/measure_prices.h"
+#include "runtime/price/engine_prices.h"
 
 #include <algorithm>
 #include <limits>
@@ -56,6 +56,10 @@ PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
   std::vector<PassPrices::Point> points;
   for (size_t i = 0; i < widths.size(); ++i) points.push_back({1 + widths[i], Seconds(least[i])});
   return PassPrices::measured(std::move(points));
+}
+
+std::function<void(const PassSize&)> charge_passes(VirtualClock& clock, const PassPrices& prices) {
+  return [&clock, prices](const PassSize& pass) { clock.advance(prices.of(pass.num_tokens)); };
 }
 
 }  // namespace predgen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 
 #include "core/clock.h"
@@ -15,5 +16,9 @@ namespace predgen {
 /// for them.
 PassPrices measure_prices(Engine& engine, int64_t widest,
                           const Clock& clock = SystemClock(std::stop_token()));
+
+/// For Engine::observe_passes(): charges every pass to the clock, which outlives the observer. A
+/// clock that measures has counted them already: advance() does nothing then.
+std::function<void(const PassSize&)> charge_passes(VirtualClock& clock, const PassPrices& prices);
 
 }  // namespace predgen
