@@ -7,19 +7,18 @@
 #include <string>
 #include <thread>
 
+#include "runtime/listen/heard_source.h"
 #include "runtime/listen/transcript_lines.h"
+#include "runtime/speech/resting_speaker.h"
 #include "serve/new_id.h"
 #include "serve/realtime/conversation_items.h"
 #include "serve/realtime/draft_events.h"
 #include "serve/realtime/event_sender.h"
-#include "serve/realtime/heard_source.h"
 #include "serve/realtime/realtime_host.h"
 #include "serve/realtime/realtime_response.h"
 #include "serve/realtime/sound_in.h"
 
 namespace predgen::serve {
-
-class RealtimeSpeaker;
 
 /// A client's conversation: a Session in a thread of its own, which shares the engine with others,
 /// fed by what the client asks. What is asked throws an ApiError where it cannot be done. Of a
@@ -62,8 +61,8 @@ class RealtimeConversation : private SpeechListener {
   /// False: the conversation is over.
   bool wait_for_work(const std::stop_token& stop);
   /// Makes the session what the client wants by now.
-  void prepare(Session& session, RealtimeSpeaker& speaker);
-  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker);
+  void prepare(Session& session, RestingSpeaker& speaker);
+  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeaker& speaker);
   void run_turn(Session& session);
   TurnObserver observer();
 

@@ -7,7 +7,6 @@
 #include "core/text.h"
 #include "runtime/converse/turn_json.h"
 #include "serve/realtime/realtime_conversation.h"
-#include "serve/realtime/realtime_speaker.h"
 #include "serve/resting_tokenizer.h"
 
 // What a conversation's own thread does: turn after turn of its session.
@@ -49,13 +48,13 @@ void RealtimeConversation::work(const std::stop_token& stop) {
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
     const Voice* const voice = host_.offer.voice;
-    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock,
-                                                  voice ? voice->ahead_buffer() : AheadBuffer{},
+    auto made = std::make_unique<RestingSpeaker>(host_.baton, host_.clock,
+                                                  voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
                                                   [this](std::span<const float> samples) {
                                                     if (const auto current = response())
                                                       current->add_sound(samples);
                                                   });
-    RealtimeSpeaker& speaker = *made;
+    RestingSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {
       try {
@@ -81,7 +80,7 @@ bool RealtimeConversation::wait_for_work(const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
-void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
+void RealtimeConversation::prepare(Session& session, RestingSpeaker& speaker) {
   RealtimeSettings wanted;
   std::string system;
   std::optional<std::vector<Message>> history;
@@ -121,7 +120,7 @@ void RealtimeConversation::prepare(Session& session, RealtimeSpeaker& speaker) {
 }
 
 void RealtimeConversation::use_voice(std::unique_ptr<SpeechSynthesizer> voice,
-                                     RealtimeSpeaker& speaker) {
+                                     RestingSpeaker& speaker) {
   try {
     speaker.use(voice);
   } catch (...) {  // no thread, for example: the next turn tries again

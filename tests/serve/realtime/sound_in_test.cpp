@@ -31,7 +31,7 @@ std::string tone(int64_t milliseconds, int64_t begin = 0) {
 }
 
 struct Ear : SpeechListener {
-  explicit Ear(bool detects = false) { in.detect_turns({.is_on = detects}); }
+  explicit Ear(bool detects = false) { in.detect_turns({.end = {.is_detected = detects}}); }
   void on_speech(const std::string& item, int64_t milliseconds, bool) override {
     begun.push_back(item);
     log.push_back("speech at " + std::to_string(milliseconds));
@@ -147,7 +147,7 @@ TEST(SoundIn, WhatIsSetAboutTurnsCounts) {
   ear.desk.hear("one", /*is_over=*/true);
   ear.in.append(tone(1000));
   EXPECT_THAT(ear.turns, IsEmpty());  // the client commits
-  ear.in.detect_turns({.is_on = true, .silence_ms = 0, .creates_response = false});
+  ear.in.detect_turns({.end = {.is_detected = true, .silence_ms = 0}, .creates_response = false});
   ear.desk.hear("two", true, 1);
   ASSERT_THAT(ear.turns, SizeIs(1));
   EXPECT_EQ(ear.turns[0].text, "one two");
