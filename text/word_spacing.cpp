@@ -12,8 +12,8 @@ bool is_word_alone(char32_t c) {
 
 bool has_no_word_spaces(char32_t c) {
   const bool is_thai_or_lao = c >= 0x0E00 && c <= 0x0EFF && c != 0x0E3F;  // not the baht's sign
-  const bool is_burmese = (c >= 0x1000 && c <= 0x109F) || (c >= 0xA9E0 && c <= 0xA9FF) ||
-                          (c >= 0xAA60 && c <= 0xAA7F);
+  const bool is_burmese =
+      (c >= 0x1000 && c <= 0x109F) || (c >= 0xA9E0 && c <= 0xA9FF) || (c >= 0xAA60 && c <= 0xAA7F);
   const bool is_khmer = c >= 0x1780 && c <= 0x17FF;
   return is_word_alone(c) || is_thai_or_lao || is_burmese || is_khmer;
 }

@@ -48,12 +48,11 @@ void RealtimeConversation::work(const std::stop_token& stop) {
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
     const Voice* const voice = host_.offer.voice;
-    auto made = std::make_unique<RestingSpeaker>(host_.baton, host_.clock,
-                                                  voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
-                                                  [this](std::span<const float> samples) {
-                                                    if (const auto current = response())
-                                                      current->add_sound(samples);
-                                                  });
+    auto made = std::make_unique<RestingSpeaker>(
+        host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
+        [this](std::span<const float> samples) {
+          if (const auto current = response()) current->add_sound(samples);
+        });
     RestingSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {

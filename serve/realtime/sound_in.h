@@ -31,8 +31,8 @@ class SpeechListener {
   virtual void on_lost(const ApiError& error) = 0;
 };
 
-/// The input_audio_buffer of a conversation: TurnRecogniser in the words of the API, with an item for
-/// each turn. Thread-safe.
+/// The input_audio_buffer of a conversation: TurnRecogniser in the words of the API, with an item
+/// for each turn. Thread-safe.
 class SoundIn : private RecognisedTurnHandler {
  public:
   /// Borrows all; the listener must not hold its lock while it calls this.
@@ -61,7 +61,7 @@ class SoundIn : private RecognisedTurnHandler {
   SpeechListener& listener_;
   std::atomic<bool> creates_response_ = true, interrupts_response_ = true;
   std::optional<Item> item_;  // used by one call of the handler after the other
-  TurnRecogniser turns_;         // last: its threads use the others
+  TurnRecogniser turns_;      // last: its threads use the others
 };
 
 }  // namespace predgen::serve

@@ -121,9 +121,10 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
   EXPECT_TRUE(plain.end.is_detected && plain.creates_response && plain.interrupts_response);
   EXPECT_EQ(plain.end.silence_ms, 500);
   const RealtimeSettings on{.turn_detection = {.end = {.is_detected = true}}};
-  EXPECT_FALSE(
-      updated(Json::parse(R"({"turn_detection": null})"), on, hearing).turn_detection.end.is_detected);
-  EXPECT_TRUE(updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.end.is_detected);
+  EXPECT_FALSE(updated(Json::parse(R"({"turn_detection": null})"), on, hearing)
+                   .turn_detection.end.is_detected);
+  EXPECT_TRUE(
+      updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.end.is_detected);
   const Json said = on.json("sess_1", hearing)["audio"];
   EXPECT_TRUE(updated(Json{{"audio", said}}, {}, hearing).turn_detection.end.is_detected);
   EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad"}})", hearing),
