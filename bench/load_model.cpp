@@ -3,6 +3,8 @@
 //
 // usage: predgen_load_bench FOLDER [fp32|bf16]
 
+#include "model/checkpoint/load_model.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +17,6 @@
 
 #include "core/error.h"
 #include "model/configure_math.h"
-#include "model/weights/checkpoint.h"
 
 using namespace predgen;
 namespace fs = std::filesystem;
@@ -66,7 +67,7 @@ double memory(const std::string& field) {
 
 /// Loads and looks at every weight once, so that nothing is left to be read later.
 void load(const fs::path& folder, const std::string& dtype) {
-  const auto model = load_model(folder, {}, {.device = "cpu", .dtype = dtype});
+  const auto model = load_model(*open_checkpoint(folder), {}, {.device = "cpu", .dtype = dtype});
   for (const auto& [name, tensor] : model->named_weights()) tensor.max();
 }
 

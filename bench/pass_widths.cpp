@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
 
 namespace predgen {
 namespace {
@@ -31,7 +31,7 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
   const bool packed = kind.starts_with("int");
   const c10::InferenceMode inference;
   at::set_num_threads(1);
-  const auto model = load_model(folder, {},
+  const auto model = load_model(*open_checkpoint(folder), {},
                                 {.device = "cpu",
                                  .dtype = packed ? "bf16" : kind,
                                  .quantization = parse_quantization(packed ? kind : "none")});

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cpu/parallel_ranges.h"
 #include "model/kernels/row_product.h"
+#include "model/threads/parallel_ranges.h"
 
 namespace predgen {
 namespace {

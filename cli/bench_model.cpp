@@ -16,7 +16,6 @@
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
 #include "model/stream_priority.h"
-#include "model/weights/checkpoint.h"
 #include "runtime/generate/sampler.h"
 #include "text/tokenizer.h"
 
@@ -52,10 +51,10 @@ void check_sizes(const ModelBench& options, int64_t max_positions) {
 }
 
 /// `names` get where each prompt is from, for errors.
-evaluate::SpeedTexts read_texts(const ModelBench& options, int64_t max_positions,
-                                std::vector<std::string>& names) {
+evaluate::SpeedTexts read_texts(const ModelBench& options, const Checkpoint& checkpoint,
+                                int64_t max_positions, std::vector<std::string>& names) {
   const std::unique_ptr<Tokenizer> tokenizer =
-      load_tokenizer(options.model.model, options.chat_template);
+      load_tokenizer(checkpoint.read_tokenizer(options.chat_template));
   evaluate::SpeedTexts texts;
   texts.stop_tokens = tokenizer->stop_tokens();
   std::vector<InputRow> rows;
@@ -119,14 +118,16 @@ void ModelBench::add_to(CLI::App& command) {
 
 Json bench_model(const ModelBench& options, bool print_table, const std::stop_token& stop) {
   const auto begin = std::chrono::steady_clock::now();
-  const int64_t max_positions = ModelConfig::load(options.model.model).context_length();
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
+  const int64_t max_positions = checkpoint->read_config().context_length();
   check_sizes(options, max_positions);
   std::vector<std::string> names;
-  const evaluate::SpeedTexts texts = read_texts(options, max_positions, names);
+  const evaluate::SpeedTexts texts = read_texts(options, *checkpoint, max_positions, names);
   const SystemClock clock(stop);
-  const std::optional<double> cached = cached_share(options.model.model);
+  const std::optional<double> cached = cached_share(checkpoint->weight_files());
   const Seconds start = clock.now();
-  std::shared_ptr<Transformer> model = set_up_model(options.model, !options.no_kernels);
+  std::shared_ptr<Transformer> model =
+      set_up_model(*checkpoint, options.model, !options.no_kernels);
   model->set_kernels(!options.no_kernels);
   std::optional<Engine> engine(std::in_place, model);
   const double load = (clock.now() - start).count();

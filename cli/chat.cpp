@@ -106,16 +106,19 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   if (stdout_is_sound && options.json) {
     throw UserError("--json and --audio-out - both want stdout: use --audio-out FILE.wav");
   }
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
-      load_tokenizer(options.model.model, options.chat_template);
+      load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
+  std::unique_ptr<const Checkpoint> draft_checkpoint;
   if (!options.draft_model.empty()) {
-    check_draft_model(*tokenizer, options.model.model, options.draft_model);
+    draft_checkpoint = open_checkpoint(options.draft_model);
+    check_draft_model(*tokenizer, *checkpoint, *draft_checkpoint);
   }
-  const std::shared_ptr<const Transformer> model = set_up_model(options.model);
+  const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint, options.model);
   Engine engine(model, {.pass_tokens = options.pass_tokens});
   std::optional<Engine> draft;
-  if (!options.draft_model.empty()) {
-    draft.emplace(set_up_draft_model(options.model, options.draft_model),
+  if (draft_checkpoint) {
+    draft.emplace(set_up_draft_model(*draft_checkpoint, options.model),
                   EngineConfig{.pass_tokens = options.pass_tokens});
   }
   const c10::StreamGuard stream(make_stream(model->device(), StreamPriority::kHigh));
@@ -133,7 +136,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
                            .draft_model = draft ? &*draft : nullptr,
                            .preset = options.preset,
                            .system_prompt = options.system_prompt,
-                           .sampling = options.sampling.parse(options.model.model),
+                           .sampling = options.sampling.parse(checkpoint->read_generation()),
                            .max_new_tokens = options.max_new_tokens,
                            .max_context = options.max_context},
                           engine);

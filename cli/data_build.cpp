@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/data_command.h"
 #include "data/dataset_builder.h"
+#include "model/checkpoint/checkpoint.h"
 
 namespace predgen::cli {
 namespace {
@@ -18,7 +19,8 @@ void run_build(const BuildOptions& options, const std::stop_token& stop) {
   data::BuildConfig config = data::BuildConfig::read(reader);
   reader.finish();
   config.skip_bad_rows |= options.skip_bad_rows;
-  const auto tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
+  const auto tokenizer =
+      load_tokenizer(open_checkpoint(config.tokenizer)->read_tokenizer(config.chat_template));
   const data::BuildResult result = data::build_dataset(config, *tokenizer, stop);
   const Json& manifest = result.manifest;
   if (options.json) {

@@ -7,6 +7,7 @@
 #include "cli/data_command.h"
 #include "core/error.h"
 #include "data/dataset_store.h"
+#include "model/checkpoint/checkpoint.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {
@@ -114,9 +115,11 @@ void print_row(const Tokenizer* tokenizer, const data::Record& record, int64_t i
 
 void run_show(const ShowOptions& options) {
   const auto dataset = data::open_dataset(options.store);
-  const auto tokenizer = options.tokenizer.empty()
-                             ? nullptr
-                             : load_tokenizer(options.tokenizer, options.chat_template);
+  const auto tokenizer =
+      options.tokenizer.empty()
+          ? nullptr
+          : load_tokenizer(
+                open_checkpoint(options.tokenizer)->read_tokenizer(options.chat_template));
   if (tokenizer) {
     const Json& recipe = dataset->manifest().at("recipe");
     if (recipe.contains("tokenizer") && recipe.at("tokenizer") != tokenizer->content_hash()) {

@@ -1,6 +1,8 @@
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "cli/command.h"
@@ -12,7 +14,6 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "data/trajectory_builder.h"
-#include "model/model_config.h"
 #include "model/weights/adapter_config.h"
 #include "model/weights/weights_hash.h"
 
@@ -46,14 +47,18 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   if (place.world_size > 1) choose_gpu(place, config.device);
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
   const c10::InferenceMode inference;
-  const auto tokenizer = load_tokenizer(config.model, config.chat_template);
+  const auto checkpoint = open_checkpoint(config.model);
+  const auto tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template));
   // What is wrong with them is said before there is a folder.
-  ModelConfig::load(config.model);
+  checkpoint->read_config();
   if (const std::filesystem::path file = config.adapter / "adapter_config.json";
       !config.adapter.empty()) {
     AdapterConfig::from_json(read_json(file), file.string());
   }
-  data::TrajectoryBuild build(config, hash_weights({config.model, config.adapter}), *tokenizer);
+  std::vector<std::filesystem::path> files = checkpoint->weight_files();
+  if (!config.adapter.empty())
+    std::ranges::copy(weight_files(config.adapter), std::back_inserter(files));
+  data::TrajectoryBuild build(config, hash_weights(files), *tokenizer);
   bool prints = place.world_size == 1;  // else whichever finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
@@ -63,7 +68,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
     model.device = config.device;
     model.dtype = config.dtype;
     model.threads = static_cast<int>(config.threads);
-    Engine engine(set_up_model(model), {.pass_tokens = config.batch_tokens});
+    Engine engine(set_up_model(*checkpoint, model), {.pass_tokens = config.batch_tokens});
     prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
   }
   if (prints)

@@ -5,20 +5,18 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "cli/command.h"
 #include "cli/machine_report.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "evaluate/device_memory.h"
+#include "model/checkpoint/checkpoint.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
+#include "model/load_options.h"
 #include "model/memory_estimate.h"
-#include "model/model_config.h"
-#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
@@ -45,19 +43,15 @@ struct DoctorOptions {
 /// Prints one line for each file; counts those that nothing works without.
 class FileReport {
  public:
-  explicit FileReport(fs::path folder) : folder_(std::move(folder)) {}
-
-  bool line(const std::string& name, const char* if_missing, bool needed) {
-    const bool there = fs::exists(folder_ / name);
-    std::printf("  %-32s %s\n", name.c_str(), there ? "ok" : if_missing);
-    if (!there && needed) ++num_missing_;
-    return there;
+  void line(const CheckpointFile& file) {
+    std::printf("  %-32s %s\n", file.name.c_str(), file.state.c_str());
+    if (file.is_missing) ++num_missing_;
   }
   /// Prints one line for what `open` opens, or what is wrong with it.
   void check(const std::string& name, const std::function<void()>& open) {
     try {
       open();
-      std::printf("  %-32s ok\n", name.c_str());
+      line({name, "ok"});
     } catch (const UserError& error) {
       problem(error.what());
     }
@@ -67,50 +61,19 @@ class FileReport {
     ++num_missing_;
   }
   int num_missing() const { return num_missing_; }
-  const fs::path& folder() const { return folder_; }
 
  private:
-  fs::path folder_;
   int num_missing_ = 0;
 };
 
-void report_weights(FileReport& report) {
-  const fs::path index = report.folder() / "model.safetensors.index.json";
-  if (!fs::exists(index)) {
-    const bool pickled = fs::exists(report.folder() / "pytorch_model.bin") ||
-                         fs::exists(report.folder() / "pytorch_model.bin.index.json");
-    report.line("model.safetensors",
-                pickled ? "MISSING: scripts/convert_pickled.py makes it from pytorch_model.bin"
-                        : "MISSING, and no index of shards",
-                true);
-    return;
-  }
-  std::set<std::string> shards;
-  const auto map =
-      json_get<std::map<std::string, std::string>>(read_json(index), "weight_map", index.string());
-  for (const auto& [tensor, shard] : map) shards.insert(shard);
-  std::printf("  %-32s ok, %zu shards\n", "model.safetensors.index.json", shards.size());
-  for (const std::string& shard : shards) {
-    std::error_code unusable;  // a name that is too long, for example
-    if (!fs::exists(report.folder() / shard, unusable)) {
-      report.problem(fmt::format("{:<32} MISSING: download it again", shard));
-    }
-  }
-}
-
-void report_tokenizer(FileReport& report) {
-  if (!has_tokenizer(report.folder())) {
-    report.problem("tokenizer.json                   MISSING, and no tokenizer.model");
-    return;
-  }
-  report.line("tokenizer_config.json", "missing: no chat template, no named special tokens", false);
-  report.line("generation_config.json", "missing: config.json says what ends an answer", false);
+void report_files(const Checkpoint& checkpoint, FileReport& report) {
+  for (const CheckpointFile& file : checkpoint.check_files()) report.line(file);
+  if (!checkpoint.has_tokenizer()) return;
   try {
-    const auto tokenizer = load_tokenizer(report.folder());
-    std::printf("  %-32s ok, %lld ids\n", "tokenizer",
-                static_cast<long long>(tokenizer->vocab_size()));
+    const auto tokenizer = load_tokenizer(checkpoint.read_tokenizer({}));
+    report.line({"tokenizer", fmt::format("ok, {} ids", tokenizer->vocab_size())});
     tokenizer->render_chat({{"user", "hello"}}, true);
-    std::printf("  %-32s ok\n", "chat template");
+    report.line({"chat template", "ok"});
   } catch (const UserError& error) {
     report.problem(error.what());
   }
@@ -202,7 +165,7 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("  Zonos: %lld layers, width %lld, %.1f M parameters: %.0f MiB in bf16\n",
               static_cast<long long>(config.num_layers), static_cast<long long>(config.width),
               parameters / 1e6, mebibytes(2 * parameters));
-  FileReport report(options.tts_model);
+  FileReport report;
   report.check("model.safetensors", [&] { open_zonos_weights(config, options.tts_model); });
   ZonosOptions voice;
   voice.model = options.tts_model;
@@ -242,7 +205,8 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   print_machine();
   if (!options.tts_model.empty()) report_voice(options, stop);
   if (options.model.empty()) return;
-  const ModelConfig config = ModelConfig::load(options.model);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model);
+  const ModelConfig config = checkpoint->read_config();
   std::printf("Model %s\n", options.model.c_str());
   std::printf("  %s: %lld layers, hidden size %lld, %lld:%lld heads of %lld, vocabulary %lld\n",
               config.architecture.c_str(), static_cast<long long>(config.num_layers),
@@ -255,9 +219,8 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   print_passes("a CPU", CpuPass::refusal(config));
   print_passes("a GPU", GpuPass::refusal(config));
   std::printf("Files\n");
-  FileReport report(options.model);
-  report_weights(report);
-  report_tokenizer(report);
+  FileReport report;
+  report_files(*checkpoint, report);
   print_memory(config, options);
   std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {

@@ -1,11 +1,11 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <set>
 #include <thread>
 
 #include "cli/command.h"
@@ -22,6 +22,8 @@
 #include "evaluate/run_conversations.h"
 #include "evaluate/training_overlap.h"
 #include "evaluate/turn_sets.h"
+#include "model/checkpoint/checkpoint.h"
+#include "model/weights/weights_hash.h"
 #include "runtime/speech/wav_sink.h"
 
 namespace predgen::cli {
@@ -59,17 +61,16 @@ std::string identity_of(const evaluate::EvalConfig& config, const evaluate::Turn
       hasher.add(heard.text).add(fmt::format("{}", heard.time.count()));
     }
   }
-  std::vector<std::filesystem::path> folders = config.models;
-  folders.insert(folders.end(), {config.adapter, config.draft_model});
-  for (const std::filesystem::path& folder : folders) {
-    if (!std::filesystem::is_directory(folder)) continue;
-    std::set<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (entry.is_regular_file()) files.insert(entry.path());
-    }
-    for (const std::filesystem::path& file : files) hasher.add_file(file);
+  std::vector<std::filesystem::path> models = config.models;
+  if (!config.draft_model.empty()) models.push_back(config.draft_model);
+  for (const std::filesystem::path& model : models) {
+    const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
+    hasher.add(hash_weights(checkpoint->weight_files()));
+    hasher.add(checkpoint->read_tokenizer(config.chat_template).hash);
+    const GenerationSettings generation = checkpoint->read_generation();
+    hasher.add(generation.fields.dump()).add(fmt::format("{}", generation.stop_tokens));
   }
-  if (!config.chat_template.empty()) hasher.add_file(config.chat_template);
+  if (!config.adapter.empty()) hasher.add(hash_weights(weight_files(config.adapter)));
   return hasher.hex();
 }
 

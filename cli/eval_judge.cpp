@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "evaluate/judge/local_chat.h"
+#include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen::cli {
@@ -45,8 +46,9 @@ std::unique_ptr<EvalJudge> EvalJudge::make(const evaluate::EvalConfig& config,
   std::string key;
   evaluate::HttpPost post;
   if (asked.is_local()) {
-    post = evaluate::load_local_chat(asked.folder, load, stop);
-    asked.model = hash_weights({asked.folder});  // what replies are kept by
+    const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(asked.folder);
+    post = evaluate::load_local_chat(*checkpoint, load, stop);
+    asked.model = hash_weights(checkpoint->weight_files());  // what replies are kept by
   } else {
     evaluate::AnswerJudge::Estimate estimate =
         judge.estimate(config.methods.size(), config.turn.max_new_tokens);

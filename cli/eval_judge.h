@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "evaluate/eval_config.h"
 #include "evaluate/judge/answer_judge.h"
-#include "model/weights/checkpoint.h"
+#include "model/load_options.h"
 
 namespace predgen::cli {
 

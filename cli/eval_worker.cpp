@@ -1,8 +1,8 @@
 #include "cli/eval_worker.h"
 
 #include "cli/model_setup.h"
+#include "model/checkpoint/load_model.h"
 #include "model/stream_priority.h"
-#include "model/weights/checkpoint.h"
 
 namespace predgen::cli {
 namespace {
@@ -16,19 +16,23 @@ EngineConfig engine_config(const evaluate::EvalConfig& config) {
 std::shared_ptr<const EvalWeights> load_eval_weights(const evaluate::EvalConfig& config,
                                                      const std::filesystem::path& model) {
   const c10::InferenceMode inference;
-  EvalWeights weights{.tokenizer = load_tokenizer(model, config.chat_template),
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
+  EvalWeights weights{.tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template)),
                       .quantization = parse_quantization(config.quantize)};
-  const bool drafts = evaluate::any_method(config, &evaluate::Method::draft_model);
-  if (drafts) check_draft_model(*weights.tokenizer, model, config.draft_model);
+  std::unique_ptr<const Checkpoint> draft;
+  if (evaluate::any_method(config, &evaluate::Method::draft_model)) {
+    draft = open_checkpoint(config.draft_model);
+    check_draft_model(*weights.tokenizer, *checkpoint, *draft);
+  }
   LoadOptions load{.device = config.device,
                    .dtype = config.dtype,
                    .quantization = weights.quantization,
                    .width_invariant = config.width_invariant};
-  weights.base = load_model(model, {}, load);
+  weights.base = load_model(*checkpoint, {}, load);
   if (evaluate::any_method(config, &evaluate::Method::adapter))
-    weights.adapted = load_model(model, config.adapter, load);
+    weights.adapted = load_model(*checkpoint, config.adapter, load);
   load.width_invariant = false;  // what is drafted is checked in any case
-  if (drafts) weights.draft = load_model(config.draft_model, {}, load);
+  if (draft) weights.draft = load_model(*draft, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 

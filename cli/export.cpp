@@ -10,11 +10,12 @@
 #include "core/json.h"
 #include "core/staged_folder.h"
 #include "core/stop.h"
-#include "model/weights/checkpoint.h"
-#include "model/weights/logit_check.h"
-#include "model/weights/merged_weights.h"
+#include "model/checkpoint/checkpoint.h"
+#include "model/checkpoint/logit_check.h"
+#include "model/checkpoint/merged_weights.h"
+#include "model/checkpoint/save_model.h"
+#include "model/load_options.h"
 #include "model/weights/sharded_weights.h"
-#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;
@@ -41,12 +42,12 @@ fs::path check_output(const std::string& output) {
   return folder.has_filename() ? folder : folder.parent_path();
 }
 
-std::string choose_dtype(const ModelOptions& options) {
+std::string choose_dtype(const ModelOptions& options, const Checkpoint& checkpoint) {
   if (options.dtype != "auto") {
     parse_dtype(options.dtype);
     return options.dtype;
   }
-  return ModelConfig::load(options.model).dtype == "float32" ? "fp32" : "bf16";
+  return checkpoint.read_config().dtype == "float32" ? "fp32" : "bf16";
 }
 
 bool compares_logits(const std::string& check) {
@@ -134,23 +135,26 @@ void run_export(const ExportOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(options.model.threads);
   const fs::path output = check_output(options.output);
-  const std::string dtype = choose_dtype(options.model);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
+  const std::string dtype = choose_dtype(options.model, *checkpoint);
   const at::ScalarType type = parse_dtype(dtype);
   const fs::path adapter = options.model.adapter;
-  const MergedWeights merged(options.model.model, adapter);
+  const MergedWeights merged(*checkpoint, adapter);
   const bool with_logits = compares_logits(options.check);
 
   StagedFolder staging(output);
   check_free_space(output, total_bytes(merged.config(), type));
   // Tokens that were added to the vocabulary are in the tokenizer beside the adapter.
   // vocab.json alone is one for transformers.
-  const bool adapters_tokenizer = merged.replaces_embeddings() &&
-                                  (has_tokenizer(adapter) || fs::exists(adapter / "vocab.json"));
-  save_model_files(staging.path(), merged.config(), options.model.model, dtype,
-                   adapters_tokenizer ? adapter : fs::path());
+  std::unique_ptr<const Checkpoint> beside_adapter;
+  if (merged.replaces_embeddings()) beside_adapter = open_checkpoint(adapter);
+  const bool adapters_tokenizer =
+      beside_adapter && (beside_adapter->has_tokenizer() || fs::exists(adapter / "vocab.json"));
+  save_model_files(staging.path(), merged.config(), checkpoint.get(), dtype,
+                   adapters_tokenizer ? beside_adapter.get() : nullptr);
   write_weights(merged, staging.path(), type, stop);
   throw_if_stopped(stop);
-  const ModelWeights stored(staging.path());
+  const ModelWeights stored(*open_checkpoint(staging.path()));
   const MergedWeights::Comparison weights = merged.compare(stored, type);
   throw_if_stopped(stop);
   Json logits;

@@ -16,7 +16,6 @@
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "text/streaming_text.h"
-#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {
@@ -60,11 +59,13 @@ std::string place_of(const GenerateOptions& options, const InputRow& row, bool h
 }
 
 /// Ids only need no tokenizer, but have text if there is one.
-std::unique_ptr<Tokenizer> find_tokenizer(const GenerateOptions& options,
+std::unique_ptr<Tokenizer> find_tokenizer(const Checkpoint& checkpoint,
+                                          const std::string& chat_template,
                                           const std::vector<InputRow>& rows) {
-  const std::filesystem::path folder = options.model.model;
   const bool needed = std::ranges::any_of(rows, [](const auto& row) { return !row.token_ids; });
-  return needed || has_tokenizer(folder) ? load_tokenizer(folder, options.chat_template) : nullptr;
+  return needed || checkpoint.has_tokenizer()
+             ? load_tokenizer(checkpoint.read_tokenizer(chat_template))
+             : nullptr;
 }
 
 /// The model's vocabulary may be padded beyond the tokenizer's.
@@ -112,18 +113,21 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
     throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
   }
   const std::vector<InputRow> rows = read_rows(options, has_prompt);
-  const std::unique_ptr<Tokenizer> tokenizer = find_tokenizer(options, rows);
-  if (tokenizer && !options.draft_model.empty()) {
-    check_draft_model(*tokenizer, options.model.model, options.draft_model);
-  }
-  const std::shared_ptr<const Transformer> model = set_up_model(options.model);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
+  const std::unique_ptr<Tokenizer> tokenizer =
+      find_tokenizer(*checkpoint, options.chat_template, rows);
+  std::unique_ptr<const Checkpoint> draft_checkpoint;
+  if (!options.draft_model.empty()) draft_checkpoint = open_checkpoint(options.draft_model);
+  if (tokenizer && draft_checkpoint) check_draft_model(*tokenizer, *checkpoint, *draft_checkpoint);
+  const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint, options.model);
   Engine engine(model);
-  const GenerationDefaults defaults = read_generation_defaults(options.model.model);
+  const GenerationSettings settings = checkpoint->read_generation();
+  const GenerationDefaults defaults = read_generation_defaults(settings);
   GeneratorConfig decoder = options.decoder;
   decoder.seed = options.sampling.seed;
   std::optional<Engine> draft;
-  if (!options.draft_model.empty()) {
-    draft.emplace(set_up_draft_model(options.model, options.draft_model));
+  if (draft_checkpoint) {
+    draft.emplace(set_up_draft_model(*draft_checkpoint, options.model));
     decoder.sources = {"model"};
     decoder.draft_model = &*draft;
   }
@@ -131,7 +135,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
   const bool chooses_window = decoder.name == "jacobi" && !options.block_size;
   if (draft || chooses_window) measure_prices(decoder, engine);
   std::shared_ptr<const Sampler> sampler;
-  if (const auto drawn = options.sampling.parse(options.model.model)) {
+  if (const auto drawn = options.sampling.parse(settings)) {
     sampler = std::make_shared<Sampler>(*drawn);
   }
   make_generator(decoder, engine);  // a bad option fails before the first row

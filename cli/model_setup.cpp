@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "core/error.h"
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
 
 namespace predgen::cli {
 
@@ -12,9 +12,10 @@ void set_num_threads(int num_threads) {
   if (num_threads > 0) at::set_num_threads(num_threads);
 }
 
-std::unique_ptr<Transformer> set_up_model(const ModelOptions& options, bool prepares_passes) {
+std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
+                                          bool prepares_passes) {
   set_num_threads(options.threads);
-  return load_model(options.model, options.adapter,
+  return load_model(checkpoint, options.adapter,
                     {.device = options.device,
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
@@ -22,16 +23,15 @@ std::unique_ptr<Transformer> set_up_model(const ModelOptions& options, bool prep
                      .prepares_passes = prepares_passes});
 }
 
-std::unique_ptr<Transformer> set_up_draft_model(ModelOptions options, const std::string& folder) {
-  options.model = folder;
+std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {
   options.adapter.clear();
   options.width_invariant = false;  // what is drafted is checked in any case
-  return set_up_model(options);
+  return set_up_model(draft, options);
 }
 
-void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
-                       const std::string& draft_folder) {
-  const std::unique_ptr<Tokenizer> other = load_tokenizer(draft_folder);
+void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
+                       const Checkpoint& draft) {
+  const std::unique_ptr<Tokenizer> other = load_tokenizer(draft.read_tokenizer({}));
   bool same = tokenizer.vocab_size() == other->vocab_size();
   for (TokenId id = 0; same && id < tokenizer.vocab_size(); ++id) {
     const auto piece = [id](const Tokenizer& of) {
@@ -45,7 +45,7 @@ void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
   }
   if (!same) {
     throw UserError("the draft model {} has another tokenizer than {}: choose one of its family",
-                    draft_folder, folder);
+                    draft.name(), model.name());
   }
 }
 

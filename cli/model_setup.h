@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "model/checkpoint/checkpoint.h"
 #include "model/transformer.h"
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
@@ -13,22 +14,24 @@ namespace predgen::cli {
 /// LibTorch's CPU threads; 0 leaves its own choice. UserError if negative.
 void set_num_threads(int num_threads);
 
-/// Sets the threads and loads the model that the options name, its adapter included. Commands that
+/// Sets the threads and loads `checkpoint`, which a command opens once by the options' `model`, as
+/// the options say, their adapter included. Commands that
 /// only read weights hold a c10::InferenceMode around this call and everything after it. One that
 /// runs no short passes in our kernels does without the graphs that `prepares_passes` makes.
-std::unique_ptr<Transformer> set_up_model(const ModelOptions& options, bool prepares_passes = true);
+std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
+                                          bool prepares_passes = true);
 
 /// Help of --draft-model.
 inline constexpr const char* kDraftModelHelp =
     "folder of a smaller model with the same tokenizer, which drafts what each pass then checks: "
     "the text stays the same";
 
-/// The draft model for the model that the options name: as that, without an adapter.
-std::unique_ptr<Transformer> set_up_draft_model(ModelOptions options, const std::string& folder);
+/// The draft model beside a model with these options: as that, without an adapter.
+std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);
 
-/// UserError unless the tokenizers of both folders give the same ids. `tokenizer`: of `folder`.
-void check_draft_model(const Tokenizer& tokenizer, const std::string& folder,
-                       const std::string& draft_folder);
+/// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.
+void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
+                       const Checkpoint& draft);
 
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the
 /// vocabulary, and the ids plus `num_new` more fit into the model's positions.

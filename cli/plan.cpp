@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "evaluate/device_memory.h"
-#include "model/weights/checkpoint.h"
+#include "model/load_options.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
 #include "train/plan/plan_case.h"

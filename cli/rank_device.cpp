@@ -4,7 +4,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "core/error.h"
-#include "model/weights/checkpoint.h"
+#include "model/load_options.h"
 
 namespace predgen::cli {
 

@@ -16,12 +16,12 @@ void SamplingFlags::add_to(CLI::App& command, const char* top_k_name) {
   command.add_option("--seed", seed, "of the draws")->capture_default_str();
 }
 
-std::optional<SamplingConfig> SamplingFlags::parse(const std::filesystem::path& folder) const {
-  const GenerationDefaults defaults = read_generation_defaults(folder);
+std::optional<SamplingConfig> SamplingFlags::parse(const GenerationSettings& settings) const {
+  const GenerationDefaults defaults = read_generation_defaults(settings);
   const std::optional<SamplingConfig> config = choose_sampling(*this, defaults);
   if (config && config->temperature > 0 && !defaults.not_honoured.empty()) {
-    throw UserError("{}/generation_config.json: \"{}\" is not supported in sampling: remove it",
-                    folder.string(), defaults.not_honoured);
+    throw UserError("{}: \"{}\" is not supported in sampling: remove it", settings.where,
+                    defaults.not_honoured);
   }
   return config;
 }

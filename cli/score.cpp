@@ -29,7 +29,7 @@ struct Row {
 };
 
 /// The tokenizer is loaded only for a row that needs it.
-std::vector<Row> read_rows(const ScoreOptions& options) {
+std::vector<Row> read_rows(const ScoreOptions& options, const Checkpoint& checkpoint) {
   if (options.token_ids.empty() == options.input.empty()) {
     throw UserError("score: give one of --token-ids and --input");
   }
@@ -38,7 +38,7 @@ std::vector<Row> read_rows(const ScoreOptions& options) {
   std::vector<Row> rows;
   for (const InputRow& row : read_input_rows(options.input)) {
     if (!row.token_ids && !tokenizer) {
-      tokenizer = load_tokenizer(options.model.model, options.chat_template);
+      tokenizer = load_tokenizer(checkpoint.read_tokenizer(options.chat_template));
     }
     // Unlike a prompt, a conversation that is scored does not end with the generation prompt.
     rows.push_back({row.number, row.messages
@@ -115,11 +115,13 @@ double perplexity(const std::vector<Score>& scores) {
 }
 
 /// What quantisation costs: the same rows by the same weights in bfloat16.
-void print_quantization_cost(ModelOptions options, const std::vector<Row>& rows,
-                             double quantized_perplexity, const std::stop_token& stop) {
+void print_quantization_cost(const Checkpoint& checkpoint, ModelOptions options,
+                             const std::vector<Row>& rows, double quantized_perplexity,
+                             const std::stop_token& stop) {
   const std::string kind = std::exchange(options.quantize, "none");
   options.dtype = "bf16";
-  const std::unique_ptr<Transformer> model = set_up_model(options, /*prepares_passes=*/false);
+  const std::unique_ptr<Transformer> model =
+      set_up_model(checkpoint, options, /*prepares_passes=*/false);
   std::vector<Score> scores;
   for (const Row& row : rows) scores.push_back(score_row(*model, row.ids, KeepLogits::kNo, stop));
   const double full = perplexity(scores);
@@ -129,11 +131,13 @@ void print_quantization_cost(ModelOptions options, const std::vector<Row>& rows,
 
 void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  const std::vector<Row> rows = read_rows(options);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
+  const std::vector<Row> rows = read_rows(options, *checkpoint);
   if (!options.logits_file.empty() && rows.size() != 1) {
     throw UserError("--logits: needs exactly one row, not {}", rows.size());
   }
-  std::unique_ptr<Transformer> model = set_up_model(options.model, /*prepares_passes=*/false);
+  std::unique_ptr<Transformer> model =
+      set_up_model(*checkpoint, options.model, /*prepares_passes=*/false);
   for (const Row& row : rows) {
     check_token_ids(row.ids, *model,
                     options.input.empty() ? "--token-ids"
@@ -156,7 +160,7 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
   } else if (options.model.quantize != "none") {
     model.reset();  // one model at a time
-    print_quantization_cost(options.model, rows, perplexity(scores), stop);
+    print_quantization_cost(*checkpoint, options.model, rows, perplexity(scores), stop);
   } else if (rows.size() > 1) {
     std::printf("all rows: perplexity %.4f\n", perplexity(scores));
   }

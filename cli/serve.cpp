@@ -18,7 +18,7 @@
 #include "model/memory_left.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/listen/make_recogniser.h"
-#include "runtime/price/pass_seconds.h"
+#include "runtime/price/measure_prices.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
@@ -89,12 +89,12 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
   return positions;
 }
 
-/// The first passes take longer than others. Returns what they cost, `known` if that is not empty.
-std::vector<double> warm_up(Engine& engine, Baton& baton, const std::vector<double>& known) {
-  if (!known.empty()) return known;
+/// The first passes take longer than others. Returns what they cost, `known` if it says that.
+PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
+  if (known.is_known()) return known;
   const Baton::Hold hold(baton);
   constexpr int64_t kWidest = 16;
-  return measure_pass_seconds(engine, std::min(kWidest, engine.model().max_positions() - 1));
+  return measure_prices(engine, std::min(kWidest, engine.model().max_positions() - 1));
 }
 
 std::string address(const char* scheme, const std::string& host, int port) {
@@ -130,30 +130,30 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
-      load_tokenizer(options.model.model, options.chat_template);
+      load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
   const serve::ServeConfig config = read_config(options);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
   }
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
-  const GenerationDefaults defaults = read_generation_defaults(options.model.model);
+  const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   Baton baton;
-  const std::shared_ptr<const LanguageModel> model = set_up_model(options.model);
+  const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
   Engine engine(model, {.pass_tokens = config.pass_tokens,
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,
                         .has_thread = true});
   const SessionConfig session = session_config(config, engine, baton);
-  const std::vector<double> pass_seconds = warm_up(engine, baton, session.generator.pass_seconds);
-  engine.share_fairly(tokens_for(1, pass_seconds));
-  if (config.realtime.drafts_yield) engine.yield_speculation(tokens_for(1, pass_seconds));
+  const PassPrices prices = warm_up(engine, baton, session.generator.prices);
+  engine.share_fairly(prices.tokens_for(1));
+  if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));
 
   SystemClock clock(stop);
   serve::ServeMetrics metrics;
-  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock,
-                             pass_seconds);
+  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, prices);
   const serve::RealtimeHost host{
       .engine = engine,
       .baton = baton,

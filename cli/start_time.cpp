@@ -60,12 +60,10 @@ double seconds_since_start() {
       0.0, static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - started);
 }
 
-std::optional<double> cached_share(const fs::path& folder) {
+std::optional<double> cached_share(const std::vector<fs::path>& files) {
   Pages sum;
-  std::error_code unusable;
-  for (const auto& entry : fs::directory_iterator(folder, unusable)) {
-    if (entry.path().extension() != ".safetensors") continue;
-    const std::optional<Pages> pages = pages_of(entry.path());
+  for (const fs::path& file : files) {
+    const std::optional<Pages> pages = pages_of(file);
     if (!pages) return {};
     sum.all += pages->all;
     sum.cached += pages->cached;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace predgen::cli {
 
@@ -9,8 +10,8 @@ namespace predgen::cli {
 /// not say.
 double seconds_since_start();
 
-/// The part of a model folder's weight files that is in memory before anybody reads them, in [0,1];
-/// nothing where the system does not say.
-std::optional<double> cached_share(const std::filesystem::path& folder);
+/// The part of these files that is in memory before anybody reads them, in [0,1]; nothing where the
+/// system does not say.
+std::optional<double> cached_share(const std::vector<std::filesystem::path>& files);
 
 }  // namespace predgen::cli

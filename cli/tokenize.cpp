@@ -7,6 +7,7 @@
 #include "cli/input_rows.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "model/checkpoint/checkpoint.h"
 #include "text/utf8.h"
 
 namespace predgen::cli {
@@ -71,7 +72,8 @@ void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer)
 
 void run_tokenize(const TokenizeOptions& options, const CLI::App& command) {
   const std::vector<InputRow> rows = read_rows(options, command);
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model, options.chat_template);
+  const std::unique_ptr<Tokenizer> tokenizer =
+      load_tokenizer(open_checkpoint(options.model)->read_tokenizer(options.chat_template));
   const std::vector<Result> results =
       tokenize_rows(rows, *tokenizer, options.input, options.raw_prompt);
   if (options.json) {

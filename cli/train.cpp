@@ -11,7 +11,7 @@
 #include "cli/rank_device.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "text/tokenize/tokenizer_files.h"
+#include "model/checkpoint/checkpoint.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 
@@ -40,7 +40,7 @@ std::string quoted(const std::filesystem::path& path) {
 
 /// What to do with the result.
 void say_next_commands(const train::TrainConfig& config) {
-  if (config.tokenizer.empty() || !has_tokenizer(config.tokenizer))
+  if (config.tokenizer.empty() || !open_checkpoint(config.tokenizer)->has_tokenizer())
     return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
   const std::string jacobi =

@@ -51,7 +51,7 @@ class TypedChat {
 
   /// What the terminal must be sent now.
   std::string draw(const ScreenSize& size);
-  /// The same for the last time: leaves nothing but what has scrolled.
+  /// The last such bytes: they leave nothing but what has scrolled.
   std::string draw_end(const ScreenSize& size);
 
  private:

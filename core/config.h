@@ -60,7 +60,7 @@ class ConfigReader {
 
   /// What was read, defaults included, as YAML; for the run's folder.
   std::string resolved() const;
-  /// The same by full key ("lora.rank", "methods[0].name"), each value as YAML.
+  /// Every value that was read, as YAML, by its full key ("lora.rank", "methods[0].name").
   std::map<std::string, std::string> values() const;
 
  private:

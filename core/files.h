@@ -14,7 +14,7 @@ std::string read_file(const std::filesystem::path& file);
 /// Writes under a temporary name, fsyncs, renames: a reader sees the old file or the new one.
 /// Throws Error with the system's reason (disk full, no permission) and removes the temporary.
 void write_file(const std::filesystem::path& file, std::string_view contents);
-/// The same for contents too large to hold: `write` puts them into the stream.
+/// Takes contents that are too large to hold: `write` puts them into the stream.
 void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 /// fsyncs `temporary`, renames it to `file` and fsyncs the folder.

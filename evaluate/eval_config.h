@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/config.h"
-#include "evaluate/judge/judge_config.h"
+#include "evaluate/judge_config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
 #include "voice/make_voice.h"
@@ -18,9 +18,9 @@ enum class EvalClock { kReal, kVirtual };
 struct EvalConfig {
   std::vector<std::filesystem::path> models;  // one at least; each is run by each price
   std::filesystem::path adapter;              // only for the methods that use it
-  std::filesystem::path draft_model;          // likewise; of the same tokenizer
-  std::filesystem::path chat_template;        // instead of the model's
-  std::filesystem::path output;               // only the files that eval writes are replaced
+  std::filesystem::path draft_model;  // only for the methods that use it; has the model's tokenizer
+  std::filesystem::path chat_template;  // instead of the model's
+  std::filesystem::path output;         // only the files that eval writes are replaced
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
   TurnSetConfig turns;

@@ -49,7 +49,7 @@ struct ModelSpeed {
   std::vector<double> prefill;      // s, of all prompt tokens in one pass
   std::vector<double> decode;       // s per token, mean of a run that begins after the prompt
   std::vector<double> page_faults;  // of these runs, per token
-  std::vector<std::optional<double>> allocated_bytes;  // likewise (MemoryRequests)
+  std::vector<std::optional<double>> allocated_bytes;  // of these runs, per token (MemoryRequests)
   std::vector<double> step;                            // s, of one token right after the prompt
   std::vector<VerifySpeed> verify;
   std::vector<AnswerSpeed> answers;  // the autoregressive one, then one by draft length

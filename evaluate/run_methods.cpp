@@ -11,7 +11,7 @@
 #include "runtime/listen/recorded_source.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
-#include "runtime/price/pass_price.h"
+#include "runtime/price/charge_passes.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 
@@ -47,8 +47,9 @@ std::string system_message(const EvalConfig& config, const EvalTurn& turn) {
 std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& price,
                                   const std::stop_token& stop) {
   if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
-  return std::make_unique<VirtualClock>(price.pass ? VirtualClock::Computation::kCostTable
-                                                   : VirtualClock::Computation::kMeasured);
+  return std::make_unique<VirtualClock>(price.prices.is_known()
+                                            ? VirtualClock::Computation::kCostTable
+                                            : VirtualClock::Computation::kMeasured);
 }
 
 ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, const Method& method,
@@ -62,8 +63,8 @@ ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, cons
 /// While this lives, passes are charged to the clock.
 class ChargedPasses {
  public:
-  ChargedPasses(Engine& engine, VirtualClock& clock, const PassPrice& price) : engine_(engine) {
-    engine.observe_passes(charge_passes(clock, price));
+  ChargedPasses(Engine& engine, VirtualClock& clock, const PassPrices& prices) : engine_(engine) {
+    engine.observe_passes(charge_passes(clock, prices));
   }
   ~ChargedPasses() { engine_.observe_passes({}); }
   ChargedPasses(const ChargedPasses&) = delete;
@@ -144,12 +145,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
       models_(models),
       priced_{.block_size = config.jacobi_block_size,
               .draft_width = config.draft_width,
+              .prices = price.prices,
               .draft_model = models.draft} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
-  if (price.pass) {
-    set_prices(priced_, *price.pass, price.draft_pass);
-    return;
-  }
+  if (price.prices.is_known()) return;
   for (const Method& method : methods_) run_row(warm_up, method, nullptr);
   const auto wants_prices = [&](const Method& method) {
     return session_config(config, models, warm_up, method, priced_).wants_prices();
@@ -161,10 +160,11 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   Engine& engine = method.adapter ? *models_.adapted : models_.base;
   const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
   std::optional<ChargedPasses> charged, charged_draft;
-  if (price_.pass) {
+  if (price_.prices.is_known()) {
     auto& virtual_clock = dynamic_cast<VirtualClock&>(*clock);
-    charged.emplace(engine, virtual_clock, *price_.pass);
-    if (method.draft_model) charged_draft.emplace(*models_.draft, virtual_clock, price_.draft_pass);
+    charged.emplace(engine, virtual_clock, price_.prices);
+    if (method.draft_model)
+      charged_draft.emplace(*models_.draft, virtual_clock, price_.prices.of_draft_model());
   }
   std::unique_ptr<AudioSink> silence;
   if (config_.clock == EvalClock::kReal && models_.voice && !sink) {
@@ -175,7 +175,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
                         .sink = sink,
                         .ahead = models_.ahead,
                         .same_device = config_.same_device};
-  if (price_.pass) {
+  if (price_.prices.is_known()) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
                              .per_character = Seconds(config_.seconds_per_character)};
   }
@@ -202,7 +202,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   if (const std::optional<double> joules = read_energy(); joules && joules_before) {
     row.joules = *joules - *joules_before;
   }
-  if (method.draft_model) row.draft_price = priced_.draft_price;
+  if (method.draft_model) row.draft_price = priced_.prices.draft_price();
   row.ttft = ttft;
   row.start = start;
   return row;

@@ -4,18 +4,11 @@
 
 #include "core/error.h"
 #include "evaluate/decode_bytes.h"
-#include "runtime/price/pass_seconds.h"
+#include "runtime/price/measure_prices.h"
+#include "runtime/price/roofline.h"
 
 namespace predgen::evaluate {
 namespace {
-
-/// Makers' data sheets: memory bandwidth, and bfloat16 without sparsity.
-struct Card {
-  const char *name, *title;
-  double bytes_per_second, flops_per_second;
-};
-constexpr Card kCards[] = {{"rtx4090", "RTX 4090", 1.008e12, 165.2e12},
-                           {"h100", "H100 SXM", 3.35e12, 989.4e12}};
 
 constexpr double kPaperPass = 0.027;  // 488 ms for 17.9 passes, arXiv 2506.15556, Table 1
 constexpr int64_t kMeasuredWidth = 32;
@@ -30,25 +23,24 @@ PricedModel priced_model(const PricedEngine& priced) {
           .flops_per_token = 2 * parameters};
 }
 
-PassPrice measure(Engine& engine) {
-  const std::vector<double> seconds = measure_pass_seconds(engine, kMeasuredWidth);
-  const double per_token =
-      std::max(0.0, (seconds.back() - seconds.front()) / static_cast<double>(kMeasuredWidth));
-  return {.per_pass = Seconds(std::max(0.0, seconds.front() - per_token)),
-          .per_token = Seconds(per_token)};
+/// The line through passes over one token and kMeasuredWidth more.
+PassPrices measure_line(Engine& engine) {
+  const PassPrices measured = measure_prices(engine, kMeasuredWidth);
+  const double one = measured.of(1).count(), all = measured.of(1 + kMeasuredWidth).count();
+  const double per_token = std::max(0.0, (all - one) / static_cast<double>(kMeasuredWidth));
+  return PassPrices::given(Seconds(std::max(0.0, one - per_token)), Seconds(per_token));
 }
 
 }  // namespace
 
 const std::vector<std::string>& price_names() {
-  static const std::vector<std::string> names{"wall_clock", "given", "a5000",
-                                              "rtx4090",    "h100",  "this_machine"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"wall_clock", "given", "a5000"};
+    for (const Card& card : cards()) all.emplace_back(card.name);
+    all.emplace_back("this_machine");
+    return all;
+  }();
   return names;
-}
-
-PassPrice roofline(const PricedModel& model, double bytes_per_second, double flops_per_second) {
-  return {.per_pass = Seconds(model.bytes / bytes_per_second),
-          .per_token = Seconds(model.flops_per_token / flops_per_second)};
 }
 
 RunPrice make_price(const std::string& name, const EvalConfig& config, const PricedEngine& model,
@@ -61,18 +53,21 @@ RunPrice make_price(const std::string& name, const EvalConfig& config, const Pri
   if (name == "this_machine") {
     price.basis =
         fmt::format("passes over 1 and {} tokens, measured at the start", 1 + kMeasuredWidth);
-    price.pass = measure(model.engine);
-    if (draft_model) price.draft_pass = measure(draft_model->engine);
+    price.prices = measure_line(model.engine);
+    if (draft_model) {
+      price.prices = price.prices.with_draft_model(measure_line(draft_model->engine));
+    }
     return price;
   }
   if (name == "given") {
     price.basis = "the configuration";
-    price.pass = {Seconds(config.seconds_per_pass), Seconds(config.seconds_per_token)};
+    price.prices =
+        PassPrices::given(Seconds(config.seconds_per_pass), Seconds(config.seconds_per_token));
   } else if (name == "a5000") {
     price.basis = "the paper's RTX A5000 with a 7B model, whatever the width of a pass";
-    price.pass = {.per_pass = Seconds(kPaperPass)};
+    price.prices = PassPrices::given(Seconds(kPaperPass));
   }
-  for (const Card& card : kCards) {
+  for (const Card& card : cards()) {
     if (name != card.name) continue;
     const double parameters = config.priced_parameters;
     const PricedModel priced =
@@ -82,39 +77,44 @@ RunPrice make_price(const std::string& name, const EvalConfig& config, const Pri
         "token",
         card.title, priced.bytes / 1e9, card.bytes_per_second / 1e12, priced.flops_per_token / 1e9,
         card.flops_per_second / 1e12);
-    price.pass = roofline(priced, card.bytes_per_second, card.flops_per_second);
+    price.prices = roofline(priced, card);
   }
-  PREDGEN_CHECK(price.pass, "there is no price {}", name);
+  const PassPrices::Line* pass = price.prices.line();
+  PREDGEN_CHECK(pass, "there is no price {}", name);
   if (draft_model) {
     const double share = priced_model(*draft_model).bytes / priced_model(model).bytes;
-    price.draft_pass = {price.pass->per_pass * share, price.pass->per_token * share};
-    if (name == "given" && config.seconds_per_draft_pass > 0) {
-      price.draft_pass.per_pass = Seconds(config.seconds_per_draft_pass);
-    }
+    const bool is_given = name == "given" && config.seconds_per_draft_pass > 0;
+    price.prices = price.prices.with_draft_model(PassPrices::given(
+        is_given ? Seconds(config.seconds_per_draft_pass) : pass->per_pass * share,
+        pass->per_token * share));
   }
   return price;
 }
 
 Json to_json(const RunPrice& price) {
   Json json{{"name", price.name}, {"basis", price.basis}};
-  if (!price.pass) return json;
-  json["seconds_per_pass"] = price.pass->per_pass.count();
-  json["seconds_per_token"] = price.pass->per_token.count();
-  if (price.draft_pass.of(1) == Seconds(0)) return json;
-  json["seconds_per_draft_pass"] = price.draft_pass.per_pass.count();
-  json["seconds_per_draft_token"] = price.draft_pass.per_token.count();
+  const auto state = [&](const PassPrices& prices, const char* of_pass, const char* of_token) {
+    const PassPrices::Line* line = prices.line();
+    if (!line) return;
+    json[of_pass] = line->per_pass.count();
+    json[of_token] = line->per_token.count();
+  };
+  state(price.prices, "seconds_per_pass", "seconds_per_token");
+  state(price.prices.of_draft_model(), "seconds_per_draft_pass", "seconds_per_draft_token");
   return json;
 }
 
 RunPrice run_price_from(const Json& json) {
-  RunPrice price{.name = json.at("name"), .basis = json.at("basis")};
-  if (!json.contains("seconds_per_pass")) return price;
-  const auto seconds = [&](const char* key) { return Seconds(json.at(key).get<double>()); };
-  price.pass = {seconds("seconds_per_pass"), seconds("seconds_per_token")};
-  if (json.contains("seconds_per_draft_pass")) {
-    price.draft_pass = {seconds("seconds_per_draft_pass"), seconds("seconds_per_draft_token")};
-  }
-  return price;
+  const auto read = [&](const char* of_pass, const char* of_token) {
+    if (!json.contains(of_pass)) return PassPrices();
+    return PassPrices::given(Seconds(json.at(of_pass).get<double>()),
+                             Seconds(json.at(of_token).get<double>()));
+  };
+  return {
+      .name = json.at("name"),
+      .basis = json.at("basis"),
+      .prices = read("seconds_per_pass", "seconds_per_token")
+                    .with_draft_model(read("seconds_per_draft_pass", "seconds_per_draft_token"))};
 }
 
 }  // namespace predgen::evaluate

@@ -29,7 +29,7 @@ struct Estimate {
 std::optional<Estimate> ratio_of_means(const std::vector<std::optional<double>>& numerator,
                                        const std::vector<std::optional<double>>& denominator,
                                        uint64_t seed);
-/// mean(after - before), likewise.
+/// mean(after - before). Entry i of both belongs to turn i. Nothing: no turn has both.
 std::optional<Estimate> mean_difference(const std::vector<std::optional<double>>& before,
                                         const std::vector<std::optional<double>>& after,
                                         uint64_t seed);

@@ -25,7 +25,7 @@ struct Linear {
 
   bool has_adapter() const { return lora_A.defined() && adapter_enabled; }
   at::Tensor operator()(const at::Tensor& input) const;
-  /// The same of a width-invariant layer in float32, before it is rounded to the input's type.
+  /// The output of a width-invariant layer in float32, before it is rounded to the input's type.
   at::Tensor wide(const at::Tensor& input) const;
 };
 

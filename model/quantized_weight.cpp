@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/cpu/parallel_ranges.h"
 #include "model/gpu/gpu_support.h"
 #include "model/kernels/row_product.h"
 #include "model/kernels/row_tiles.h"
+#include "model/threads/parallel_ranges.h"
 
 namespace predgen {
 namespace {

@@ -38,7 +38,7 @@ class QuantizedWeight {
   /// bytes of the weights. Many rows go through a matrix that
   /// is widened to bfloat16, but not those of 4-bit weights on CUDA.
   at::Tensor operator()(const at::Tensor& input) const;
-  /// The same in float32, on CUDA in calls of one shape: no row depends on how many there are.
+  /// The product in float32, on CUDA in calls of one shape: no row depends on how many there are.
   at::Tensor in_tiles(const at::Tensor& input) const;
 
   bool is_on_cpu() const { return values_.is_cpu(); }

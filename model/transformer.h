@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/decoder_layer.h"
-#include "model/gpu/pass_graphs.h"
+#include "model/graph_capture.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
 #include "model/model_config.h"

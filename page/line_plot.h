@@ -10,7 +10,7 @@ namespace predgen {
 struct PlotPoint {
   double x = 0, y = 0;
   std::optional<double> low{}, high{};      // of y, both or none
-  std::optional<double> x_low{}, x_high{};  // likewise
+  std::optional<double> x_low{}, x_high{};  // of x, both or none
   std::string label{};                      // beside it; left out where it has no room
   std::string title{};                      // under the pointer
 };

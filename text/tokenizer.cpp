@@ -11,6 +11,7 @@
 #include "text/tokenize/added_tokens.h"
 #include "text/tokenize/json_text_model.h"
 #include "text/tokenize/sentencepiece_model.h"
+#include "text/tokenize/text_frame.h"
 #include "text/tokenize/text_model.h"
 #include "text/tokenize/tokenizer_files.h"
 #include "text/utf8.h"
@@ -302,10 +303,9 @@ class HuggingFaceTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder,
-                                          const std::filesystem::path& chat_template) {
+std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerFiles& files) {
   // Truncation and padding are left out on purpose, as in transformers without these options.
-  return std::make_unique<HuggingFaceTokenizer>(TokenizerFiles::read(folder, chat_template));
+  return std::make_unique<HuggingFaceTokenizer>(files);
 }
 
 }  // namespace predgen

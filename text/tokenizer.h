@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "text/token_ids.h"
-#include "text/tokenize/text_frame.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
@@ -21,6 +19,12 @@ struct Message {
   std::vector<ToolCall>
       tool_calls{};            // of an assistant, after the content; then `ids` do not count
   std::string tool_call_id{};  // of a tool: the call that it answers
+};
+
+/// The special tokens that a tokenizer puts around a plain text that is no chat: what transformers'
+/// tokenizer(text) adds.
+struct TextFrame {
+  TokenIds before, after;
 };
 
 /// Text to ids and back. Thread-safe after construction.
@@ -73,12 +77,11 @@ class Tokenizer {
   virtual std::string content_hash() const = 0;
 };
 
-/// Reads tokenizer.json (or, where there is none, the sentencepiece tokenizer.model),
-/// tokenizer_config.json, generation_config.json and config.json of a Hugging Face folder; the
-/// first two decide the ids: a tokenizer.json as the library `tokenizers` reads it, a
-/// tokenizer.model as sentencepiece does. UserError names the missing file or field. A
-/// `chat_template` file, if given, stands in for the folder's template.
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder,
-                                          const std::filesystem::path& chat_template = {});
+struct TokenizerFiles;
+
+/// The tokenizer that these files describe: a tokenizer.json as the library `tokenizers` reads it,
+/// a tokenizer.model as sentencepiece does. A checkpoint has the files
+/// (Checkpoint::read_tokenizer()). UserError names the file and the field that is wrong.
+std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerFiles& files);
 
 }  // namespace predgen

@@ -4,25 +4,23 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen::train {
-namespace {
-
-/// Empty for no folder.
-std::string hash_of(const std::filesystem::path& folder) {
-  return folder.empty() ? "" : hash_weights({folder});
-}
-
-}  // namespace
 
 RunIdentity run_identity(const TrainConfig& config, const data::DatasetReader& dataset) {
   RunIdentity identity = config.identity();
-  identity["model"] = hash_of(config.model);
+  const auto hash_of = [](const std::filesystem::path& path, const auto& files_of) {
+    return path.empty() ? std::string() : hash_weights(files_of(path));
+  };
+  identity["model"] = hash_of(
+      config.model, [](const auto& model) { return open_checkpoint(model)->weight_files(); });
   if (!config.initialize.empty()) {
     identity["initialize"] = Hasher().add_file(config.initialize).hex();
   }
-  if (config.mode == TrainMode::kLora) identity["start_from"] = hash_of(config.start_from);
+  if (config.mode == TrainMode::kLora)
+    identity["start_from"] = hash_of(config.start_from, weight_files);
   identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
   // The scales of a block were uniform once: weights that decode to other values.
   if (config.base.weights == BaseWeights::kNf4) {

@@ -12,9 +12,7 @@
 #include "core/log.h"
 #include "core/staged_folder.h"
 #include "evaluate/device_memory.h"
-#include "model/weights/checkpoint.h"
-#include "model/weights/safetensors.h"
-#include "text/tokenize/tokenizer_files.h"
+#include "model/checkpoint/load_model.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
 #include "train/check_data.h"
@@ -42,7 +40,7 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   }
   if (config.mode == TrainMode::kLora) {
     const bool narrow = config.compute == Compute::kBFloat16;
-    std::unique_ptr<Transformer> model = load_model(config.model, {},
+    std::unique_ptr<Transformer> model = load_model(*open_checkpoint(config.model), {},
                                                     {.device = device.str(),
                                                      .dtype = narrow ? "bf16" : "fp32",
                                                      .leaves_linears = !config.base.is_resident(),
@@ -51,9 +49,9 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
     return model;
   }
   // Trained weights must be memory of their own, not the mapped file.
-  const SafetensorsFolder folder(config.model);
+  const auto stored = open_checkpoint(config.model)->open_tensors();
   return std::make_unique<Transformer>(config.model_config(), [&](const std::string& name) {
-    return folder.tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
+    return stored->tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
   });
 }
 
@@ -166,10 +164,12 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens =
       config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
+  std::unique_ptr<const Checkpoint> texts;  // where the tokenizer is from
+  if (!config.tokenizer.empty()) texts = open_checkpoint(config.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer;
-  if (needs_stop_tokens || config.watch.every > 0 ||
-      (!config.tokenizer.empty() && has_tokenizer(config.tokenizer))) {
-    tokenizer = load_tokenizer(config.tokenizer, config.chat_template);
+  if (needs_stop_tokens || config.watch.every > 0 || (texts && texts->has_tokenizer())) {
+    if (!texts) throw UserError("`tokenizer` must be set: it says what ends an answer");
+    tokenizer = load_tokenizer(texts->read_tokenizer(config.chat_template));
   }
   if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
   check_data(config, *dataset, {held_out.get(), watched.get()}, tokenizer.get());

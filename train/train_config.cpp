@@ -5,6 +5,7 @@
 #include "core/config.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "model/checkpoint/checkpoint.h"
 #include "model/weights/name_pattern.h"
 
 namespace predgen::train {
@@ -241,7 +242,7 @@ TrainConfig TrainConfig::load(const std::filesystem::path& file,
 }
 
 ModelConfig TrainConfig::model_config() const {
-  if (initialize.empty()) return ModelConfig::load(model);
+  if (initialize.empty()) return open_checkpoint(model)->read_config();
   return ModelConfig::from_json(read_json(initialize), initialize.string());
 }
 

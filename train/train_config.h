@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/lora.h"
 #include "model/model_config.h"
+#include "model/weights/lora.h"
 #include "train/base/base_config.h"
 #include "train/objectives/make_objective.h"
 #include "train/optim/adamw.h"

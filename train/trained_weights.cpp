@@ -5,24 +5,12 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
-#include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
-#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen::train {
 namespace {
-
-/// generation_config.json, too: it says what ends an answer.
-void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
-  const auto copy = [&](std::string_view name) {
-    if (!std::filesystem::exists(from / name)) return;
-    std::filesystem::copy_file(from / name, to / name,
-                               std::filesystem::copy_options::overwrite_existing);
-  };
-  std::ranges::for_each(tokenizer_file_names(), copy);
-  copy("generation_config.json");
-}
 
 /// UserError if an adapter with this configuration is not of the shape and scaling of the model's.
 void check_same_adapter(const AdapterConfig& saved, const Transformer& model,
@@ -55,8 +43,8 @@ TrainedWeights::TrainedWeights(Transformer& model, const TrainConfig& config)
     : model_(model),
       mode_(config.mode),
       lora_(config.lora),
-      base_folder_(config.model),
-      tokenizer_folder_(config.tokenizer) {
+      base_path_(config.model),
+      tokenizer_path_(config.tokenizer) {
   if (mode_ == TrainMode::kLora) {
     attach_lora(model_, lora_, static_cast<uint64_t>(config.seed));
   }
@@ -76,9 +64,14 @@ void TrainedWeights::save(const std::filesystem::path& folder, const std::string
   if (mode_ == TrainMode::kLora) {
     save_adapter(model_, lora_, folder);
   } else {
-    save_model(model_, folder, base_folder_, dtype);
-    if (base_folder_.empty() && !tokenizer_folder_.empty())
-      copy_tokenizer(tokenizer_folder_, folder);
+    const std::unique_ptr<const Checkpoint> base =
+        base_path_.empty() ? nullptr : open_checkpoint(base_path_);
+    save_model(model_, folder, base.get(), dtype);
+    if (!base && !tokenizer_path_.empty()) {
+      const std::unique_ptr<const Checkpoint> texts = open_checkpoint(tokenizer_path_);
+      texts->copy_files(CopiedFiles::kTokenizer, folder);
+      texts->copy_files(CopiedFiles::kGeneration, folder);  // it says what ends an answer
+    }
   }
 }
 

@@ -30,7 +30,7 @@ class TrainedWeights {
   Transformer& model_;
   const TrainMode mode_;
   const LoraConfig lora_;
-  const std::filesystem::path base_folder_, tokenizer_folder_;  // base: empty from scratch
+  const std::filesystem::path base_path_, tokenizer_path_;  // base: empty from scratch
 };
 
 }  // namespace predgen::train

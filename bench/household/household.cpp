@@ -19,19 +19,12 @@
 #include "runtime/engine/baton_clock.h"
 #include "runtime/engine/queued_threads.h"
 #include "runtime/listen/scheduled_source.h"
-#include "runtime/price/pass_seconds.h"
 
 namespace predgen {
 namespace {
 
-GeneratorConfig priced_generator(const PassPrice& price) {
-  GeneratorConfig generator;
-  set_prices(generator, price, {});
-  return generator;
-}
-
 SessionConfig session_config(const HouseholdModel& model, const HouseholdConfig& config) {
-  SessionConfig session{.generator = priced_generator(model.price),
+  SessionConfig session{.generator = {.prices = model.prices},
                         .max_context = model.model->max_positions()};
   find_preset(config.preset).apply_to(session);
   session.turn.work =
@@ -64,10 +57,10 @@ class Household {
                 {.pass_sequences = config.shares_passes ? std::numeric_limits<int64_t>::max() : 1,
                  .baton = &baton_}) {
     if (config.drafting == Drafting::kAutomatic) {
-      engine_.yield_speculation(tokens_for(1, priced_generator(model.price).pass_seconds));
+      engine_.yield_speculation(model.prices.tokens_for(1));
     }
     engine_.observe_passes([this](const PassSize& pass) {
-      const Seconds price = model_.price.of(pass.num_tokens);
+      const Seconds price = model_.prices.of(pass.num_tokens);
       clock_.advance(price);
       result_.busy_seconds += price.count();
       result_.num_sequences += pass.num_sequences;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/language_model.h"
-#include "runtime/price/pass_price.h"
+#include "runtime/price/pass_prices.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -45,11 +45,12 @@ struct HouseholdResult {
 struct HouseholdModel {
   std::shared_ptr<const LanguageModel> model;
   const Tokenizer& tokenizer;
-  PassPrice price;
+  PassPrices prices;
 };
 
-/// The same figures on every machine and each time, as long as the model says the same. What a
-/// person says, and when, depends on the seed and on what the answers took. `prompts` is not empty.
+/// Its figures are the same on every machine and each time, as long as the model says the same.
+/// What a person says, and when, depends on the seed and on what the answers took. `prompts` is not
+/// empty.
 HouseholdResult run_household(const HouseholdModel& model, const std::vector<std::string>& prompts,
                               const HouseholdConfig& config);
 

@@ -17,7 +17,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "evaluate/run_price.h"
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
 
 namespace predgen {
 namespace {
@@ -132,9 +132,10 @@ void run(const Options& options) {
   const c10::InferenceMode inference;
   at::set_num_threads(1);
   const std::vector<std::string> prompts = read_prompts(options);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model);
   const std::shared_ptr<const Transformer> model =
-      load_model(options.model, {}, {.device = "cpu", .dtype = "fp32"});
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(options.model);
+      load_model(*checkpoint, {}, {.device = "cpu", .dtype = "fp32"});
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint->read_tokenizer({}));
   Engine engine(model);
   evaluate::EvalConfig config;
   config.priced_parameters = options.parameters;
@@ -143,8 +144,8 @@ void run(const Options& options) {
   for (const std::string& name : options.prices) {
     const evaluate::RunPrice price =
         evaluate::make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
-    if (!price.pass) throw UserError("--prices {}: has no price of a pass", name);
-    run_price(price, {model, *tokenizer, *price.pass}, prompts, options);
+    if (!price.prices.is_known()) throw UserError("--prices {}: has no price of a pass", name);
+    run_price(price, {model, *tokenizer, price.prices}, prompts, options);
   }
 }
 

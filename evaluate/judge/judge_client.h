@@ -9,8 +9,8 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "evaluate/judge/http_post.h"
-#include "evaluate/judge/judge_config.h"
 #include "evaluate/judge/judge_prompts.h"
+#include "evaluate/judge_config.h"
 
 namespace predgen::evaluate {
 

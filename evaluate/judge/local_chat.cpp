@@ -15,9 +15,9 @@ namespace {
 
 class LocalChat {
  public:
-  LocalChat(const std::filesystem::path& folder, const LoadOptions& load, std::stop_token stop)
-      : tokenizer_(load_tokenizer(folder, {})),
-        engine_(load_model(folder, {}, load)),
+  LocalChat(const Checkpoint& checkpoint, const LoadOptions& load, std::stop_token stop)
+      : tokenizer_(load_tokenizer(checkpoint.read_tokenizer({}))),
+        engine_(load_model(checkpoint, {}, load)),
         generator_(make_generator({}, engine_)),
         stop_(std::move(stop)) {}
 
@@ -67,9 +67,9 @@ class LocalChat {
 
 }  // namespace
 
-HttpPost load_local_chat(const std::filesystem::path& folder, const LoadOptions& load,
+HttpPost load_local_chat(const Checkpoint& checkpoint, const LoadOptions& load,
                          const std::stop_token& stop) {
-  const auto chat = std::make_shared<LocalChat>(folder, load, stop);
+  const auto chat = std::make_shared<LocalChat>(checkpoint, load, stop);
   return [chat](const std::string& json) { return chat->reply(json); };
 }
 

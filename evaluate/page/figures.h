@@ -12,7 +12,7 @@ namespace predgen::evaluate {
 
 /// Speed-up in audio latency over the baseline by method, with 95 % intervals.
 Figure speed_up_figure(const RunView& run);
-/// The same of forward passes to the first sentence.
+/// How many times fewer forward passes than the baseline each method needs to the first sentence.
 Figure passes_figure(const RunView& run);
 /// All methods: quality against audio latency.
 Figure trade_off_figure(const RunView& run);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/cpu/cpu_linear.h"
-#include "model/cpu/thread_team.h"
+#include "model/threads/thread_team.h"
 
 namespace predgen {
 

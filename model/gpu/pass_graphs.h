@@ -4,9 +4,10 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
+
+#include "model/graph_capture.h"
 
 namespace predgen {
 
@@ -20,11 +21,6 @@ struct PassKind {
 
   auto operator<=>(const PassKind&) const = default;
 };
-
-using PassWork = std::function<at::Tensor()>;
-/// Makes a graph of work: what it returns does the same again at each call.
-/// c10::OutOfMemoryError if there is no memory for it.
-using GraphCapture = std::function<PassWork(const PassWork& work)>;
 
 /// Graphs of passes, each captured when it is first wanted; of those that were used least recently
 /// there are none any more. Used by one thread.

@@ -79,7 +79,7 @@ struct WideBfloat16 : Bfloat16Base {
   static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
 };
 
-/// The same sums, but x stays in 16 bits: beside a tile's rows of W it keeps within the
+/// Sums as above, but x stays in 16 bits: beside a tile's rows of W it keeps within the
 /// first-level cache.
 struct NarrowBfloat16 : WideBfloat16 {
   using Packed = uint16_t;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/cpu/parallel_ranges.h"
 #include "model/gpu/gpu_support.h"
 #include "model/kernels/row_product_cpu.h"
 #include "model/stream_priority.h"
+#include "model/threads/parallel_ranges.h"
 
 namespace predgen {
 namespace {

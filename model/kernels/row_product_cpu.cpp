@@ -9,7 +9,7 @@
 #include <cpuid.h>
 #endif
 
-#include "model/cpu/parallel_ranges.h"
+#include "model/threads/parallel_ranges.h"
 
 namespace predgen {
 namespace {

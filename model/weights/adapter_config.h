@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "model/lora.h"
 #include "model/weights/layer_choice.h"
+#include "model/weights/lora.h"
 
 namespace predgen {
 

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "model/cpu/parallel_ranges.h"
 #include "model/kernels/token_kernels.h"
+#include "model/threads/parallel_ranges.h"
 
 namespace predgen {
 namespace {

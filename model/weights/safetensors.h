@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "model/weights/stored_tensors.h"
+
 namespace predgen {
 
 /// One .safetensors file, mapped read-only. Tensors are views of the mapping and keep it alive.
@@ -51,15 +53,15 @@ class SafetensorsFile {
 
 /// All tensors of a model folder: model.safetensors, or the shards of
 /// model.safetensors.index.json.
-class SafetensorsFolder {
+class SafetensorsFolder : public StoredTensors {
  public:
   explicit SafetensorsFolder(const std::filesystem::path& folder);
-  bool contains(const std::string& name) const { return where_.contains(name); }
-  std::vector<std::string> names() const;
-  at::Tensor tensor(const std::string& name) const;
-  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
-  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
-  void forget(const std::string& name) const { file_of(name).forget(name); }
+  bool contains(const std::string& name) const override { return where_.contains(name); }
+  std::vector<std::string> names() const override;
+  at::Tensor tensor(const std::string& name) const override;
+  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const override;
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const override;
+  void forget(const std::string& name) const override { file_of(name).forget(name); }
 
  private:
   const SafetensorsFile& file_of(const std::string& name) const;
@@ -87,7 +89,7 @@ void for_each_block(const std::vector<int64_t>& shape,
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, at::Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
-/// The same for tensors too large to hold: asks `rows` for one block after the other.
+/// Writes tensors that are too large to hold: asks `rows` for one block after the other.
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, TensorShape>& tensors, const TensorRows& rows,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});

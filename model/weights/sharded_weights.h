@@ -38,7 +38,7 @@ ShardPlan plan_shards(const std::vector<std::pair<std::string, uint64_t>>& tenso
 void write_sharded_weights(const std::filesystem::path& folder,
                            const std::vector<WeightSpec>& layout, at::ScalarType dtype,
                            const TensorRows& rows, uint64_t max_shard_bytes = kMaxShardBytes);
-/// The same for tensors in memory, converted to `dtype` block by block.
+/// Writes tensors in memory, converted to `dtype` block by block.
 void write_sharded_weights(const std::filesystem::path& folder,
                            const std::vector<std::pair<std::string, at::Tensor>>& tensors,
                            at::ScalarType dtype, uint64_t max_shard_bytes = kMaxShardBytes);

@@ -8,20 +8,21 @@
 namespace predgen {
 namespace fs = std::filesystem;
 
-std::string hash_weights(const std::vector<fs::path>& folders) {
-  Hasher hasher;
-  for (const fs::path& folder : folders) {
-    if (folder.empty()) continue;
-    if (!fs::is_directory(folder)) throw UserError("{}: no such folder", folder.string());
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const fs::path name = entry.path().filename();
-      const bool says_shape = name == "config.json" || name == "adapter_config.json";
-      if (says_shape || name.extension() == ".safetensors") files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-    for (const fs::path& file : files) hasher.add(file.filename().string()).add_file(file);
+std::vector<fs::path> weight_files(const fs::path& folder) {
+  if (!fs::is_directory(folder)) throw UserError("{}: no such folder", folder.string());
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path name = entry.path().filename();
+    const bool says_shape = name == "config.json" || name == "adapter_config.json";
+    if (says_shape || name.extension() == ".safetensors") files.push_back(entry.path());
   }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string hash_weights(const std::vector<fs::path>& files) {
+  Hasher hasher;
+  for (const fs::path& file : files) hasher.add(file.filename().string()).add_file(file);
   return hasher.hex();
 }
 

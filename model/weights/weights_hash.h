@@ -6,8 +6,12 @@
 
 namespace predgen {
 
-/// Of the shapes (config.json, adapter_config.json) and every weight file of model and adapter
-/// folders, wherever they lie; empty names are left out. UserError for a folder that is not there.
-std::string hash_weights(const std::vector<std::filesystem::path>& folders);
+/// The files of a model's or an adapter's folder that decide what is computed, sorted: its shapes
+/// (config.json, adapter_config.json) and every weight file. UserError for a folder that is not
+/// there.
+std::vector<std::filesystem::path> weight_files(const std::filesystem::path& folder);
+
+/// Of the names and contents of such files, wherever they lie.
+std::string hash_weights(const std::vector<std::filesystem::path>& files);
 
 }  // namespace predgen

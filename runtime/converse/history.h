@@ -43,7 +43,7 @@ class History {
   /// History, `user_text` (unless it goes on without) and the generation prompt. If that leaves too
   /// little room, the history is shortened to half of the context, so that the next turns find
   /// their prefix cached again; to less if need be. A prompt that is too long without any history
-  /// is returned all the same.
+  /// is still returned.
   Prompt prompt(const std::string& user_text, const Room& room) const;
 
   /// The history's own tokens, which the next prompt most likely begins with; may be empty.

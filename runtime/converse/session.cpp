@@ -9,7 +9,6 @@
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
-#include "runtime/price/pass_seconds.h"
 #include "runtime/speech/synthesis_pause.h"
 
 namespace predgen {
@@ -24,7 +23,7 @@ constexpr size_t kMaxEvents = 4096;  // before the final transcript
 SpeculationConfig affordable(const SessionConfig& config) {
   SpeculationConfig speculation = config.speculation;
   speculation.other_tokens =
-      std::min(speculation.other_tokens, tokens_for(kOtherSteps, config.generator.pass_seconds));
+      std::min(speculation.other_tokens, config.generator.prices.tokens_for(kOtherSteps));
   return speculation;
 }
 

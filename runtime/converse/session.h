@@ -60,7 +60,7 @@ class Session {
   const SessionConfig& config() const { return config_; }
   /// From the next turn on. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
-  /// The same; a draft model runs the history once more.
+  /// From the next turn on, with the same errors; a draft model runs the history once more.
   void set_generator(const GeneratorConfig& generator);
   void set_work(InputTimeWork work) { config_.turn.work = work; }
   /// At least 1.
@@ -68,7 +68,7 @@ class Session {
   /// Its text; empty: none. What the cache has of the old one goes with the next prompt.
   void set_system_prompt(const std::string& text);
 
-  /// The same. UserError if the model's template has no tools.
+  /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
 
   /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
@@ -96,7 +96,7 @@ class Session {
   void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
   /// What a turn's answer may be.
   GenerationConfig answer_config(const Turn& turn) const;
-  /// The same of a draft, which nobody works on any more when there is newer than `heard`.
+  /// What a draft may be. Nobody works on it any more when there is newer than `heard`.
   GenerationConfig draft_config(const Transcript& heard, const Turn& turn) const;
   /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
   bool is_outdated(const Transcript& heard, const Turn& turn) const;

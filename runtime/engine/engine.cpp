@@ -151,6 +151,7 @@ std::vector<Engine::Part> Engine::next_parts() const {
   const std::vector<int64_t> counts =
       plan_pass(asked, {.tokens = config_.pass_tokens,
                         .yields_at = yields_at_,
+                        .speculation = config_.speculation,
                         .shares_at = shares_at_,
                         .num_recent_clients = std::ssize(last_pass_)});
   std::vector<Part> parts;

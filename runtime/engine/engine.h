@@ -31,6 +31,7 @@ struct EngineConfig {
   int64_t pass_tokens = 512;
   /// Sequences of one pass; of equally urgent ones those that wait longest go first.
   int64_t pass_sequences = std::numeric_limits<int64_t>::max();
+  SpeculationRoom speculation{};  // after yield_speculation()
   /// Positions of all sequences together; shared ones count once. When they run out, the sequences
   /// that were used least recently, and are not in the pass, lie in host memory until they are run
   /// again; what does not fit into a pass even so waits for the next one.
@@ -89,9 +90,10 @@ class Engine {
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
   /// From now on speculative work makes way: with other work in the pass it has as many tokens as
-  /// make that 15 % longer, by itself as many as four passes over one token cost; a draft is
-  /// verified whole or not at all. So speculation stops where the answers of others fill the
-  /// device. `tokens_a_pass`: how many cost as much as a pass over one (tokens_for(1, ..)).
+  /// make that a little longer, by itself as many as a few passes over one token cost
+  /// (EngineConfig::speculation); a draft is verified whole or not at all. So speculation stops
+  /// where the answers of others fill the device. `tokens_a_pass`: how many cost as much as a pass
+  /// over one (PassPrices::tokens_for(1)).
   void yield_speculation(int64_t tokens_a_pass) { yields_at_ = tokens_a_pass; }
   /// From now on what makes others wait runs in pieces: beside other requests as many tokens as
   /// make a pass over the shortest of them by half longer, those of one client counted together

@@ -150,12 +150,12 @@ class Plan {
   }
 
   int64_t speculative_room() const {
-    constexpr double kLonger = 0.15, kAlone = 4;
     if (!limits_.yields_at) return limits_.tokens;
     const int64_t num_other = limits_.tokens - room_;
     const auto pass = static_cast<double>(*limits_.yields_at);
-    const double room = num_other > 0 ? kLonger * (pass + static_cast<double>(num_other - 1))
-                                      : std::max(kAlone * pass, 1.0);
+    const auto [longer, alone] = limits_.speculation;
+    const double room = num_other > 0 ? longer * (pass + static_cast<double>(num_other - 1))
+                                      : std::max(alone * pass, 1.0);
     return room >= static_cast<double>(limits_.tokens) ? limits_.tokens
                                                        : static_cast<int64_t>(room);
   }

@@ -27,9 +27,21 @@ struct AskedOfPass {
   int64_t last_tokens() const { return 1 + num_drafted; }
 };
 
+/// How much of passes speculation may have once it makes way (Engine::yield_speculation()).
+struct SpeculationRoom {
+  /// By how much it may make a pass longer that has other work, as a share. Chosen on a household's
+  /// prompts (docs/measurements.md, "A household"): with 0.1 too few drafts were run whole, with
+  /// 0.25 answers waited too long where tokens are dear.
+  double longer = 0.15;
+  /// How long a pass without other work may take, in passes over one token: an answer that is asked
+  /// for meanwhile waits for its end. Set by hand, not compared with others.
+  double alone = 4;
+};
+
 struct PassLimits {
   int64_t tokens = std::numeric_limits<int64_t>::max();
   std::optional<int64_t> yields_at{};  // Engine::yield_speculation()
+  SpeculationRoom speculation{};       // then
   std::optional<int64_t> shares_at{};  // Engine::share_fairly()
   int64_t num_recent_clients = 0;      // with an answer in a recent pass
 };

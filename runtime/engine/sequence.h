@@ -37,7 +37,8 @@ class Sequence {
   /// Of a draft that was run as a tree, only the path with these indices (ascending) is cached from
   /// now on, in this order. The next append() makes it the sequence's own.
   void keep_path(std::span<const int64_t> path) { cache_->keep(size(), path); }
-  /// The same tokens, without a draft, cached once until one of both goes another way.
+  /// A sequence with these tokens, without a draft; both share their cache until one goes another
+  /// way.
   Sequence fork() const;
 
  private:

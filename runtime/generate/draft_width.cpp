@@ -13,20 +13,34 @@ size_t index_of(int64_t place, size_t count) {
                           count - 1);
 }
 
+/// Of making and checking 0, 1, .. `widest` guesses; empty: all cost the same.
+std::vector<double> costs_of(int64_t widest, const DraftWidthConfig& config) {
+  // Where a token more costs nothing, the widest draft is the best, however seldom it is right.
+  const bool is_flat = config.prices.is_flat();
+  if (is_flat && !config.is_by_model) return {};
+  const auto pass = [&](int64_t width) {
+    return is_flat ? 1 : config.prices.of(1 + width).count();
+  };
+  const double draft_pass = config.is_by_model ? config.prices.draft_price() * pass(0) : 0;
+  std::vector<double> costs;
+  for (int64_t width = 0; width <= widest; ++width) {
+    costs.push_back(pass(width) + draft_pass * static_cast<double>(width));
+  }
+  return costs;
+}
+
 }  // namespace
 
-DraftWidth::DraftWidth(int64_t widest, std::vector<double> pass_seconds, double first_rate)
+DraftWidth::DraftWidth(int64_t widest, const DraftWidthConfig& config)
     : widest_(widest),
-      pass_seconds_(std::move(pass_seconds)),
-      start_{.right = kTried * first_rate, .tried = kTried} {
+      costs_(costs_of(widest, config)),
+      start_{.right = kTried * config.first_rate, .tried = kTried} {
   if (widest < 1) throw UserError("the draft width is {}, but must be at least 1", widest);
-  PREDGEN_CHECK(pass_seconds_.empty() || std::ssize(pass_seconds_) == widest + 1,
-                "{} prices for widths up to {}", pass_seconds_.size(), widest);
   places_[0] = start_;
 }
 
 int64_t DraftWidth::best() const {
-  if (pass_seconds_.empty()) return widest_;
+  if (costs_.empty()) return widest_;
   std::array<double, std::tuple_size_v<decltype(places_)>> rates{};
   for (size_t i = 0; i < rates.size(); ++i) {
     const Place before = i == 0 ? Place{} : Place{.right = kTried * rates[i - 1], .tried = kTried};
@@ -36,7 +50,7 @@ int64_t DraftWidth::best() const {
   double best_speed = 0, tokens = 0, chance = 1;
   for (int64_t width = 0; width <= widest_; ++width) {
     tokens += chance;  // the pass's own token, then each guess if all before it are right
-    const double speed = tokens / pass_seconds_[static_cast<size_t>(width)];
+    const double speed = tokens / costs_[static_cast<size_t>(width)];
     if (speed > best_speed) {
       best_speed = speed;
       best = width;

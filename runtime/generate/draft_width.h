@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/price/pass_prices.h"
+
 namespace predgen {
+
+struct DraftWidthConfig {
+  PassPrices prices{};
+  bool is_by_model = false;     // each guess costs a pass of the draft model, too
+  double first_rate = 2.0 / 3;  // how often guesses are right, until some were checked
+};
 
 /// How many guessed tokens a pass should check: the number that gives the most tokens a second, by
 /// what a pass of each width costs and how often guesses were right lately. Where the first ones
 /// are, later ones often are, too (an n-gram goes on): each place of a draft has a rate of its own.
 class DraftWidth {
  public:
-  /// `pass_seconds`: of a pass that checks 0, 1, .. `widest` tokens; empty: all cost the same.
-  /// `first_rate`: how often guesses are right until some were checked. UserError for a width below
-  /// 1.
-  explicit DraftWidth(int64_t widest, std::vector<double> pass_seconds = {},
-                      double first_rate = 2.0 / 3);
+  /// UserError for a width below 1.
+  explicit DraftWidth(int64_t widest, const DraftWidthConfig& config = {});
 
   /// In [0, widest].
   int64_t best() const;
@@ -31,7 +36,7 @@ class DraftWidth {
   static constexpr double kTried = 3;  // guesses that the rate of the places before counts for
 
   int64_t widest_;
-  std::vector<double> pass_seconds_;
+  std::vector<double> costs_;  // of checking 0, 1, .. widest_; empty: all cost the same
   Place start_;
   std::array<Place, 5> places_;
 };

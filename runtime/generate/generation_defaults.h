@@ -1,17 +1,17 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
+#include "model/checkpoint/checkpoint.h"
 #include "runtime/generate/sampler.h"
 #include "text/token_ids.h"
 
 namespace predgen {
 
-/// What a Hugging Face folder says about generation.
+/// What a checkpoint says about generation.
 struct GenerationDefaults {
-  TokenIds stop_tokens;  // eos_token_id of generation_config.json, else of config.json
+  TokenIds stop_tokens;
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<int64_t> top_k;
   std::string not_honoured;  // the first field that would change sampling in another way, or empty
@@ -30,7 +30,7 @@ struct AskedSampling {
 std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults);
 
-/// Needs no tokenizer files. UserError for a field of the wrong type.
-GenerationDefaults read_generation_defaults(const std::filesystem::path& folder);
+/// UserError for a field of the wrong type.
+GenerationDefaults read_generation_defaults(const GenerationSettings& settings);
 
 }  // namespace predgen

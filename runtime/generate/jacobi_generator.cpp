@@ -22,10 +22,10 @@ int64_t checked_by(int64_t window) {
 
 JacobiGenerator::JacobiGenerator(Engine& engine, int64_t window, uint64_t seed,
                                  std::vector<std::unique_ptr<DraftSource>> sources,
-                                 std::vector<double> pass_seconds)
+                                 const PassPrices& prices)
     : engine_(engine),
       window_(window),
-      width_(checked_by(window), std::move(pass_seconds), kFirstRate),
+      width_(checked_by(window), {.prices = prices, .first_rate = kFirstRate}),
       seed_(seed),
       sources_(std::move(sources)) {}
 

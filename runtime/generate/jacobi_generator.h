@@ -16,12 +16,12 @@ namespace predgen {
 class JacobiGenerator : public Generator {
  public:
   /// Borrows the engine. `window`: tokens that one pass can commit at most; of these it runs as
-  /// many as pay by `pass_seconds` (DraftWidth, which see), all where these are not known. `seed`
+  /// many as pay by `prices` (DraftWidth, which see), all where these are not known. `seed`
   /// draws the random refill; it changes the number of passes, never the text. The first source
   /// that knows what comes after the window's guesses refills it.
   JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0,
                   std::vector<std::unique_ptr<DraftSource>> sources = {},
-                  std::vector<double> pass_seconds = {});
+                  const PassPrices& prices = {});
 
   /// The first draft is what comes next by `guess`, then random tokens of the sequence.
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,

@@ -23,7 +23,7 @@ struct Recordings {
 /// dropped. UserError names the id and the entry that is wrong.
 Recordings read_recordings(const std::filesystem::path& file);
 
-/// The same transcripts with their times counted from `start`.
+/// `transcripts` with their times counted from `start`.
 std::vector<Transcript> shifted(std::vector<Transcript> transcripts, Seconds start);
 
 }  // namespace predgen

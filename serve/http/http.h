@@ -48,10 +48,11 @@ class HttpReply {
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.
   virtual void send_event(std::string_view data) = 0;
-  /// The same without waiting. False: the client has not taken all of it yet, flush() waits for it.
+  /// Sends an event without waiting. False: the client has not taken all of it yet, flush() waits
+  /// for it.
   virtual bool offer_event(std::string_view data) = 0;
   virtual void flush() = 0;
-  /// The same for an answer of another type that comes in parts.
+  /// Sends a part of an answer of another type.
   virtual void send_part(const std::string& type, std::string_view data) = 0;
   /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
   /// `protocol`: one of those that the client offered; empty: none.

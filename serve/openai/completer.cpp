@@ -26,7 +26,7 @@ ApiError invalid(const std::string& field, const UserError& error) {
 
 Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
-                     ServeMetrics& metrics, const Clock& clock, std::vector<double> pass_seconds)
+                     ServeMetrics& metrics, const Clock& clock, const PassPrices& prices)
     : engine_(engine),
       baton_(baton),
       tokenizer_(tokenizer),
@@ -35,7 +35,7 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
       metrics_(metrics),
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
-      pass_seconds_(std::move(pass_seconds)),
+      prices_(prices),
       sessions_(config.max_sessions),
       kept_(engine, context_length_, config.kept_conversations) {
   engine.observe_passes([&](const PassSize& size) {
@@ -180,7 +180,7 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   if (job.logprobs_) scorer.emplace(engine_, tokenizer_, *job.logprobs_);
   GenerationConfig generation = job.generation_;
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
-  GeneratorConfig decoder{.name = config_.decoder, .pass_seconds = pass_seconds_};
+  GeneratorConfig decoder{.name = config_.decoder, .prices = prices_};
   if (!job.predictions_.empty()) decoder.sources = {"ngram"};
   const GenerationResult generated =
       make_generator(decoder, engine_)

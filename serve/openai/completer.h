@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
+#include "runtime/price/pass_prices.h"
 #include "serve/openai/completion_request.h"
 #include "serve/openai/kept_sequences.h"
 #include "serve/openai/token_scorer.h"
@@ -37,10 +38,10 @@ struct CompletionResult {
 class Completer {
  public:
   /// `engine` and `tokenizer` are of one model, `defaults` is what its folder says.
-  /// `pass_seconds`: see GeneratorConfig.
+  /// `prices`: see GeneratorConfig.
   Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
-            const Clock& clock, std::vector<double> pass_seconds = {});
+            const Clock& clock, const PassPrices& prices = {});
 
   /// A request that is going to be answered; counts as a session as long as it lives.
   class Job {
@@ -65,7 +66,7 @@ class Completer {
   struct Sink {
     /// More of the answer, in the calling thread, which holds the baton: others wait for it.
     std::function<void(const std::string& text)> on_text;
-    /// The same for a call of a function, whole.
+    /// A call of a function, whole, in the calling thread, which holds the baton.
     std::function<void(const ToolCall& call)> on_call;
     /// The next tokens, if a request wants to know how likely they are: before their text.
     std::function<void(std::vector<TokenScore> scores)> on_scores;
@@ -96,7 +97,7 @@ class Completer {
   ServeMetrics& metrics_;
   const Clock& clock_;
   const int64_t context_length_;
-  const std::vector<double> pass_seconds_;
+  const PassPrices prices_;
   Places sessions_;
   KeptSequences kept_;  // with the baton
 };

@@ -34,7 +34,7 @@ struct CompletionRequest {
 /// ApiError, which names the field: for syntax, types and ranges, for fields that are not known,
 /// and for those that would change the answer in a way that is not supported.
 CompletionRequest parse_chat_request(std::string_view body);
-/// The same. Without max_tokens: 16, as OpenAI has it.
+/// ApiError as parse_chat_request(). Without max_tokens: 16, as OpenAI has it.
 CompletionRequest parse_completion_request(std::string_view body);
 
 }  // namespace predgen::serve

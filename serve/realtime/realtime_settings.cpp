@@ -104,7 +104,7 @@ void read_functions(RequestFields& fields, const RealtimeOffer& offer, RealtimeS
 void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   if (const auto text = fields.text("instructions")) into.instructions = *text;
   read_modalities(fields, "output_modalities", offer, into);
-  read_modalities(fields, "modalities", offer, into);  // of the beta, as the next five
+  read_modalities(fields, "modalities", offer, into);  // the next six are the beta's fields
   read_max_tokens(fields, "max_output_tokens", into);
   read_max_tokens(fields, "max_response_output_tokens", into);
   read_voice(fields, offer, into);

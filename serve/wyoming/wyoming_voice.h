@@ -29,7 +29,7 @@ class WyomingVoice {
   /// A text in the voice of this name, or its first. `is_stream`: its end is told by
   /// synthesize-stopped, too. UserError if too much has come.
   void begin(const std::string& voice, bool is_stream);
-  /// More of it; the same.
+  /// More of the text, with the same errors.
   void add(const std::string& text);
   void end();
 

@@ -5,7 +5,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"

@@ -5,9 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "model/lora.h"
+#include "model/checkpoint/load_model.h"
+#include "model/checkpoint/save_model.h"
 #include "model/quantized_weight.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/lora.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/speculate/greedy_verifier.h"
@@ -48,7 +49,7 @@ class LanguageModelOnDevice : public OnDevice {
   }
   std::unique_ptr<Transformer> load(const std::string& device, const std::string& dtype,
                                     Quantization quantization = Quantization::kNone) const {
-    return load_model(folder_.path(), {}, {device, dtype, quantization});
+    return load_model(*open_checkpoint(folder_.path()), {}, {device, dtype, quantization});
   }
 
   const TemporaryFolder folder_;
@@ -146,7 +147,7 @@ TEST_P(LanguageModelOnDevice, WidthsShareTheirBits) {
   for (const auto& [dtype, quantization] : {std::pair{"fp32", Quantization::kNone},
                                             {"bf16", Quantization::kNone},
                                             {"bf16", Quantization::kInt8}}) {
-    const auto model = load_model(folder_.path(), {},
+    const auto model = load_model(*open_checkpoint(folder_.path()), {},
                                   {.device = GetParam(),
                                    .dtype = dtype,
                                    .quantization = quantization,

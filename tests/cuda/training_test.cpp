@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/dataset_store.h"
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/safetensors.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"

@@ -55,7 +55,7 @@ TEST(Clocks, VirtualAndRealAgreeWithinATenth) {
   };
   const FakeLanguageModel fast({.vocab_size = 260, .next = next_token});
   const SlowModel slow({.vocab_size = 260, .next = next_token});
-  const auto table = median_ttfs(fast, {.pass = PassPrice{.per_pass = kPass}});
+  const auto table = median_ttfs(fast, {.prices = PassPrices::given(kPass)});
   EXPECT_NEAR(table.first, 5 * 0.02, 1e-9);   // four letters and the blank that confirms them
   EXPECT_NEAR(table.second, 1 * 0.02, 1e-9);  // kept
   for (const EvalClock clock : {EvalClock::kVirtual, EvalClock::kReal}) {

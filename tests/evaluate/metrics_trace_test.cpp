@@ -36,7 +36,7 @@ struct Trace : testing::Test {
 
   FakeTokenizer tokenizer{{"Yes", " I", " can", " well", ".", " Go", "!"}};
   EvalConfig config;
-  RunPrice price{.pass = PassPrice{.per_pass = Seconds(0.020), .per_token = Seconds(0.001)}};
+  RunPrice price{.prices = PassPrices::given(Seconds(0.020), Seconds(0.001))};
   TurnSet turns;
 };
 

@@ -30,7 +30,7 @@ struct Bench {
   FakeLanguageModel base{{.vocab_size = 260, .next = next_token}};
   FakeLanguageModel adapted{{.vocab_size = 260, .next = next_token}};
   EvalConfig config;
-  RunPrice price{.pass = PassPrice{.per_pass = Seconds(0.027)}};
+  RunPrice price{.prices = PassPrices::given(Seconds(0.027))};
   TurnSet turns;
 
   Bench() {
@@ -80,7 +80,7 @@ TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
 TEST(RunMethods, APassCostsItsTokensAndNoneOfTheHistory) {
   Bench bench;
   bench.config.methods = {"baseline"};
-  bench.price.pass = PassPrice{.per_pass = Seconds(0.02), .per_token = Seconds(0.001)};
+  bench.price.prices = PassPrices::given(Seconds(0.02), Seconds(0.001));
   const EvalTurn& turn = bench.turns.turns.front();
   // Role, text and end of the user's message, and the assistant's role; the history is cached.
   const auto prompt = static_cast<double>(turn.prompt_text.size()) + 3;
@@ -101,7 +101,7 @@ TEST(RunMethods, EveryMethodIsWarmedUpByTheWallClock) {
     bench.run();
     const int64_t priced = bench.base.num_passes;
     bench.base.num_passes = 0;
-    bench.price.pass.reset();
+    bench.price.prices = {};
     Engine engine = borrowing_engine(bench.base);
     const MethodRunner runner(bench.config, bench.price,
                               {.tokenizer = bench.tokenizer, .base = engine},
@@ -118,8 +118,8 @@ TEST(RunMethods, DraftsAreAsWideAsTheirPriceAllows) {
   const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
   Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
   const auto passes = [&](double seconds_per_token) {
-    bench.price.pass =
-        PassPrice{.per_pass = Seconds(0.02), .per_token = Seconds(seconds_per_token)};
+    bench.price.prices = PassPrices::given(Seconds(0.02), Seconds(seconds_per_token))
+                             .with_draft_model(PassPrices::given(Seconds(0)));
     const EvalRun run = run_methods(bench.config, bench.price,
                                     {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
                                     bench.turns.turns);
@@ -176,7 +176,7 @@ TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
 TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
   Bench bench;
   bench.config.methods = {"baseline", "draft_model", "baseline+draft_model", "ngram+draft_model"};
-  bench.price.draft_pass.per_pass = Seconds(0.0027);
+  bench.price.prices = bench.price.prices.with_draft_model(PassPrices::given(Seconds(0.0027)));
   const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
   Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
   const EvalRun run = run_methods(bench.config, bench.price,
@@ -201,7 +201,7 @@ TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
   EXPECT_NEAR(comparison["ttfs_saving"]["ratio"].get<double>(), 14 / (3 + 1.3), 1e-9);
   EXPECT_NE(format_table(report).find(" 3.00+13.00 "), std::string::npos);
   // As dear as the model itself: nothing is drafted.
-  bench.price.draft_pass = *bench.price.pass;
+  bench.price.prices = bench.price.prices.with_draft_model(bench.price.prices);
   smaller.num_passes = 0;
   run_methods(bench.config, bench.price,
               {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft}, bench.turns.turns);

@@ -49,7 +49,7 @@ inline std::vector<std::string> run_ranks(int world_size,
   return run_ranks(ranks, work);
 }
 
-/// The same with the communicators of processes, which do not know that they share one.
+/// Runs ranks with the communicators of processes, which do not know that they share one.
 inline std::vector<std::string> run_connected_ranks(
     int world_size, const std::function<void(train::Communicator&)>& work,
     const train::ConnectOptions& options = {.start_timeout = std::chrono::seconds(60),

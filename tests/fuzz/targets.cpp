@@ -14,6 +14,7 @@
 #include "model/weights/safetensors.h"
 #include "tests/fakes/temporary_folder.h"
 #include "text/template/chat_template.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -115,21 +116,21 @@ void read_tokenizer_json(std::string_view input) {
   const Scratch& folder = scratch("tokenizer_json");
   folder.write("tokenizer_config.json", kTokenizerConfig);
   folder.write("tokenizer.json", input);
-  use_tokenizer(*load_tokenizer(folder.path()));
+  use_tokenizer(*load_tokenizer(TokenizerFiles::read(folder.path())));
 }
 
 void read_tokenizer_config(std::string_view input) {
   const Scratch& folder = scratch("tokenizer_config");
   folder.write("tokenizer.json", kTokenizer);
   folder.write("tokenizer_config.json", input);
-  use_tokenizer(*load_tokenizer(folder.path()));
+  use_tokenizer(*load_tokenizer(TokenizerFiles::read(folder.path())));
 }
 
 void read_tokenizer_model(std::string_view input) {
   const Scratch& folder = scratch("tokenizer_model");
   folder.write("tokenizer_config.json", kTokenizerConfig);
   folder.write("tokenizer.model", input);
-  use_tokenizer(*load_tokenizer(folder.path()));
+  use_tokenizer(*load_tokenizer(TokenizerFiles::read(folder.path())));
 }
 
 void read_config(std::string_view input) {

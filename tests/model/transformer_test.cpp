@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/fakes/block_specs.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"

@@ -16,10 +16,11 @@ BUILD, PYTHON = map(pathlib.Path, sys.argv[1:3])
 CONSUMER = """
 #include <cstdio>
 
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 int main(int, char** arguments) {
-  std::printf("%zu", predgen::load_tokenizer(arguments[1])->encode("Hello there").size());
+  std::printf("%zu", predgen::load_tokenizer(predgen::TokenizerFiles::read(arguments[1]))->encode("Hello there").size());
 }
 """
 CONSUMER_CMAKE = """

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-LAYERS = ["core", "text", "model", "voice", "runtime", "data", "evaluate", "train", "cli"]
+LAYERS = ["core", "text", "page", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
 
 
 class Tree(unittest.TestCase):
@@ -58,7 +58,7 @@ class CheckLayers(Tree):
         self.assert_fault("core/ may not include model/")
 
     def test_libtorch_where_it_is_not_used(self):
-        for folder in ["core", "text"]:
+        for folder in ["core", "text", "page"]:
             with self.subTest(folder=folder):
                 self.write(f"{folder}/b.h", "#include <c10/util/Half.h>\n")
                 self.assert_fault(f"{folder}/ does without LibTorch")
@@ -67,6 +67,30 @@ class CheckLayers(Tree):
     def test_a_missing_folder(self):
         (self.root / "data/a.h").unlink()
         self.assert_fault("data/: no sources there")
+
+    def test_subfolders_in_a_circle(self):
+        self.write("model/cpu/a.cpp", '#include "model/kernels/a.h"\n')
+        self.write("model/kernels/deep/a.cpp", '#include "model/gpu/a.h"\n')
+        self.assertEqual(self.check("check_layers.py")[0], 0)
+        self.write("model/gpu/a.cpp", '#include "model/cpu/a.h"\n')
+        self.assert_fault("model/: subfolders include each other in a circle: model/cpu/a.cpp:1 includes "
+                          "model/kernels/a.h")
+
+    def test_headers_in_a_circle_with_their_rooms_own(self):
+        self.write("voice/seam.h")
+        self.write("voice/zonos/zonos.h", '#include "voice/seam.h"\n')
+        self.write("voice/make_voice.h", '#include "voice/zonos/zonos.h"\n')  # lists them
+        self.write("voice/seam.cpp", '#include "voice/zonos/zonos.h"\n')
+        self.assertEqual(self.check("check_layers.py")[0], 0)
+        self.write("voice/seam.h", '#include "voice/zonos/zonos.h"\n')
+        self.assert_fault("voice/: headers of folders include each other in a circle")
+
+    def test_a_room_that_is_too_large(self):
+        for folder in LAYERS:
+            self.write(f"{folder}/b.cpp", "//\n" * 1000)
+        self.assertEqual(self.check("check_layers.py")[0], 0)
+        self.write("tests/data/b_test.cpp", "//\n" * 1000)
+        self.assert_fault("data/: has 16.7% of all lines, of which a room may have 15%")
 
 
 README = """# x

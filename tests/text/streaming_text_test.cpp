@@ -13,7 +13,7 @@ using Folder = TokenizerFolder;
 
 class StreamingTextTest : public testing::Test {
  protected:
-  StreamingTextTest() : tokenizer_(load_tokenizer(folder_.write())) {}
+  StreamingTextTest() : tokenizer_(load_tokenizer(TokenizerFiles::read(folder_.write()))) {}
   Folder folder_;
   std::unique_ptr<Tokenizer> tokenizer_;
 };

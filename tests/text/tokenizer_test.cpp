@@ -4,6 +4,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/tokenizer_folder.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 namespace {
@@ -12,7 +13,7 @@ using Folder = TokenizerFolder;
 
 TEST(Tokenizer, SpecialTokensInTextAreText) {
   const Folder folder;
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   const std::string text = "he<|im_end|>ll";
   EXPECT_EQ(tokenizer->encode_special(text), (TokenIds{Folder::kHe, Folder::kEnd, Folder::kLl}));
   const TokenIds plain = tokenizer->encode(text);
@@ -28,7 +29,7 @@ TEST(Tokenizer, AddedTokensThatArePlainTextAreFound) {
   added.push_back({{"id", 301}, {"content", "||X||"}, {"special", false}});
   added.push_back({{"id", 302}, {"content", "||X||Y"}, {"special", false}});
   added.push_back({{"id", 303}, {"content", "\u212B"}, {"normalized", true}});  // NFC: U+00C5
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->encode("a||X||b"), (TokenIds{'a', 301, 'b'}));
   EXPECT_EQ(tokenizer->encode("||X||Y"), (TokenIds{302}));  // the longest
   EXPECT_EQ(tokenizer->encode("\u00C5"), (TokenIds{303}));
@@ -42,7 +43,7 @@ TEST(Tokenizer, AddedTokensTakeSpacesOrStandAlone) {
   added.push_back({{"id", 300}, {"content", "[L]"}, {"lstrip", true}});
   added.push_back({{"id", 301}, {"content", "[R]"}, {"rstrip", true}});
   added.push_back({{"id", 302}, {"content", "bb"}, {"single_word", true}});
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->encode("b \u3000[L] b"), (TokenIds{'b', 300, ' ', 'b'}));
   EXPECT_EQ(tokenizer->encode("b [R] \n b"), (TokenIds{'b', ' ', 301, 'b'}));
   EXPECT_EQ(tokenizer->encode("[R] [L]"), (TokenIds{301, 300}));
@@ -52,7 +53,8 @@ TEST(Tokenizer, AddedTokensTakeSpacesOrStandAlone) {
   EXPECT_EQ(tokenizer->encode("bb\u0301").front(), 'b');  // a mark is part of the word
   // What is passed over may not give part of itself to another token.
   added.push_back({{"id", 303}, {"content", "start|>x"}});
-  const TokenIds typed = load_tokenizer(folder.write())->encode("<|im_start|>x");
+  const TokenIds typed =
+      load_tokenizer(TokenizerFiles::read(folder.write()))->encode("<|im_start|>x");
   EXPECT_EQ(std::count(typed.begin(), typed.end(), 303), 0);
 }
 
@@ -60,14 +62,14 @@ TEST(Tokenizer, FlagsOfTheConfigAreStronger) {
   Folder folder;
   folder.tokenizer["added_tokens"].push_back({{"id", 300}, {"content", "[X]"}, {"special", true}});
   folder.config["added_tokens_decoder"]["300"] = {{"content", "[X]"}, {"rstrip", true}};
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->encode_special("[X] a"), (TokenIds{300, 'a'}));
   EXPECT_EQ(tokenizer->decode(TokenIds{300, 'a'}), "a");  // special in either file
 }
 
 TEST(Tokenizer, FramesTextAsThePostProcessorAsks) {
   Folder folder;
-  EXPECT_TRUE(load_tokenizer(folder.write())->text_frame().before.empty());
+  EXPECT_TRUE(load_tokenizer(TokenizerFiles::read(folder.write()))->text_frame().before.empty());
   folder.config["add_bos_token"] = true;  // counts for sentencepiece files only
   folder.tokenizer["post_processor"] = Json::parse(R"({"type": "Sequence", "processors": [
       {"type": "ByteLevel", "trim_offsets": false},
@@ -75,10 +77,11 @@ TEST(Tokenizer, FramesTextAsThePostProcessorAsks) {
        "single": [{"SpecialToken": {"id": "<b>", "type_id": 0}}, {"Sequence": {"id": "A"}},
                   {"SpecialToken": {"id": "<e>", "type_id": 0}}],
        "special_tokens": {"<b>": {"id": "<b>", "ids": [264, 263]}, "<e>": {"ids": [265]}}}]})");
-  const TextFrame frame = load_tokenizer(folder.write())->text_frame();
+  const TextFrame frame = load_tokenizer(TokenizerFiles::read(folder.write()))->text_frame();
   EXPECT_EQ(frame.before, (TokenIds{264, 263}));
   EXPECT_EQ(frame.after, (TokenIds{265}));
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("he"), (TokenIds{Folder::kHe}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("he"),
+            (TokenIds{Folder::kHe}));
 }
 
 /// Characters, byte tokens and "▁" for a space, as sentencepiece vocabularies are written.
@@ -105,7 +108,7 @@ struct LlamaFolder : Folder {
 
 TEST(Tokenizer, FallsBackToBytes) {
   const LlamaFolder folder;
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->encode("hi hi"), (TokenIds{6, 6}));
   EXPECT_EQ(tokenizer->encode("é"), (TokenIds{2, 10 + 0xC3, 10 + 0xA9}));
   EXPECT_EQ(tokenizer->encode_special("hi<s>hi"), (TokenIds{6, 1, 3, 4}));
@@ -115,11 +118,13 @@ TEST(Tokenizer, FallsBackToBytes) {
 TEST(Tokenizer, TakesUnknownCharactersTogetherOrNot) {
   LlamaFolder folder;
   folder.tokenizer["model"]["byte_fallback"] = false;
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("hxyi"), (TokenIds{5, 0, 4}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("hxyi"),
+            (TokenIds{5, 0, 4}));
   folder.tokenizer["model"]["fuse_unk"] = false;
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("hxyi"), (TokenIds{5, 0, 0, 4}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("hxyi"),
+            (TokenIds{5, 0, 0, 4}));
   folder.tokenizer["model"].erase("unk_token");
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   expect_user_error([&] { tokenizer->encode("hxyi"); }, {"\"x\"", "unk_token"});
 }
 
@@ -130,18 +135,21 @@ TEST(Tokenizer, TextGivesNoControlTokenByMerging) {
   folder.tokenizer["model"]["merges"].push_back({"<", "s"});
   folder.tokenizer["model"]["merges"].push_back({"<s", ">"});
   folder.tokenizer["pre_tokenizer"]["pretokenizers"].erase(0);
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{301}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("<s>"), (TokenIds{301}));
   folder.config["bos_token"] = "<s>";
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{300, '>'}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("<s>"),
+            (TokenIds{300, '>'}));
   folder.tokenizer["model"]["ignore_merges"] = true;
-  EXPECT_EQ(load_tokenizer(folder.write())->encode("<s>"), (TokenIds{300, '>'}));
-  EXPECT_EQ(load_tokenizer(folder.write())->encode_special("<s>"), (TokenIds{301}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode("<s>"),
+            (TokenIds{300, '>'}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->encode_special("<s>"),
+            (TokenIds{301}));
 }
 
 TEST(Tokenizer, DecodesBytesAndSkipsSpecialTokens) {
   Folder folder;
   folder.tokenizer["model"]["vocab"]["zz"] = 300;  // 266..299 stay unused
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   const TokenIds ids{Folder::kStart, Folder::kSpaceHe, Folder::kEAcute, 0xC3, Folder::kEnd};
   EXPECT_EQ(tokenizer->decode(ids), " h\x65\xC3\xA9\xC3");
   EXPECT_EQ(tokenizer->decode(ids, true), "<|im_start|> h\x65\xC3\xA9\xC3<|im_end|>");
@@ -154,7 +162,7 @@ TEST(Tokenizer, DecodesBytesAndSkipsSpecialTokens) {
 
 TEST(Tokenizer, RefusesIllFormedUtf8) {
   const Folder folder;
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   for (const char* text : {"ab\xFF", "ab\xC3", "ab\xED\xA0\x80", "ab\xC0\x80"}) {
     expect_user_error([&] { tokenizer->encode(text); }, {"ill-formed UTF-8 at byte 2"});
     expect_user_error([&] { tokenizer->encode_special(text); }, {"ill-formed UTF-8 at byte 2"});
@@ -165,28 +173,30 @@ TEST(Tokenizer, StopTokensComeFromEveryFileOnce) {
   Folder folder;
   folder.write_file("generation_config.json", R"({"eos_token_id": [265, 263]})");
   folder.write_file("config.json", R"({"eos_token_id": 7})");
-  EXPECT_EQ(load_tokenizer(folder.write())->stop_tokens(), (TokenIds{265, 263, 7}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->stop_tokens(),
+            (TokenIds{265, 263, 7}));
   folder.write_file("generation_config.json", R"({"eos_token_id": "x"})");
-  expect_user_error([&] { load_tokenizer(folder.write()); },
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(folder.write())); },
                     {"generation_config.json", "eos_token_id"});
   folder.write_file("generation_config.json", "{}");
   folder.config["eos_token"] = {{"content", "<|endoftext|>"}};
-  EXPECT_EQ(load_tokenizer(folder.write())->stop_tokens(), (TokenIds{7, 263, 265}));
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->stop_tokens(),
+            (TokenIds{7, 263, 265}));
   folder.config["eos_token"] = "</s>";
-  expect_user_error([&] { load_tokenizer(folder.write()); }, {"</s>"});
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(folder.write())); }, {"</s>"});
 }
 
 TEST(Tokenizer, HashFollowsTheFilesThatDecideIds) {
   Folder folder;
-  const std::string hash = load_tokenizer(folder.write())->content_hash();
-  EXPECT_EQ(load_tokenizer(Folder().write())->content_hash(), hash);
+  const std::string hash = load_tokenizer(TokenizerFiles::read(folder.write()))->content_hash();
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(Folder().write()))->content_hash(), hash);
   folder.write_file("generation_config.json", R"({"eos_token_id": 1})");
-  EXPECT_EQ(load_tokenizer(folder.write())->content_hash(), hash);
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->content_hash(), hash);
   folder.write_file("chat_template.jinja", kChatMl);
-  EXPECT_NE(load_tokenizer(folder.write())->content_hash(), hash);
+  EXPECT_NE(load_tokenizer(TokenizerFiles::read(folder.write()))->content_hash(), hash);
   Json& merges = folder.tokenizer["model"]["merges"];
   std::swap(merges[0], merges[1]);
-  EXPECT_NE(load_tokenizer(folder.write())->content_hash(), hash);
+  EXPECT_NE(load_tokenizer(TokenizerFiles::read(folder.write()))->content_hash(), hash);
 }
 
 struct Spoiled {
@@ -202,7 +212,7 @@ TEST_P(SpoiledTokenizer, IsRefusedByName) {
   GetParam().spoil(folder.tokenizer);
   std::vector<std::string> parts = GetParam().parts;
   parts.push_back("tokenizer.json");
-  expect_user_error([&] { load_tokenizer(folder.write()); }, parts);
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(folder.write())); }, parts);
 }
 
 Json split(const char* pattern, const char* behavior) {
@@ -280,20 +290,23 @@ TEST(Tokenizer, RefusesBrokenFiles) {
   const std::string whole = folder.tokenizer.dump();
   for (const size_t length : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
     folder.write_file("tokenizer.json", whole.substr(0, length));
-    expect_user_error([&] { load_tokenizer(path); }, {"tokenizer.json", "not valid JSON"});
+    expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path)); },
+                      {"tokenizer.json", "not valid JSON"});
   }
   folder.write_file("tokenizer.json", "[]");
-  expect_user_error([&] { load_tokenizer(path); }, {"tokenizer.json", "object"});
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path)); },
+                    {"tokenizer.json", "object"});
   std::filesystem::remove(path / "tokenizer.json");
-  expect_user_error([&] { load_tokenizer(path); },
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path)); },
                     {"tokenizer.json", "no such file", "tokenizer.model"});
-  expect_user_error([&] { load_tokenizer(path / "absent"); }, {"absent", "no such model folder"});
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path / "absent")); },
+                    {"absent", "no such model folder"});
 }
 
 TEST(Tokenizer, NamesAByteThatTheVocabularyLacks) {
   Folder folder;
   folder.tokenizer["model"]["vocab"].erase("z");
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->encode("hey").size(), 2u);
   expect_user_error([&] { tokenizer->encode("haze"); }, {"0x7A"});
 }

@@ -5,6 +5,7 @@
 #include "model/weights/safetensors.h"
 #include "tests/fakes/tokenizer_folder.h"
 #include "tests/train/training.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
 #include "train/output_lock.h"
@@ -278,7 +279,8 @@ TEST_F(Training, RefusesDataOfAnotherTokenizer) {
   TrainConfig plain = config("out");
   plain.tokenizer = tokenizer.write();
   plain.batch_size = plain.global_batch = plain.max_steps = 1;
-  plain.dataset = write_for("right", load_tokenizer(plain.tokenizer)->content_hash());
+  plain.dataset =
+      write_for("right", load_tokenizer(TokenizerFiles::read(plain.tokenizer))->content_hash());
   EXPECT_NO_THROW(run(plain));
   plain.output = folder_ / "other";
   TrainConfig other = plain;

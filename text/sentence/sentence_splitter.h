@@ -28,7 +28,8 @@ class SentenceSplitter {
   /// Next token; the sentences that it confirmed, mostly none or one. The last token of a sentence
   /// may lie before this one.
   std::vector<Sentence> push(TokenId token);
-  /// The same, given the text that the token completed, or let be certain.
+  /// Next token, given the text that it completed, or let be certain; the sentences that it
+  /// confirmed.
   std::vector<Sentence> push_text(std::string_view text);
   /// The answer is over (stop token or limit): what is left, mostly one sentence. `rest`: text that
   /// push_text() did not get.

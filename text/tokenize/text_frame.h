@@ -4,15 +4,9 @@
 #include <string>
 
 #include "core/json.h"
-#include "text/token_ids.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
-
-/// The special tokens that a tokenizer puts around a plain text that is no chat: what transformers'
-/// tokenizer(text) adds.
-struct TextFrame {
-  TokenIds before, after;
-};
 
 /// From the "post_processor" of tokenizer.json: none, ByteLevel, TemplateProcessing,
 /// BertProcessing, RobertaProcessing or a Sequence with one of these. Anything else is a UserError.

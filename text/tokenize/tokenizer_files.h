@@ -34,7 +34,7 @@ struct TokenizerFiles {
   /// A `chat_template` file, if not empty, stands in for the folder's template. UserError for a
   /// folder without tokenizer.json and tokenizer.model, and for malformed files.
   static TokenizerFiles read(const std::filesystem::path& folder,
-                             const std::filesystem::path& chat_template);
+                             const std::filesystem::path& chat_template = {});
 
   std::string path_of(const char* file) const { return (folder / file).string(); }
 

@@ -29,7 +29,7 @@ struct RankPlace {
 /// process that none of them has started is the only rank. UserError if the variables are
 /// incomplete or contradict each other.
 RankPlace rank_place(const std::function<std::optional<std::string>(const char* name)>& variable);
-/// The same of this process's environment.
+/// As this process's environment says it.
 RankPlace rank_place();
 
 }  // namespace predgen::train

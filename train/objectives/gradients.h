@@ -26,7 +26,7 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
                               const LossTerms& denominators,
                               std::span<const uint64_t> dropout_seeds);
 
-/// The same sums without gradients.
+/// The sums of the terms over the batch, without gradients.
 LossTerms evaluate_terms(Transformer& model, const PackedBatch& batch);
 
 }  // namespace predgen::train

@@ -18,7 +18,7 @@ constexpr int64_t kProcessBytes = int64_t{50} << 20;
 // What a step takes beside its tensors on a CPU, as freed memory of one size does not always serve
 // for another: more where graphs are made again (measured).
 constexpr double kLostShare = 0.15, kLostShareRecomputed = 0.3;
-// The same on CUDA, whose allocator joins and splits blocks.
+// On CUDA it is less: its allocator joins and splits blocks.
 constexpr double kLostShareOnCuda = 0.08;
 
 int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }

@@ -20,7 +20,7 @@ class TapWeights {
   /// x [N,E] to [N - (taps - 1) * dilation,O]: the bias and, for each tap t, x[n + t * dilation]
   /// by its weights.
   at::Tensor multiply(const at::Tensor& x_NE, int64_t dilation = 1) const;
-  /// The same into `y_NO`, and `add_NO` added unless it is undefined.
+  /// Writes the product into `y_NO`, and adds `add_NO` unless it is undefined.
   void multiply(const at::Tensor& x_NE, int64_t dilation, const at::Tensor& add_NO,
                 const at::Tensor& y_NO) const;
 
@@ -30,7 +30,7 @@ class TapWeights {
 
   int64_t taps_ = 1, in_ = 0, out_ = 0;
   at::Tensor weights_;  // [taps,E,O]; on a CPU panels of outputs, as the kernels read them
-  at::Tensor bias_O_;   // likewise
+  at::Tensor bias_O_;   // on a CPU as the kernels read it
 };
 
 }  // namespace predgen

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "model/weights/checkpoint.h"
+#include "model/load_options.h"
 #include "model/weights/safetensors.h"
 #include "voice/zonos/prefix_conditioner.h"
 #include "voice/zonos/zonos_backbone.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/config.h"
-#include "model/weights/checkpoint.h"
+#include "model/load_options.h"
 #include "voice/ahead_buffer.h"
 #include "voice/zonos/code_generation.h"
 

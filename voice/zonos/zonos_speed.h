@@ -13,7 +13,7 @@ struct ZonosSpeed {
   double steps_per_second = 0;        // of sound
   double codec_real_time_factor = 0;  // seconds of work for a second of sound
 
-  /// Likewise, of steps and codec together: below 1 the voice keeps up.
+  /// Seconds of work, steps and codec together, per second of sound: below 1 the voice keeps up.
   double real_time_factor() const {
     return seconds_per_step * steps_per_second + codec_real_time_factor;
   }

@@ -22,7 +22,7 @@ class HeardTurn {
 
   /// Adds a line with everything that was heard, if that is news.
   void tell(TranscriptLines& lines);
-  /// The same with the turn's end, if anything was said. The next turn begins.
+  /// Adds the turn's last line, if anything was said. The next turn begins.
   void end(TranscriptLines& lines);
 
  private:

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/fakes/tensors.h"
 #include "tests/model/gpu/emulated_kernels.h"
 #include "tests/model/gpu/kernel_models.h"

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "model/weights/checkpoint.h"
+#include "model/checkpoint/load_model.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
@@ -190,10 +191,11 @@ TEST_F(AdapterTest, WholeModulesReplaceTheModels) {
   set("modules_to_save", Json::array({"embed_tokens"}));
   EXPECT_EQ(AdapterFolder(folder_.path()).embeddings().size(), 1u);
   // This model's embeddings are its head too; PEFT says whether both were trained as one.
-  expect_user_error([&] { load_model(base.path(), folder_.path(), {.device = "cpu"}); },
-                    {"modules_to_save", "ensure_weight_tying"});
+  expect_user_error(
+      [&] { load_model(*open_checkpoint(base.path()), folder_.path(), {.device = "cpu"}); },
+      {"modules_to_save", "ensure_weight_tying"});
   set("ensure_weight_tying", true);
-  const auto model = load_model(base.path(), folder_.path(), {.device = "cpu"});
+  const auto model = load_model(*open_checkpoint(base.path()), folder_.path(), {.device = "cpu"});
   EXPECT_TRUE(at::equal(model->named_weights().at("model.embed_tokens.weight"), table));
 }
 

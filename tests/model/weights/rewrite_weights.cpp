@@ -7,8 +7,9 @@
 #include <fstream>
 #include <string>
 
+#include "model/checkpoint/load_model.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
-#include "model/weights/checkpoint.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/sharded_weights.h"
 
@@ -26,15 +27,15 @@ void rewrite_file(const char* from, const char* to) {
 }
 
 void rewrite_adapter(const char* base, const char* from, const char* to) {
-  const auto model = load_model(base, {}, kCpu);
+  const auto model = load_model(*open_checkpoint(base), {}, kCpu);
   const AdapterFolder adapter(from);
   adapter.attach(*model);
   save_adapter(*model, adapter.config(), to);
 }
 
 void shard_model(const char* from, const char* to, const char* max_bytes) {
-  const auto model = load_model(from, {}, kCpu);
-  save_model(*model, to, from, "fp32");
+  const auto model = load_model(*open_checkpoint(from), {}, kCpu);
+  save_model(*model, to, open_checkpoint(from).get(), "fp32");
   const auto weights = model->named_weights();
   write_sharded_weights(to, {weights.begin(), weights.end()}, at::kFloat,
                         std::strtoull(max_bytes, nullptr, 10));

@@ -142,14 +142,14 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
 
 TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
   // A word is taken back; the answer of before has seven tokens, of which the draft has none.
-  const auto passes = [](const std::vector<double>& pass_seconds) {
+  const auto passes = [](const std::vector<double>& seconds) {
     Stage stage({.answer =
                      [](const std::string& user) {
                        return user.find("my") == std::string::npos ? "Yes I can. Go on!"
                                                                    : "No well.";
                      },
                  .speculation = SpeculationConfig{.num_candidates = 4},
-                 .pass_seconds = pass_seconds});
+                 .prices = pass_table(seconds)});
     const TurnResult result =
         stage.run({partial("hello", 1), partial("hello my", 2), final_one("hello", 4)});
     EXPECT_EQ(result.text, "Yes I can. Go on!");

@@ -13,11 +13,12 @@
 #include "runtime/converse/system_prompt.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
-#include "runtime/price/pass_price.h"
+#include "runtime/price/charge_passes.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_speaker.h"
 #include "tests/fakes/fake_tokenizer.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 
@@ -53,7 +54,7 @@ struct TalkSetup {
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
-  std::vector<double> pass_seconds{};  // as they are known to the session
+  PassPrices prices{};  // as they are known to the session
   Engine* draft_model = nullptr;
 };
 
@@ -66,7 +67,7 @@ struct Stage {
         owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(setup.speech_delay))),
         speaker(*owned_speaker),
         session(session_config(setup), engine, tokenizer, std::move(owned_speaker), clock) {
-    engine.observe_passes(charge_passes(clock, {.per_pass = Seconds(kPass)}));
+    engine.observe_passes(charge_passes(clock, PassPrices::given(Seconds(kPass))));
   }
 
   static SessionConfig session_config(const TalkSetup& setup) {
@@ -83,7 +84,7 @@ struct Stage {
         .verifier = {.name = setup.verifier,
                      .top_k = setup.top_k,
                      .judged_sentences = setup.judged_sentences},
-        .generator = {.name = setup.decoder, .block_size = 6, .pass_seconds = setup.pass_seconds},
+        .generator = {.name = setup.decoder, .block_size = 6, .prices = setup.prices},
         .sampling = setup.sampling,
         .system_prompt = setup.system_prompt,
         .max_context = setup.context_length};
@@ -92,7 +93,7 @@ struct Stage {
     if (setup.draft_model) {
       config.generator.sources.push_back("model");
       config.generator.draft_model = setup.draft_model;
-      config.generator.draft_price = 0.01;
+      config.generator.prices = with_draft_price(0.01);
     }
     return config;
   }

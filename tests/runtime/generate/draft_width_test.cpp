@@ -3,23 +3,26 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 namespace {
 
 TEST(DraftWidth, IsAsWideAsPays) {
-  EXPECT_EQ(DraftWidth(16).best(), 16);                         // the price is not known
-  EXPECT_EQ(DraftWidth(3, {1, 1, 1, 1}).best(), 3);             // a GPU
-  EXPECT_EQ(DraftWidth(3, {1, 2, 3, 4}).best(), 0);             // each token a pass more
-  EXPECT_EQ(DraftWidth(4, {1, 1.01, 1.02, 2.9, 4}).best(), 2);  // a step in the price
-  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.9).best(), 3);
-  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.3).best(), 1);
-  EXPECT_EQ(DraftWidth(3, {1, 1.2, 1.4, 1.6}, 0.1).best(), 0);
+  EXPECT_EQ(DraftWidth(16).best(), 16);  // the price is not known
+  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1, 1, 1})}).best(), 3);  // a GPU
+  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 2, 3, 4})}).best(),
+            0);  // each token a pass more
+  EXPECT_EQ(DraftWidth(4, {.prices = pass_table({1, 1.01, 1.02, 2.9, 4})}).best(),
+            2);  // a step in the price
+  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.9}).best(), 3);
+  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.3}).best(), 1);
+  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.1}).best(), 0);
 }
 
 TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
   const std::vector<double> seconds{1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6};
-  DraftWidth width(8, seconds);
+  DraftWidth width(8, {.prices = pass_table(seconds)});
   for (int i = 0; i < 30; ++i) width.record(8, 8);
   EXPECT_EQ(width.best(), 8);
   for (int i = 0; i < 60; ++i) width.record(8, 0);
@@ -37,7 +40,8 @@ TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
 TEST(DraftWidth, GuessesThatGoOnBeingRightAreWorthTheirPlaces) {
   std::vector<double> seconds;
   for (int width = 0; width <= 16; ++width) seconds.push_back(1 + 0.03 * width);
-  DraftWidth lasting(16, seconds), independent(16, seconds);
+  DraftWidth lasting(16, {.prices = pass_table(seconds)}),
+      independent(16, {.prices = pass_table(seconds)});
   for (int i = 0; i < 60; ++i) {
     lasting.record(16, i % 2 == 0 ? 0 : 16);
     independent.record(16, i % 2);
@@ -52,7 +56,7 @@ TEST(DraftWidth, GrowsAgainWhenGuessesAreRightAgain) {
   for (const double price : {0.1, 0.15, 0.2, 0.3}) {
     std::vector<double> seconds;
     for (int width = 0; width <= 16; ++width) seconds.push_back(1 + price * width);
-    DraftWidth width(16, seconds);
+    DraftWidth width(16, {.prices = pass_table(seconds)});
     for (int i = 0; i < 100; ++i) width.record(16, 2);
     EXPECT_LE(width.best(), 3) << price;
     for (int i = 0; i < 200; ++i) width.record(width.best(), width.best());

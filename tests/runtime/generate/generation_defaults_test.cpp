@@ -9,15 +9,19 @@
 namespace predgen {
 namespace {
 
+GenerationDefaults read_defaults(const std::filesystem::path& folder) {
+  return read_generation_defaults(open_checkpoint(folder)->read_generation());
+}
+
 TEST(GenerationDefaults, GenerationConfigComesBeforeConfig) {
   const TemporaryFolder folder;
   write_file(folder / "config.json", R"({"eos_token_id": 7})");
-  EXPECT_EQ(read_generation_defaults(folder.path()).stop_tokens, (TokenIds{7}));
+  EXPECT_EQ(read_defaults(folder.path()).stop_tokens, (TokenIds{7}));
   write_file(folder / "generation_config.json", R"({"eos_token_id": null, "top_k": 20})");
-  EXPECT_EQ(read_generation_defaults(folder.path()).stop_tokens, (TokenIds{7}));
+  EXPECT_EQ(read_defaults(folder.path()).stop_tokens, (TokenIds{7}));
   write_file(folder / "generation_config.json",
              R"({"eos_token_id": [5, 6], "temperature": 0.7, "top_p": 0.8})");
-  const GenerationDefaults defaults = read_generation_defaults(folder.path());
+  const GenerationDefaults defaults = read_defaults(folder.path());
   EXPECT_EQ(defaults.stop_tokens, (TokenIds{5, 6}));
   EXPECT_EQ(defaults.temperature, 0.7);
   EXPECT_EQ(defaults.top_p, 0.8);
@@ -25,10 +29,10 @@ TEST(GenerationDefaults, GenerationConfigComesBeforeConfig) {
   EXPECT_EQ(defaults.not_honoured, "");
   write_file(folder / "generation_config.json",
              R"({"repetition_penalty": 1.05, "min_p": 0, "typical_p": 0.9})");
-  EXPECT_EQ(read_generation_defaults(folder.path()).repetition_penalty, 1.05);
-  EXPECT_EQ(read_generation_defaults(folder.path()).not_honoured, "typical_p");
+  EXPECT_EQ(read_defaults(folder.path()).repetition_penalty, 1.05);
+  EXPECT_EQ(read_defaults(folder.path()).not_honoured, "typical_p");
   write_file(folder / "generation_config.json", R"({"eos_token_id": "end"})");
-  expect_user_error([&] { read_generation_defaults(folder.path()); },
+  expect_user_error([&] { read_defaults(folder.path()); },
                     {"generation_config.json", "eos_token_id"});
 }
 

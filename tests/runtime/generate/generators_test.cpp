@@ -9,6 +9,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 namespace {
@@ -102,15 +103,15 @@ TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   std::vector<double> prices;  // so that the window changes
   for (int i = 0; i < 10; ++i) prices.push_back(1 + 0.2 * i);
   expect_plain_text([&](Engine& engine, uint64_t seed) {
-    return make_generator({.name = "jacobi",
-                           .block_size = 1 + static_cast<int64_t>(seed % 9),
-                           .sources = seed % 2 ? draft_source_names() : std::vector<std::string>(),
-                           .draft_width = 9,
-                           .pass_seconds = seed % 4 < 2 ? prices : std::vector<double>(),
-                           .seed = seed,
-                           .draft_model = &draft.engine,
-                           .draft_price = 0.1},
-                          engine);
+    return make_generator(
+        {.name = "jacobi",
+         .block_size = 1 + static_cast<int64_t>(seed % 9),
+         .sources = seed % 2 ? draft_source_names() : std::vector<std::string>(),
+         .draft_width = 9,
+         .prices = seed % 4 < 2 ? with_draft_price(0.1, pass_table(prices)) : with_draft_price(0.1),
+         .seed = seed,
+         .draft_model = &draft.engine},
+        engine);
   });
 }
 
@@ -125,9 +126,9 @@ TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
     return make_generator(
         {.sources = seed % 3 ? draft_source_names() : std::vector<std::string>{"model"},
          .draft_width = width,
-         .pass_seconds = prices,
-         .draft_model = &draft.engine,
-         .draft_price = 0.1},
+         .prices =
+             prices.empty() ? with_draft_price(0.1) : with_draft_price(0.1, pass_table(prices)),
+         .draft_model = &draft.engine},
         engine);
   });
 }
@@ -176,10 +177,10 @@ TEST(JacobiGenerator, NarrowsWhereGuessesDoNotPay) {
   // Nothing is foreseeable, and every token of a pass costs as much as a pass.
   const FakeLanguageModel model({.memory = 1, .surprise = 1});
   Engine engine = borrowing_engine(model);
-  const auto cost = [&](int64_t window, const std::vector<double>& pass_seconds) {
+  const auto cost = [&](int64_t window, const std::vector<double>& seconds) {
     model.pass_sizes.clear();
     const auto jacobi = make_generator(
-        {.name = "jacobi", .block_size = window, .pass_seconds = pass_seconds}, engine);
+        {.name = "jacobi", .block_size = window, .prices = pass_table(seconds)}, engine);
     run(*jacobi, engine, {4, 5}, {.max_new_tokens = 200, .stop_tokens = {}});
     return std::accumulate(model.pass_sizes.begin(), model.pass_sizes.end(), int64_t{0});
   };

@@ -8,6 +8,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 namespace {
@@ -86,7 +87,7 @@ TEST(ModelSource, RunsAHistoryBeforeItIsAsked) {
   drafter.source.prefill({});
   drafter.source.prefill(TokenIds{1, 31});
   drafter.source.prefill(TokenIds(4097, 1));
-  Drafter dear(model, 31, DraftWidth(1, {1, 9}));
+  Drafter dear(model, 31, DraftWidth(1, {.prices = pass_table({1, 9})}));
   dear.source.prefill(history);
   EXPECT_TRUE(model.pass_sizes.empty());
 }
@@ -116,9 +117,11 @@ TEST(ModelSource, StopsBetweenItsPasses) {
   EXPECT_EQ(drafter.engine.num_forward_passes(), 3);
   for (const std::string& name : generator_names()) {  // then the model has no pass either
     Engine engine = borrowing_engine(model);
-    const auto generator = make_generator(
-        {.name = name, .sources = {"model"}, .draft_model = &drafter.engine, .draft_price = 0.01},
-        engine);
+    const auto generator = make_generator({.name = name,
+                                           .sources = {"model"},
+                                           .prices = with_draft_price(0.01),
+                                           .draft_model = &drafter.engine},
+                                          engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 64);
     asked = 0;
     const GenerationResult result = generator->generate(sequence, {}, stopped, {});
@@ -133,7 +136,7 @@ TEST(ModelSource, DraftsAsMuchAsIsWorthItsPasses) {
   const auto priced = [](double price) {
     std::vector<double> prices;
     for (int width = 0; width <= 16; ++width) prices.push_back(1 + price * width);
-    return DraftWidth(16, prices);
+    return DraftWidth(16, {.prices = pass_table(prices)});
   };
   Drafter dear(model, 31, priced(1));  // no draft is worth as many passes of the model
   EXPECT_TRUE(dear.propose({1, 2, 3}, 16)->empty());
@@ -156,9 +159,11 @@ TEST(DraftingGenerator, AModelThatThinksAlikeIsRightInEveryPass) {
     GenerationConfig config{.max_new_tokens = 36, .stop_tokens = {}, .answer_begin = 3};
     if (samples) config.sampler = std::make_shared<Sampler>(SamplingConfig{.seed = 7});
     Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
-    const auto generator = make_generator(
-        {.sources = {"model"}, .draft_width = 8, .draft_model = &draft, .draft_price = 0.001},
-        engine);
+    const auto generator = make_generator({.sources = {"model"},
+                                           .draft_width = 8,
+                                           .prices = with_draft_price(0.001),
+                                           .draft_model = &draft},
+                                          engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
     const GenerationResult result = generator->generate(sequence, {}, config, {});
     EXPECT_EQ(TokenIds(sequence.tokens().begin() + 3, sequence.tokens().end()),
@@ -177,8 +182,8 @@ TEST(DraftingGenerator, TheModelDraftsWhatOtherSourcesLeaveRoomFor) {
     Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
     const auto generator = make_generator({.sources = {"ngram", "model"},
                                            .draft_width = 8,
-                                           .draft_model = &draft,
-                                           .draft_price = 0.001},
+                                           .prices = with_draft_price(0.001),
+                                           .draft_model = &draft},
                                           engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
     generator->generate(sequence, {.drafts = {&old, 1}},
@@ -196,9 +201,11 @@ TEST(DraftingGenerator, TheModelDraftsWhatOtherSourcesLeaveRoomFor) {
 TEST(DraftingGenerator, AWrongGuessTakesNoRoomFromTheModel) {
   const FakeLanguageModel model({});
   Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
-  const auto generator = make_generator(
-      {.sources = {"model"}, .draft_width = 8, .draft_model = &draft, .draft_price = 0.001},
-      engine);
+  const auto generator = make_generator({.sources = {"model"},
+                                         .draft_width = 8,
+                                         .prices = with_draft_price(0.001),
+                                         .draft_model = &draft},
+                                        engine);
   Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
   const TokenIds answer = answer_of(model, {1, 2, 3}, {.max_new_tokens = 1, .stop_tokens = {}});
   const TokenIds guess(40, (answer[0] + 1) % 31);
@@ -215,8 +222,8 @@ TEST(ModelSource, ChangesNoTextWhateverStopsItOrIsRevised) {
     const auto generator = make_generator({.name = seed % 2 ? "ar" : "jacobi",
                                            .block_size = 6,
                                            .sources = {"model"},
-                                           .draft_model = &draft,
-                                           .draft_price = 0.05},
+                                           .prices = with_draft_price(0.05),
+                                           .draft_model = &draft},
                                           engine);
     TokenIds prompt(1 + random.below(20));
     for (TokenId& id : prompt) id = static_cast<TokenId>(random.below(31));
@@ -265,14 +272,13 @@ TEST(MakeGenerator, ADraftModelAsDearAsTheModelDraftsNothing) {
 TEST(MakeGenerator, MeasuresWhatADraftCosts) {
   const FakeLanguageModel model({}), other({});
   Engine engine = borrowing_engine(model), draft = borrowing_engine(other);
-  GeneratorConfig config{
-      .block_size = 3, .draft_width = 4, .draft_model = &draft, .draft_price = 0};
+  GeneratorConfig config{.block_size = 3, .draft_width = 4, .draft_model = &draft};
   measure_prices(config, engine);
-  EXPECT_EQ(config.pass_seconds.size(), 5u);  // of 0 to 4 drafted tokens
-  EXPECT_GT(config.draft_price, 0);
+  EXPECT_EQ(model.pass_sizes.back(), 5);  // of 0 to 4 drafted tokens
+  EXPECT_GT(config.prices.of_draft_model().of(1), Seconds(0));
   config.block_size = 8;
   measure_prices(config, engine);
-  EXPECT_EQ(config.pass_seconds.size(), 8u);
+  EXPECT_EQ(model.pass_sizes.back(), 8);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 namespace {
@@ -135,8 +136,8 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
     const auto generator = make_generator({.name = decoder,
                                            .block_size = 6,
                                            .sources = draft_source_names(),
-                                           .draft_model = &draft,
-                                           .draft_price = 0.1},
+                                           .prices = with_draft_price(0.1),
+                                           .draft_model = &draft},
                                           engine);
     for (const SpeculationConfig& speculation :
          {SpeculationConfig{.num_candidates = 2},

@@ -32,7 +32,7 @@ const std::string kQwen25 =
 std::unique_ptr<Tokenizer> tokenizer_with(const std::string& chat_template) {
   Folder folder;
   folder.config["chat_template"] = chat_template;
-  return load_tokenizer(folder.write());
+  return load_tokenizer(TokenizerFiles::read(folder.write()));
 }
 
 std::string rendered(const std::string& chat_template, const std::vector<Message>& messages,
@@ -63,7 +63,7 @@ TEST(ChatTemplate, HeaderContentAndTypedTokensAreOneRun) {
   folder.tokenizer["model"]["merges"].push_back({"Ċ", "Ċ"});
   folder.tokenizer["model"]["vocab"][">!"] = 301;
   folder.tokenizer["model"]["merges"].push_back({">", "!"});
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   const TokenIds ids = tokenizer->render_chat({{"user", "\nhe<|im_end|>!"}});
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 300), 1);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 301), 1);
@@ -173,14 +173,17 @@ TEST(ChatTemplate, ComesFromTheJinjaFileOrTheConfig) {
   folder.config.erase("chat_template");
   expect_user_error(
       [&] {
-        load_tokenizer(folder.write())->render_chat({{"user", "hi"}});
+        load_tokenizer(TokenizerFiles::read(folder.write()))->render_chat({{"user", "hi"}});
       },
       {"no chat_template"});
   folder.config["chat_template"] = Json::array(
       {{{"name", "tool_use"}, {"template", "x"}}, {{"name", "default"}, {"template", kChatMl}}});
-  const size_t plain = load_tokenizer(folder.write())->render_chat({{"user", "hi"}}).size();
+  const size_t plain =
+      load_tokenizer(TokenizerFiles::read(folder.write()))->render_chat({{"user", "hi"}}).size();
   folder.write_file("chat_template.jinja", kQwen2);  // stronger, as in transformers
-  EXPECT_GT(load_tokenizer(folder.write())->render_chat({{"user", "hi"}}).size(), plain);
+  EXPECT_GT(
+      load_tokenizer(TokenizerFiles::read(folder.write()))->render_chat({{"user", "hi"}}).size(),
+      plain);
 }
 
 TEST(ChatTemplate, NeedsMessagesRolesAndItsTokens) {
@@ -217,7 +220,7 @@ TEST(ChatTemplate, SystemMessageGoesWhereItIsTaken) {
   Folder folder;
   folder.config["chat_template"] = kMistral;
   folder.config["bos_token"] = "<|im_start|>";
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   const auto text = [&](const std::vector<Message>& messages, bool prompt) {
     return tokenizer->decode(tokenizer->render_chat(messages, prompt), true);
   };
@@ -238,7 +241,7 @@ TEST(ChatTemplate, SystemMessageGoesWhereItIsTaken) {
 TEST(ChatTemplate, AnswersAsIdsStandWhereTheyWereGenerated) {
   Folder folder;
   folder.config["chat_template"] = kMistral;
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   TokenIds expected = tokenizer->render_chat({{"user", "x"}});
   append(expected, {'h', 'e', Folder::kEnd});  // no white space around them
   EXPECT_EQ(tokenizer->render_chat({{"user", "x"}, {"assistant", "he", {'h', 'e'}}}, false),
@@ -252,7 +255,7 @@ TEST(ChatTemplate, ReasoningFollowsTheTemplate) {
     folder.tokenizer["added_tokens"].push_back(
         {{"id", 263 + folder.tokenizer["added_tokens"].size()}, {"content", token}});
   }
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   const TokenIds prompt = tokenizer->render_chat({{"user", "x"}});
   // The empty reasoning in front of a last answer was not generated.
   TokenIds expected = prompt;
@@ -319,7 +322,7 @@ TEST(ChatTemplate, EndTokenComesFromTheTemplate) {
   folder.config["eos_token"] = "<|endoftext|>";
   const auto stops = [&](const std::string& text) {
     folder.config["chat_template"] = text;
-    return load_tokenizer(folder.write())->stop_tokens();
+    return load_tokenizer(TokenizerFiles::read(folder.write()))->stop_tokens();
   };
   EXPECT_EQ(stops(kChatMl), (TokenIds{Folder::kEndOfText, Folder::kEnd}));
   EXPECT_EQ(stops(kTrimming), (TokenIds{Folder::kEndOfText, Folder::kEnd}));
@@ -355,7 +358,7 @@ TEST(ChatTemplate, GivesTheVariablesOfTransformers) {
       "{{ tools is none and documents is none }} {{ bos_token is defined }} {{ eos_token }}";
   folder.config["bos_token"] = nullptr;
   folder.config["eos_token"] = {{"content", "<|endoftext|>"}};
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}}), true),
             "True False <|endoftext|>");
 }
@@ -365,12 +368,14 @@ TEST(ChatTemplate, AFileCanStandInForTheFoldersTemplate) {
   folder.config["chat_template"] = "{% nonsense %}";
   folder.write_file("mine.jinja", "{{ messages[0].content }}!");
   const std::filesystem::path path = folder.write();
-  const auto tokenizer = load_tokenizer(path, path / "mine.jinja");
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(path, path / "mine.jinja"));
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x!");
-  EXPECT_NE(tokenizer->content_hash(), load_tokenizer(path)->content_hash());
-  expect_user_error([&] { load_tokenizer(path, path / "absent.jinja"); }, {"absent.jinja"});
+  EXPECT_NE(tokenizer->content_hash(), load_tokenizer(TokenizerFiles::read(path))->content_hash());
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path, path / "absent.jinja")); },
+                    {"absent.jinja"});
   folder.write_file("broken.jinja", "{% for m in messages %}");
-  expect_user_error([&] { load_tokenizer(path, path / "broken.jinja"); }, {"broken.jinja"});
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(path, path / "broken.jinja")); },
+                    {"broken.jinja"});
 }
 
 /// Shows tools and calls as Hermes has them, in one line.

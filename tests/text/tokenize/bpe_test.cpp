@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "tests/fakes/tokenizer_folder.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -14,7 +15,7 @@ namespace {
 using Folder = TokenizerFolder;
 
 TokenIds encode(const Folder& folder, std::string_view text) {
-  return load_tokenizer(folder.write())->encode(text);
+  return load_tokenizer(TokenizerFiles::read(folder.write()))->encode(text);
 }
 
 TEST(Bpe, MergesTheLowestRankFirst) {
@@ -84,7 +85,7 @@ TEST(Bpe, EqualsTheDefinitionOnRandomMergesAndWords) {
       model["merges"].push_back(Json::array({left, right}));
       tokens.push_back(left + right);
     }
-    const auto tokenizer = load_tokenizer(folder.write());
+    const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
     for (int word = 0; word < 50; ++word) {
       std::string text;
       TokenIds bytes;
@@ -109,7 +110,7 @@ TEST(Bpe, MergesAVeryLongWord) {
 
 TEST(Bpe, ThreadsShareATokenizer) {
   const Folder folder;
-  const auto tokenizer = load_tokenizer(folder.write());
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
   std::vector<TokenIds> results(4);
   {
     std::vector<std::jthread> threads;

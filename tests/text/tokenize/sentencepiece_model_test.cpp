@@ -7,6 +7,7 @@
 #include "tests/fakes/sentencepiece_file.h"
 #include "tests/fakes/temporary_folder.h"
 #include "text/streaming_text.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -19,7 +20,7 @@ class SentencepieceModelTest : public testing::Test {
   std::unique_ptr<Tokenizer> load() const {
     write_file(folder_ / "tokenizer.model", file_.bytes());
     write_file(folder_ / "tokenizer_config.json", config_.dump());
-    return load_tokenizer(folder_.path());
+    return load_tokenizer(TokenizerFiles::read(folder_.path()));
   }
 
   File file_;
@@ -97,7 +98,8 @@ TEST_F(SentencepieceModelTest, ReadsFilesOfOlderFolders) {
 TEST_F(SentencepieceModelTest, TokenizerJsonIsStronger) {
   load();
   write_file(folder_ / "tokenizer.json", "{}");
-  expect_user_error([&] { load_tokenizer(folder_.path()); }, {"tokenizer.json", "\"model\""});
+  expect_user_error([&] { load_tokenizer(TokenizerFiles::read(folder_.path())); },
+                    {"tokenizer.json", "\"model\""});
 }
 
 TEST_F(SentencepieceModelTest, RefusesDamagedFilesAndOtherOptions) {
@@ -117,7 +119,8 @@ TEST_F(SentencepieceModelTest, RefusesDamagedFilesAndOtherOptions) {
   const std::string whole = file_.bytes();
   for (const size_t length : {whole.size() / 2, whole.size() - 1}) {
     write_file(folder_ / "tokenizer.model", whole.substr(0, length));
-    expect_user_error([&] { load_tokenizer(folder_.path()); }, {"tokenizer.model"});
+    expect_user_error([&] { load_tokenizer(TokenizerFiles::read(folder_.path())); },
+                      {"tokenizer.model"});
   }
 }
 

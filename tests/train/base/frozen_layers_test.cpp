@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/fakes/run_ranks.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"

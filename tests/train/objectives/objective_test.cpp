@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/fakes/small_models.h"
 #include "train/objectives/autoregressive_objective.h"
 #include "train/objectives/consistency_objective.h"

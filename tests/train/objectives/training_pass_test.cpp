@@ -3,7 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
-#include "model/lora.h"
+#include "model/weights/lora.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"
 #include "train/objectives/consistency_objective.h"

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "model/model_config.h"
+#include "model/weights/stored_tensors.h"
+#include "text/token_ids.h"
+#include "text/tokenize/tokenizer_files.h"
+
+namespace predgen {
+
+/// What a checkpoint says about generating.
+struct GenerationSettings {
+  Json fields;           // those of a generation_config.json; null if it says nothing
+  std::string where;     // they are written, for messages
+  TokenIds stop_tokens;  // end an answer
+};
+
+/// A file that a checkpoint has, or should have.
+struct CheckpointFile {
+  std::string name;
+  std::string state;        // "ok", or what is missing and how it is had
+  bool is_missing = false;  // and nothing works without it
+};
+
+/// Files that are copied beside configuration and weights: the tokenizer's, generation_config.json,
+/// and what else there is (licence, model card).
+enum class CopiedFiles { kTokenizer, kGeneration, kOther };
+
+/// A model as it is stored: what it is made of, how it reads and writes text, how it wants to be
+/// run. Each part is read when it is asked for, so that who needs only the tokenizer needs no
+/// weights, and the other way round. UserError names the file, and what is wrong with it. For
+/// several threads at once.
+class Checkpoint {
+ public:
+  virtual ~Checkpoint() = default;
+
+  /// The path that it was opened by, for messages.
+  virtual std::string name() const = 0;
+
+  virtual ModelConfig read_config() const = 0;
+  /// The same as a config.json, with fields that ModelConfig does not know.
+  virtual Json read_config_json() const = 0;
+  /// Named and shaped as weight_layout() has them, which ModelWeights checks.
+  virtual std::unique_ptr<const StoredTensors> open_tensors() const = 0;
+
+  virtual bool has_tokenizer() const = 0;
+  /// With the chat template in the file `chat_template` in place of its own, unless that is empty.
+  virtual TokenizerFiles read_tokenizer(const std::filesystem::path& chat_template) const = 0;
+  virtual GenerationSettings read_generation() const = 0;
+
+  /// Those that decide what the model computes, sorted: their hash_weights() stands for it. None
+  /// if it lies in memory.
+  virtual std::vector<std::filesystem::path> weight_files() const = 0;
+  /// All that are read, for who wants to know what is missing.
+  virtual std::vector<CheckpointFile> check_files() const = 0;
+  /// Writes them into `folder`, which exists, as Hugging Face names them.
+  virtual void copy_files(CopiedFiles files, const std::filesystem::path& folder) const = 0;
+};
+
+/// Opens a checkpoint of a known format: today a Hugging Face folder. UserError for a path that is
+/// none; what is in it is checked when it is read.
+std::unique_ptr<const Checkpoint> open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace predgen

@@ -1,0 +1,159 @@
+#include "model/checkpoint/hugging_face_folder.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "model/weights/safetensors.h"
+#include "model/weights/weights_hash.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kGenerationConfig = "generation_config.json";
+constexpr const char* kIndex = "model.safetensors.index.json";
+/// The only subfolder with a meaning to transformers.
+constexpr const char* kTemplates = "additional_chat_templates";
+
+CopiedFiles kind_of(const std::string& name) {
+  if (name == kGenerationConfig) return CopiedFiles::kGeneration;
+  const bool is_tokenizer =
+      std::ranges::find(tokenizer_file_names(), name) != tokenizer_file_names().end();
+  return is_tokenizer ? CopiedFiles::kTokenizer : CopiedFiles::kOther;
+}
+
+/// Not weights, files that this program writes itself, and adapters (transformers would apply an
+/// adapter_config.json that it finds beside merged weights).
+bool is_copied(const fs::path& file) {
+  static const std::set<std::string> kWeightSuffixes{
+      ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx", ".tmp"};
+  const std::string name = file.filename().string();
+  if (name == "DONE" || name == "state.json") {
+    // What resuming a training run needs, if both are there.
+    if (fs::exists(file.parent_path() / "DONE") && fs::exists(file.parent_path() / "state.json")) {
+      return false;
+    }
+  }
+  return !kWeightSuffixes.contains(file.extension().string()) && name != kConfig &&
+         name != "adapter_config.json" && !name.ends_with(".safetensors.index.json") &&
+         !name.ends_with(".bin.index.json");
+}
+
+void copy_into(const fs::path& folder, const fs::path& file) {
+  write_file(folder / file.filename(), read_file(file));
+}
+
+/// Those that are copied at all.
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && is_copied(entry.path())) files.push_back(entry.path());
+  }
+  return files;
+}
+
+/// "eos_token_id": one, or a list; none if it is absent or null.
+std::optional<TokenIds> read_stop_tokens(const Json& fields, const std::string& where) {
+  constexpr const char* kKey = "eos_token_id";
+  if (!fields.is_object() || !fields.contains(kKey) || fields[kKey].is_null()) return std::nullopt;
+  if (fields[kKey].is_array()) return json_get<TokenIds>(fields, kKey, where);
+  return TokenIds{json_get<TokenId>(fields, kKey, where)};
+}
+
+}  // namespace
+
+bool HuggingFaceFolder::is_at(const fs::path& path) {
+  std::error_code unusable;  // a name that is too long, for example
+  return fs::is_directory(path, unusable);
+}
+
+ModelConfig HuggingFaceFolder::read_config() const { return ModelConfig::load(folder_); }
+
+Json HuggingFaceFolder::read_config_json() const { return read_json(folder_ / kConfig); }
+
+std::unique_ptr<const StoredTensors> HuggingFaceFolder::open_tensors() const {
+  return std::make_unique<const SafetensorsFolder>(folder_);
+}
+
+bool HuggingFaceFolder::has_tokenizer() const { return predgen::has_tokenizer(folder_); }
+
+TokenizerFiles HuggingFaceFolder::read_tokenizer(const fs::path& chat_template) const {
+  return TokenizerFiles::read(folder_, chat_template);
+}
+
+GenerationSettings HuggingFaceFolder::read_generation() const {
+  GenerationSettings settings;
+  const fs::path file = folder_ / kGenerationConfig;
+  settings.where = file.string();
+  if (fs::exists(file)) settings.fields = read_json(file);
+  std::optional<TokenIds> stop_tokens = read_stop_tokens(settings.fields, settings.where);
+  const fs::path config = folder_ / kConfig;  // not there beside a tokenizer alone
+  if (!stop_tokens && fs::exists(config)) {
+    stop_tokens = read_stop_tokens(read_json(config), config.string());
+  }
+  if (stop_tokens) settings.stop_tokens = *stop_tokens;
+  return settings;
+}
+
+std::vector<fs::path> HuggingFaceFolder::weight_files() const {
+  return predgen::weight_files(folder_);
+}
+
+void HuggingFaceFolder::check_weight_files(std::vector<CheckpointFile>& files) const {
+  const fs::path index = folder_ / kIndex;
+  if (!fs::exists(index)) {
+    const bool is_there = fs::exists(folder_ / "model.safetensors");
+    const bool is_pickled = fs::exists(folder_ / "pytorch_model.bin") ||
+                            fs::exists(folder_ / "pytorch_model.bin.index.json");
+    files.push_back({"model.safetensors",
+                     is_there ? "ok"
+                     : is_pickled
+                         ? "MISSING: scripts/convert_pickled.py makes it from pytorch_model.bin"
+                         : "MISSING, and no index of shards",
+                     !is_there});
+    return;
+  }
+  std::set<std::string> shards;
+  const auto map =
+      json_get<std::map<std::string, std::string>>(read_json(index), "weight_map", index.string());
+  for (const auto& [tensor, shard] : map) shards.insert(shard);
+  files.push_back({kIndex, fmt::format("ok, {} shards", shards.size())});
+  for (const std::string& shard : shards) {
+    std::error_code unusable;  // a name that is too long, for example
+    if (!fs::exists(folder_ / shard, unusable)) {
+      files.push_back({shard, "MISSING: download it again", true});
+    }
+  }
+}
+
+std::vector<CheckpointFile> HuggingFaceFolder::check_files() const {
+  std::vector<CheckpointFile> files;
+  check_weight_files(files);
+  if (!has_tokenizer()) {
+    files.push_back({"tokenizer.json", "MISSING, and no tokenizer.model", true});
+    return files;
+  }
+  const auto check = [&](const char* name, const char* if_missing) {
+    files.push_back({name, fs::exists(folder_ / name) ? "ok" : if_missing});
+  };
+  check("tokenizer_config.json", "missing: no chat template, no named special tokens");
+  check(kGenerationConfig, "missing: config.json says what ends an answer");
+  return files;
+}
+
+void HuggingFaceFolder::copy_files(CopiedFiles files, const fs::path& folder) const {
+  for (const fs::path& file : files_in(folder_)) {
+    if (kind_of(file.filename().string()) == files) copy_into(folder, file);
+  }
+  if (files != CopiedFiles::kTokenizer || !fs::is_directory(folder_ / kTemplates)) return;
+  make_folder(folder / kTemplates);
+  for (const fs::path& file : files_in(folder_ / kTemplates)) copy_into(folder / kTemplates, file);
+}
+
+}  // namespace predgen

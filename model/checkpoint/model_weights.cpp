@@ -1,0 +1,135 @@
+#include "model/checkpoint/model_weights.h"
+
+#include <set>
+
+#include "core/error.h"
+#include "model/weights/safetensors.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+constexpr const char* kHead = "lm_head.weight";
+
+/// Buffers that old checkpoints carry and every reader computes for itself.
+bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
+
+}  // namespace
+
+ModelWeights::ModelWeights(const Checkpoint& checkpoint,
+                           std::shared_ptr<const AdapterFolder> adapter)
+    : name_(checkpoint.name()),
+      adapter_(std::move(adapter)),
+      config_(checkpoint.read_config()),
+      stored_(checkpoint.open_tensors()) {
+  if (adapter_ && !adapter_->embeddings().empty()) take_embeddings_of_adapter();
+  std::set<std::string> used;
+  for (const WeightSpec& weight : weight_layout(config_)) {
+    check_tensor(weight);
+    used.insert(weight.name);
+  }
+  for (const std::string& name : stored_->names()) {
+    if (used.contains(name) || is_computed(name)) continue;
+    if (name != kHead || !config_.tie_word_embeddings) {
+      throw UserError("{}: tensor {} belongs to no part of a {}", name_, name,
+                      config_.architecture);
+    }
+    check_tied_head();
+  }
+}
+
+void ModelWeights::take_embeddings_of_adapter() {
+  const std::map<std::string, at::Tensor>& replaced = adapter_->embeddings();
+  const std::string where = adapter_->path().string();
+  const int64_t vocab_size = replaced.begin()->second.size(0);
+  for (const auto& [name, tensor] : replaced) {
+    if (name != kEmbedding && name != kHead) {
+      throw UserError("{}: tensor {} belongs to no part of a {}", where, name,
+                      config_.architecture);
+    }
+    if (tensor.size(0) != vocab_size) {
+      throw UserError("{}: {} has {} rows, but {} has {}", where, name, tensor.size(0),
+                      replaced.begin()->first, vocab_size);
+    }
+  }
+  const bool has_embedding = replaced.contains(kEmbedding), has_head = replaced.contains(kHead);
+  if (config_.tie_word_embeddings) {
+    if (!has_embedding) throw UserError("{}: has {} but no {}", where, kHead, kEmbedding);
+    const AdapterConfig& trained = adapter_->config();
+    if (!has_head && !trained.whole_modules.empty() && !trained.ensures_tying) {
+      throw UserError(
+          "{}: \"modules_to_save\" changes embeddings that are this model's head too, and only as "
+          "embeddings: not supported; train with \"ensure_weight_tying\"",
+          where);
+    }
+    if (has_head && !at::equal(replaced.at(kEmbedding), replaced.at(kHead))) {
+      throw UserError("{}: {} and {} differ, but the model's \"tie_word_embeddings\" is true",
+                      where, kEmbedding, kHead);
+    }
+  } else if (vocab_size != config_.vocab_size && !(has_embedding && has_head)) {
+    throw UserError("{}: resizes the vocabulary from {} to {}, but has no {}", where,
+                    config_.vocab_size, vocab_size, has_embedding ? kHead : kEmbedding);
+  }
+  config_.vocab_size = vocab_size;
+}
+
+void ModelWeights::check_tensor(const WeightSpec& weight) const {
+  const bool replaced = adapter_ && adapter_->embeddings().contains(weight.name);
+  const std::string where = replaced ? adapter_->path().string() : name_;
+  if (!replaced && !stored_->contains(weight.name)) {
+    throw UserError("{}: tensor {} is missing", where, weight.name);
+  }
+  const at::Tensor found = tensor(weight.name);
+  if (!at::isFloatingType(found.scalar_type())) {
+    throw UserError("{}: tensor {} has type {}; quantised weights are not supported", where,
+                    weight.name, at::toString(found.scalar_type()));
+  }
+  if (found.sizes() != at::IntArrayRef(weight.shape)) {
+    throw UserError("{}: tensor {} has shape {}, the configuration wants {}", where, weight.name,
+                    c10::str(found.sizes()), c10::str(at::IntArrayRef(weight.shape)));
+  }
+}
+
+/// A tied head may be stored too, but only as a copy of the embeddings.
+void ModelWeights::check_tied_head() const {
+  const std::vector<int64_t> shape = stored_->tensor(kEmbedding).sizes().vec();
+  bool same = stored_->tensor(kHead).sizes() == at::IntArrayRef(shape);
+  for_each_block(same ? shape : std::vector<int64_t>{0}, [&](int64_t begin, int64_t end) {
+    same = same && at::equal(stored_->read_rows(kHead, begin, end),
+                             stored_->read_rows(kEmbedding, begin, end));
+  });
+  if (!same) {
+    throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", name_, kHead,
+                    kEmbedding);
+  }
+}
+
+at::Tensor ModelWeights::tensor(const std::string& name) const {
+  if (adapter_) {
+    const auto found = adapter_->embeddings().find(name);
+    if (found != adapter_->embeddings().end()) return found->second;
+  }
+  return stored_->tensor(name);
+}
+
+at::Tensor ModelWeights::load(const std::string& name, at::Device device,
+                              at::ScalarType dtype) const {
+  if (adapter_ && adapter_->embeddings().contains(name)) {
+    return adapter_->load_embedding(name, device, dtype);
+  }
+  return stored_->load(name, device, dtype);
+}
+
+at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64_t end) const {
+  if (adapter_ && adapter_->embeddings().contains(name)) {
+    return adapter_->read_embedding(name, begin, end);
+  }
+  return stored_->read_rows(name, begin, end);
+}
+
+void ModelWeights::forget(const std::string& name) const {
+  if (name == kHead && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
+  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);
+}
+
+}  // namespace predgen

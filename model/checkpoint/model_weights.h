@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+
+#include "model/checkpoint/checkpoint.h"
+#include "model/weights/adapter.h"
+
+namespace predgen {
+
+/// Every weight of a checkpoint by its name, on disk until asked for. An adapter's whole embeddings
+/// stand in for the checkpoint's, and give the size of the vocabulary.
+class ModelWeights {
+ public:
+  /// UserError names missing, superfluous, misshapen and quantised tensors, and a tied head that
+  /// is stored and differs. `adapter`: null for none.
+  explicit ModelWeights(const Checkpoint& checkpoint,
+                        std::shared_ptr<const AdapterFolder> adapter = nullptr);
+
+  const ModelConfig& config() const { return config_; }
+  /// As those of StoredTensors.
+  at::Tensor tensor(const std::string& name) const;
+  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  /// Nothing for an adapter's embeddings.
+  void forget(const std::string& name) const;
+
+ private:
+  void take_embeddings_of_adapter();
+  void check_tensor(const WeightSpec& weight) const;
+  void check_tied_head() const;
+
+  std::string name_;  // the checkpoint's
+  std::shared_ptr<const AdapterFolder> adapter_;
+  ModelConfig config_;
+  std::unique_ptr<const StoredTensors> stored_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,50 @@
+#include "model/checkpoint/save_model.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "model/load_options.h"
+#include "model/weights/sharded_weights.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+void save_model_files(const fs::path& folder, const ModelConfig& config, const Checkpoint* source,
+                      const std::string& dtype, const Checkpoint* tokenizer) {
+  make_folder(folder);
+  Json json = config.to_json();
+  if (source) {
+    json = source->read_config_json();
+    json["vocab_size"] = config.vocab_size;
+    source->copy_files(CopiedFiles::kGeneration, folder);
+    source->copy_files(CopiedFiles::kOther, folder);
+  }
+  if (!tokenizer) tokenizer = source;
+  if (tokenizer) tokenizer->copy_files(CopiedFiles::kTokenizer, folder);
+  const char* type_name = parse_dtype(dtype) == at::kFloat ? "float32" : "bfloat16";
+  // transformers 5 prefers "dtype"; a file of transformers 4 keeps its own spelling.
+  json[json.contains("dtype") ? "dtype" : "torch_dtype"] = type_name;
+  if (json.contains("torch_dtype")) json["torch_dtype"] = type_name;
+  write_file(folder / "config.json", json.dump(2) + "\n");
+}
+
+void save_model(const Transformer& model, const fs::path& folder, const Checkpoint* source,
+                const std::string& dtype) {
+  const at::ScalarType type = parse_dtype(dtype);
+  std::map<std::string, at::Tensor> weights = model.named_weights();
+  std::vector<std::pair<std::string, at::Tensor>> ordered;
+  for (const WeightSpec& weight : weight_layout(model.config())) {
+    PREDGEN_CHECK(weights.contains(weight.name), "the model has no tensor {}", weight.name);
+    ordered.emplace_back(weight.name, weights[weight.name]);
+  }
+  PREDGEN_CHECK(ordered.size() == weights.size(), "the model has {} tensors, {} are written",
+                weights.size(), ordered.size());
+  make_folder(folder);
+  write_sharded_weights(folder, ordered, type);
+  save_model_files(folder, model.config(), source, dtype, nullptr);
+}
+
+}  // namespace predgen

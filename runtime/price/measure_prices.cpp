@@ -1,0 +1,61 @@
+#include "runtime/price/measure_prices.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "model/most_likely.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kContext = 128;
+constexpr int kRounds = 5;
+constexpr double kEnoughSeconds = 0.5;  // where passes are long, no further round begins
+
+double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, const Clock& clock) {
+  const Seconds start = clock.now();
+  const at::Tensor logits = *engine.run({.sequence = &sequence, .draft = draft}).logits;
+  most_likely(logits).cpu();  // a GPU is through only now
+  const double elapsed = (clock.now() - start).count();
+  sequence.truncate(sequence.size());
+  return elapsed;
+}
+
+}  // namespace
+
+PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
+  const int64_t room = engine.model().max_positions() - widest;
+  if (room < 1) {
+    throw UserError("a draft width of {} leaves no room in a context of {}: choose a smaller one",
+                    widest, engine.model().max_positions());
+  }
+  const int64_t context = std::min(kContext, room);
+  Sequence sequence = engine.make_sequence(context + widest);
+  sequence.append(TokenIds(static_cast<size_t>(context), 0));
+  const TokenIds draft(static_cast<size_t>(widest), 0);
+  std::vector<int64_t> widths{0};
+  while (widths.back() < widest) {
+    widths.push_back(std::min(2 * widths.back() + 1, widest));  // 2, 4, 8, .. tokens a pass
+  }
+  // Rounds, so that what disturbs the machine meets all widths. The second of two passes counts, as
+  // in decoding, where a pass mostly follows one of the same width; the first may run the context.
+  std::vector<double> least(widths.size(), std::numeric_limits<double>::infinity());
+  double taken = 0;
+  for (int round = 0; round < kRounds && taken < kEnoughSeconds; ++round) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      const TokenSpan drafted = TokenSpan(draft).first(static_cast<size_t>(widths[i]));
+      seconds_of_pass(engine, sequence, drafted, clock);
+      const double second = seconds_of_pass(engine, sequence, drafted, clock);
+      least[i] = std::min(least[i], second);
+      taken += 2 * second;
+    }
+  }
+  std::vector<PassPrices::Point> points;
+  for (size_t i = 0; i < widths.size(); ++i) points.push_back({1 + widths[i], Seconds(least[i])});
+  return PassPrices::measured(std::move(points));
+}
+
+}  // namespace predgen
