@@ -53,6 +53,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         result.first_sentence_tokens = sentence.num_tokens;
       }
       note(turn, now, is_first ? "first_sentence" : "sentence", sentence.text);
+      last_answer_.reset();
       speaker_->say(sentence.text);
     }
   };
@@ -115,6 +116,24 @@ void Session::remember(const TurnResult& result) {
                 .content = result.text,
                 .ids = TokenIds(ids.begin(), ids.end()),
                 .tool_calls = result.calls});
+  last_answer_ = {.text = result.text, .is_spoken = result.metrics.ttfs.has_value()};
+}
+
+std::string Session::interrupt(std::optional<Seconds> heard) {
+  speaker_->cancel_turn();
+  return keep_heard(heard);
+}
+
+std::string Session::keep_heard(std::optional<Seconds> heard) {
+  if (!last_answer_) return {};
+  std::optional<SpokenAnswer> spoken = speaker_->spoken();
+  if (!spoken) return last_answer_->text;
+  if (!last_answer_->is_spoken) spoken->sentences.clear();
+  if (heard) spoken->played = *heard;
+  std::string text = heard_text(last_answer_->text, *spoken);
+  history_.cut_answer(text);
+  if (text.empty()) last_answer_.reset();
+  return text;
 }
 
 }  // namespace predgen

@@ -61,4 +61,8 @@ void RestingSpeaker::cancel_turn() {
   if (speaks()) speaker_->cancel_turn();
 }
 
+std::optional<SpokenAnswer> RestingSpeaker::spoken() const {
+  return speaks() ? speaker_->spoken() : std::nullopt;
+}
+
 }  // namespace predgen

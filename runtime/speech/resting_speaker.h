@@ -33,6 +33,7 @@ class RestingSpeaker : public Speaker {
   void give_way(bool urgent) override;
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
+  std::optional<SpokenAnswer> spoken() const override;
 
  private:
   bool speaks() const { return speaker_ && !is_silent_; }

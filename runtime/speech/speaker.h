@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "runtime/speech/spoken_answer.h"
 
 namespace predgen {
 
@@ -45,8 +46,13 @@ class Speaker {
   /// afresh for the next turn. Interrupted if `stop` ends the wait; then cancel_turn().
   virtual SpeechReport finish_turn(const std::stop_token& stop = {}) = 0;
 
-  /// Drops everything that was not heard yet, and starts afresh for the next turn.
-  virtual void cancel_turn() {}
+  /// Drops everything that was not heard yet, that of turns before included, and starts afresh for
+  /// the next turn.
+  virtual void cancel_turn() = 0;
+
+  /// The last answer of which something was said, also after its turn: it may be heard still.
+  /// Nothing: without sound.
+  virtual std::optional<SpokenAnswer> spoken() const = 0;
 };
 
 /// No voice: text only.
@@ -55,6 +61,8 @@ class SilentSpeaker : public Speaker {
   void prepare(const std::string&) override {}
   void say(const std::string&) override {}
   SpeechReport finish_turn(const std::stop_token& = {}) override { return {}; }
+  void cancel_turn() override {}
+  std::optional<SpokenAnswer> spoken() const override { return std::nullopt; }
 };
 
 }  // namespace predgen

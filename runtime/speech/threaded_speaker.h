@@ -33,13 +33,16 @@ class ThreadedSpeaker : public Speaker {
   void give_way(bool urgent) override;
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
+  std::optional<SpokenAnswer> spoken() const override;
 
  private:
   struct Utterance {
     std::string text, spoken;
     bool prepared = false;  // synthesis was asked for before it was said
     bool said = false, cancelled = false;
+    size_t place = 0;                        // in track_, once it is said
     int64_t num_steps = 0;                   // of its synthesis
+    int64_t num_samples = 0;                 // of it that were made
     bool finished = false;                   // its synthesis
     std::vector<float> samples{};            // synthesised and not yet in the sink
     std::optional<Seconds> ready{};          // when the first samples were there
@@ -54,6 +57,7 @@ class ThreadedSpeaker : public Speaker {
   /// One step with mutex_ released; takes its samples.
   void advance(Utterance& utterance, Lock& lock);
   bool is_prepared(const std::string& sentence) const;
+  void note_sound(const Utterance& utterance, int64_t num_samples);    // with mutex_ held
   void cancel_prepared();                                              // with mutex_ held
   void report_failure(const char* what, const std::exception& error);  // with mutex_ held
 
@@ -69,6 +73,7 @@ class ThreadedSpeaker : public Speaker {
   std::shared_ptr<Utterance> prepared_;                // in queue_, too; null: none
   std::vector<std::shared_ptr<Utterance>> cancelled_;  // for the synthesis thread to destroy
   SpeechReport report_;
+  SpokenTrack track_;
   int64_t num_underruns_ = 0;  // of the sink, up to the last turn
   bool gives_way_ = false;
   bool writes_ = false;  // the playback thread is in the sink

@@ -37,6 +37,7 @@ class FakeSpeaker : public Speaker {
     report_ = {};
     ++num_cancelled;
   }
+  std::optional<SpokenAnswer> spoken() const override { return std::nullopt; }
   SpeechReport finish_turn(const std::stop_token& = {}) override {
     report_.sentences = static_cast<int64_t>(said.size());
     report_.prepared = static_cast<int64_t>(prepared.size());
