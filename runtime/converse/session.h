@@ -127,7 +127,8 @@ class Session {
   /// The history's last answer, until another one is spoken.
   struct LastAnswer {
     std::string text;
-    bool is_spoken = false;  // some of it
+    bool has_sound = false;
+    bool is_said = false;  // some of it, to the speaker
   };
   std::optional<LastAnswer> last_answer_;
   std::unique_ptr<Verifier> verifier_;

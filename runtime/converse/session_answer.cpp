@@ -116,7 +116,9 @@ void Session::remember(const TurnResult& result) {
                 .content = result.text,
                 .ids = TokenIds(ids.begin(), ids.end()),
                 .tool_calls = result.calls});
-  last_answer_ = {.text = result.text, .is_spoken = result.metrics.ttfs.has_value()};
+  last_answer_ = {.text = result.text,
+                  .has_sound = speaker_->spoken().has_value(),
+                  .is_said = result.metrics.ttfs.has_value()};
 }
 
 std::string Session::interrupt(std::optional<Seconds> heard) {
@@ -127,8 +129,10 @@ std::string Session::interrupt(std::optional<Seconds> heard) {
 std::string Session::keep_heard(std::optional<Seconds> heard) {
   if (!last_answer_) return {};
   std::optional<SpokenAnswer> spoken = speaker_->spoken();
-  if (!spoken) return last_answer_->text;
-  if (!last_answer_->is_spoken) spoken->sentences.clear();
+  if (!last_answer_->has_sound || !spoken) return last_answer_->text;
+  if (!last_answer_->is_said) *spoken = {};
+  const bool is_other_voice = last_answer_->is_said && spoken->sentences.empty();
+  if (is_other_voice) return last_answer_->text;
   if (heard) spoken->played = *heard;
   std::string text = heard_text(last_answer_->text, *spoken);
   history_.cut_answer(text);

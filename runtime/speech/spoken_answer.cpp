@@ -22,7 +22,8 @@ Seconds length_of(const SpokenAnswer::Sentence& sentence) {
   return sentence.is_whole ? sentence.length : std::max(sentence.length, guess);
 }
 
-/// Whether the characters on both sides of byte `i`, neither the first nor the last, are of one word.
+/// Whether the characters on both sides of byte `i`, neither the first nor the last, are of one
+/// word.
 bool is_inside_word(std::string_view text, size_t i) {
   const auto ends_word = [](char32_t code) { return is_space(code) || has_no_word_spaces(code); };
   return !ends_word(character_at(text, i).code) &&
@@ -90,7 +91,8 @@ SpokenAnswer SpokenTrack::answer() const {
                                 .length = seconds(sentence.num_samples),
                                 .is_whole = sentence.is_whole});
   }
-  if (is_written_) answer.played = seconds(std::clamp<int64_t>(sink_->num_played(), begin_, end_) - begin_);
+  if (is_written_)
+    answer.played = seconds(std::clamp<int64_t>(sink_->num_played(), begin_, end_) - begin_);
   return answer;
 }
 

@@ -27,8 +27,8 @@ struct SpokenAnswer {
 /// nothing if nothing was played.
 std::string heard_text(const std::string& answer, const SpokenAnswer& spoken);
 
-/// What of a text is said in this share, 0 - 1, of its sound: speech goes on at about the same speed.
-/// Whole words, or whole characters of scripts that put no spaces between words.
+/// What of a text is said in this share, 0 - 1, of its sound: speech goes on at about the same
+/// speed. Whole words, or whole characters of scripts that put no spaces between words.
 std::string_view share_of_text(std::string_view text, double share);
 
 /// Follows what a speaker says and writes to its sink, to know the SpokenAnswer. Used by one thread

@@ -4,6 +4,7 @@
 
 #include "core/random.h"
 #include "tests/fakes/tokenizer_folder.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/utf8.h"
 
 namespace predgen {

@@ -240,7 +240,6 @@ TEST(TurnRecogniser, WordsWithoutEndAreLost) {
   EXPECT_THAT(ear.log, ElementsAre("lost"));
 }
 
-
 TEST(TurnRecogniser, SegmentsOfChineseAndJapaneseHaveNoSpacesBetweenThem) {
   Ear ear;
   ear.in.add(tone(1000));

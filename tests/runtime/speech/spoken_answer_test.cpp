@@ -33,7 +33,8 @@ TEST(HeardText, IsTheWholeAnswerIfNothingButSpaceIsLeft) {
 TEST(HeardText, ASentenceWhoseSoundIsNotMadeYetIsLongerThanItsBeginning) {
   const std::string answer = "Well, that is a question that I have to think about.";
   const auto heard = [&](bool is_whole) {
-    return heard_text(answer, {.sentences = {{answer, Seconds(1), is_whole}}, .played = Seconds(1)});
+    return heard_text(answer,
+                      {.sentences = {{answer, Seconds(1), is_whole}}, .played = Seconds(1)});
   };
   EXPECT_EQ(heard(true), answer);
   EXPECT_EQ(heard(false), "Well, that is a");

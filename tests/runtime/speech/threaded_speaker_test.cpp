@@ -149,6 +149,7 @@ TEST_F(ThreadedSpeakerTest, TellsWhenThePreparedSentenceIsReady) {
   voice.finished(1);
   speaker.prepare("B two.");
   EXPECT_FALSE(speaker.is_ready_ahead()) << "another sentence";
+  voice.release_all();  // lets the speaker end
 }
 
 TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {
