@@ -79,10 +79,11 @@ class TypedTurns {
       } catch (const Interrupted&) {
         throw_if_stopped(end_);
         if (screen_.is_leaving()) break;
+        const bool is_kept = is_said_ && !session_.interrupt().empty();
         session_.set_history(session_.history());  // what else the turn had cached goes
         last_.reset();
-        screen_.end_turn(is_said_ ? "[stopped; what was said is kept]"
-                                  : "[stopped; this turn is forgotten]");
+        screen_.end_turn(is_kept ? "[stopped; what was said is kept]"
+                                 : "[stopped; this turn is forgotten]");
       }
     } while (true);
     throw_if_stopped(end_);
@@ -215,7 +216,7 @@ class TypedTurns {
   std::stop_token stop_;  // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
-  bool is_said_ = false;         // something of the answer under way
+  bool is_said_ = false;         // something of the answer under way is on the screen
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 
+#include "core/error.h"
 #include "core/text.h"
 
 namespace predgen {
@@ -54,6 +55,18 @@ void History::set_tools(const ToolSet& tools) {
 void History::add(const Message& message) {
   cut_.reset();
   messages_.push_back(message);
+}
+
+void History::cut_answer(const std::string& text) {
+  Message& answer = messages_.back();
+  PREDGEN_CHECK(is_role(answer, "assistant"), "the last message is no answer");
+  if (answer.content == text) return;
+  cut_.reset();
+  answer.content = text;
+  answer.ids.clear();
+  if (!text.empty() || !answer.tool_calls.empty()) return;
+  messages_.pop_back();
+  if (!messages_.empty() && is_role(messages_.back(), "user")) messages_.pop_back();
 }
 
 void History::replace(const std::vector<Message>& messages) {

@@ -33,6 +33,9 @@ class History {
   /// Other rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
   void add(const Message& message);
+  /// The last message, an answer, has this text; empty, and no calls: it is forgotten, with what
+  /// the user said before it. Nothing changes if it has this text already.
+  void cut_answer(const std::string& text);
   /// Forgets the oldest rounds.
   void drop(int64_t num_rounds);
 

@@ -100,6 +100,7 @@ void Session::set_tools(const ToolSet& tools) {
 
 void Session::set_history(const std::vector<Message>& history, const std::stop_token& stop) {
   history_.replace(history);
+  last_answer_.reset();
   speculator_.reset_answer();
   const TokenIds tokens = history_.tokens(room());
   if (tokens.empty()) return;
@@ -143,7 +144,11 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     speaker_->cancel_turn();
     turn.result.calls.clear();   // of which nobody was told
     turn.result.answer.clear();  // it may have tokens of text that was not said
-    if (!turn.result.error && !turn.result.text.empty()) remember(turn.result);
+    keep_heard({});              // of the answer before, which may have been heard still
+    if (!turn.result.error && !turn.result.text.empty()) {
+      remember(turn.result);
+      keep_heard({});
+    }
     throw;
   }
 }

@@ -76,11 +76,19 @@ class Session {
   /// not fit even without history, a voice that is lost) takes its input up to the final transcript
   /// and says so in the result; the history is as before it. Interrupted if stopped, also while
   /// it speaks; then nothing more of the turn is heard, and the history has what was said by then.
+  /// "Said" is what was played of a speaker's sound, and without sound what the observer got.
   /// Functions that the answer calls are in the result, and in the history; nothing of a call is
   /// spoken, shown or handed out before the final transcript has confirmed it. Where the history
   /// ends with what a function said, the final transcript may be blank: the answer goes on.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
+
+  /// The user breaks in: nothing more of the last answer is heard, and the history keeps the words
+  /// of it that were, or forgets the round if there was none. `heard`: of the answer's sound, where
+  /// who plays it knows better than the speaker's sink. Returns what the history keeps; all of it
+  /// without sound, or if its turn failed. After a turn, also one that was Interrupted, or in the
+  /// next one's TurnObserver::on_transcript() before its answer begins.
+  std::string interrupt(std::optional<Seconds> heard = {});
 
  private:
   struct Turn;
@@ -106,6 +114,8 @@ class Session {
   /// Adds to the turn's events.
   void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
   void remember(const TurnResult& result);
+  /// What interrupt() does to the history.
+  std::string keep_heard(std::optional<Seconds> heard);
 
   SessionConfig config_;
   Engine& engine_;
@@ -114,6 +124,13 @@ class Session {
   Clock& clock_;
   History history_;
   uint64_t next_turn_;
+  /// The history's last answer, until another one is spoken.
+  struct LastAnswer {
+    std::string text;
+    bool has_sound = false;
+    bool is_said = false;  // some of it, to the speaker
+  };
+  std::optional<LastAnswer> last_answer_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
   InputTimeSpeculator speculator_;

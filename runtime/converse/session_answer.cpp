@@ -50,6 +50,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
       }
       note(turn, now, is_first ? TurnEvent::Kind::kFirstSentence : TurnEvent::Kind::kSentence,
            sentence.text);
+      last_answer_.reset();
       speak([&] { speaker_->say(sentence.text); });
     }
   };
@@ -116,6 +117,28 @@ void Session::remember(const TurnResult& result) {
                 .content = result.text,
                 .ids = TokenIds(ids.begin(), ids.end()),
                 .tool_calls = result.calls});
+  last_answer_ = {.text = result.text,
+                  .has_sound = speaker_->spoken().has_value(),
+                  .is_said = result.metrics.ttfs.has_value()};
+}
+
+std::string Session::interrupt(std::optional<Seconds> heard) {
+  speaker_->cancel_turn();
+  return keep_heard(heard);
+}
+
+std::string Session::keep_heard(std::optional<Seconds> heard) {
+  if (!last_answer_) return {};
+  std::optional<SpokenAnswer> spoken = speaker_->spoken();
+  if (!last_answer_->has_sound || !spoken) return last_answer_->text;
+  if (!last_answer_->is_said) *spoken = {};
+  const bool is_other_voice = last_answer_->is_said && spoken->sentences.empty();
+  if (is_other_voice) return last_answer_->text;
+  if (heard) spoken->played = *heard;
+  std::string text = heard_text(last_answer_->text, *spoken);
+  history_.cut_answer(text);
+  if (text.empty()) last_answer_.reset();
+  return text;
 }
 
 }  // namespace predgen

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <stop_token>
 #include <string>
 #include <thread>
 
-#include "core/mutex.h"
 #include "runtime/listen/transcript_lines.h"
-#include "runtime/listen/transcript_source.h"
+#include "runtime/listen/transcript_queue.h"
 #include "runtime/listen/transcripts/transcript_messages.h"
 
 namespace predgen {
@@ -36,31 +32,20 @@ class StdinSource : public TranscriptSource {
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
   /// Transcripts that it holds.
-  size_t num_waiting();
+  size_t num_waiting() const { return queue_.size(); }
 
  private:
   void read_all(const StoppablePoll& poll, const std::stop_token& destroyed);
-  void wait_for_room(const std::stop_token& destroyed);
   void take_line(const std::string& line);
-  void push(const std::string& text, bool is_final);
-  void push_locked(const std::string& text, bool is_final) REQUIRES(mutex_);
-  std::optional<Transcript> newest_locked() const REQUIRES(mutex_);
 
   const int fd_;
   Format format_;  // used by the reader only, as what is below stop_
-  const Clock& clock_;
   const std::stop_token stop_;
   int64_t line_number_ = 0;
   TranscriptMessages messages_;
   RevisionFilter filter_;
 
-  Mutex mutex_;
-  std::condition_variable_any arrived_, taken_;
-  // Final ones that were not taken, and perhaps a newer one.
-  std::deque<Transcript> transcripts_ GUARDED_BY(mutex_);
-  int64_t num_transcripts_ GUARDED_BY(mutex_) = 0;
-  bool ended_ GUARDED_BY(mutex_) = false;
-  std::exception_ptr failure_ GUARDED_BY(mutex_);
+  TranscriptQueue queue_;
   std::jthread reader_;  // last: it uses the members above
 };
 

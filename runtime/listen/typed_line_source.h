@@ -1,14 +1,10 @@
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <string_view>
 
-#include "core/mutex.h"
-#include "runtime/listen/transcript_source.h"
+#include "runtime/listen/transcript_queue.h"
 
 namespace predgen {
 
@@ -23,7 +19,8 @@ class TypedLineSource : public TranscriptSource {
  public:
   /// Both threads read the clock: a SystemClock, which outlives this. A `stop` ends waiting with
   /// Interrupted.
-  explicit TypedLineSource(const Clock& clock, std::stop_token stop = {});
+  explicit TypedLineSource(const Clock& clock, std::stop_token stop = {})
+      : clock_(clock), stop_(std::move(stop)), queue_(clock) {}
 
   /// The editor's thread: the line as it stands, well-formed UTF-8, and the cursor's byte in it.
   /// Call it after any change of either.
@@ -32,7 +29,7 @@ class TypedLineSource : public TranscriptSource {
   void commit(std::string_view line);
   /// The editor's thread: wait_newer() returns nothing, once, after the lines sent before; what was
   /// typed since is forgotten. For a command that the runtime's thread is to run between turns.
-  void break_turn();
+  void break_turn() { queue_.push_break(); }
   /// The editor's thread: wait_newer() returns nothing from here on, after the lines sent before.
   void close();
 
@@ -41,33 +38,9 @@ class TypedLineSource : public TranscriptSource {
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
  private:
-  struct Event {
-    Transcript transcript = {};
-    bool is_break = false;  // then there is no transcript
-  };
-  /// The line as it stands, which counts at `end`.
-  struct Pause {
-    std::string text;
-    Seconds end{0};
-  };
-  void push_locked(std::string_view text, bool is_final) REQUIRES(mutex_);
-  /// The pause is a transcript if it is over.
-  void take_pause_locked(Seconds now) REQUIRES(mutex_);
-  void tell_locked() REQUIRES(mutex_);
-  void forget_unsent_locked() REQUIRES(mutex_);
-  std::optional<Transcript> newest_locked(Seconds now) const REQUIRES(mutex_);
-
   const Clock& clock_;
   const std::stop_token stop_;
-
-  Mutex mutex_;
-  std::condition_variable_any arrived_;
-  std::deque<Event> events_ GUARDED_BY(mutex_);  // of turns that are not over
-  int64_t num_transcripts_ GUARDED_BY(mutex_) = 0;
-  int64_t num_changes_ GUARDED_BY(mutex_) = 0;
-  std::string heard_ GUARDED_BY(mutex_);  // the newest transcript of the line being typed
-  std::optional<Pause> pause_ GUARDED_BY(mutex_);
-  bool closed_ GUARDED_BY(mutex_) = false;
+  TranscriptQueue queue_;
 };
 
 }  // namespace predgen

@@ -19,10 +19,15 @@ class AudioSink {
   /// Returns when everything written has been played or is on disk.
   virtual void drain() = 0;
 
+  /// Samples of write() that were really played since the sink was made; what clear() has dropped
+  /// never counts, but a device may finish a buffer that it was filling then. Where nobody can
+  /// know (files, pipes), what was taken counts as played. Any thread.
+  virtual int64_t num_played() const = 0;
+
   /// Nothing is written soon: a device that runs dry from now on has no underrun. Any thread.
-  virtual void expect_nothing() {}
+  virtual void expect_nothing() = 0;
   /// Device buffers that ran short while more was expected: audible gaps. Any thread.
-  virtual int64_t num_underruns() const { return 0; }
+  virtual int64_t num_underruns() const = 0;
 };
 
 }  // namespace predgen

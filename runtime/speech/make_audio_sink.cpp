@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/speech/instant_sink.h"
 #include "runtime/speech/pcm_sink.h"
 #include "runtime/speech/player_sink.h"
 #include "runtime/speech/resampling_sink.h"
@@ -13,11 +14,8 @@
 namespace predgen {
 namespace {
 
-class NullSink : public AudioSink {
- public:
-  void write(std::span<const float>) override {}
-  void clear() override {}
-  void drain() override {}
+class NullSink : public InstantSink {
+  void take(std::span<const float>) override {}
 };
 
 std::unique_ptr<AudioSink> at_rate(std::unique_ptr<AudioSink> sink, int from_rate, int to_rate) {

@@ -26,7 +26,7 @@ PcmSink::PcmSink(int descriptor, std::stop_token stop)
 
 static_assert(std::endian::native == std::endian::little);
 
-void PcmSink::write(std::span<const float> samples) {
+void PcmSink::take(std::span<const float> samples) {
   const std::vector<int16_t> values = to_pcm16(samples);
   for (auto bytes = std::as_bytes(std::span(values)); !bytes.empty();) {
     poll_.wait(descriptor_, POLLOUT);  // until PIPE_BUF bytes can be written without waiting

@@ -21,6 +21,7 @@ void PlaybackBuffer::fill(std::span<float> samples) {
     return;
   }
   const size_t count = ring_.pop(samples);
+  num_played_ += static_cast<int64_t>(count);
   std::ranges::fill(samples.subspan(count), 0.0f);
   if (count < samples.size() && expects_samples_) ++num_underruns_;
 }

@@ -24,6 +24,8 @@ class PlaybackBuffer {
   void set_paused(bool paused) { paused_ = paused; }
   /// Any thread. Samples still to be played.
   size_t size() const { return ring_.size(); }
+  /// Any thread. Samples that the device has taken since the start.
+  int64_t num_played() const { return num_played_; }
 
   /// Device. What to play now; silence where there is nothing.
   void fill(std::span<float> samples);
@@ -34,7 +36,7 @@ class PlaybackBuffer {
  private:
   SampleRing ring_;
   std::atomic<bool> expects_samples_ = false, paused_ = false;
-  std::atomic<int64_t> num_underruns_ = 0;
+  std::atomic<int64_t> num_played_ = 0, num_underruns_ = 0;
 };
 
 }  // namespace predgen

@@ -8,8 +8,8 @@
 namespace predgen {
 
 /// The default loudspeaker through PortAudio. write() waits only when a minute of audio is queued;
-/// clear() and set_paused() are heard within one device buffer. A stop ends a wait of write() and
-/// drain() within milliseconds: they throw Interrupted.
+/// clear() and set_paused() are heard within one device buffer; what the device has taken counts as
+/// played. A stop ends a wait of write() and drain() within milliseconds: they throw Interrupted.
 class PlayerSink : public AudioSink {
  public:
   /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
@@ -22,6 +22,7 @@ class PlayerSink : public AudioSink {
   void write(std::span<const float> samples) override;
   void clear() override { buffer_.clear(); }
   void drain() override;
+  int64_t num_played() const override { return buffer_.num_played(); }
   void expect_nothing() override { buffer_.expect_nothing(); }
   int64_t num_underruns() const override { return buffer_.num_underruns(); }
 

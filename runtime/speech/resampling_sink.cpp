@@ -2,6 +2,7 @@
 
 #include <samplerate.h>
 
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
@@ -47,6 +48,10 @@ void ResamplingSink::drain() {
   convert({}, /*is_last=*/true);
   src_reset(converter_.get());
   sink_->drain();
+}
+
+int64_t ResamplingSink::num_played() const {
+  return std::llround(static_cast<double>(sink_->num_played()) / ratio_);
 }
 
 }  // namespace predgen

@@ -18,6 +18,7 @@ class ResamplingSink : public AudioSink {
   void write(std::span<const float> samples) override { convert(samples, /*is_last=*/false); }
   void clear() override;
   void drain() override;
+  int64_t num_played() const override;
   void expect_nothing() override { sink_->expect_nothing(); }
   int64_t num_underruns() const override { return sink_->num_underruns(); }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "runtime/speech/spoken_answer.h"
 
 namespace predgen {
 
@@ -31,7 +32,7 @@ class Speaker {
   virtual void prepare(const std::string& sentence) = 0;
 
   /// Whether the prepared sentence could be heard at once. Any thread.
-  virtual bool is_ready_ahead() const { return false; }
+  virtual bool is_ready_ahead() const = 0;
 
   /// The answer is final from here on: speak this sentence after those said before. One that was
   /// prepared is played from its buffer at once.
@@ -39,22 +40,31 @@ class Speaker {
 
   /// While `urgent`, the language model has a verification to run and synthesis waits after the
   /// step that is under way.
-  virtual void give_way(bool /*urgent*/) {}
+  virtual void give_way(bool urgent) = 0;
 
   /// Drops what was prepared and not said, waits until everything said is in the sink, and starts
   /// afresh for the next turn. Interrupted if `stop` ends the wait; then cancel_turn().
   virtual SpeechReport finish_turn(const std::stop_token& stop = {}) = 0;
 
-  /// Drops everything that was not heard yet, and starts afresh for the next turn.
-  virtual void cancel_turn() {}
+  /// Drops everything that was not heard yet, that of turns before included, and starts afresh for
+  /// the next turn.
+  virtual void cancel_turn() = 0;
+
+  /// The last answer of which something was said, also after its turn: it may be heard still.
+  /// Nothing: without sound.
+  virtual std::optional<SpokenAnswer> spoken() const = 0;
 };
 
 /// No voice: text only.
 class SilentSpeaker : public Speaker {
  public:
   void prepare(const std::string&) override {}
+  bool is_ready_ahead() const override { return false; }
   void say(const std::string&) override {}
+  void give_way(bool) override {}
   SpeechReport finish_turn(const std::stop_token& = {}) override { return {}; }
+  void cancel_turn() override {}
+  std::optional<SpokenAnswer> spoken() const override { return std::nullopt; }
 };
 
 }  // namespace predgen

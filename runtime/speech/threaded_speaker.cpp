@@ -17,6 +17,7 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
       clock_(clock),
       ahead_(ahead),
       stop_(std::move(stop)),
+      track_(&sink, synthesizer.sample_rate()),
       synthesis_([this](const std::stop_token& end) { run_synthesis(end); }),
       playback_([this](const std::stop_token& end) { run_playback(end); }) {
   speakable_text("One.", synthesizer.language());  // makes its patterns before the first turn
@@ -54,6 +55,8 @@ void ThreadedSpeaker::say(const std::string& sentence) {
     queue_.push_back(utterance);
   }
   utterance->said = true;
+  utterance->place = track_.say(sentence);
+  note_sound(*utterance, utterance->num_samples);
   changed_.notify_all();
 }
 
@@ -77,6 +80,7 @@ SpeechReport ThreadedSpeaker::finish_turn(const std::stop_token& stop) {
   throw_if_stopped(stop_);  // the queue may be empty because the sink was stopped
   throw_if_stopped(stop);
   failed_ = false;
+  track_.end_answer();
   sink_.expect_nothing();
   const int64_t num_underruns = sink_.num_underruns();
   report_.underruns = num_underruns - std::exchange(num_underruns_, num_underruns);
@@ -100,9 +104,22 @@ void ThreadedSpeaker::cancel_turn() {
   changed_.notify_all();
   changed_.wait(lock, [&]() REQUIRES(mutex_) { return !writes_; });
   sink_.clear();  // the playback thread has nothing to write now
+  track_.cleared();
+  track_.end_answer();
   num_underruns_ = sink_.num_underruns();
   failed_ = false;
   report_ = {};
+}
+
+std::optional<SpokenAnswer> ThreadedSpeaker::spoken() const {
+  const Lock lock(mutex_);
+  return track_.answer();
+}
+
+void ThreadedSpeaker::note_sound(const Utterance& utterance, int64_t num_samples) {
+  if (!utterance.said || utterance.cancelled) return;
+  track_.add_sound(utterance.place, num_samples);
+  if (utterance.finished) track_.finish(utterance.place);
 }
 
 /// It stays the prepared one: only the caller's thread changes that.
@@ -151,6 +168,7 @@ void ThreadedSpeaker::run_synthesis(const std::stop_token& end) {
     const std::shared_ptr<Utterance> utterance = *next;
     if (failed_) {
       utterance->finished = true;
+      note_sound(*utterance, 0);
     } else {
       if (utterance->num_steps++ == 0 && !utterance->said) ++report_.prepared;
       lock.unlock();
@@ -177,6 +195,8 @@ void ThreadedSpeaker::advance(Utterance& utterance) {
   utterance.finished = !more;
   if (!utterance.ready && !samples.empty()) utterance.ready = clock_.now();
   utterance.samples.insert(utterance.samples.end(), samples.begin(), samples.end());
+  utterance.num_samples += std::ssize(samples);
+  note_sound(utterance, std::ssize(samples));
 }
 
 void ThreadedSpeaker::run_playback(const std::stop_token& end) {
@@ -198,6 +218,7 @@ void ThreadedSpeaker::run_playback(const std::stop_token& end) {
     if (utterance->prepared && !report_.ready_ahead) report_.ready_ahead = utterance->ready;
     if (!report_.first_audio) report_.first_audio = clock_.now();
     writes_ = true;
+    track_.will_write(std::ssize(samples));
     lock.unlock();
     try {
       sink_.write(samples);

@@ -33,13 +33,16 @@ class ThreadedSpeaker : public Speaker {
   void give_way(bool urgent) override;
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
+  std::optional<SpokenAnswer> spoken() const override;
 
  private:
   struct Utterance {
     std::string text, spoken;
     bool prepared = false;  // synthesis was asked for before it was said
     bool said = false, cancelled = false;
+    size_t place = 0;                        // in track_, once it is said
     int64_t num_steps = 0;                   // of its synthesis
+    int64_t num_samples = 0;                 // of it that were made
     bool finished = false;                   // its synthesis
     std::vector<float> samples{};            // synthesised and not yet in the sink
     std::optional<Seconds> ready{};          // when the first samples were there
@@ -54,6 +57,7 @@ class ThreadedSpeaker : public Speaker {
   void advance(Utterance& utterance);
   /// Null: it is not the prepared one.
   std::shared_ptr<Utterance> prepared(const std::string& sentence) const;
+  void note_sound(const Utterance& utterance, int64_t num_samples) REQUIRES(mutex_);
   void cancel_prepared() REQUIRES(mutex_);
   void report_failure(const char* what, const std::exception& error) REQUIRES(mutex_);
 
@@ -71,6 +75,7 @@ class ThreadedSpeaker : public Speaker {
   // For the synthesis thread to destroy.
   std::vector<std::shared_ptr<Utterance>> cancelled_ GUARDED_BY(mutex_);
   SpeechReport report_ GUARDED_BY(mutex_);
+  SpokenTrack track_ GUARDED_BY(mutex_);
   int64_t num_underruns_ GUARDED_BY(mutex_) = 0;  // of the sink, up to the last turn
   bool gives_way_ GUARDED_BY(mutex_) = false;
   bool writes_ GUARDED_BY(mutex_) = false;  // the playback thread is in the sink

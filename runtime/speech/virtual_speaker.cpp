@@ -14,6 +14,9 @@ VirtualSpeaker::VirtualSpeaker(VirtualClock& clock, Options options, std::stop_t
   if (!options_.cost && options_.synthesizer == nullptr) {
     throw UserError("speech on the virtual clock needs a cost table or a voice");
   }
+  if (options_.sink && options_.synthesizer) {
+    track_.emplace(options_.sink, options_.synthesizer->sample_rate());
+  }
   if (!options_.stopwatch) {
     options_.stopwatch = [] {
       return Seconds(std::chrono::steady_clock::now().time_since_epoch());
@@ -42,12 +45,19 @@ void VirtualSpeaker::say(const std::string& sentence) {
     run_voice(utterance, /*ahead=*/false);
   }
   said_end_ = utterance.end;
+  const size_t place = track_ ? track_->say(sentence) : 0;
+  if (track_ && !utterance.first_audio) track_->finish(place);
   if (!utterance.first_audio) return;
   const Seconds ready = *utterance.first_audio;
   if (kept && !report_.ready_ahead) report_.ready_ahead = ready;
   if (!report_.first_audio) report_.first_audio = std::max(said, ready);
   if (options_.sink == nullptr) return;
   if (options_.cost && options_.synthesizer != nullptr) run_voice(utterance, /*ahead=*/false);
+  if (track_) {
+    track_->add_sound(place, std::ssize(utterance.samples));
+    track_->finish(place);
+    track_->will_write(std::ssize(utterance.samples));
+  }
   const Seconds before = options_.stopwatch();
   options_.sink->write(utterance.samples);
   clock_.exclude(options_.stopwatch() - before);
@@ -56,7 +66,22 @@ void VirtualSpeaker::say(const std::string& sentence) {
 SpeechReport VirtualSpeaker::finish_turn(const std::stop_token&) {
   cancel_prepared();
   clock_.sleep_until(said_end_);
+  if (track_) track_->end_answer();
   return std::exchange(report_, {});
+}
+
+void VirtualSpeaker::cancel_turn() {
+  cancel_prepared();
+  free_ = said_end_ = std::min(free_, clock_.now());
+  report_ = {};
+  if (options_.sink) options_.sink->clear();
+  if (!track_) return;
+  track_->cleared();
+  track_->end_answer();
+}
+
+std::optional<SpokenAnswer> VirtualSpeaker::spoken() const {
+  return track_ ? std::optional(track_->answer()) : std::nullopt;
 }
 
 void VirtualSpeaker::cancel_prepared() {

@@ -44,9 +44,16 @@ class VirtualSpeaker : public Speaker {
   VirtualSpeaker(VirtualClock& clock, Options options, std::stop_token stop);
 
   void prepare(const std::string& sentence) override;
+  /// False: there is no "now" between the moments of a timeline.
+  bool is_ready_ahead() const override { return false; }
   void say(const std::string& sentence) override;
+  /// Nothing: synthesis is priced, or runs beside the clock.
+  void give_way(bool) override {}
   /// Moves the clock to the end of what was said, as the real speaker waits.
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
+  void cancel_turn() override;
+  /// Nothing without a sink: a price makes no sound.
+  std::optional<SpokenAnswer> spoken() const override;
 
  private:
   struct Utterance {
@@ -71,6 +78,7 @@ class VirtualSpeaker : public Speaker {
   Seconds free_{0};  // when the synthesis timeline is free
   Seconds said_end_{0};
   std::optional<Utterance> prepared_;
+  std::optional<SpokenTrack> track_;  // with a sink and a voice
   SpeechReport report_;
 };
 

@@ -23,7 +23,7 @@ WavSink::WavSink(const std::filesystem::path& file, int sample_rate) : path_(fil
   sf_command(file_.get(), SFC_SET_UPDATE_HEADER_AUTO, nullptr, SF_TRUE);
 }
 
-void WavSink::write(std::span<const float> samples) {
+void WavSink::take(std::span<const float> samples) {
   const auto count = static_cast<sf_count_t>(samples.size());
   if (sf_write_float(file_.get(), samples.data(), count) != count) {
     throw Error("cannot write audio to {}: {}", path_.string(),

@@ -3,23 +3,23 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/instant_sink.h"
 
 struct sf_private_tag;  // libsndfile's SNDFILE
 
 namespace predgen {
 
 /// A mono 16-bit WAV file, valid after every write: a killed program leaves what was spoken.
-class WavSink : public AudioSink {
+class WavSink : public InstantSink {
  public:
   /// Replaces the file; UserError if it cannot be written.
   WavSink(const std::filesystem::path& file, int sample_rate);
 
-  void write(std::span<const float> samples) override;
-  void clear() override {}  // what was written counts as played
   void drain() override;
 
  private:
+  void take(std::span<const float> samples) override;
+
   struct Close {
     void operator()(sf_private_tag* file) const;
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/speech/spoken_answer.h"
 #include "serve/api_error.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/request_fields.h"
@@ -12,18 +13,6 @@ namespace {
 
 /// Of what a client can have a server hold.
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
-
-/// How much of the text's first `size` bytes are whole words, or whole characters where there are
-/// no spaces between words.
-size_t whole_words(const std::string& text, size_t size) {
-  constexpr size_t kLongestWord = 40;
-  if (size >= text.size()) return text.size();
-  const size_t space = text.rfind(' ', size);
-  if (space != std::string::npos && size - space <= kLongestWord) return space;
-  if (size <= kLongestWord && text.find(' ') <= kLongestWord) return 0;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return size;
-}
 
 /// At the end, but in front of what the user has said meanwhile.
 void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
@@ -94,10 +83,8 @@ void ConversationItems::truncate(const std::string& id, int64_t milliseconds) {
   }
   const double heard = static_cast<double>(milliseconds) * kRealtimeRate / 1000;
   if (heard >= static_cast<double>(item.num_samples)) return;
-  // Speech goes on at about the same speed.
   const double share = heard / static_cast<double>(item.num_samples);
-  const auto size = static_cast<size_t>(share * static_cast<double>(item.text.size()));
-  item.text.resize(whole_words(item.text, size));
+  item.text.resize(share_of_text(item.text, share).size());
   item.num_samples = std::max<int64_t>(1, static_cast<int64_t>(heard));
   item.ids.clear();
 }

@@ -15,7 +15,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
   return {.instructions = host.session.system_prompt,
           .has_audio = host.offer.voice != nullptr,
           .voice = host.offer.voice ? host.offer.voice->names().front() : "",
-          .turn_detection = {.is_on = host.offer.has_recogniser},
+          .turn_detection = {.end = {.is_detected = host.offer.has_recogniser}},
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/mutex.h"
-#include "serve/realtime/heard_source.h"
+#include "runtime/listen/heard_source.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen::serve {

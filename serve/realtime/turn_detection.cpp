@@ -12,9 +12,9 @@ bool flag_or(RequestFields& fields, const char* name, bool otherwise) {
 }  // namespace
 
 Json TurnDetection::json() const {
-  if (!is_on) return nullptr;
+  if (!end.is_detected) return nullptr;
   return {{"type", "server_vad"},
-          {"silence_duration_ms", silence_ms},
+          {"silence_duration_ms", end.silence_ms},
           {"create_response", creates_response},
           {"interrupt_response", interrupts_response},
           {"idle_timeout_ms", nullptr}};
@@ -29,9 +29,9 @@ TurnDetection read_turn_detection(RequestFields& session, const std::string& nam
   fields.expect_neutral("threshold", {0.5});
   fields.expect_neutral("idle_timeout_ms", {});
   fields.ignore("prefix_padding_ms");  // the recogniser gets all of the sound
-  TurnDetection detection{.is_on = true};
-  detection.silence_ms =
-      fields.integer("silence_duration_ms", 0, kMaxSilence).value_or(detection.silence_ms);
+  TurnDetection detection{.end = {.is_detected = true}};
+  detection.end.silence_ms =
+      fields.integer("silence_duration_ms", 0, kMaxSilence).value_or(detection.end.silence_ms);
   detection.creates_response = flag_or(fields, "create_response", true);
   detection.interrupts_response = flag_or(fields, "interrupt_response", true);
   fields.finish();

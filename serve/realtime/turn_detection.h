@@ -1,18 +1,16 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "core/json.h"
+#include "runtime/listen/end_of_turn.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {
 
-/// Who says where a turn of sound ends. The recogniser's words say where one begins, so there is no
-/// loudness to set.
+/// What a client wants of turns of sound.
 struct TurnDetection {
-  bool is_on = false;        // "server_vad"; otherwise the client commits what it has sent
-  int64_t silence_ms = 500;  // of sound without new words before a pause ends the turn
+  EndOfTurn end{};  // detected: "server_vad"; otherwise the client commits what it has sent
   bool creates_response = true;
   bool interrupts_response = true;  // by the first word
 

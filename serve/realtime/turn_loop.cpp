@@ -7,7 +7,6 @@
 
 #include "core/log.h"
 #include "core/text.h"
-#include "serve/realtime/realtime_speaker.h"
 #include "serve/resting_tokenizer.h"
 
 namespace predgen::serve {
@@ -63,13 +62,12 @@ void TurnLoop::work(const std::stop_token& stop) {
   const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
     const Voice* const voice = host_.offer.voice;
-    auto made = std::make_unique<RealtimeSpeaker>(host_.baton, host_.clock,
-                                                  voice ? voice->ahead_buffer() : AheadBuffer{},
-                                                  [this](std::span<const float> samples) {
-                                                    if (const auto current = dialogue_.response())
-                                                      current->add_sound(samples);
-                                                  });
-    RealtimeSpeaker& speaker = *made;
+    auto made = std::make_unique<RestingSpeaker>(
+        host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
+        [this](std::span<const float> samples) {
+          if (const auto current = dialogue_.response()) current->add_sound(samples);
+        });
+    RestingSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
     while (wait_for_work(stop)) {
       try {
@@ -92,7 +90,7 @@ bool TurnLoop::wait_for_work(const std::stop_token& stop) {
   return inbox_.wait(stop);
 }
 
-void TurnLoop::take_turn(Session& session, RealtimeSpeaker& speaker) {
+void TurnLoop::take_turn(Session& session, RestingSpeaker& speaker) {
   Dialogue::Plan plan = dialogue_.plan_turn();
   const std::stop_token stop = plan.mail.stop;
   prepare(session, speaker, std::move(plan));
@@ -102,7 +100,7 @@ void TurnLoop::take_turn(Session& session, RealtimeSpeaker& speaker) {
     finish_turn(session, *result);
 }
 
-void TurnLoop::prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Plan plan) {
+void TurnLoop::prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan plan) {
   if (plan.mail.voice) use_voice(std::move(plan.mail.voice), speaker);
   const RealtimeSettings& wanted = plan.settings;
   speaker.set_silent(!wanted.has_audio);
@@ -127,7 +125,7 @@ void TurnLoop::prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Pla
   }
 }
 
-void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker) {
+void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeaker& speaker) {
   try {
     speaker.use(voice);
   } catch (...) {  // no thread, for example: the next turn tries again

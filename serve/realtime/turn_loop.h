@@ -5,12 +5,11 @@
 #include <thread>
 
 #include "runtime/converse/session.h"
+#include "runtime/speech/resting_speaker.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/draft_events.h"
 
 namespace predgen::serve {
-
-class RealtimeSpeaker;
 
 /// A conversation's Session, in a thread of its own that shares the engine with others: turn after
 /// turn of what the inbox has. All members belong to that thread, so there is no lock; the dialogue
@@ -29,10 +28,10 @@ class TurnLoop {
   /// False: the conversation is over.
   bool wait_for_work(const std::stop_token& stop);
   /// The next turn.
-  void take_turn(Session& session, RealtimeSpeaker& speaker);
+  void take_turn(Session& session, RestingSpeaker& speaker);
   /// Makes the session what the client wants by now.
-  void prepare(Session& session, RealtimeSpeaker& speaker, Dialogue::Plan plan);
-  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RealtimeSpeaker& speaker);
+  void prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan plan);
+  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeaker& speaker);
   TurnObserver observer();
   void finish_turn(const Session& session, const TurnResult& result);
 

@@ -11,13 +11,14 @@
 
 namespace predgen {
 
-/// Keeps what was written, for any thread to look at.
+/// Keeps what was written, for any thread to look at; it counts as played.
 class BufferSink : public AudioSink {
  public:
   void write(std::span<const float> samples) override {
     const std::lock_guard lock(mutex_);
     if (fail) throw std::runtime_error("the sink is broken");
     samples_.insert(samples_.end(), samples.begin(), samples.end());
+    num_played_ += std::ssize(samples);
     changed_.notify_all();
   }
   void clear() override {
@@ -25,6 +26,7 @@ class BufferSink : public AudioSink {
     samples_.clear();
   }
   void drain() override {}
+  int64_t num_played() const override { return num_played_; }
   void expect_nothing() override { expects = false; }
   int64_t num_underruns() const override { return underruns; }
 
@@ -49,6 +51,7 @@ class BufferSink : public AudioSink {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<float> samples_;
+  std::atomic<int64_t> num_played_ = 0;
 };
 
 }  // namespace predgen

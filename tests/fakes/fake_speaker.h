@@ -20,6 +20,7 @@ class FakeSpeaker : public Speaker {
     if (!prepared.empty() && prepared.back().second == sentence) return;
     prepared.emplace_back(clock_.now(), sentence);
   }
+  bool is_ready_ahead() const override { return false; }
   void say(const std::string& sentence) override {
     fail_at("say");
     if (said.empty()) {
@@ -37,6 +38,7 @@ class FakeSpeaker : public Speaker {
     report_ = {};
     ++num_cancelled;
   }
+  std::optional<SpokenAnswer> spoken() const override { return std::nullopt; }
   SpeechReport finish_turn(const std::stop_token& = {}) override {
     report_.sentences = static_cast<int64_t>(said.size());
     report_.prepared = static_cast<int64_t>(prepared.size());

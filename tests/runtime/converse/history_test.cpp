@@ -30,6 +30,26 @@ std::vector<Message> rounds(int64_t count, size_t bytes) {
   return messages;
 }
 
+TEST(History, AnAnswerIsCutOrForgotten) {
+  const FakeTokenizer tokenizer;
+  History history(tokenizer, "");
+  history.replace(rounds(2, 3));
+  const ToolCall lamp{.id = "1", .name = "lamp", .arguments = "{}"};
+  history.add({.role = "user", .content = "light"});
+  history.add({.role = "assistant", .content = "I do.", .ids = {1, 2}, .tool_calls = {lamp}});
+  history.cut_answer("I do.");
+  EXPECT_EQ(history.rounds().back().ids.size(), 2u) << "nothing has changed";
+  history.cut_answer("I");
+  EXPECT_EQ(history.rounds().back().content, "I");
+  EXPECT_TRUE(history.rounds().back().ids.empty());
+  history.cut_answer("");
+  ASSERT_EQ(history.rounds().size(), 6u) << "what was called stays";
+  EXPECT_EQ(history.rounds().back().content, "");
+  history.replace(rounds(2, 3));
+  history.cut_answer("");
+  EXPECT_EQ(history.rounds().size(), 2u);
+}
+
 constexpr History::Room kRoom{.context_length = 400, .answer_length = 50};
 
 /// The fewest rounds to drop, by looking at all of them.

@@ -54,6 +54,7 @@ TEST(WavSink, HoldsTheSamplesClipped) {
     sink->write(std::vector<float>{0.5f, -0.25f});
     sink->clear();
     sink->write(std::vector<float>{3.0f, -3.0f});
+    EXPECT_EQ(sink->num_played(), 4);
   }
   const Wav wav = read_wav(path);
   EXPECT_EQ(wav.rate, 8000);
@@ -84,6 +85,7 @@ TEST(MakeAudioSink, NoneTakesEverything) {
   const auto sink = make_audio_sink("none", 8000, 0, {});
   sink->write(std::vector<float>(3));
   sink->drain();
+  EXPECT_EQ(sink->num_played(), 3);
 }
 
 TEST(PlayerSink, NoDeviceIsAUserErrorThatNamesTheWayOut) {
@@ -111,8 +113,10 @@ TEST(PcmSink, WritesLittleEndian16BitClipped) {
 TEST(PcmSink, ReportsAFullOrClosedOutput) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
-  EXPECT_THAT([&] { PcmSink(full, {}).write(std::vector<float>(10)); },
+  PcmSink sink(full, {});
+  EXPECT_THAT([&] { sink.write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("No space left")));
+  EXPECT_EQ(sink.num_played(), 0);
   close(full);
 }
 
@@ -180,6 +184,36 @@ TEST(ResamplingSink, NothingOldIsHeardAfterClear) {
   resampler.write(std::vector<float>(1000, 0.0f));
   resampler.drain();
   EXPECT_THAT(sink.samples(), testing::Each(0.0f));
+}
+
+TEST(ResamplingSink, WhatWasPlayedIsInSamplesOfItsInput) {
+  auto owned = std::make_unique<BufferSink>();
+  const BufferSink& sink = *owned;
+  ResamplingSink resampler(std::move(owned), 8000, 16000);
+  resampler.write(std::vector<float>(1000, 0.5f));
+  EXPECT_EQ(resampler.num_played(), std::llround(static_cast<double>(sink.num_played()) / 2));
+  EXPECT_LT(resampler.num_played(), 1000) << "some are in its filter";
+  resampler.drain();
+  EXPECT_NEAR(static_cast<double>(resampler.num_played()), 1000, 1);
+}
+
+TEST(PlaybackBuffer, CountsWhatTheDeviceHasTaken) {
+  PlaybackBuffer buffer(8);
+  std::vector<float> device(2);
+  buffer.push(std::vector<float>{1, 2, 3, 4, 5});
+  EXPECT_EQ(buffer.num_played(), 0);
+  buffer.fill(device);
+  EXPECT_EQ(buffer.num_played(), 2);
+  buffer.set_paused(true);
+  buffer.fill(device);
+  EXPECT_EQ(buffer.num_played(), 2);
+  buffer.set_paused(false);
+  buffer.clear();
+  buffer.fill(device);
+  EXPECT_EQ(buffer.num_played(), 2) << "what was dropped is not played";
+  buffer.push(std::vector<float>{6});
+  buffer.fill(device);
+  EXPECT_EQ(buffer.num_played(), 3) << "silence is no sample of ours";
 }
 
 TEST(PlaybackBuffer, PausesWithoutLossAndCountsGaps) {

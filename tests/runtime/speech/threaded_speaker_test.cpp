@@ -13,6 +13,7 @@
 #include "tests/fakes/buffer_sink.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
+#include "tests/fakes/playing_sink.h"
 
 #ifndef __SANITIZE_THREAD__  // which has one of its own
 #include <dlfcn.h>
@@ -107,6 +108,38 @@ TEST_F(ThreadedSpeakerTest, ACancelledTurnIsNotHeardAndLeavesNothing) {
   EXPECT_EQ(report.sentences, 1);
 }
 
+TEST_F(ThreadedSpeakerTest, TellsWhatOfItsAnswerWasPlayed) {
+  PlayingSink player(clock, FakeSynthesizer::kRate);
+  ThreadedSpeaker speaker(voice, player, clock, {}, {});
+  speaker.prepare("A one.");
+  voice.release(2);
+  voice.finished(1);
+  EXPECT_THAT(speaker.spoken()->sentences, IsEmpty()) << "nothing was said";
+  speaker.say("A one.");
+  speaker.say("B two.");
+  voice.release(1);
+  player.wait_for(3 * FakeSynthesizer::kChunk);
+  clock.set(0.75);
+  const SpokenAnswer before = speaker.spoken().value();
+  ASSERT_EQ(before.sentences.size(), 2u);
+  EXPECT_EQ(before.sentences[0].text, "A one.");
+  EXPECT_EQ(before.sentences[0].length, Seconds(1));
+  EXPECT_TRUE(before.sentences[0].is_whole);
+  EXPECT_EQ(before.sentences[1].length, Seconds(0.5));
+  EXPECT_FALSE(before.sentences[1].is_whole);
+  EXPECT_EQ(before.played, Seconds(0.75));
+  speaker.cancel_turn();
+  clock.set(7);
+  EXPECT_EQ(speaker.spoken()->played, Seconds(0.75)) << "the rest is dropped";
+  EXPECT_EQ(speaker.spoken()->sentences.size(), 2u);
+  voice.release_all();
+  speaker.say("C three.");
+  speaker.finish_turn();
+  clock.set(7.5);
+  EXPECT_EQ(speaker.spoken()->sentences.size(), 1u);
+  EXPECT_EQ(speaker.spoken()->played, Seconds(0.5)) << "of this answer";
+}
+
 TEST_F(ThreadedSpeakerTest, TellsWhenThePreparedSentenceIsReady) {
   ThreadedSpeaker speaker(voice, sink, clock, {}, {});
   EXPECT_FALSE(speaker.is_ready_ahead());
@@ -116,6 +149,7 @@ TEST_F(ThreadedSpeakerTest, TellsWhenThePreparedSentenceIsReady) {
   voice.finished(1);
   speaker.prepare("B two.");
   EXPECT_FALSE(speaker.is_ready_ahead()) << "another sentence";
+  voice.release_all();  // lets the speaker end
 }
 
 TEST_F(ThreadedSpeakerTest, BufferIsHeardWhileItsSentenceIsStillSynthesised) {

@@ -4,7 +4,7 @@
 #include <semaphore>
 
 #include "serve/realtime/base64.h"
-#include "tests/serve/realtime/fake_recogniser.h"
+#include "tests/fakes/recogniser_desk.h"
 #include "tests/serve/realtime/talk.h"
 
 namespace predgen::serve {

@@ -112,20 +112,21 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
       "turn_detection": {"type": "server_vad", "threshold": 0.5, "prefix_padding_ms": 200,
                          "silence_duration_ms": 0, "create_response": false,
                          "interrupt_response": false}}}})");
-  EXPECT_TRUE(set.is_on);
-  EXPECT_EQ(set.silence_ms, 0);
+  EXPECT_TRUE(set.end.is_detected);
+  EXPECT_EQ(set.end.silence_ms, 0);
   EXPECT_FALSE(set.creates_response);
   EXPECT_FALSE(set.interrupts_response);
   const TurnDetection plain = detection(R"({"turn_detection": {"type": "server_vad"},
                                            "input_audio_transcription": {"model": "x"}})");
-  EXPECT_TRUE(plain.is_on && plain.creates_response && plain.interrupts_response);
-  EXPECT_EQ(plain.silence_ms, 500);
-  const RealtimeSettings on{.turn_detection = {.is_on = true}};
-  EXPECT_FALSE(
-      updated(Json::parse(R"({"turn_detection": null})"), on, hearing).turn_detection.is_on);
-  EXPECT_TRUE(updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.is_on);
+  EXPECT_TRUE(plain.end.is_detected && plain.creates_response && plain.interrupts_response);
+  EXPECT_EQ(plain.end.silence_ms, 500);
+  const RealtimeSettings on{.turn_detection = {.end = {.is_detected = true}}};
+  EXPECT_FALSE(updated(Json::parse(R"({"turn_detection": null})"), on, hearing)
+                   .turn_detection.end.is_detected);
+  EXPECT_TRUE(
+      updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.end.is_detected);
   const Json said = on.json("sess_1", hearing)["audio"];
-  EXPECT_TRUE(updated(Json{{"audio", said}}, {}, hearing).turn_detection.is_on);
+  EXPECT_TRUE(updated(Json{{"audio", said}}, {}, hearing).turn_detection.end.is_detected);
   EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad"}})", hearing),
             "unsupported_value session.turn_detection.type");
   EXPECT_EQ(refused(R"({"turn_detection": {"threshold": 0.6}})", hearing),

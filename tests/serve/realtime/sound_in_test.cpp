@@ -10,7 +10,7 @@
 #include "serve/realtime/base64.h"
 #include "serve/realtime/realtime_settings.h"
 #include "tests/fakes/manual_clock.h"
-#include "tests/serve/realtime/fake_recogniser.h"
+#include "tests/fakes/recogniser_desk.h"
 
 namespace predgen::serve {
 namespace {
@@ -31,7 +31,7 @@ std::string tone(int64_t milliseconds, int64_t begin = 0) {
 }
 
 struct Ear : SpeechListener {
-  explicit Ear(bool detects = false) { in.detect_turns({.is_on = detects}); }
+  explicit Ear(bool detects = false) { in.detect_turns({.end = {.is_detected = detects}}); }
   void on_speech(const std::string& item, int64_t milliseconds, bool) override {
     begun.push_back(item);
     log.push_back("speech at " + std::to_string(milliseconds));
@@ -58,23 +58,6 @@ struct Ear : SpeechListener {
   ManualClock clock;
   SoundIn in{desk.make, clock, *this};
 };
-
-TEST(SoundIn, ChunksBecomeTheSoundOfTheRecogniser) {
-  Ear whole, chunks;
-  whole.in.append(tone(500));
-  whole.in.commit();
-  for (int64_t begin = 0; begin < 500; begin += 20) chunks.in.append(tone(20, begin * 24));
-  chunks.in.commit();
-  EXPECT_NEAR(static_cast<double>(whole.desk.samples.size()), 8000, 2);
-  ASSERT_EQ(chunks.desk.samples.size(), whole.desk.samples.size());
-  for (size_t i = 0; i < whole.desk.samples.size(); ++i) {
-    ASSERT_NEAR(chunks.desk.samples[i], whole.desk.samples[i], 1e-4) << i;
-    if (i < 100 || i + 100 > whole.desk.samples.size()) continue;  // where it begins and ends
-    const double time = static_cast<double>(i) / kRecogniserRate;
-    ASSERT_NEAR(chunks.desk.samples[i], 0.5 * std::sin(2 * std::numbers::pi * 440 * time), 0.01)
-        << i;
-  }
-}
 
 TEST(SoundIn, ATurnThatIsCommittedHasWhatIsHeardUpToItsEnd) {
   Ear ear;
@@ -131,44 +114,17 @@ TEST(SoundIn, APauseEndsATurnAfterEnoughSilence) {
   EXPECT_NE(ear.turns[1].item, ear.turns[0].item);
 }
 
-TEST(SoundIn, ANumberThatGoesOnIsAPauseToo) {
-  Ear ear(/*detects=*/true);
-  ear.in.append(tone(1000));
-  ear.desk.hear("find me");
-  ear.in.append(tone(1000));
-  EXPECT_THAT(ear.turns, IsEmpty());
-  ear.desk.hear("", false, 1);
-  EXPECT_THAT(ear.turns, SizeIs(1));
-}
-
 TEST(SoundIn, WhatIsSetAboutTurnsCounts) {
   Ear ear;
   ear.in.append(tone(1000));
   ear.desk.hear("one", /*is_over=*/true);
   ear.in.append(tone(1000));
   EXPECT_THAT(ear.turns, IsEmpty());  // the client commits
-  ear.in.detect_turns({.is_on = true, .silence_ms = 0, .creates_response = false});
+  ear.in.detect_turns({.end = {.is_detected = true, .silence_ms = 0}, .creates_response = false});
   ear.desk.hear("two", true, 1);
   ASSERT_THAT(ear.turns, SizeIs(1));
   EXPECT_EQ(ear.turns[0].text, "one two");
   EXPECT_FALSE(ear.turns[0].responds);
-}
-
-TEST(SoundIn, WhatIsClearedIsForgotten) {
-  Ear ear;
-  ear.in.append(tone(1000));
-  ear.desk.hear("find");
-  ear.in.clear();
-  EXPECT_THAT(ear.desk.log, ElementsAre("drop 0"));
-  ear.desk.hear("find me");  // too late
-  EXPECT_THAT(ear.log, ElementsAre("words find", "words "));
-  EXPECT_EQ(ear.code_of([&] { ear.in.commit(); }), "input_audio_buffer_commit_empty");
-  ear.in.append(tone(1000));
-  ++ear.desk.utterance;
-  ear.desk.hear("a");
-  ear.in.commit();
-  ear.desk.end();
-  EXPECT_EQ(ear.turns.back().text, "a");
 }
 
 TEST(SoundIn, WhatIsNoSoundIsRefused) {
@@ -207,41 +163,6 @@ TEST(SoundIn, ALostTurnIsNotAnsweredByItsRest) {
   ear.desk.hear("hello");
   ear.desk.end();
   EXPECT_EQ(ear.turns.back().text, "hello");
-}
-
-TEST(SoundIn, WhatWasCommittedIsLostWithIt) {
-  Ear ear;
-  ear.in.append(tone(1000));
-  ear.in.commit();
-  ear.desk.handler->on_failure("has gone away");
-  ear.desk.hear("late");
-  ear.desk.end();
-  EXPECT_THAT(ear.log, ElementsAre("lost recogniser_failed"));
-}
-
-TEST(SoundIn, ARecogniserIsTriedAgainSoonWhileItListens) {
-  Ear ear(/*detects=*/true);
-  ear.desk.is_full = true;
-  ear.in.append(tone(100));
-  EXPECT_THAT(ear.log, ElementsAre("lost recogniser_failed"));
-  ear.desk.is_full = false;
-  for (int i = 0; i < 3; ++i) ear.in.append(tone(4000));  // in no time
-  ear.clock.set(1.9);
-  ear.in.append(tone(100));
-  EXPECT_THAT(ear.desk.samples, IsEmpty());
-  ear.clock.set(2);
-  ear.in.append(tone(100));
-  EXPECT_THAT(ear.desk.samples, IsEmpty());  // the message that it wakes up with
-  ear.in.append(tone(100));
-  EXPECT_FALSE(ear.desk.samples.empty());
-  EXPECT_THAT(ear.log, SizeIs(1));
-}
-
-TEST(SoundIn, WordsWithoutEndAreLost) {
-  Ear ear;
-  ear.in.append(tone(1000));
-  ear.desk.hear(std::string(70'000, 'a'));
-  EXPECT_THAT(ear.log, ElementsAre("lost recogniser_failed"));
 }
 
 }  // namespace

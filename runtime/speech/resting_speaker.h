@@ -11,16 +11,17 @@
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"
 
-namespace predgen::serve {
+namespace predgen {
 
 /// The voice of a session that shares an engine: it rests while it waits for sound. Voices can
 /// change, and be silent, between turns. Borrows what the constructor names.
-class RealtimeSpeaker : public Speaker {
+class RestingSpeaker : public Speaker {
  public:
-  /// `on_samples` gets the sound at kRealtimeRate, in a thread of the voice; it must not wait.
-  RealtimeSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead,
-                  std::function<void(std::span<const float>)> on_samples);
-  ~RealtimeSpeaker() override;  // with the baton
+  /// `on_samples` gets the sound at `sample_rate` (Hz), whatever the voice has, in a thread of the
+  /// voice; it must not wait.
+  RestingSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead, int sample_rate,
+                 std::function<void(std::span<const float>)> on_samples);
+  ~RestingSpeaker() override;  // with the baton
 
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use(std::unique_ptr<SpeechSynthesizer>& voice);
@@ -32,6 +33,7 @@ class RealtimeSpeaker : public Speaker {
   void give_way(bool urgent) override;
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
+  std::optional<SpokenAnswer> spoken() const override;
 
  private:
   bool speaks() const { return speaker_ && !is_silent_; }
@@ -39,6 +41,7 @@ class RealtimeSpeaker : public Speaker {
   Baton& baton_;
   Clock& clock_;
   const AheadBuffer ahead_;
+  const int sample_rate_;
   const std::function<void(std::span<const float>)> on_samples_;
   bool is_silent_ = true;
   std::unique_ptr<SpeechSynthesizer> voice_;
@@ -46,4 +49,4 @@ class RealtimeSpeaker : public Speaker {
   std::unique_ptr<Speaker> speaker_;  // last: it uses both
 };
 
-}  // namespace predgen::serve
+}  // namespace predgen

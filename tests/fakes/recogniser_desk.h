@@ -8,7 +8,7 @@
 
 #include "runtime/listen/recogniser.h"
 
-namespace predgen::serve {
+namespace predgen {
 
 /// Keeps what it is given; tests say what it hears. One at a time.
 struct RecogniserDesk {
@@ -46,4 +46,4 @@ struct RecogniserDesk {
   std::vector<std::string> log;
 };
 
-}  // namespace predgen::serve
+}  // namespace predgen

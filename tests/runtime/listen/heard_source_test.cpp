@@ -1,4 +1,4 @@
-#include "serve/realtime/heard_source.h"
+#include "runtime/listen/heard_source.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace predgen::serve {
+namespace predgen {
 namespace {
 
 /// A clock that lets a test do something where it is read.
@@ -53,4 +53,4 @@ TEST(HeardSource, AStoppedTurnTakesNoFinalTranscript) {
 }
 
 }  // namespace
-}  // namespace predgen::serve
+}  // namespace predgen

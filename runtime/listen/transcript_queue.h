@@ -1,0 +1,87 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/mutex.h"
+#include "runtime/listen/transcript_source.h"
+
+namespace predgen {
+
+/// Transcripts on their way from the thread that hears to the thread that answers. Final ones stay
+/// until they are taken, each before anything of the next turn; of a turn under way there is the
+/// newest one only, which overtakes the one before. Revisions count all of them. Thread-safe, with
+/// one thread on each side; a live TranscriptSource is this and whoever hears.
+class TranscriptQueue {
+ public:
+  /// Stamps what arrives; read by both threads.
+  explicit TranscriptQueue(const Clock& clock) : clock_(clock) {}
+
+  // Whoever hears. After end() these do nothing.
+  void push(std::string text, bool is_final);
+  /// Arrives at `time`, unless something else is done on this side before.
+  void push_at(Seconds time, std::string text);
+  /// The newest text of the turn under way, one of push_at() whose time has come included; empty:
+  /// there is none. One whose time has not come is forgotten.
+  std::string settle();
+  /// The turn under way is forgotten, and take() gives nothing once, after the turns before.
+  void push_break();
+  /// take() gives nothing from here on, or throws `failure`, after everything before. What was
+  /// heard of a turn under way can still be taken, unless forget_unfinished() came first.
+  void end(std::exception_ptr failure = {});
+  void forget_unfinished();
+  /// Waits until fewer than `most` transcripts are in it, or for the stop.
+  void wait_for_room(size_t most, const std::stop_token& stop);
+
+  // Whoever answers.
+  /// As TranscriptSource::latest().
+  std::optional<Transcript> latest(Seconds now);
+  /// Waits until take() does not have to: for something newer than `revision`, a break, the end or
+  /// the stop.
+  void wait(int64_t revision, const std::stop_token& stop);
+  /// The newest transcript if it is newer than `revision`; a final one leaves the queue, a break
+  /// does and gives nothing. Interrupted after a stop, before anything is taken. Waits if need be.
+  std::optional<Transcript> take(int64_t revision, const std::stop_token& stop);
+  /// Forgets everything up to a final transcript, if there is one.
+  void drop_final();
+
+  size_t size() const;
+
+ private:
+  struct Entry {
+    Transcript transcript{};
+    bool is_break = false;  // then there is no transcript
+  };
+  struct Later {
+    Seconds time{0};
+    std::string text;
+  };
+
+  void push_locked(std::string text, Seconds time, bool is_final) REQUIRES(mutex_);
+  void forget_unfinished_locked() REQUIRES(mutex_);
+  /// What push_at() has announced arrives, if it is time.
+  void arrive_locked() REQUIRES(mutex_);
+  bool has_news_locked(int64_t revision) const REQUIRES(mutex_);
+  void wait_locked(Lock& lock, int64_t revision, const std::stop_token& stop) REQUIRES(mutex_);
+  void tell_locked() REQUIRES(mutex_);
+  bool is_unfinished_locked() const REQUIRES(mutex_);
+
+  const Clock& clock_;
+
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  // Final ones and breaks, and perhaps what is heard of the next turn.
+  std::deque<Entry> entries_ GUARDED_BY(mutex_);
+  std::optional<Later> later_ GUARDED_BY(mutex_);
+  int64_t num_pushed_ GUARDED_BY(mutex_) = 0, num_changes_ GUARDED_BY(mutex_) = 0;
+  bool has_ended_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
+};
+
+}  // namespace predgen

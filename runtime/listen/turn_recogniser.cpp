@@ -1,0 +1,201 @@
+#include "runtime/listen/turn_recogniser.h"
+
+#include <utility>
+
+#include "runtime/listen/transcript_lines.h"
+#include "runtime/speech/calling_sink.h"
+#include "text/word_spacing.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kShortest = 100;  // ms that can be committed
+constexpr int64_t kLongest = 600;   // seconds
+constexpr Seconds kDeaf{2};         // until a recogniser is tried again
+constexpr size_t kMaxCommits = 8;
+
+SoundError failure(const std::string& why) {
+  return {SoundError::Kind::kLost,
+          fmt::format("the recogniser {}; what was said since the last turn is lost", why)};
+}
+
+}  // namespace
+
+void TurnRecogniser::Words::end_segment() {
+  past = all();
+  now.clear();
+  has_paused = !past.empty();
+}
+
+std::string TurnRecogniser::Words::all() const { return joined_words(past, now); }
+
+TurnRecogniser::TurnRecogniser(const MakeRecogniser& make_recogniser, int sample_rate, Clock& clock,
+                               RecognisedTurnHandler& handler)
+    : make_recogniser_(make_recogniser),
+      sample_rate_(sample_rate),
+      per_millisecond_(sample_rate / 1000),
+      clock_(clock),
+      handler_(handler),
+      resampler_(
+          std::make_unique<CallingSink>([this](std::span<const float> samples) REQUIRES(mutex_) {
+            resampled_.insert(resampled_.end(), samples.begin(), samples.end());
+          }),
+          sample_rate, kRecogniserRate) {}
+
+TurnRecogniser::~TurnRecogniser() = default;
+
+void TurnRecogniser::set_end(const EndOfTurn& end) {
+  const Lock lock(mutex_);
+  end_ = end;
+}
+
+void TurnRecogniser::add(std::span<const float> samples) {
+  const Lock lock(mutex_);
+  if (samples.empty() || is_deaf(samples.size())) return;
+  const int64_t size = num_samples_ - turn_begin_ + std::ssize(samples);
+  if (!end_.is_detected && size > kLongest * sample_rate_) {
+    throw SoundError(
+        SoundError::Kind::kTurnTooLong,
+        fmt::format("the turn has {} s of sound already: commit or clear it", kLongest));
+  }
+  take(samples);
+  end_turn_after_silence();
+}
+
+bool TurnRecogniser::is_deaf(size_t num_samples) {
+  if (!lost_) return false;
+  num_samples_ += static_cast<int64_t>(num_samples);
+  // The rest of a turn that will be committed is not the user's question.
+  if (!end_.is_detected || clock_.now() - *lost_ < kDeaf) return true;
+  lost_.reset();
+  turn_begin_ = num_samples_;
+  return true;
+}
+
+void TurnRecogniser::take(std::span<const float> samples) {
+  if (!recogniser_) recogniser_ = make_recogniser_(*this);
+  num_samples_ += std::ssize(samples);
+  resampler_.write(samples);
+  if (!recogniser_->add(utterance_, std::exchange(resampled_, {}))) {
+    lose(failure("is too slow"));
+  }
+}
+
+void TurnRecogniser::commit() {
+  const Lock lock(mutex_);
+  if (lost_) {
+    begin_turn();
+    throw failure("did not hear this turn to its end");
+  }
+  if (num_samples_ - turn_begin_ < kShortest * per_millisecond_) {
+    throw SoundError(SoundError::Kind::kTurnTooShort,
+                     fmt::format("the buffer has {} ms of sound, and must have {} at least",
+                                 milliseconds(num_samples_ - turn_begin_), kShortest));
+  }
+  if (commits_.size() >= kMaxCommits) {
+    throw SoundError(SoundError::Kind::kTooManyTurns,
+                     fmt::format("{} turns have not been understood yet: wait", commits_.size()));
+  }
+  resampler_.drain();
+  if (!recogniser_->add(utterance_, std::exchange(resampled_, {}))) {
+    return lose(failure("is too slow"));
+  }
+  recogniser_->finish(utterance_);
+  RecognisedTurn turn = spoken();
+  turn.was_committed = true;
+  commits_.push_back({.utterance = utterance_, .turn = std::move(turn)});
+  ++utterance_;
+  begin_turn();
+}
+
+void TurnRecogniser::clear() {
+  const Lock lock(mutex_);
+  if (recogniser_) recogniser_->drop(utterance_);
+  ++utterance_;
+  resampler_.clear();
+  resampled_.clear();
+  const bool is_heard = commits_.empty() && !words_.all().empty();
+  if (commits_.empty()) words_ = {};
+  begin_turn();
+  if (is_heard) handler_.on_words("");
+}
+
+void TurnRecogniser::lose(const SoundError& why) {
+  recogniser_->drop(utterance_);
+  for (const Commit& commit : commits_) recogniser_->drop(commit.utterance);
+  ++utterance_;
+  commits_.clear();
+  words_ = {};
+  resampler_.clear();
+  resampled_.clear();
+  const bool is_under_way = end_.is_detected || num_samples_ > turn_begin_;
+  begin_turn();
+  if (is_under_way) lost_ = clock_.now();
+  handler_.on_lost(why);
+}
+
+void TurnRecogniser::begin_turn() {
+  ++turn_;
+  is_begun_ = false;
+  turn_begin_ = num_samples_;
+  lost_.reset();
+}
+
+RecognisedTurn TurnRecogniser::spoken() const {
+  RecognisedTurn turn{.number = turn_};
+  turn.seconds =
+      static_cast<double>(num_samples_ - turn_begin_) / static_cast<double>(sample_rate_);
+  if (is_begun_) turn.stopped_at = milliseconds(num_samples_);
+  return turn;
+}
+
+void TurnRecogniser::end_turn_after_silence() {
+  const int64_t quiet_ms = milliseconds(num_samples_ - words_changed_);
+  if (!commits_.empty() || !end_.is_reached(words_.has_paused, quiet_ms)) return;
+  RecognisedTurn turn = spoken();
+  turn.text = words_.all();
+  words_ = {.number = words_.number};
+  begin_turn();
+  handler_.on_turn(turn);
+}
+
+void TurnRecogniser::on_segment(int64_t utterance, const RecognisedSegment& segment) {
+  const Lock lock(mutex_);
+  const bool is_committed = !commits_.empty();
+  if (utterance != (is_committed ? commits_.front().utterance : utterance_)) return;
+  const std::string before = words_.all();
+  if (segment.number != words_.number && !words_.now.empty()) words_.end_segment();
+  words_.number = segment.number;
+  words_.now = segment.text;
+  const std::string words = words_.all();
+  if (words != before) {
+    words_changed_ = num_samples_;
+    words_.has_paused = false;
+  }
+  if (segment.is_over) words_.end_segment();
+  if (words.size() > kMaxTurnBytes) return lose(failure("finds no end of the words"));
+  if (words != before) {
+    if (!is_committed && end_.is_detected && !is_begun_ && !words.empty()) {
+      is_begun_ = true;
+      handler_.on_speech(turn_, milliseconds(num_samples_));
+    }
+    handler_.on_words(words);
+  }
+  end_turn_after_silence();
+}
+
+void TurnRecogniser::on_end(int64_t utterance) {
+  const Lock lock(mutex_);
+  if (commits_.empty() || utterance != commits_.front().utterance) return;
+  RecognisedTurn turn = std::move(commits_.front().turn);
+  commits_.pop_front();
+  turn.text = std::exchange(words_, {}).all();
+  handler_.on_turn(turn);
+}
+
+void TurnRecogniser::on_failure(const std::string& why) {
+  const Lock lock(mutex_);
+  lose(failure(why));
+}
+
+}  // namespace predgen

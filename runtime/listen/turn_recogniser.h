@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/mutex.h"
+#include "runtime/listen/end_of_turn.h"
+#include "runtime/listen/recogniser.h"
+#include "runtime/speech/resampling_sink.h"
+
+namespace predgen {
+
+/// A turn that was spoken.
+struct RecognisedTurn {
+  int64_t number = 0;                   // 0, 1, ..
+  std::string text{};                   // empty where nothing was understood
+  double seconds = 0;                   // of its sound
+  std::optional<int64_t> stopped_at{};  // ms of all sound; nothing: its beginning was not told
+  bool was_committed = false;           // whoever sends the sound has said where it ends
+};
+
+/// Why sound is refused.
+class SoundError : public Error {
+ public:
+  enum class Kind { kTurnTooLong, kTurnTooShort, kTooManyTurns, kLost };
+  SoundError(Kind kind, const std::string& message) : Error(message), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// Who is told what became of sound. Called by any thread, one call after the other.
+class RecognisedTurnHandler {
+ public:
+  virtual ~RecognisedTurnHandler() = default;
+
+  /// First words of turn `number`, where its end is detected. `milliseconds`: of all sound so far.
+  virtual void on_speech(int64_t number, int64_t milliseconds) = 0;
+  /// All words of the turn so far.
+  virtual void on_words(const std::string& words) = 0;
+  virtual void on_turn(const RecognisedTurn& turn) = 0;
+  /// The turn under way is lost, with those that were committed.
+  virtual void on_lost(const SoundError& why) = 0;
+};
+
+/// The sound of one user: it goes to a recogniser, and turns come out. A turn ends where whoever
+/// sends the sound says so, or where the recogniser finds a pause. Thread-safe.
+class TurnRecogniser : private RecogniserHandler {
+ public:
+  /// `sample_rate`: of what add() gets, in Hz, a multiple of 1,000. The recogniser is made with the
+  /// first sound. Borrows the others; the handler must not hold its lock while it calls this.
+  TurnRecogniser(const MakeRecogniser& make_recogniser, int sample_rate, Clock& clock,
+                 RecognisedTurnHandler& handler);
+  ~TurnRecogniser() override;
+
+  void set_end(const EndOfTurn& end);
+  /// Mono, in [-1,1]. SoundError: they were not taken.
+  void add(std::span<const float> samples);
+  /// The turn ends here; RecognisedTurnHandler::on_turn() follows. SoundError if there is no sound,
+  /// or it was lost.
+  void commit();
+  /// Forgets the turn under way.
+  void clear();
+
+ private:
+  /// What was heard of a turn so far.
+  struct Words {
+    std::string past{};  // segments that are over
+    std::string now{};   // the one under way
+    int64_t number = 0;
+    bool has_paused = false;
+    void end_segment();
+    std::string all() const;
+  };
+  struct Commit {
+    int64_t utterance;
+    RecognisedTurn turn;
+  };
+
+  void on_segment(int64_t utterance, const RecognisedSegment& segment) override;
+  void on_end(int64_t utterance) override;
+  void on_failure(const std::string& why) override;
+
+  void take(std::span<const float> samples) REQUIRES(mutex_);
+  /// Whether sound is not listened to because the recogniser has failed.
+  bool is_deaf(size_t num_samples) REQUIRES(mutex_);
+  void lose(const SoundError& why) REQUIRES(mutex_);
+  void begin_turn() REQUIRES(mutex_);
+  void end_turn_after_silence() REQUIRES(mutex_);
+  int64_t milliseconds(int64_t num_samples) const { return num_samples / per_millisecond_; }
+  RecognisedTurn spoken() const REQUIRES(mutex_);
+
+  const MakeRecogniser& make_recogniser_;
+  const int64_t sample_rate_, per_millisecond_;
+  Clock& clock_;
+  RecognisedTurnHandler& handler_;
+
+  Mutex mutex_;
+  EndOfTurn end_ GUARDED_BY(mutex_);
+  std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
+  ResamplingSink resampler_ GUARDED_BY(mutex_);
+  int64_t utterance_ GUARDED_BY(mutex_) = 0;       // that the recogniser is getting
+  int64_t turn_ GUARDED_BY(mutex_) = 0;            // the number of that under way
+  bool is_begun_ GUARDED_BY(mutex_) = false;       // its beginning was told
+  std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet
+  Words words_ GUARDED_BY(mutex_);                 // of the first commit; without one of utterance_
+  int64_t num_samples_ GUARDED_BY(mutex_) = 0;     // of all sound
+  int64_t turn_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
+  int64_t words_changed_ GUARDED_BY(mutex_) = 0;   // of num_samples_
+  std::optional<Seconds> lost_ GUARDED_BY(mutex_);  // when the turn was; nothing: it was not
+  std::unique_ptr<Recogniser> recogniser_ GUARDED_BY(mutex_);  // last: its thread calls this
+};
+
+}  // namespace predgen

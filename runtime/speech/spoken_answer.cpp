@@ -1,0 +1,99 @@
+#include "runtime/speech/spoken_answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "text/characters.h"
+#include "text/word_spacing.h"
+
+namespace predgen {
+namespace {
+
+/// A sentence's sound is about this long where only its beginning was made: letters as well as Han
+/// characters, which have three bytes.
+constexpr Seconds kPerByte{0.065};
+
+/// Of a sentence's end, which a filter or a device may still hold; there is no word in it.
+constexpr Seconds kSlack{0.05};
+
+Seconds length_of(const SpokenAnswer::Sentence& sentence) {
+  const auto guess = kPerByte * static_cast<double>(sentence.text.size());
+  return sentence.is_whole ? sentence.length : std::max(sentence.length, guess);
+}
+
+/// Whether the characters on both sides of byte `i`, neither the first nor the last, are of one
+/// word.
+bool is_inside_word(std::string_view text, size_t i) {
+  const auto ends_word = [](char32_t code) { return is_space(code) || has_no_word_spaces(code); };
+  return !ends_word(character_at(text, i).code) &&
+         !ends_word(character_at(text, character_before(text, i)).code);
+}
+
+}  // namespace
+
+std::string_view share_of_text(std::string_view text, double share) {
+  const double size = std::max(share, 0.0) * static_cast<double>(text.size());
+  if (size >= static_cast<double>(text.size())) return text;
+  size_t end = complete_utf8_length(text.substr(0, static_cast<size_t>(size)));
+  while (end > 0 && is_inside_word(text, end)) end = character_before(text, end);
+  while (end > 0 && is_space(character_at(text, character_before(text, end)).code)) {
+    end = character_before(text, end);
+  }
+  return text.substr(0, end);
+}
+
+std::string heard_text(const std::string& answer, const SpokenAnswer& spoken) {
+  if (spoken.played <= Seconds(0)) return {};
+  size_t heard = 0;
+  Seconds left = spoken.played;
+  for (const SpokenAnswer::Sentence& sentence : spoken.sentences) {
+    const size_t begin = answer.find(sentence.text, heard);
+    if (begin == std::string::npos) return answer.substr(0, heard);
+    const Seconds length = length_of(sentence);
+    if (left + kSlack < length) {
+      const std::string_view words = share_of_text(sentence.text, left / length);
+      return answer.substr(0, words.empty() ? heard : begin + words.size());
+    }
+    left -= length;
+    heard = begin + sentence.text.size();
+  }
+  const bool is_all = is_blank(std::string_view(answer).substr(heard));
+  return is_all ? answer : answer.substr(0, heard);
+}
+
+size_t SpokenTrack::say(const std::string& sentence) {
+  if (std::exchange(has_ended_, false)) {
+    sentences_.clear();
+    is_written_ = false;
+  }
+  sentences_.push_back({.text = sentence});
+  return sentences_.size() - 1;
+}
+
+void SpokenTrack::add_sound(size_t sentence, int64_t num_samples) {
+  sentences_[sentence].num_samples += num_samples;
+}
+
+void SpokenTrack::will_write(int64_t num_samples) {
+  if (std::exchange(is_cleared_, false)) end_ = sink_->num_played();
+  if (!std::exchange(is_written_, true)) begin_ = end_;
+  end_ += num_samples;
+}
+
+SpokenAnswer SpokenTrack::answer() const {
+  const auto seconds = [this](int64_t num_samples) {
+    return Seconds(static_cast<double>(num_samples) / sample_rate_);
+  };
+  SpokenAnswer answer;
+  for (const Sentence& sentence : sentences_) {
+    answer.sentences.push_back({.text = sentence.text,
+                                .length = seconds(sentence.num_samples),
+                                .is_whole = sentence.is_whole});
+  }
+  if (is_written_)
+    answer.played = seconds(std::clamp<int64_t>(sink_->num_played(), begin_, end_) - begin_);
+  return answer;
+}
+
+}  // namespace predgen
