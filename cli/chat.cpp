@@ -11,7 +11,7 @@
 #include "cli/model_setup.h"
 #include "cli/sampling_flags.h"
 #include "cli/terminal/raw_terminal.h"
-#include "cli/typed_session.h"
+#include "cli/typed_turns.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -159,7 +159,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
   if (options.transcripts.empty() && !options.json &&
       RawTerminal::is_possible(STDIN_FILENO, screen)) {
-    run_typed_session({session, engine, *tokenizer, clock, speaker}, STDIN_FILENO, screen, stop);
+    run_typed_turns({session, engine, *tokenizer, clock, speaker}, STDIN_FILENO, screen, stop);
     if (sink) drain(*sink);
     return;
   }

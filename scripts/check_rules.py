@@ -23,7 +23,7 @@ STATIC = re.compile(r"^\s*(?:inline\s+|thread_local\s+)*static\s+(?!const\b|cons
 # What a rule allows, and why.
 SLEEPERS = {"tests/fakes/waiting.h": "says what for"}
 GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out",
-           "cli/typed_session.cpp": "loggers that a thread may be in still",
+           "cli/typed_turns.cpp": "loggers that a thread may be in still",
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
            "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",

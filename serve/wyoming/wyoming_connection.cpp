@@ -42,24 +42,24 @@ void WyomingConnection::start(Timer& timer, double seconds, std::function<void()
 void WyomingConnection::serve(const std::stop_token& drain, const std::stop_token& stop) {
   BoostError ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  session_.emplace(host_, *this, peer_of(socket_));
+  served_.emplace(host_, *this, peer_of(socket_));
   start(end_timer_, host_.limits.session_seconds,
         [this] { fail("the session has lasted long enough", "session_expired"); });
   start(silence_timer_, host_.limits.silence_seconds,
         [this] { fail("nothing came for too long", "session_expired"); });
   read();
   // What is posted runs in this thread, during run().
-  const std::stop_callback on_drain(
-      drain, [this] { asio::post(context_, [this] { session_->drain(); }); });
+  const std::stop_callback on_drain(drain,
+                                    [this] { asio::post(context_, [this] { served_->drain(); }); });
   const std::stop_callback on_stop(stop, [this] { asio::post(context_, [this] { abort(); }); });
   try {
     context_.run();
   } catch (...) {
     abort();
-    session_.reset();
+    served_.reset();
     throw;
   }
-  session_.reset();
+  served_.reset();
 }
 
 void WyomingConnection::refuse_one_more(const std::stop_token&) {
@@ -86,7 +86,7 @@ void WyomingConnection::take(std::string_view bytes) {
     while (const std::optional<WyomingEvent> event = parser_.next()) {
       start(silence_timer_, host_.limits.silence_seconds,
             [this] { fail("nothing came for too long", "session_expired"); });
-      session_->take(*event);
+      served_->take(*event);
     }
   } catch (const UserError& error) {
     fail(error.what(), "invalid_event");

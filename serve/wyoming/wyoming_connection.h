@@ -11,7 +11,7 @@
 
 #include "core/mutex.h"
 #include "serve/http/tcp_server.h"
-#include "serve/wyoming/wyoming_session.h"
+#include "serve/wyoming/wyoming_client.h"
 
 namespace predgen::serve {
 
@@ -60,7 +60,7 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   bool is_writing_ GUARDED_BY(mutex_) = false;
   bool is_closed_ GUARDED_BY(mutex_) = false;  // nothing more is taken
   bool is_lost_ GUARDED_BY(mutex_) = false;    // nothing more can be sent
-  std::optional<WyomingSession> session_;      // this thread's
+  std::optional<WyomingClient> served_;        // this thread's
 };
 
 }  // namespace predgen::serve

@@ -179,7 +179,7 @@ void read_wyoming(std::string_view input) {
   for (size_t at = 1; at < input.size(); at += step) {
     parser.add(input.substr(at, step));
     while (const auto event = parser.next()) {
-      visit.session->take(*event);
+      visit.served->take(*event);
       if (event->type == "transcript" || event->type == "synthesize") quiet();
     }
   }

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "serve/wyoming/wyoming_session.h"
+#include "serve/wyoming/wyoming_client.h"
 #include "tests/serve/realtime/talk.h"
 #include "tests/serve/wyoming/fake_wyoming_sender.h"
 
@@ -21,12 +21,12 @@ struct Service {
 
 /// A client at it.
 struct Visit {
-  explicit Visit(Service& service) : session(std::in_place, service.host, client) {}
+  explicit Visit(Service& service) : served(std::in_place, service.host, client) {}
   ~Visit() { leave(); }
-  void leave() { session.reset(); }
+  void leave() { served.reset(); }
 
   void send(const std::string& type, const Json& data = Json::object()) {
-    session->take({.type = type, .data = data});
+    served->take({.type = type, .data = data});
   }
   void say(const std::string& text, const std::string& id) {
     send("transcript", {{"text", text}, {"context", {{"conversation_id", id}}}});
@@ -41,7 +41,7 @@ struct Visit {
   }
 
   FakeWyomingSender client;
-  std::optional<WyomingSession> session;
+  std::optional<WyomingClient> served;
 };
 
 }  // namespace predgen::serve

@@ -1,4 +1,4 @@
-#include "serve/wyoming/wyoming_session.h"
+#include "serve/wyoming/wyoming_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Json in(const std::string& conversation) {
   return {{"context", {{"conversation_id", conversation}, {"satellite_id", "kitchen"}}}};
 }
 
-TEST(WyomingSession, SaysWhatThereIs) {
+TEST(WyomingClient, SaysWhatThereIs) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -49,7 +49,7 @@ TEST(WyomingSession, SaysWhatThereIs) {
   EXPECT_EQ(visit.client.num_unread(), 0u);
 }
 
-TEST(WyomingSession, ATranscriptIsAnswered) {
+TEST(WyomingClient, ATranscriptIsAnswered) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -69,7 +69,7 @@ TEST(WyomingSession, ATranscriptIsAnswered) {
   EXPECT_EQ(events[events.size() - 2].data["context"], in("c")["context"]);
 }
 
-TEST(WyomingSession, AConversationGoesOnOverOtherConnections) {
+TEST(WyomingClient, AConversationGoesOnOverOtherConnections) {
   House house;
   Service service(house);
   {
@@ -89,7 +89,7 @@ TEST(WyomingSession, AConversationGoesOnOverOtherConnections) {
   EXPECT_THAT(house.last_prompt(), HasSubstr("You said: two. Go on!"));
 }
 
-TEST(WyomingSession, WhoGivesNoIdIsToldOne) {
+TEST(WyomingClient, WhoGivesNoIdIsToldOne) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -101,7 +101,7 @@ TEST(WyomingSession, WhoGivesNoIdIsToldOne) {
   EXPECT_THAT(house.last_prompt(), HasSubstr("You said: one. Go on!"));
 }
 
-TEST(WyomingSession, WordsAreDraftedOnAsTheyCome) {
+TEST(WyomingClient, WordsAreDraftedOnAsTheyCome) {
   House house;
   house.answer = [](const std::string& user) {
     return "Yes I can. It is " + user.substr(user.rfind(' ') + 1) + "!";
@@ -121,7 +121,7 @@ TEST(WyomingSession, WordsAreDraftedOnAsTheyCome) {
   EXPECT_EQ(visit.client.num_unread(), 0u);
 }
 
-TEST(WyomingSession, TheStopEndsATurnWithoutItsTranscript) {
+TEST(WyomingClient, TheStopEndsATurnWithoutItsTranscript) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -138,7 +138,7 @@ TEST(WyomingSession, TheStopEndsATurnWithoutItsTranscript) {
   EXPECT_EQ(visit.answer(), "You said: two. Go on!");
 }
 
-TEST(WyomingSession, ATurnThatIsTooLongIsNotHandledOnce) {
+TEST(WyomingClient, ATurnThatIsTooLongIsNotHandledOnce) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -152,7 +152,7 @@ TEST(WyomingSession, ATurnThatIsTooLongIsNotHandledOnce) {
   EXPECT_EQ(visit.answer(), "You said: one. Go on!");
 }
 
-TEST(WyomingSession, NothingSaidIsNotHandled) {
+TEST(WyomingClient, NothingSaidIsNotHandled) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -162,7 +162,7 @@ TEST(WyomingSession, NothingSaidIsNotHandled) {
   EXPECT_EQ(visit.answer(), "You said: one. Go on!");
 }
 
-TEST(WyomingSession, ATurnAtATime) {
+TEST(WyomingClient, ATurnAtATime) {
   House house;
   Service service(house);
   Visit first(service), second(service);
@@ -180,7 +180,7 @@ TEST(WyomingSession, ATurnAtATime) {
   EXPECT_EQ(second.answer(), "You said: two. Go on!");
 }
 
-TEST(WyomingSession, ConversationsHaveALimitAndTheOldestMakesRoom) {
+TEST(WyomingClient, ConversationsHaveALimitAndTheOldestMakesRoom) {
   House house;
   Service service(house, /*max_conversations=*/1);
   Visit first(service), second(service);
@@ -196,7 +196,7 @@ TEST(WyomingSession, ConversationsHaveALimitAndTheOldestMakesRoom) {
   EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("You said: one"))) << "forgotten";
 }
 
-TEST(WyomingSession, OneAddressLeavesConversationsToOthers) {
+TEST(WyomingClient, OneAddressLeavesConversationsToOthers) {
   House house;
   Service service(house, /*max_conversations=*/4);
   std::list<Visit> visits;
@@ -211,7 +211,7 @@ TEST(WyomingSession, OneAddressLeavesConversationsToOthers) {
   EXPECT_EQ(fourth.answer(), "You said: four. Go on!");
 }
 
-TEST(WyomingSession, AConversationIsForgottenAfterALongSilence) {
+TEST(WyomingClient, AConversationIsForgottenAfterALongSilence) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -224,7 +224,7 @@ TEST(WyomingSession, AConversationIsForgottenAfterALongSilence) {
   EXPECT_LE(house.num_positions(), held);
 }
 
-TEST(WyomingSession, AnAnswerEndsWhenItsClientLeaves) {
+TEST(WyomingClient, AnAnswerEndsWhenItsClientLeaves) {
   House house;
   house.answer = [](const std::string& user) {
     std::string text = user + " is";
@@ -252,7 +252,7 @@ TEST(WyomingSession, AnAnswerEndsWhenItsClientLeaves) {
   EXPECT_THAT(second.answer(), StartsWith("two is more"));
 }
 
-TEST(WyomingSession, WhatFailsIsNotHandledAndTellsNoSecret) {
+TEST(WyomingClient, WhatFailsIsNotHandledAndTellsNoSecret) {
   House house(/*has_voice=*/false, /*context=*/64);
   Service service(house);
   Visit visit(service);
@@ -263,7 +263,7 @@ TEST(WyomingSession, WhatFailsIsNotHandledAndTellsNoSecret) {
   EXPECT_EQ(visit.answer(), "?the server failed; its log says more");
 }
 
-TEST(WyomingSession, AConversationThatCannotGoOnKeepsNobodyWaiting) {
+TEST(WyomingClient, AConversationThatCannotGoOnKeepsNobodyWaiting) {
   House house;
   Service service(house);
   const std::string verifier = std::exchange(house.host.session.verifier.name, "hope");
@@ -274,7 +274,7 @@ TEST(WyomingSession, AConversationThatCannotGoOnKeepsNobodyWaiting) {
     visit.send("transcript-chunk", {{"text", "one"}});
     visit.send("transcript-stop");
     EXPECT_EQ(visit.answer(), "?the server failed; its log says more");
-    visit.session->drain();
+    visit.served->drain();
     EXPECT_EQ(visit.client.next().type, "closed");
   }
   house.host.session.verifier.name = verifier;
@@ -283,7 +283,7 @@ TEST(WyomingSession, AConversationThatCannotGoOnKeepsNobodyWaiting) {
   EXPECT_EQ(visit.answer(), "You said: one. Go on!");
 }
 
-TEST(WyomingSession, ATextIsSpoken) {
+TEST(WyomingClient, ATextIsSpoken) {
   House house(/*has_voice=*/true);
   Service service(house);
   Visit visit(service);
@@ -303,7 +303,7 @@ TEST(WyomingSession, ATextIsSpoken) {
   EXPECT_THAT(types_of(visit.client.until("audio-stop")), ElementsAre("audio-start", "audio-stop"));
 }
 
-TEST(WyomingSession, ATextIsSpokenAsItComes) {
+TEST(WyomingClient, ATextIsSpokenAsItComes) {
   House house(/*has_voice=*/true);
   Service service(house);
   Visit visit(service);
@@ -323,7 +323,7 @@ TEST(WyomingSession, ATextIsSpokenAsItComes) {
               ElementsAre("audio-chunk", "audio-stop", "synthesize-stopped"));
 }
 
-TEST(WyomingSession, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
+TEST(WyomingClient, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
   House house(/*has_voice=*/true);
   house.broken_sentence = "Break.";
   Service service(house);
@@ -341,7 +341,7 @@ TEST(WyomingSession, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
   }
 }
 
-TEST(WyomingSession, TextsWithoutWordsTakeRoomToo) {
+TEST(WyomingClient, TextsWithoutWordsTakeRoomToo) {
   House house(/*has_voice=*/true);
   house.num_chunks = 0;  // it is never done with the first one
   Service service(house);
@@ -357,7 +357,7 @@ TEST(WyomingSession, TextsWithoutWordsTakeRoomToo) {
   expect_user_error(fill, {"1000 bytes"});
 }
 
-TEST(WyomingSession, RoomIsFreeAgainWhenATextWasSpoken) {
+TEST(WyomingClient, RoomIsFreeAgainWhenATextWasSpoken) {
   House house(/*has_voice=*/true);
   Service service(house);
   service.host.limits.message_bytes = 300;
@@ -368,7 +368,7 @@ TEST(WyomingSession, RoomIsFreeAgainWhenATextWasSpoken) {
   }
 }
 
-TEST(WyomingSession, AConversationIsForgottenAfterItsTime) {
+TEST(WyomingClient, AConversationIsForgottenAfterItsTime) {
   House house;
   Service service(house);
   Visit visit(service);
@@ -384,7 +384,7 @@ TEST(WyomingSession, AConversationIsForgottenAfterItsTime) {
   EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("You said: two. Go on!")));
 }
 
-TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
+TEST(WyomingClient, EventsOfAnotherShapeAreNamed) {
   House house(/*has_voice=*/true);
   Service service(house);
   service.host.limits.message_bytes = 300;
@@ -419,15 +419,15 @@ TEST(WyomingSession, EventsOfAnotherShapeAreNamed) {
   refused("synthesize", {{"text", "a"}}, {"--tts"});
 }
 
-TEST(WyomingSession, DrainedItEndsAfterWhatIsUnderWay) {
+TEST(WyomingClient, DrainedItEndsAfterWhatIsUnderWay) {
   House house(/*has_voice=*/true);
   house.host.offer.voice = nullptr;
   Service service(house);
   Visit idle(service), asking(service), speaking(service);
-  idle.session->drain();
+  idle.served->drain();
   EXPECT_EQ(idle.client.next().type, "closed");
   speaking.send("synthesize-start");
-  speaking.session->drain();
+  speaking.served->drain();
   EXPECT_EQ(speaking.client.next().type, "audio-start");
   speaking.send("synthesize-stop");
   EXPECT_THAT(types_of(speaking.client.until("closed")),
@@ -441,7 +441,7 @@ TEST(WyomingSession, DrainedItEndsAfterWhatIsUnderWay) {
   };
   asking.say("one", "c");
   is_in_pass.acquire();
-  asking.session->drain();
+  asking.served->drain();
   EXPECT_EQ(asking.client.num_unread(), 0u);
   may_go_on.release();
   EXPECT_EQ(asking.answer(), "You said: one. Go on!");

@@ -11,7 +11,7 @@
 namespace predgen::cli {
 
 /// What a typed chat works with; all of it is borrowed.
-struct TypedSession {
+struct TypedParts {
   Session& session;
   Engine& engine;
   const Tokenizer& tokenizer;
@@ -21,6 +21,6 @@ struct TypedSession {
 
 /// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
 /// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.
-void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop);
+void run_typed_turns(const TypedParts& typed, int in, int out, const std::stop_token& stop);
 
 }  // namespace predgen::cli

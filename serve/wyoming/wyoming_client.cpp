@@ -1,4 +1,4 @@
-#include "serve/wyoming/wyoming_session.h"
+#include "serve/wyoming/wyoming_client.h"
 
 #include <utility>
 
@@ -30,13 +30,13 @@ Json context_of(const Json& data) {
 
 }  // namespace
 
-WyomingSession::~WyomingSession() {
+WyomingClient::~WyomingClient() {
   voice_.reset();
   leave();
 }
 
-const std::map<std::string, WyomingSession::Action>& WyomingSession::actions() {
-  using Self = WyomingSession;
+const std::map<std::string, WyomingClient::Action>& WyomingClient::actions() {
+  using Self = WyomingClient;
   static const std::map<std::string, Action> kActions{
       {"describe", &Self::describe},
       {"ping", &Self::ping},
@@ -56,38 +56,38 @@ const std::map<std::string, WyomingSession::Action>& WyomingSession::actions() {
   return kActions;
 }
 
-void WyomingSession::take(const WyomingEvent& event) {
+void WyomingClient::take(const WyomingEvent& event) {
   const auto action = actions().find(event.type);
   if (action != actions().end()) (this->*action->second)(event.data);
 }
 
-void WyomingSession::drain() {
+void WyomingClient::drain() {
   is_draining_ = true;
   close_if_drained();
 }
 
-void WyomingSession::close_if_drained() {
+void WyomingClient::close_if_drained() {
   if (is_draining_ && num_under_way_ == 0) sender_.close();
 }
 
-void WyomingSession::finish_one() {
+void WyomingClient::finish_one() {
   --num_under_way_;
   close_if_drained();
 }
 
-void WyomingSession::describe(const Json&) { sender_.send(info_event(host_.offer)); }
+void WyomingClient::describe(const Json&) { sender_.send(info_event(host_.offer)); }
 
-void WyomingSession::ping(const Json& data) {
+void WyomingClient::ping(const Json& data) {
   const auto text = optional_text(data, "text", "ping");
   sender_.send({.type = "pong", .data = {{"text", text ? Json(*text) : Json()}}});
 }
 
-void WyomingSession::refuse(const Json&) {
+void WyomingClient::refuse(const Json&) {
   throw UserError(
       "by Wyoming there are handle and tts here: no recogniser, no intents and no wake words");
 }
 
-bool WyomingSession::enter(const Json& data) {
+bool WyomingClient::enter(const Json& data) {
   Json context = context_of(data);
   const auto id = optional_text(context, "conversation_id", "context");
   if (id && id->size() > kMaxIdBytes) {
@@ -125,7 +125,7 @@ bool WyomingSession::enter(const Json& data) {
   return true;
 }
 
-void WyomingSession::hear(const TranscriptLine& line) {
+void WyomingClient::hear(const TranscriptLine& line) {
   try {
     if (line.is_final) {
       ++num_under_way_;
@@ -142,24 +142,24 @@ void WyomingSession::hear(const TranscriptLine& line) {
   }
 }
 
-void WyomingSession::leave() {
+void WyomingClient::leave() {
   if (conversation_ && conversation_->leave(sender_) && is_asked_) --num_under_way_;
   conversation_.reset();
   has_turn_ = is_asked_ = false;
 }
 
-void WyomingSession::tell(const ApiError& error, const Json& context) {
+void WyomingClient::tell(const ApiError& error, const Json& context) {
   sender_.send({.type = "not-handled", .data = {{"text", error.what()}, {"context", context}}});
   close_if_drained();
 }
 
-void WyomingSession::begin_transcript(const Json& data) {
+void WyomingClient::begin_transcript(const Json& data) {
   if (!is_asked_) leave();  // words that had no end
   words_ = enter(data) ? std::optional<std::string>("") : std::nullopt;
   ignores_words_ = !words_;
 }
 
-void WyomingSession::add_transcript(const Json& data) {
+void WyomingClient::add_transcript(const Json& data) {
   const std::string text = text_of(data, "transcript-chunk");
   if (ignores_words_) return;
   if (!words_) throw UserError("transcript-chunk: transcript-start is missing");
@@ -170,20 +170,20 @@ void WyomingSession::add_transcript(const Json& data) {
   hear({.text = *words_});
 }
 
-void WyomingSession::finish_transcript(const Json& data) {
+void WyomingClient::finish_transcript(const Json& data) {
   const std::string text = text_of(data, "transcript");
   words_.reset();
   if (std::exchange(ignores_words_, false)) return;  // the client was told
   if (enter(data)) hear({.text = text, .is_final = true});
 }
 
-void WyomingSession::stop_transcript(const Json&) {
+void WyomingClient::stop_transcript(const Json&) {
   ignores_words_ = false;
   if (!words_) return;  // its transcript has come
   hear({.text = *std::exchange(words_, std::nullopt), .is_final = true});
 }
 
-WyomingVoice& WyomingSession::voice() {
+WyomingVoice& WyomingClient::voice() {
   if (!host_.offer.voice) throw UserError("there is no voice here: start it with --tts");
   if (!voice_) {
     voice_.emplace(*host_.offer.voice, host_.limits.message_bytes, sender_,
@@ -192,14 +192,14 @@ WyomingVoice& WyomingSession::voice() {
   return *voice_;
 }
 
-void WyomingSession::begin_text(const Json& data, bool is_stream) {
+void WyomingClient::begin_text(const Json& data, bool is_stream) {
   WyomingVoice& voice = this->voice();
   const std::string name = voice_name(data);
   ++num_under_way_;
   voice.begin(name, is_stream);
 }
 
-std::string WyomingSession::voice_name(const Json& data) const {
+std::string WyomingClient::voice_name(const Json& data) const {
   const char* const what = "synthesize";
   if (const auto format = optional_text(data, "text_format", what);
       format.value_or("text") != "text")
@@ -218,7 +218,7 @@ std::string WyomingSession::voice_name(const Json& data) const {
   return language;
 }
 
-void WyomingSession::synthesize(const Json& data) {
+void WyomingClient::synthesize(const Json& data) {
   const std::string text = text_of(data, "synthesize");
   if (has_stream_) return;  // it came in pieces
   begin_text(data, /*is_stream=*/false);
@@ -226,17 +226,17 @@ void WyomingSession::synthesize(const Json& data) {
   voice().end();
 }
 
-void WyomingSession::begin_synthesis(const Json& data) {
+void WyomingClient::begin_synthesis(const Json& data) {
   if (std::exchange(has_stream_, true)) throw UserError("synthesize-start: there was no stop");
   begin_text(data, /*is_stream=*/true);
 }
 
-void WyomingSession::add_synthesis(const Json& data) {
+void WyomingClient::add_synthesis(const Json& data) {
   if (!has_stream_) throw UserError("synthesize-chunk: synthesize-start is missing");
   voice().add(text_of(data, "synthesize-chunk"));
 }
 
-void WyomingSession::stop_synthesis(const Json&) {
+void WyomingClient::stop_synthesis(const Json&) {
   if (!std::exchange(has_stream_, false)) {
     throw UserError("synthesize-stop: synthesize-start is missing");
   }

@@ -13,13 +13,13 @@ namespace predgen::serve {
 
 /// What a connection's events do: answers to transcripts, and sound for texts. Used by the
 /// connection's thread; borrows both.
-class WyomingSession {
+class WyomingClient {
  public:
   /// `peer`: the client's address.
-  WyomingSession(const WyomingHost& host, WyomingSender& sender, std::string peer = {})
+  WyomingClient(const WyomingHost& host, WyomingSender& sender, std::string peer = {})
       : host_(host), sender_(sender), peer_(std::move(peer)) {}
   /// Ends what is under way.
-  ~WyomingSession();
+  ~WyomingClient();
 
   /// UserError for one that cannot be understood; events that nobody here knows are left alone, as
   /// the protocol wants it.
@@ -28,7 +28,7 @@ class WyomingSession {
   void drain();
 
  private:
-  using Action = void (WyomingSession::*)(const Json& data);
+  using Action = void (WyomingClient::*)(const Json& data);
   static const std::map<std::string, Action>& actions();
 
   void describe(const Json& data);

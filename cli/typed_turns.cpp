@@ -1,4 +1,4 @@
-#include "cli/typed_session.h"
+#include "cli/typed_turns.h"
 
 #include <spdlog/sinks/base_sink.h>
 
@@ -62,7 +62,7 @@ class LogOnScreen {
 
 class TypedTurns {
  public:
-  TypedTurns(const TypedSession& typed, int in, int out, const std::stop_token& stop)
+  TypedTurns(const TypedParts& typed, int in, int out, const std::stop_token& stop)
       : typed_(typed),
         session_(typed.session),
         end_(stop),
@@ -208,7 +208,7 @@ class TypedTurns {
                                                    : "the cascade's text: " + result->text);
   }
 
-  const TypedSession typed_;
+  const TypedParts typed_;
   Session& session_;
   const std::stop_token end_;  // of the chat
   ChatScreen screen_;
@@ -221,7 +221,7 @@ class TypedTurns {
 
 }  // namespace
 
-void run_typed_session(const TypedSession& typed, int in, int out, const std::stop_token& stop) {
+void run_typed_turns(const TypedParts& typed, int in, int out, const std::stop_token& stop) {
   TypedTurns(typed, in, out, stop).run();
 }
 
