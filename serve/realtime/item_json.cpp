@@ -1,5 +1,7 @@
 #include "serve/realtime/item_json.h"
 
+#include <fmt/format.h>
+
 #include "serve/new_id.h"
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
