@@ -29,6 +29,13 @@ void read_held_out(ConfigReader reader, HeldOutConfig& held_out) {
   reader.optional("min_words", held_out.min_words, int64_t{1}, kMany);
 }
 
+std::string law_name(ExampleLaw law) {
+  for (const auto& [name, value] : kLaws) {
+    if (value == law) return name;
+  }
+  throw Error("law {} has no name", static_cast<int>(law));
+}
+
 }  // namespace
 
 BuildConfig BuildConfig::read(ConfigReader& reader) {
@@ -52,13 +59,6 @@ BuildConfig BuildConfig::read(ConfigReader& reader) {
   read_filters(reader.section("filters"), config.filters);
   read_held_out(reader.section("held_out"), config.held_out);
   return config;
-}
-
-std::string law_name(ExampleLaw law) {
-  for (const auto& [name, value] : kLaws) {
-    if (value == law) return name;
-  }
-  throw Error("law {} has no name", static_cast<int>(law));
 }
 
 Json BuildConfig::recipe() const {

@@ -51,8 +51,6 @@ struct BuildConfig {
   Json recipe() const;
 };
 
-std::string law_name(ExampleLaw law);
-
 /// The files that the patterns name, those of each sorted; UserError if one names none.
 std::vector<std::filesystem::path> expand_globs(const std::vector<std::string>& patterns);
 

@@ -92,12 +92,6 @@ std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end) {
   return values;
 }
 
-template <typename T>
-std::vector<T> read_column(hid_t file, const char* name) {
-  const Hdf5Handle column = open_column(file, name);
-  return read_entries<T>(column, 0, column_size(column));
-}
-
 void write_text(hid_t file, const char* name, const std::string& text) {
   Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "H5Tcopy");
   H5Tset_size(type, text.size() + 1);
@@ -124,8 +118,5 @@ template void write_column(hid_t, const char*, const std::vector<int64_t>&);
 template std::vector<uint8_t> read_entries(hid_t, int64_t, int64_t);
 template std::vector<int32_t> read_entries(hid_t, int64_t, int64_t);
 template std::vector<int64_t> read_entries(hid_t, int64_t, int64_t);
-template std::vector<uint8_t> read_column(hid_t, const char*);
-template std::vector<int32_t> read_column(hid_t, const char*);
-template std::vector<int64_t> read_column(hid_t, const char*);
 
 }  // namespace predgen::data

@@ -53,8 +53,6 @@ void write_column(hid_t file, const char* name, const std::vector<T>& values);
 /// Entries [begin, end) of a column opened with H5Dopen.
 template <typename T>
 std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end);
-template <typename T>
-std::vector<T> read_column(hid_t file, const char* name);
 Hdf5Handle open_column(hid_t file, const char* name);
 int64_t column_size(hid_t column);
 

@@ -18,9 +18,6 @@ namespace predgen::data {
 //   attributes recipe_hash and state: the counters of a piece of trajectories, else null
 // recipe.json while the build runs; manifest.json, last, when it is whole.
 
-/// "seed: 1 there, 2 here; ..." for the leaves in which two recipes differ, the first five.
-std::string recipe_difference(const Json& there, const Json& here);
-
 /// UserError that says how the recipe `there`, in the folder, differs from `here`.
 void check_same_recipe(const std::filesystem::path& folder, const Json& there, const Json& here);
 

@@ -15,8 +15,7 @@ Method top_k_method(int64_t k) {
           .help = "speculation, a token stays while it is among the k likeliest"};
 }
 
-}  // namespace
-
+/// Every name that parse_method() knows, top3 standing for top<k>.
 std::vector<Method> known_methods() {
   const auto speculate = InputTimeWork::kSpeculate;
   return {
@@ -79,8 +78,6 @@ std::vector<Method> known_methods() {
        .help = "Jacobi decoding with the base weights, no speculation"},
   };
 }
-
-namespace {
 
 /// "top7": 7.
 std::optional<int64_t> top_k_of(const std::string& name) {

@@ -22,7 +22,7 @@ struct Method {
   std::string help{};
 };
 
-/// A name of known_methods(), alone or with parts that change that much of it:
+/// A name of known_methods() in method.cpp, alone or with parts that change that much of it:
 ///   verifier   +top<k>, +reflection
 ///   sources    +ngram, +draft_model; of drafts, in speculation and in the answer
 ///   trees      +tree, +branches, +next_words; more that a verification may keep
@@ -32,9 +32,6 @@ struct Method {
 /// UserError for a name that is unknown, a part that the method has already (there is one
 /// verifier), and one that needs drafts of a method that makes none while the user speaks.
 Method parse_method(const std::string& name);
-
-/// Every name that parse_method() knows, top3 standing for top<k>.
-std::vector<Method> known_methods();
 
 /// The method with the same weights and plain decoding, whose text a lossless method repeats.
 std::string plain_method(const Method& method);

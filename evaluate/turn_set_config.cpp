@@ -1,5 +1,9 @@
 #include "evaluate/turn_set_config.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace predgen::evaluate {
 namespace {
 
@@ -24,10 +28,9 @@ void read_exam_keys(ConfigReader& turns, TurnSetConfig& config) {
   }
 }
 
-}  // namespace
-
-const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
-  static const std::vector<std::pair<std::string, TurnSetKind>> kinds{
+/// By the names that configurations use.
+std::vector<std::pair<std::string, TurnSetKind>> turn_set_kinds() {
+  return {
       {"conversations", TurnSetKind::kConversations},
       {"prompts", TurnSetKind::kPrompts},
       {"recorded_asr", TurnSetKind::kRecordedAsr},
@@ -35,8 +38,9 @@ const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds() {
       {"gsm8k", TurnSetKind::kGsm8k},
       {"mmlu_pro", TurnSetKind::kMmluPro},
   };
-  return kinds;
 }
+
+}  // namespace
 
 TurnSetConfig read_turn_set_config(ConfigReader turns) {
   TurnSetConfig config;

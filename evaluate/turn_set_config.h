@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/config.h"
@@ -16,9 +15,6 @@ namespace predgen::evaluate {
 /// kMtBench: FastChat's question.jsonl; a question's turns stand one after the other
 /// (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files; turns have a right answer.
 enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };
-
-/// The list of kinds, by the names that configurations use.
-const std::vector<std::pair<std::string, TurnSetKind>>& turn_set_kinds();
 
 /// What the user of a set with right answers is taken to say.
 enum class Streams {

@@ -25,7 +25,7 @@ serve::ServeConfig small_config() {
 }
 
 struct Reply : serve::HttpReply {
-  State state() const override { return State::kReady; }
+  bool is_gone() const override { return false; }
   void send(const serve::HttpAnswer& answer) override {
     require(status == 0, "two answers");
     status = answer.status;

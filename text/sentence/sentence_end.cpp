@@ -145,8 +145,4 @@ std::optional<size_t> SentenceEndFinder::next(std::string_view bytes, bool compl
   return end_sentence(bytes.find_last_not_of(" \t\r\n\f\v") + 1);
 }
 
-std::optional<size_t> find_sentence_end(std::string_view text, bool complete) {
-  return SentenceEndFinder().next(text, complete);
-}
-
 }  // namespace predgen

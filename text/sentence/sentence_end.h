@@ -39,7 +39,4 @@ class SentenceEndFinder {
   size_t fence_line_ = 0;
 };
 
-/// The end of the first sentence of `text`.
-std::optional<size_t> find_sentence_end(std::string_view text, bool complete);
-
 }  // namespace predgen

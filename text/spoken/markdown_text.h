@@ -11,7 +11,7 @@ namespace predgen {
 /// mark. The number of a list item stays. Code spans lose only their quotes; fenced code, which
 /// nobody can follow by ear, becomes `code_phrase`, also when its end is missing.
 /// It knows nothing of what came before: a sentence that was cut out of an emphasis or a link loses
-/// the half that it has. Fences are whole, because find_sentence_end() does not cut them.
+/// the half that it has. Fences are whole, because SentenceEndFinder does not cut them.
 std::string plain_text(std::string_view markdown, std::string_view code_phrase);
 
 }  // namespace predgen

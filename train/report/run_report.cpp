@@ -11,6 +11,7 @@
 #include "page/page_style.h"
 #include "train/report/page_script.h"
 #include "train/report/run_charts.h"
+#include "train/report/run_history.h"
 
 namespace predgen::train {
 namespace {
@@ -179,8 +180,6 @@ std::string settings(const RunHistory& history) {
   return html + "</table></details>\n";
 }
 
-}  // namespace
-
 std::string format_run_report(const std::string& name, const RunHistory& history) {
   return fmt::format(
              "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
@@ -192,6 +191,8 @@ std::string format_run_report(const std::string& name, const RunHistory& history
          "<h2>Settings</h2>\n" + settings(history) + "</main>\n<script>" + kPageScript +
          "</script>\n";
 }
+
+}  // namespace
 
 std::filesystem::path write_run_report(const std::filesystem::path& run,
                                        const std::filesystem::path& file) {

@@ -20,6 +20,11 @@ std::string unmarked(std::string text) {
   return text;
 }
 
+/// The end of the first sentence of `text`.
+std::optional<size_t> find_sentence_end(std::string_view text, bool complete) {
+  return SentenceEndFinder().next(text, complete);
+}
+
 std::string mark_ends(std::string_view text, bool complete) {
   std::string marked;
   while (const auto end = find_sentence_end(text, complete)) {
