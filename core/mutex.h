@@ -18,8 +18,6 @@
 #define REQUIRES(mutex) PREDGEN_LOCKS(requires_capability(mutex))
 /// On a function that returns a reference to this mutex.
 #define RETURNS_MUTEX(mutex) PREDGEN_LOCKS(lock_returned(mutex))
-/// On a function whose locks the analysis cannot follow; its comment says why.
-#define NO_LOCK_ANALYSIS PREDGEN_LOCKS(no_thread_safety_analysis)
 
 namespace predgen {
 

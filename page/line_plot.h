@@ -31,8 +31,8 @@ struct PlotMark {
 };
 
 struct LinePlot {
-  std::string x_axis, y_axis;  // what it is, with the unit
-  std::vector<PlotLine> lines;
+  std::string x_axis{}, y_axis{};  // what it is, with the unit
+  std::vector<PlotLine> lines{};
   /// Labels at x = 0, 1, .., and what stands below them; empty: x are numbers.
   std::vector<std::pair<std::string, std::string>> categories{};
   std::vector<double> x_ticks{};  // empty: round numbers

@@ -85,9 +85,9 @@ class Session {
 
   /// The user breaks in: nothing more of the last answer is heard, and the history keeps the words
   /// of it that were, or forgets the round if there was none. `heard`: of the answer's sound, where
-  /// who plays it knows better than the speaker's sink. Returns what the history keeps; all of it
-  /// without sound, or if its turn failed. After a turn, also one that was Interrupted, or in the
-  /// next one's TurnObserver::on_transcript() before its answer begins.
+  /// who plays it knows better than the speaker's sink. Returns what the history keeps: all of it
+  /// without sound, nothing if its turn failed. After a turn, also one that was Interrupted, or in
+  /// the next one's TurnObserver::on_transcript() before its answer begins.
   std::string interrupt(std::optional<Seconds> heard = {});
 
  private:
@@ -128,7 +128,8 @@ class Session {
   struct LastAnswer {
     std::string text;
     bool has_sound = false;
-    bool is_said = false;  // some of it, to the speaker
+    bool is_said = false;            // some of it, to the speaker
+    std::optional<Seconds> heard{};  // of its sound, as interrupt() was told; nothing: it was not
   };
   std::optional<LastAnswer> last_answer_;
   std::unique_ptr<Verifier> verifier_;

@@ -134,7 +134,8 @@ std::string Session::keep_heard(std::optional<Seconds> heard) {
   if (!last_answer_->is_said) *spoken = {};
   const bool is_other_voice = last_answer_->is_said && spoken->sentences.empty();
   if (is_other_voice) return last_answer_->text;
-  if (heard) spoken->played = *heard;
+  if (heard) last_answer_->heard = heard;
+  if (last_answer_->heard) spoken->played = *last_answer_->heard;
   std::string text = heard_text(last_answer_->text, *spoken);
   history_.cut_answer(text);
   if (text.empty()) last_answer_.reset();

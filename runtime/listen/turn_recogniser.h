@@ -19,7 +19,7 @@ namespace predgen {
 
 /// A turn that was spoken.
 struct RecognisedTurn {
-  int64_t number = 0;                   // 0, 1, ..
+  int64_t number = 0;                   // rises from turn to turn
   std::string text{};                   // empty where nothing was understood
   double seconds = 0;                   // of its sound
   std::optional<int64_t> stopped_at{};  // ms of all sound; nothing: its beginning was not told

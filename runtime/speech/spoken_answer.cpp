@@ -10,16 +10,21 @@
 namespace predgen {
 namespace {
 
-/// A sentence's sound is about this long where only its beginning was made: letters as well as Han
-/// characters, which have three bytes.
-constexpr Seconds kPerByte{0.065};
+/// A sentence's sound is about this long where only its beginning was made.
+constexpr Seconds kPerLetter{0.065}, kPerWordAlone{0.195};
 
 /// Of a sentence's end, which a filter or a device may still hold; there is no word in it.
 constexpr Seconds kSlack{0.05};
 
 Seconds length_of(const SpokenAnswer::Sentence& sentence) {
-  const auto guess = kPerByte * static_cast<double>(sentence.text.size());
-  return sentence.is_whole ? sentence.length : std::max(sentence.length, guess);
+  if (sentence.is_whole) return sentence.length;
+  Seconds guess{0};
+  for (size_t i = 0; i < sentence.text.size();) {
+    const auto character = character_at(sentence.text, i);
+    guess += is_word_alone(character.code) ? kPerWordAlone : kPerLetter;
+    i += character.length;
+  }
+  return std::max(sentence.length, guess);
 }
 
 /// Whether the characters on both sides of byte `i`, neither the first nor the last, are of one
@@ -46,19 +51,21 @@ std::string_view share_of_text(std::string_view text, double share) {
 std::string heard_text(const std::string& answer, const SpokenAnswer& spoken) {
   if (spoken.played <= Seconds(0)) return {};
   size_t heard = 0;
+  bool is_found = true;  // not where a call that nobody can make stands between its words
   Seconds left = spoken.played;
   for (const SpokenAnswer::Sentence& sentence : spoken.sentences) {
     const size_t begin = answer.find(sentence.text, heard);
-    if (begin == std::string::npos) return answer.substr(0, heard);
+    is_found = begin != std::string::npos;
     const Seconds length = length_of(sentence);
     if (left + kSlack < length) {
+      if (!is_found) return answer.substr(0, heard);
       const std::string_view words = share_of_text(sentence.text, left / length);
       return answer.substr(0, words.empty() ? heard : begin + words.size());
     }
     left -= length;
-    heard = begin + sentence.text.size();
+    if (is_found) heard = begin + sentence.text.size();
   }
-  const bool is_all = is_blank(std::string_view(answer).substr(heard));
+  const bool is_all = !is_found || is_blank(std::string_view(answer).substr(heard));
   return is_all ? answer : answer.substr(0, heard);
 }
 
@@ -76,7 +83,7 @@ void SpokenTrack::add_sound(size_t sentence, int64_t num_samples) {
 }
 
 void SpokenTrack::will_write(int64_t num_samples) {
-  if (std::exchange(is_cleared_, false)) end_ = sink_->num_played();
+  if (std::exchange(is_cleared_, false)) end_ = sink_.num_played();
   if (!std::exchange(is_written_, true)) begin_ = end_;
   end_ += num_samples;
 }
@@ -92,7 +99,7 @@ SpokenAnswer SpokenTrack::answer() const {
                                 .is_whole = sentence.is_whole});
   }
   if (is_written_)
-    answer.played = seconds(std::clamp<int64_t>(sink_->num_played(), begin_, end_) - begin_);
+    answer.played = seconds(std::clamp<int64_t>(sink_.num_played(), begin_, end_) - begin_);
   return answer;
 }
 

@@ -36,7 +36,7 @@ std::string_view share_of_text(std::string_view text, double share);
 class SpokenTrack {
  public:
   /// `sample_rate`: Hz, of what the sink's write() takes.
-  SpokenTrack(const AudioSink* sink, int sample_rate) : sink_(sink), sample_rate_(sample_rate) {}
+  SpokenTrack(const AudioSink& sink, int sample_rate) : sink_(sink), sample_rate_(sample_rate) {}
 
   /// This sentence comes next; the first one after end_answer() begins a new answer. Returns its
   /// number in that.
@@ -59,7 +59,7 @@ class SpokenTrack {
     int64_t num_samples = 0;
     bool is_whole = false;
   };
-  const AudioSink* sink_;
+  const AudioSink& sink_;
   const int sample_rate_;
   std::vector<Sentence> sentences_;
   bool has_ended_ = true;

@@ -17,7 +17,7 @@ ThreadedSpeaker::ThreadedSpeaker(SpeechSynthesizer& synthesizer, AudioSink& sink
       clock_(clock),
       ahead_(ahead),
       stop_(std::move(stop)),
-      track_(&sink, synthesizer.sample_rate()),
+      track_(sink, synthesizer.sample_rate()),
       synthesis_([this](const std::stop_token& end) { run_synthesis(end); }),
       playback_([this](const std::stop_token& end) { run_playback(end); }) {
   speakable_text("One.", synthesizer.language());  // makes its patterns before the first turn
@@ -228,6 +228,7 @@ void ThreadedSpeaker::run_playback(const std::stop_token& end) {
       failed_ = true;
     } catch (const std::exception& error) {
       lock.lock();
+      track_.cleared();  // nothing of it was taken
       report_failure("audio output", error);
     }
     writes_ = false;

@@ -15,7 +15,7 @@ VirtualSpeaker::VirtualSpeaker(VirtualClock& clock, Options options, std::stop_t
     throw UserError("speech on the virtual clock needs a cost table or a voice");
   }
   if (options_.sink && options_.synthesizer) {
-    track_.emplace(options_.sink, options_.synthesizer->sample_rate());
+    track_.emplace(*options_.sink, options_.synthesizer->sample_rate());
   }
   if (!options_.stopwatch) {
     options_.stopwatch = [] {

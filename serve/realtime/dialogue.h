@@ -46,7 +46,7 @@ class Dialogue {
   /// The conversation is over when no response is under way any more: the server stops.
   void end();
 
-  // For who looks first and acts then.
+  // For callers that read and then act with one lock.
 
   Mutex& mutex() RETURNS_MUTEX(mutex_) { return mutex_; }
   /// ApiError when the server stops.

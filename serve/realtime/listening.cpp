@@ -34,7 +34,7 @@ void Listening::hear(const TranscriptLine& line) {
 
 void Listening::check_length(const TranscriptLine& line) {
   const std::string before = dialogue_.unanswered();
-  if (before.size() + line.text.size() <= kMaxTurnBytes) return;
+  if (joined(before, "\n", line.text).size() <= kMaxTurnBytes) return;
   is_speaking_.set(false);
   inbox_.hear(before);
   throw ApiError(
@@ -94,7 +94,11 @@ void Listening::on_speech(const std::string& item, int64_t milliseconds, bool in
 void Listening::on_words(const std::string& words) {
   TranscriptLine line;
   line.text = words;
-  hear(line);
+  try {
+    hear(line);
+  } catch (const ApiError& error) {  // the recogniser goes on
+    listener_.on_event(Failure{error});
+  }
 }
 
 void Listening::on_turn(const SpokenTurn& turn) {

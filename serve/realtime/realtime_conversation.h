@@ -10,7 +10,8 @@ namespace predgen::serve {
 
 /// A client's conversation: what is said, in a dialogue; how that is heard; and the thread that
 /// answers. Used by one thread, but for the words that a recogniser finds. Locks are taken in this
-/// order: of the sound, of the dialogue, of the inbox or a response.
+/// order: of the sound, of the dialogue, of the inbox or a response, of the speaker: who is told of
+/// a stop must not call the dialogue.
 class RealtimeConversation {
  public:
   /// `client`: whose it is, for the baton; empty: nobody else's. UserError if the voice cannot be

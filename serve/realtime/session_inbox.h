@@ -12,7 +12,8 @@
 namespace predgen::serve {
 
 /// What a session has not taken in yet: words, changes of what it knows, a voice. Any thread puts
-/// it in, the session's waits for it. Locks its mutex last of a conversation's.
+/// it in, the session's waits for it. With its mutex it locks those of the source and, where it
+/// stops a turn, of the session's speaker.
 class SessionInbox {
  public:
   /// Borrows both.

@@ -1,5 +1,6 @@
 #include "serve/wyoming/wyoming_conversation.h"
 
+#include <functional>
 #include <utility>
 
 namespace predgen::serve {
@@ -28,11 +29,14 @@ bool WyomingConversation::leave(const WyomingSender& sender) {
     if (client_.sender != &sender) return false;
     client_ = {};
   }
-  try {
-    conversation_.dialogue().cancel("");
-  } catch (const ApiError&) {  // there is no answer under way
-  }
-  conversation_.listening().hear({.text = ""});  // words without an end
+  const auto attempt = [](const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const ApiError&) {  // there is nothing to end, or no room for it
+    }
+  };
+  attempt([this] { conversation_.dialogue().cancel(""); });
+  attempt([this] { conversation_.listening().hear({.text = ""}); });  // words without an end
   Lock lock(mutex_);
   answer_ended_.wait(lock.native(),
                      [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });

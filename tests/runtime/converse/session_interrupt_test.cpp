@@ -79,6 +79,8 @@ TEST(SessionInterrupt, WhoPlaysTheSoundKnowsBetterThanTheSink) {
   stage.clock.sleep_until(Seconds(9));
   EXPECT_EQ(stage.spoken.interrupt(Seconds(1.5)), "Yes I can. Go");
   EXPECT_EQ(stage.spoken.history()[1].content, "Yes I can. Go");
+  EXPECT_EQ(stage.spoken.interrupt(), "Yes I can. Go") << "it has not been heard since";
+  EXPECT_EQ(stage.spoken.history()[1].content, "Yes I can. Go");
 }
 
 TEST(SessionInterrupt, AnAnswerThatWasHeardToItsEndStaysAsItIs) {

@@ -80,6 +80,7 @@ TEST_F(Queue, AStopTakesNothing) {
 TEST_F(Queue, WaitsForRoom) {
   for (int i = 0; i < 3; ++i) queue.push("turn", true);
   auto room = std::async(std::launch::async, [&] { queue.wait_for_room(3, {}); });
+  EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   EXPECT_TRUE(queue.take(0, {}));
   room.get();
   EXPECT_EQ(queue.size(), 2u);

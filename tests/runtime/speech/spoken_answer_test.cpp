@@ -40,6 +40,27 @@ TEST(HeardText, ASentenceWhoseSoundIsNotMadeYetIsLongerThanItsBeginning) {
   EXPECT_EQ(heard(false), "Well, that is a");
 }
 
+TEST(HeardText, LettersOfMoreThanAByteTakeNoLonger) {
+  const std::string answer = "Это хороший вопрос, и я должен подумать.";  // 40 characters
+  EXPECT_EQ(heard_text(answer, {.sentences = {{answer, Seconds(1), false}}, .played = Seconds(1)}),
+            "Это хороший");
+}
+
+TEST(HeardText, ASentenceThatIsNotInTheAnswerSoTakesItsTime) {
+  const std::string answer = "One. Well <call> then. Two.";
+  const auto heard = [&](double played) {
+    return heard_text(answer, {.sentences = {{"One.", Seconds(1), true},
+                                             {"Well then.", Seconds(1), true},
+                                             {"Two.", Seconds(1), true}},
+                               .played = Seconds(played)});
+  };
+  EXPECT_EQ(heard(1.5), "One.");
+  EXPECT_EQ(heard(3), answer);
+  EXPECT_EQ(heard_text("Well <call> then.",
+                       {.sentences = {{"Well then.", Seconds(1), true}}, .played = Seconds(1)}),
+            "Well <call> then.");
+}
+
 TEST(HeardText, WhatCannotBeSaidIsHeardWithWhatIsInFrontOfIt) {
   const auto heard = [](double played) {
     return heard_text("*** Yes. *** No.", {.sentences = {{"***", Seconds(0), true},
@@ -78,7 +99,7 @@ struct SpokenTrackTest : testing::Test {
 
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   PlayingSink sink{clock, 10};
-  SpokenTrack track{&sink, 10};
+  SpokenTrack track{sink, 10};
 };
 
 TEST_F(SpokenTrackTest, AnAnswerBeginsBehindTheOneBefore) {
