@@ -24,9 +24,8 @@ Json read_json(const std::filesystem::path& file);
 template <typename T>
 T json_get(const Json& object, const char* key, const std::string& where);
 
-/// work(), for what reads a document of which it does not know that it is as it should be:
-/// UserError
-/// "`what`: .." where it is not.
+/// work(), which reads a document that may not be as it should: where it is not, a UserError that
+/// begins with `what`.
 template <typename Work>
 auto checked_json(const std::string& what, const Work& work) {
   try {

@@ -18,7 +18,8 @@ struct RunOptions {
 /// Runs every model by every price on all turns, writes the report into the configuration's output
 /// and returns it. Finished turns are kept in a journal there until then, and a run of the same
 /// configuration, turns, weights and version goes on after them. `reader` has read `config`.
-/// UserError for what cannot be run. Interrupted after a stop.
+/// UserError for what cannot be run. Interrupted after a stop. Runs on the threads that LibTorch
+/// was told to use: to set the configuration's is the caller's.
 Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const RunOptions& options,
                     const std::stop_token& stop);
 

@@ -37,7 +37,7 @@ struct LinePlot {
   std::vector<std::pair<std::string, std::string>> categories{};
   std::vector<double> x_ticks{};  // empty: round numbers
   bool x_from_zero = true, y_from_zero = true;
-  std::optional<double> x_end{};  // of the axis from 0; nothing: with room for the last mark
+  std::optional<double> x_end{};  // of the axis from 0; nothing: with room for the last point
   bool may_be_log = false;  // a logarithmic y if its values differ by more than a factor of 30
   std::vector<PlotMark> marks{};
   std::vector<std::pair<std::string, std::string>> legend{};  // classes of a colour, what it means

@@ -27,7 +27,7 @@ figure{margin:0;padding:12px 14px 8px;min-width:0}
 figcaption{font-weight:600}
 .plot{position:relative}svg{display:block;width:100%;height:auto;overflow:visible}
 svg text{fill:var(--soft);font-size:11.5px;font-variant-numeric:tabular-nums}
-.grid{stroke:var(--line)}.axis,.tick{stroke:var(--soft);opacity:.6}
+.grid{stroke:var(--line)}.axis{stroke:var(--soft);opacity:.6}
 .line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}
 .band{fill:currentColor;opacity:.16}svg .fill{fill:currentColor}.whisker{stroke:currentColor;stroke-width:2}.whisker.thin{stroke-width:1.4;opacity:.5}
 .s0{color:var(--s0)}.s1{color:var(--s1)}.s2{color:var(--s2)}.s3{color:var(--s3)}.s4{color:var(--s4)}.s5{color:var(--s5)}

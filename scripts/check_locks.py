@@ -20,6 +20,7 @@ import tempfile
 from check_layers import LAYERS, SOURCES, HEADERS, includes
 from clang_commands import clang_commands
 
+PROCESSES = 2  # as tests/CMakeLists.txt says
 MUTEX = "core/mutex.h"
 LARGE = ["ATen/ATen.h", "nlohmann/json.hpp", "spdlog/spdlog.h"]
 UNKNOWN = re.compile(r"(?<!<)\bstd::(?:recursive_|timed_|recursive_timed_|shared_|shared_timed_)?mutex\b")
@@ -134,7 +135,7 @@ def main() -> int:
     chosen = sources_to_read(root, texts)
     entries = {os.path.relpath(entry["file"], root): entry for entry in clang_commands(build)}
     built = [entries[name] for name in chosen if name in entries]
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         clang = Clang(path)
         if with_torch := next((entry for entry in built if " -include ATen/ATen.h" in entry["command"]), None):
             clang.precompile(with_torch, pathlib.Path(folder))

@@ -1,12 +1,13 @@
 """Fails where the tree breaks a rule of CONTRIBUTING.md that a script can see: a file that is too long, a line of a
-document that is too wide, a seam with a default body, a test that waits for time to pass, state that is global.
+document that is too wide, a seam with a default body, a test in C++ that waits for time to pass, state that is global.
 
 usage: check_rules.py REPOSITORY
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from check_map import tracked_files
 
 SOURCES = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".js"}
 CPP = {".h", ".cpp", ".cu", ".cuh"}
@@ -16,18 +17,28 @@ WIDEST = 110  # characters in a line of a document; tables and code have their o
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)[^;{()]*\{")
 BODY = re.compile(r"virtual\s+([^;{}]*\)[\s\w]*)\{")
-SLEEP = re.compile(r"\b(?:this_thread::sleep_\w+|usleep|nanosleep)\b")
-STATIC = re.compile(r"^\s*(?:inline\s+|thread_local\s+)*static\s+(?!const\b|constexpr\b|inline\s+const)[\w:<>, *&]+\s\*?(\w+)\s*(?:=|\{|;)",
-                    re.MULTILINE)
+SLEEP = re.compile(r"\b(?:this_thread::sleep_\w+|usleep|nanosleep|::sleep)\b")
+# A declaration that ends in =, ;, {, [ or (value; of functions only the name of a type or a reference is in
+# parentheses, so those with anything else are not seen as variables.
+VARIABLE = (r"(?!(?:const|constexpr|using|namespace|class|struct|enum|typedef|template|return|extern|friend|static_assert)\b)"
+            r"(?:[\w:]+(?:<[^;{}()]*(?:\(\))?[^;{}()]*>)?\s*[*&]?\s+[*&]?)+?(\w+)(?:\[[^\]]*\])?\s*(?:GUARDED_BY\(\w+\)\s*)?(?:=[^=]|\{|;|\(\d)")
+STATIC = [re.compile(r"^\s*(?:inline\s+|thread_local\s+)*static\s+(?:inline\s+|thread_local\s+)*" + VARIABLE, re.MULTILINE),
+          re.compile(r"^\s*thread_local\s+(?!static\b)" + VARIABLE, re.MULTILINE),
+          re.compile(r"^(?:inline\s+|volatile\s+)+" + VARIABLE, re.MULTILINE),
+          re.compile(r"^(?:std::atomic<\w+>|int|bool|int64_t|std::mutex|Mutex|std::string|[A-Z]\w+)\s+(g?_?\w+)\s*(?:=[^=]|\{\}|;)", re.MULTILINE)]
 
 # What a rule allows, and why.
 SLEEPERS = {"tests/fakes/waiting.h": "says what for"}
 GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out",
+           "cli/interrupt.cpp": "what a signal handler reaches",
+           "cli/terminal/raw_terminal.cpp": "what a signal handler reaches",
            "cli/typed_turns.cpp": "loggers that a thread may be in still",
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
            "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
            "model/threads/parallel_ranges.cpp": "the program's threads",
+           "model/threads/thread_team.cpp": "how long this thread has slept",
+           "text/template/jinja_shim/jinja_limits.h": "the library cannot be handed its counts",
            "voice/zonos/zonos_cache.cpp": "numbers caches"}
 
 
@@ -79,8 +90,8 @@ def faults_of(name: str, text: str):
         for place, fault in find_default_bodies(code):
             yield line_of(place), fault
         if name not in GLOBALS:
-            for found in STATIC.finditer(code):
-                yield line_of(found.start(1)), f"{found[1]} is global state: pass it in"
+            for place, variable in sorted({(found.start(1), found[1]) for one in STATIC for found in one.finditer(code)}):
+                yield line_of(place), f"{variable} is global state: pass it in"
     elif name not in SLEEPERS:
         for found in SLEEP.finditer(code):
             yield line_of(found.start()), "waits for time to pass: wait for what it is about (tests/fakes/waiting.h)"
@@ -88,11 +99,10 @@ def faults_of(name: str, text: str):
 
 def main() -> None:
     root = pathlib.Path(sys.argv[1])
-    names = subprocess.run(["git", "-C", str(root), "ls-files"], check=True, capture_output=True, text=True)
     faults = 0
-    for name in names.stdout.splitlines():
+    for name in tracked_files(root):
         path = root / name
-        if path.suffix not in SOURCES | {".md"} or not path.is_file():
+        if path.suffix not in SOURCES | {".md"}:
             continue
         for line, fault in faults_of(name, path.read_text()):
             print(f"{name}:{line} {fault}")

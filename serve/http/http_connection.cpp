@@ -201,7 +201,7 @@ bool HttpConnection::is_gone() const {
                 .revents = 0};
   if (::poll(&socket, 1, /*timeout=*/0) <= 0) return false;
   if (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) return true;
-  if ((socket.revents & POLLRDHUP) && !is_half_closed_.exchange(true)) ask_whether_there();
+  if (!is_half_closed_.exchange(true)) ask_whether_there();
   return false;
 }
 

@@ -160,8 +160,12 @@ class CheckRules(Clone):
         self.write("core/a.cpp", "static int twice(int a);\nstruct A {\n  static constexpr int kB = 1;\n  static A make();\n};\n"
                                  "void f() {\n  static const std::vector<int> list = {1};\n}\n")
         self.assert_kept()
-        self.write("core/a.cpp", "void f() {\n  static std::vector<int> list;\n}\n")
-        self.assert_fault("check_rules.py", "core/a.cpp:2 list is global state")
+        for fault in ["  static std::vector<int> list;", "  static std::vector<int> list(10);", "  static int list[4];",
+                      "  static std::function<void()> list;", "  static const_iterator list GUARDED_BY(mutex);",
+                      "thread_local int list = 0;", "inline int list = 0;", "int list = 0;", "std::atomic<bool> list = false;"]:
+            with self.subTest(fault=fault):
+                self.write("core/a.cpp", f"\n{fault}\n")
+                self.assert_fault("check_rules.py", "core/a.cpp:2 list is global state")
 
 
 class CheckMap(Clone):

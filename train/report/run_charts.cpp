@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "page/axis.h"
 #include "page/line_plot.h"
 
 namespace predgen::train {
@@ -49,10 +50,11 @@ PlotLine plot_line(const ThinLine& thinned, size_t index) {
                 .has_dots = thinned.steps.size() <= kMostDots,
                 .has_band = thinned.lowest != thinned.highest};
   for (size_t i = 0; i < thinned.steps.size(); ++i) {
-    line.points.push_back({.x = thinned.steps[i],
-                           .y = thinned.means[i],
-                           .low = thinned.lowest[i],
-                           .high = thinned.highest[i]});
+    PlotPoint& point =
+        line.points.emplace_back(PlotPoint{.x = thinned.steps[i], .y = thinned.means[i]});
+    if (!line.has_band) continue;
+    point.low = thinned.lowest[i];
+    point.high = thinned.highest[i];
   }
   return line;
 }
@@ -92,9 +94,12 @@ void mark_skipped(const std::vector<SkippedStep>& skipped, LinePlot& plot) {
 
 /// Empty if there is no value. The steps go from 0 to the last one.
 std::string figure_of(const Chart& chart, const RunHistory& history) {
+  if (history.last_step < 1) return "";
+  const auto last_step = static_cast<double>(history.last_step);
   LinePlot plot{.x_axis = "step",
+                .x_ticks = round_ticks(0, last_step, static_cast<int>(std::min(last_step, 7.0))),
                 .y_from_zero = chart.from_zero,
-                .x_end = static_cast<double>(history.last_step),
+                .x_end = last_step,
                 .may_be_log = chart.may_be_log};
   for (const ChartLine& line : chart.lines) {
     const ThinLine thinned = thin(line.series, history.last_step, kMostPoints);
@@ -102,7 +107,7 @@ std::string figure_of(const Chart& chart, const RunHistory& history) {
     plot.lines.push_back(plot_line(thinned, plot.lines.size()));
     plot.legend.emplace_back(plot.lines.back().classes, line.name);
   }
-  if (plot.lines.empty() || history.last_step < 1) return "";
+  if (plot.lines.empty()) return "";
   if (chart.has_skipped) mark_skipped(history.skipped, plot);
   return fmt::format(
       "<figure><figcaption>{}</figcaption>\n<div class=plot>{}<output></output></div>\n"
