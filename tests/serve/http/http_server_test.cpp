@@ -2,257 +2,23 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <list>
 #include <semaphore>
-#include <thread>
-#include <vector>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/waiting.h"
-#include "tests/serve/http/local_server.h"
+#include "tests/serve/http/echo_server.h"
 #include "tests/serve/http/socket.h"
 
 namespace predgen::serve {
 namespace {
 
-/// It answers with what it was asked.
-HttpHandler echo() {
-  return [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
-    reply.send({.body = request.method + " " + request.path + " " + request.body,
-                .headers = {{"X-Seen", request.authorization + "|" + request.origin}}});
-  };
-}
-
-struct Server : LocalServer {
-  explicit Server(const HttpLimits& limits = {}, HttpHandler handler = echo())
-      : LocalServer(limits, std::move(handler)) {}
-};
-
-/// Sockets of this process whose own end is at a port.
-std::vector<int> sockets_at(int port) {
-  std::vector<int> sockets;
-  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int descriptor = std::stoi(file.path().filename());
-    sockaddr_in own{};
-    socklen_t size = sizeof own;
-    const bool is_socket = ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0;
-    if (is_socket && own.sin_family == AF_INET && ntohs(own.sin_port) == port) {
-      sockets.push_back(descriptor);
-    }
-  }
-  return sockets;
-}
-
-/// Of them, the only one that is connected.
-int peer_of(int port) {
-  for (const int socket : sockets_at(port)) {
-    sockaddr_in other{};
-    socklen_t size = sizeof other;
-    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &size) == 0) return socket;
-  }
-  return -1;
-}
-
-const std::string kGet = "GET /path?query=1 HTTP/1.1\r\nHost: x\r\n";
-
-TEST(HttpServer, AnswersRequestsOfOneConnection) {
-  Server server;
-  Socket client(server.port());
-  client.send(kGet + "Authorization: Bearer k\r\nOrigin: http://o\r\n\r\n");
-  const std::string first = client.read_until("GET /path ");
-  EXPECT_TRUE(first.starts_with("HTTP/1.1 200 OK\r\n")) << first;
-  EXPECT_NE(first.find("X-Seen: Bearer k|http://o\r\n"), std::string::npos) << first;
-  client.send("POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody");
-  const std::string second = client.read_all();
-  EXPECT_TRUE(second.ends_with("POST /p body")) << second;
-}
-
-TEST(HttpServer, TakesABodyInChunksAndOneThatWaitsToBeAskedFor) {
-  Server server;
-  Socket client(server.port());
-  client.send(
-      "POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n");
-  EXPECT_TRUE(client.read_until("abcd").ends_with("POST /p abcd"));
-  client.send("POST /q HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
-  client.send("hi");
-  EXPECT_TRUE(client.read_until("POST /q hi").ends_with("POST /q hi"));
-}
-
-TEST(HttpServer, RefusesWhatBreaksItsRules) {
-  HttpLimits limits;
-  limits.header_bytes = 512;
-  limits.body_bytes = 100;
-  Server server(limits);
-  const auto answer = [&](const std::string& bytes) {
-    Socket client(server.port());
-    client.send(bytes);
-    return client.read_all();
-  };
-  EXPECT_TRUE(answer("nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
-  EXPECT_TRUE(answer("GET / HTTP/9.9\r\n\r\n").starts_with("HTTP/1.1 400"));
-  const std::string header = answer("GET / HTTP/1.1\r\nX: " + std::string(600, 'a') + "\r\n\r\n");
-  EXPECT_TRUE(header.starts_with("HTTP/1.1 431")) << header;
-  EXPECT_NE(header.find("header_too_large"), std::string::npos) << header;
-  const std::string body =
-      answer("POST / HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + std::string(200000, 'a'));
-  EXPECT_TRUE(body.starts_with("HTTP/1.1 413")) << body.substr(0, 200);
-  EXPECT_NE(body.find("body_too_large"), std::string::npos) << body;
-  const std::string chunks = answer("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" +
-                                    std::string(255, 'a') + "\r\n0\r\n\r\n");
-  EXPECT_TRUE(chunks.starts_with("HTTP/1.1 413")) << chunks;
-}
-
-TEST(HttpServer, WaitsForNobodyForever) {
-  HttpLimits limits;
-  limits.header_seconds = limits.idle_seconds = limits.body_seconds = 0.05;
-  Server server(limits);
-  Socket silent(server.port()), slow(server.port());
-  slow.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
-  EXPECT_EQ(silent.read_all(), "");
-  EXPECT_EQ(slow.read_all(), "");
-  limits.idle_seconds = 60;
-  Server patient(limits);
-  Socket new_here(patient.port());  // does not count as one that has asked before
-  EXPECT_EQ(new_here.read_all(), "");
-}
-
-TEST(HttpServer, AReaderThatIsTooSlowIsGone) {
-  HttpLimits limits;
-  limits.send_seconds = 0.05;
-  std::binary_semaphore seen(0);
-  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
-    const std::string data(1 << 14, 'a');
-    bool was_busy = false;
-    while (!reply.is_gone()) {
-      was_busy |= !reply.offer_event(data);
-      reply.flush();
-    }
-    EXPECT_TRUE(was_busy);
-    seen.release();
-  });
-  Socket client(server.port());
-  client.send(kGet + "\r\n");
-  seen.acquire();
-}
-
-TEST(HttpServer, OffersWithoutWaiting) {
-  HttpLimits limits;
-  limits.send_seconds = 100;
-  const std::string large(16 << 20, 'a');  // more than sockets hold
-  std::binary_semaphore offered(0);
-  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
-    EXPECT_TRUE(reply.offer_event("one"));
-    EXPECT_FALSE(reply.offer_event(large));
-    EXPECT_FALSE(reply.offer_event("two"));
-    offered.release();
-    reply.flush();
-    reply.send_event("three");
-  });
-  Socket client(server.port());
-  client.send(kGet + "Connection: close\r\n\r\n");
-  offered.acquire();  // nobody reads until then
-  const std::string events = client.read_all();
-  const size_t end = events.find("aa\n\n\r\n");
-  ASSERT_NE(end, std::string::npos);
-  EXPECT_EQ(events.substr(end),
-            "aa\n\n\r\nb\r\ndata: two\n\n\r\nd\r\ndata: three\n\n\r\n0\r\n\r\n");
-}
-
-TEST(HttpServer, StreamsEventsAndSeesThatTheClientLeaves) {
-  std::binary_semaphore go_on(0), left(0);
-  Server server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
-    reply.send_event("one");
-    if (request.path == "/leave") {
-      go_on.acquire();
-      while (!reply.is_gone()) std::this_thread::yield();
-      left.release();
-    }
-    reply.send_event("two");
-  });
-  Socket client(server.port());
-  client.send(kGet + "\r\n");
-  const std::string events = client.read_until("0\r\n\r\n");
-  EXPECT_NE(events.find("Content-Type: text/event-stream\r\n"), std::string::npos) << events;
-  EXPECT_TRUE(events.ends_with("b\r\ndata: one\n\n\r\nb\r\ndata: two\n\n\r\n0\r\n\r\n")) << events;
-  client.send("GET / HTTP/1.0\r\n\r\n");  // which knows no chunks
-  EXPECT_TRUE(client.read_all().ends_with("\r\n\r\ndata: one\n\ndata: two\n\n"));
-
-  Socket leaving(server.port());
-  leaving.send("GET /leave HTTP/1.1\r\n\r\n");
-  leaving.read_until("one");
-  leaving.close();
-  go_on.release();
-  left.acquire();
-}
-
-TEST(HttpServer, WhoSendsNoMoreGetsHisAnswer) {
-  std::atomic<int> port = 0;
-  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
-    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
-    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
-    EXPECT_FALSE(reply.is_gone());
-    reply.send({.body = "still here"});
-  });
-  port = server.port();
-  Socket client(port);
-  client.send(kGet + "\r\n");
-  client.end_sending();
-  const std::string answer = client.read_all();
-  EXPECT_TRUE(answer.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")) << answer;
-  EXPECT_TRUE(answer.ends_with("still here"));
-}
-
-TEST(HttpServer, WhoLeavesIsGoneAlsoWhereNothingIsSent) {
-  for (const bool has_events : {false, true}) {
-    std::atomic<int> port = 0;
-    std::binary_semaphore seen(0);
-    Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
-      if (has_events) reply.send_event("one");
-      pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
-      EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
-      reply.is_gone();
-      end.events = 0;  // an error, for example
-      EXPECT_EQ(::poll(&end, 1, /*timeout=*/1'000), 1);
-      EXPECT_TRUE(reply.is_gone());
-      seen.release();
-    });
-    port = server.port();
-    Socket client(port);
-    client.send(kGet + "\r\n");
-    if (has_events) client.read_until("one\n\n\r\n");
-    client.close();
-    seen.acquire();
-  }
-}
-
-TEST(HttpServer, WhoSendsNoMoreGetsItsEvents) {
-  std::atomic<int> port = 0;
-  Server server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
-    reply.send_event("one");
-    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
-    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
-    EXPECT_FALSE(reply.is_gone());
-    reply.send_event("two");
-  });
-  port = server.port();
-  Socket client(port);
-  client.send(kGet + "\r\n");
-  client.end_sending();
-  const std::string answer = client.read_all();
-  const size_t comment = answer.find("3\r\n:\n\n\r\n");  // a chunk of its own
-  EXPECT_LT(comment, answer.find("data: two")) << answer;
-}
-
 TEST(HttpServer, ItsSocketsAreNotForProgramsThatItStarts) {
-  Server server;
+  EchoServer server;
   Socket client(server.port());
   client.send(kGet + "\r\n");
   client.read_until("\r\n\r\n");
@@ -267,7 +33,7 @@ TEST(HttpServer, ItsSocketsAreNotForProgramsThatItStarts) {
 TEST(HttpServer, TooManyConnectionsAreTurnedAway) {
   HttpLimits limits;
   limits.connections = 1;
-  Server server(limits);
+  EchoServer server(limits);
   Socket first(server.port());
   first.send(kGet + "\r\n");
   first.read_until("GET /path ");
@@ -291,7 +57,7 @@ TEST(HttpServer, OneAddressShutsNobodyElseOut) {
   limits.connections = 3;
   limits.connections_per_address = 2;
   limits.header_seconds = 60;
-  Server server(limits);
+  EchoServer server(limits);
   const auto asked = [&](Socket client, const std::string& path) {
     client.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     return client.read_all();
@@ -314,7 +80,7 @@ TEST(HttpServer, OneAddressShutsNobodyElseOut) {
 TEST(HttpServer, WhoIsTurnedAwayIsToldHoweverMuchHeSends) {
   HttpLimits limits;
   limits.connections = 1;
-  Server server(limits);
+  EchoServer server(limits);
   Socket first(server.port());
   first.send(kGet + "\r\n");
   first.read_until("GET /path ");
@@ -327,7 +93,7 @@ TEST(HttpServer, WhoIsTurnedAwayIsToldHoweverMuchHeSends) {
 }
 
 TEST(HttpServer, FilesThatRunOutCostConnectionsOnly) {
-  Server server;
+  EchoServer server;
   std::list<Socket> many;
   for (int i = 0; i < 12; ++i) many.emplace_back(server.port());
   many.back().send(kGet + "\r\n");
@@ -349,7 +115,7 @@ TEST(HttpServer, FilesThatRunOutCostConnectionsOnly) {
 }
 
 TEST(HttpServer, ThreadsThatRunOutCostConnectionsOnly) {
-  Server server;
+  EchoServer server;
   pthread_attr_t before, huge;
   ::pthread_getattr_default_np(&before);
   ::pthread_getattr_default_np(&huge);
@@ -364,7 +130,7 @@ TEST(HttpServer, ThreadsThatRunOutCostConnectionsOnly) {
 
 TEST(HttpServer, AStopLetsAnswersEndAndTellsLateClients) {
   std::binary_semaphore begun(0), end(0);
-  Server server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+  EchoServer server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
     if (request.is_late) return reply.send({.body = "late"});
     begun.release();
     end.acquire();
@@ -392,7 +158,7 @@ TEST(HttpServer, AfterTheGraceAnswersAreBrokenOff) {
   HttpLimits limits;
   limits.grace_seconds = 0.05;
   std::binary_semaphore begun(0);
-  Server server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token& stop) {
+  EchoServer server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token& stop) {
     reply.send_event("one");
     begun.release();
     while (!stop.stop_requested()) std::this_thread::yield();
@@ -407,7 +173,7 @@ TEST(HttpServer, AfterTheGraceAnswersAreBrokenOff) {
 }
 
 TEST(HttpServer, AnAddressThatIsNotToBeHadIsNamed) {
-  Server server;
+  EchoServer server;
   expect_user_error([&] { HttpServer("127.0.0.1", server.port(), {}, echo()); },
                     {std::to_string(server.port())});
   expect_user_error([&] { TcpServer::check_free("127.0.0.1", server.port()); },

@@ -2,222 +2,41 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <tuple>
-
 #include "core/json.h"
 #include "core/sha256.h"
-#include "tests/fakes/fake_api.h"
-#include "tests/serve/http/fake_reply.h"
+#include "tests/serve/openai/counting_api.h"
 
 namespace predgen::serve {
 namespace {
 
-const std::vector<std::string> kWords{" one",   " two", " three", " four",
-                                      " five.", " six", " seven"};
-
-/// Counts on from the number of the prompt's tokens, and ends at the 23rd one of the whole.
-TokenId next_word(TokenSpan history) {
-  if (history.size() % 23 == 0) return FakeTokenizer::kEnd;
-  return FakeTokenizer::kFirstWord + static_cast<TokenId>(history.size() % kWords.size());
-}
-
-struct Api : FakeApi {
-  explicit Api(const ServeConfig& wanted = {}) : FakeApi(kWords, wanted, next_word) {}
-
-  void handle(const HttpRequest& request, FakeReply& reply) {
-    api.handle(request, reply, stop.get_token());
-  }
-  HttpAnswer ask(const HttpRequest& request) {
-    FakeReply reply;
-    handle(request, reply);
-    EXPECT_EQ(reply.answers.size(), 1u);
-    return reply.answers.at(0);
-  }
-  Json chat(const std::string& content, const std::string& more = "") {
-    return Json::parse(ask(chat_request(content, more)).body);
-  }
-  static HttpRequest chat_request(const std::string& content, const std::string& more = "") {
-    const Json messages = Json::array({{{"role", "user"}, {"content", content}}});
-    return {.method = "POST",
-            .path = "/v1/chat/completions",
-            .authorization = "",
-            .origin = "",
-            .body = R"({"model":"m","messages":)" + messages.dump() + more + "}"};
-  }
-  std::string error_code(const HttpRequest& request, int status) {
-    const HttpAnswer answer = ask(request);
-    EXPECT_EQ(answer.status, status) << answer.body;
-    return Json::parse(answer.body)["error"]["code"].get<std::string>();
-  }
-  std::string metric(const std::string& name) {
-    const std::string text = ask({.method = "GET", .path = "/metrics"}).body;
-    const size_t begin = text.find("\n" + name + " ");
-    EXPECT_NE(begin, std::string::npos) << name << "\n" << text;
-    const size_t value = begin + name.size() + 2;
-    return text.substr(value, text.find('\n', value) - value);
-  }
-
-  std::stop_source stop;
-};
-
-std::string text_of(const Json& answer) {
-  return answer["choices"][0]["message"]["content"].get<std::string>();
-}
-
 TEST(OpenAiApi, WhoComesWhileTheServerStopsIsSentElsewhere) {
-  Api api;
+  CountingApi api;
   const HttpAnswer health = api.ask({.method = "GET", .path = "/health", .is_late = true});
   EXPECT_EQ(health.status, 503);
   EXPECT_EQ(health.body, R"({"status":"draining"})");
-  HttpRequest late = Api::chat_request("hello");
+  HttpRequest late = CountingApi::chat_request("hello");
   late.is_late = true;
   EXPECT_EQ(api.error_code(late, 503), "server_stopping");
   EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics", .is_late = true}).status, 200);
   EXPECT_EQ(api.ask({.method = "GET", .path = "/health"}).status, 200);
 }
 
-TEST(OpenAiApi, AnswersAChat) {
-  Api api;
-  const Json answer = api.chat("hello");  // 8 tokens with the roles
-  EXPECT_EQ(text_of(answer),
-            " two three four five. six seven one two three four five. six seven one two");
-  EXPECT_EQ(answer["object"], "chat.completion");
-  EXPECT_EQ(answer["model"], "m");
-  EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
-  EXPECT_EQ(answer["choices"][0]["message"]["role"], "assistant");
-  EXPECT_EQ(answer["usage"]["prompt_tokens"], 8);
-  EXPECT_EQ(answer["usage"]["completion_tokens"], 16);  // with the stop token
-  EXPECT_EQ(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
-}
-
-TEST(OpenAiApi, LimitsAndStopStringsEndAnAnswer) {
-  Api api;
-  const Json cut = api.chat("hello", R"(,"max_tokens":3)");
-  EXPECT_EQ(text_of(cut), " two three four");
-  EXPECT_EQ(cut["choices"][0]["finish_reason"], "length");
-  const Json stopped = api.chat("hello", R"(,"stop":["e fo"])");
-  EXPECT_EQ(text_of(stopped), " two thre");
-  EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
-  EXPECT_EQ(stopped["usage"]["completion_tokens"], 3);
-}
-
-TEST(OpenAiApi, APredictionSavesPassesAndChangesNothing) {
-  const auto answer = [](const std::string& more) {
-    Api api;
-    const Json json = api.chat("hello", more);
-    const Json& details = json["usage"]["completion_tokens_details"];
-    return std::tuple(text_of(json), std::stoi(api.metric("predgen_forward_passes_total")),
-                      details["accepted_prediction_tokens"].get<int>(),
-                      details["rejected_prediction_tokens"].get<int>());
-  };
-  const auto [text, passes, none_kept, none_lost] = answer("");
-  EXPECT_EQ(std::pair(none_kept, none_lost), std::pair(0, 0));
-  const auto predicted = [&](const std::string& words) {
-    return answer(R"(,"prediction":{"type":"content","content":")" + words + "\"}");
-  };
-  const auto [same, fewer_passes, kept, lost] = predicted(text);
-  EXPECT_EQ(same, text);
-  EXPECT_GE(kept, 12);  // of 16 tokens
-  EXPECT_EQ(fewer_passes, passes - kept);
-  // What the answer says elsewhere is found again after one token.
-  const auto [still_same, some_passes, some_kept, some_lost] =
-      predicted(" one one six four five. six two two");
-  EXPECT_EQ(still_same, text);
-  EXPECT_EQ(some_passes, passes - some_kept);
-  EXPECT_GT(some_kept, 0);
-  EXPECT_GT(some_lost, lost);
-}
-
-TEST(OpenAiApi, StreamsTheSameText) {
-  Api api;
-  const std::string whole = text_of(api.chat("hello"));
-  FakeReply reply;
-  api.handle(
-      Api::chat_request("hello", R"(,"stream":true,"stream_options":{"include_usage":true})"),
-      reply);
-  EXPECT_TRUE(reply.answers.empty());
-  ASSERT_GT(reply.events.size(), 10u);
-  EXPECT_EQ(reply.events.back(), "[DONE]");
-  reply.events.pop_back();
-  std::string text;
-  Json last;
-  for (const std::string& event : reply.events) {
-    const Json chunk = Json::parse(event);
-    EXPECT_EQ(chunk["object"], "chat.completion.chunk");
-    if (chunk["choices"].empty()) {
-      EXPECT_EQ(chunk["usage"]["completion_tokens"], 16);
-      EXPECT_EQ(&event, &reply.events.back());
-      continue;
-    }
-    last = chunk["choices"][0];
-    text += last["delta"].value("content", "");
-  }
-  EXPECT_EQ(text, whole);
-  EXPECT_EQ(last["finish_reason"], "stop");
-  EXPECT_EQ(Json::parse(reply.events[0])["choices"][0]["delta"]["role"], "assistant");
-}
-
-TEST(OpenAiApi, GoesOnWithATextOrIds) {
-  Api api;
-  const auto complete = [&](const std::string& prompt) {
-    return Json::parse(api.ask({.method = "POST",
-                                .path = "/v1/completions",
-                                .body = R"({"model":"m","max_tokens":2,"prompt":)" + prompt + "}"})
-                           .body);
-  };
-  const Json answer = complete(R"("hello")");
-  EXPECT_EQ(answer["object"], "text_completion");
-  EXPECT_EQ(answer["choices"][0]["text"], " six seven");
-  EXPECT_EQ(complete("[104,101,108,108,111]")["choices"][0]["text"], " six seven");
-  EXPECT_EQ(complete("[100000]")["error"]["param"], "prompt");
-  EXPECT_EQ(complete(R"("")")["error"]["param"], "prompt");
-}
-
-TEST(OpenAiApi, SamplingDrawsByItsSeed) {
-  Api api;
-  const auto drawn = [&](int seed) {
-    return text_of(api.chat("hello", fmt::format(R"(,"temperature":2,"seed":{})", seed)));
-  };
-  EXPECT_EQ(drawn(1), drawn(1));
-  EXPECT_NE(drawn(1), drawn(2));
-  api.defaults.not_honoured = "typical_p";
-  EXPECT_EQ(api.error_code(Api::chat_request("hello", R"(,"temperature":1)"), 400),
-            "invalid_value");
-  EXPECT_EQ(api.error_code(Api::chat_request("hello", R"(,"top_p":0)"), 400), "invalid_value");
-}
-
-TEST(OpenAiApi, TheNextRequestOfAConversationFindsItsPrefixCached) {
-  Api api;
-  const std::string answer = text_of(api.chat("hello"));
-  const Json messages = Json::array({{{"role", "user"}, {"content", "hello"}},
-                                     {{"role", "assistant"}, {"content", answer}},
-                                     {{"role", "user"}, {"content", "more"}}});
-  HttpRequest next = Api::chat_request("");
-  next.body = R"({"model":"m","messages":)" + messages.dump() + "}";
-  const Json usage = Json::parse(api.ask(next).body)["usage"];
-  EXPECT_EQ(usage["prompt_tokens_details"]["cached_tokens"], 8 + 15);  // not the stop token
-  EXPECT_EQ(api.metric("predgen_prefix_cache_hits_total"), "23");
-  EXPECT_EQ(api.metric("predgen_prefix_cache_queries_total"),
-            std::to_string(8 + usage["prompt_tokens"].get<int>()));
-}
-
 TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
-  Api api;
-  HttpRequest other = Api::chat_request("hello");
+  CountingApi api;
+  HttpRequest other = CountingApi::chat_request("hello");
   other.body.replace(other.body.find("\"m\""), 3, "\"gpt\"");
   EXPECT_EQ(api.error_code(other, 404), "model_not_found");
-  EXPECT_EQ(api.error_code(Api::chat_request(std::string(300, 'a')), 400),
+  EXPECT_EQ(api.error_code(CountingApi::chat_request(std::string(300, 'a')), 400),
             "context_length_exceeded");
-  EXPECT_EQ(api.error_code(Api::chat_request("hello", R"(,"max_tokens":249)"), 400),
+  EXPECT_EQ(api.error_code(CountingApi::chat_request("hello", R"(,"max_tokens":249)"), 400),
             "context_length_exceeded");
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/nothing"}, 404), "unknown_url");
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/completions"}, 405),
             "method_not_allowed");
-  HttpRequest broken = Api::chat_request("hello");
+  HttpRequest broken = CountingApi::chat_request("hello");
   broken.body = "{\"model\": \xff";  // which the answer quotes
   EXPECT_EQ(Json::parse(api.ask(broken).body)["error"]["type"], "invalid_request_error");
-  HttpRequest from_page = Api::chat_request("hello");
+  HttpRequest from_page = CountingApi::chat_request("hello");
   from_page.origin = "http://evil.example";
   EXPECT_EQ(api.error_code(from_page, 403), "origin_not_allowed");
   const HttpAnswer answer = api.ask({.method = "PUT", .path = "/v1/models"});
@@ -226,7 +45,7 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
 }
 
 TEST(OpenAiApi, BlamesWhatAsksForTooMuch) {
-  Api api;
+  CountingApi api;
   const auto blamed = [&](const std::string& content, const std::string& more) {
     const Json error = api.chat(content, more)["error"];
     EXPECT_EQ(error["code"], "context_length_exceeded");
@@ -237,12 +56,12 @@ TEST(OpenAiApi, BlamesWhatAsksForTooMuch) {
   EXPECT_EQ(blamed("hello", R"(,"max_completion_tokens":3000)"), "max_completion_tokens");
   EXPECT_EQ(blamed(std::string(300, 'a'), ""), "messages");
   EXPECT_EQ(blamed(std::string(300, 'a'), R"(,"max_tokens":3000)"), "messages");
-  EXPECT_EQ(Api::chat_request("hello", R"(,"max_tokens":248)").method, "POST");
-  EXPECT_EQ(api.ask(Api::chat_request("hello", R"(,"max_tokens":248)")).status, 200);
+  EXPECT_EQ(CountingApi::chat_request("hello", R"(,"max_tokens":248)").method, "POST");
+  EXPECT_EQ(api.ask(CountingApi::chat_request("hello", R"(,"max_tokens":248)")).status, 200);
 }
 
 TEST(OpenAiApi, AnUnknownPathIsToldTheOthers) {
-  Api api;
+  CountingApi api;
   const auto told = [&](const std::string& path) {
     return Json::parse(api.ask({.method = "GET", .path = path}).body)["error"]["message"]
         .get<std::string>();
@@ -254,7 +73,7 @@ TEST(OpenAiApi, AnUnknownPathIsToldTheOthers) {
 }
 
 TEST(OpenAiApi, WithoutAKeyTheHostIsNoNameOfTheWorld) {
-  Api api;
+  CountingApi api;
   const auto get = [&](const std::string& path, const std::string& host) {
     HttpRequest request{.method = "GET", .path = path};
     request.host = host;
@@ -270,31 +89,17 @@ TEST(OpenAiApi, WithoutAKeyTheHostIsNoNameOfTheWorld) {
   EXPECT_EQ(get("/health", "evil.example"), 403);
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("key")};
-  Api with_keys(config);
+  CountingApi with_keys(config);
   HttpRequest named{.method = "GET", .path = "/v1/models", .authorization = "Bearer key"};
   named.host = "home.example";
   EXPECT_EQ(with_keys.ask(named).status, 200);
 }
 
-TEST(OpenAiApi, APenaltyOnRepetitionCountsInGreedyAnswers) {
-  Api api;
-  // The fake model's likeliest word comes again after seven; with the penalty others are before it.
-  const std::string plain = text_of(api.chat("hello"));
-  const std::string punished = text_of(api.chat("hello", R"(,"repetition_penalty":50)"));
-  EXPECT_NE(punished, plain);
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50,"temperature":0)")));
-  EXPECT_EQ(plain, text_of(api.chat("hello", R"(,"repetition_penalty":1)")));
-  const std::string predicted = R"(,"prediction":{"type":"content","content":")" + plain + "\"}";
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)" + predicted)));
-  api.defaults.not_honoured = "typical_p";  // concerns drawing alone
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)")));
-}
-
 TEST(OpenAiApi, PagesOfThisServerMayAsk) {
   ServeConfig config;
-  Api api(config);
+  CountingApi api(config);
   const auto asked_by = [](const std::string& origin, const std::string& host) {
-    HttpRequest request = Api::chat_request("hello");
+    HttpRequest request = CountingApi::chat_request("hello");
     request.origin = origin;
     request.host = host;
     return request;
@@ -311,7 +116,7 @@ TEST(OpenAiApi, PagesOfThisServerMayAsk) {
   EXPECT_EQ(api.error_code(asked_by("http://evil.example", "evil.example"), 403),
             "host_not_allowed");
   config.api_keys_sha256 = {sha256_hex("key")};
-  Api with_keys(config);
+  CountingApi with_keys(config);
   HttpRequest named = asked_by("https://home.example", "home.example");
   named.authorization = "Bearer key";
   EXPECT_EQ(with_keys.ask(named).status, 200);
@@ -320,7 +125,7 @@ TEST(OpenAiApi, PagesOfThisServerMayAsk) {
 TEST(OpenAiApi, HasAPageThatNeedsNoKey) {
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("key")};
-  Api api(config);
+  CountingApi api(config);
   const HttpAnswer page = api.ask({.method = "GET", .path = "/"});
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/html; charset=utf-8");
@@ -338,7 +143,7 @@ TEST(OpenAiApi, RealtimeIsForWebSocketsOfThisModel) {
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("key")};
   config.realtime.max_sessions = 1;
-  Api api(config);
+  CountingApi api(config);
   HttpRequest request{.method = "GET", .path = "/v1/realtime"};
   EXPECT_EQ(api.error_code(request, 401), "missing_api_key");
   request.protocols = "realtime, openai-insecure-api-key.kez";
@@ -360,12 +165,12 @@ TEST(OpenAiApi, RealtimeIsForWebSocketsOfThisModel) {
 TEST(OpenAiApi, AnswersNothingButHealthWithoutAKey) {
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("key")};
-  Api api(config);
+  CountingApi api(config);
   for (const char* path : {"/v1/models", "/v1/chat/completions", "/metrics", "/v1/nothing"}) {
     EXPECT_EQ(api.error_code({.method = "GET", .path = path}, 401), "missing_api_key") << path;
   }
   EXPECT_EQ(api.ask({.method = "GET", .path = "/health"}).status, 200);
-  HttpRequest request = Api::chat_request("hello");
+  HttpRequest request = CountingApi::chat_request("hello");
   request.authorization = "Bearer key";
   EXPECT_EQ(api.ask(request).status, 200);
   request.authorization = "Bearer kez";
@@ -373,89 +178,30 @@ TEST(OpenAiApi, AnswersNothingButHealthWithoutAKey) {
 }
 
 TEST(OpenAiApi, ListsItsModel) {
-  Api api;
+  CountingApi api;
   const Json list = Json::parse(api.ask({.method = "GET", .path = "/v1/models"}).body);
   EXPECT_EQ(list["data"][0]["id"], "m");
   EXPECT_EQ(Json::parse(api.ask({.method = "GET", .path = "/v1/models/m"}).body), list["data"][0]);
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/models/x"}, 404), "unknown_url");
 }
 
-TEST(OpenAiApi, RequestsOfSeveralThreadsGetWhatOneAloneGets) {
-  const std::vector<std::string> prompts{"a", "hello", "hello there", "somebody else"};
-  std::vector<std::string> alone, together(prompts.size());
-  for (const std::string& prompt : prompts) alone.push_back(text_of(Api().chat(prompt)));
-  Api api;
-  std::vector<FakeReply> replies(prompts.size());
-  std::vector<std::jthread> threads;
-  {
-    const Baton::Hold hold(api.baton);  // until all have come
-    for (size_t i = 0; i < prompts.size(); ++i) {
-      threads.emplace_back([&, i] { api.handle(Api::chat_request(prompts[i]), replies[i]); });
-    }
-    while (api.baton.num_waiting() < std::ssize(prompts)) std::this_thread::yield();
-    EXPECT_EQ(api.completer.num_sessions(), 4);
-  }
-  threads.clear();
-  int64_t num_tokens = 0;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    const Json answer = Json::parse(replies[i].answers.at(0).body);
-    EXPECT_EQ(text_of(answer), alone[i]);
-    num_tokens += answer["usage"]["completion_tokens"].get<int64_t>();
-  }
-  EXPECT_LT(api.model.num_passes, num_tokens / 2);
-}
-
 TEST(OpenAiApi, TooManySessionsAreRefused) {
   ServeConfig config;
   config.max_sessions = 1;
-  Api api(config);
+  CountingApi api(config);
   FakeReply reply;
   std::string code;
   reply.on_event = [&] {
-    if (code.empty()) code = api.error_code(Api::chat_request("hello"), 429);
+    if (code.empty()) code = api.error_code(CountingApi::chat_request("hello"), 429);
   };
-  api.handle(Api::chat_request("hello", R"(,"stream":true)"), reply);
+  api.handle(CountingApi::chat_request("hello", R"(,"stream":true)"), reply);
   EXPECT_EQ(code, "session_limit_reached");
   EXPECT_EQ(reply.events.back(), "[DONE]");
-  EXPECT_EQ(api.ask(Api::chat_request("hello")).status, 200);
-}
-
-TEST(OpenAiApi, NothingIsGeneratedForAClientThatLeft) {
-  Api api;
-  FakeReply reply;
-  reply.on_event = [&] { reply.has_left = reply.events.size() == 4; };  // the role and 3 words
-  api.handle(Api::chat_request("hello", R"(,"stream":true)"), reply);
-  EXPECT_EQ(api.metric("predgen_generated_tokens_total"), "3");
-  EXPECT_EQ(api.metric("predgen_active_sessions"), "0");
-}
-
-TEST(OpenAiApi, NobodyWaitsForASlowReader) {
-  Api api;
-  FakeReply reply;
-  std::string held;  // whether others had to wait, each time that the client was waited for
-  reply.is_busy = true;
-  reply.on_flush = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
-  api.handle(Api::chat_request("hello", R"(,"stream":true,"max_tokens":5)"), reply);
-  EXPECT_EQ(held, "nnnnnnnn");  // the role, 5 words, the end and [DONE]
-}
-
-/// What many tokens were, when a text that was held back comes.
-TEST(OpenAiApi, LongEventsAreWrittenWhileOthersGoOn) {
-  Api api;
-  FakeReply reply;
-  std::string held;
-  reply.on_event = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
-  const std::string prompt(21, 'x');  // 24 tokens with the roles, so that the answer has 22
-  const std::string text = text_of(api.chat(prompt));
-  const std::string more = R"(,"stream":true,"logprobs":true,"top_logprobs":20,"stop":[")" +
-                           text.substr(0, text.size() - 8) + "no\"]";
-  api.handle(Api::chat_request(prompt, more), reply);
-  EXPECT_EQ(reply.events.size(), 5u);  // the role, all of the text in two, the end and [DONE]
-  EXPECT_EQ(held, "nnynn");            // the second text is short
+  EXPECT_EQ(api.ask(CountingApi::chat_request("hello")).status, 200);
 }
 
 TEST(OpenAiApi, MetricsWaitForNobody) {
-  Api api;
+  CountingApi api;
   const Baton::Hold hold(api.baton);
   EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics"}).status, 200);
 }
@@ -463,18 +209,18 @@ TEST(OpenAiApi, MetricsWaitForNobody) {
 TEST(OpenAiApi, AClientLearnsNothingOfWhatOthersAsked) {
   ServeConfig config;
   config.api_keys_sha256 = {sha256_hex("one"), sha256_hex("two")};
-  Api api(config);
+  CountingApi api(config);
   const auto cached = [&](const std::string& key) {
-    HttpRequest request = Api::chat_request("my PIN is 1234");
+    HttpRequest request = CountingApi::chat_request("my PIN is 1234");
     request.authorization = "Bearer " + key;
     return Json::parse(api.ask(request).body)["usage"]["prompt_tokens_details"]["cached_tokens"];
   };
   EXPECT_EQ(cached("one"), 0);
   EXPECT_EQ(cached("two"), 0);
   EXPECT_GT(cached("one"), 10);
-  Api open;
+  CountingApi open;
   const auto cached_at = [&](const std::string& peer) {
-    HttpRequest request = Api::chat_request("my PIN is 1234");
+    HttpRequest request = CountingApi::chat_request("my PIN is 1234");
     request.peer = peer;
     return Json::parse(open.ask(request).body)["usage"]["prompt_tokens_details"]["cached_tokens"];
   };
@@ -483,31 +229,20 @@ TEST(OpenAiApi, AClientLearnsNothingOfWhatOthersAsked) {
   EXPECT_GT(cached_at("192.0.2.1"), 10);
 }
 
-TEST(OpenAiApi, AStopEndsAnAnswer) {
-  Api api;
-  FakeReply reply;
-  reply.on_event = [&] {
-    if (reply.events.size() == 4) api.stop.request_stop();
-  };
-  EXPECT_THROW(api.handle(Api::chat_request("hello", R"(,"stream":true)"), reply), Interrupted);
-  EXPECT_LE(reply.events.size(), 5u);
-  EXPECT_EQ(api.completer.num_sessions(), 0);
-}
-
 TEST(OpenAiApi, AFailureTellsTheClientNothingOfItself) {
-  Api api;
+  CountingApi api;
   api.engine.observe_passes([](const PassSize&) { throw Error("secret path /home"); });
-  const HttpAnswer answer = api.ask(Api::chat_request("hello"));
+  const HttpAnswer answer = api.ask(CountingApi::chat_request("hello"));
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.body.find("secret"), std::string::npos);
   FakeReply reply;
-  api.handle(Api::chat_request("hello", R"(,"stream":true)"), reply);
+  api.handle(CountingApi::chat_request("hello", R"(,"stream":true)"), reply);
   EXPECT_EQ(Json::parse(reply.events.back())["error"]["type"], "server_error");
 }
 
 TEST(OpenAiApi, MeasuresWhatItDoes) {
-  Api api;
-  api.ask(Api::chat_request("hello"));
+  CountingApi api;
+  api.ask(CountingApi::chat_request("hello"));
   api.ask({.method = "GET", .path = "/nothing"});
   const auto request_metric = [&](const std::string& path, int status) {
     return api.metric(
