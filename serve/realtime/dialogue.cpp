@@ -1,6 +1,7 @@
 #include "serve/realtime/dialogue.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/text.h"
@@ -17,6 +18,15 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
           .voice = host.offer.voice ? host.offer.voice->names().front() : "",
           .turn_detection = {.end = {.is_detected = host.offer.has_recogniser}},
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
+}
+
+/// Whether a turn that was planned for one of them is one for the other.
+bool are_alike(const RealtimeSettings& one, const RealtimeSettings& other) {
+  const auto plan = [](const RealtimeSettings& of) {
+    return std::tie(of.instructions, of.has_audio, of.max_output_tokens, of.tools, of.may_call,
+                    of.speculates);
+  };
+  return plan(one) == plan(other);
 }
 
 }  // namespace
@@ -165,6 +175,8 @@ void Dialogue::begin_response(const ResponseRequest& request) {
   }
   response_ = std::make_shared<RealtimeResponse>(listener_, info(request));
   is_answering_.set(true);
+  // A turn that was planned without this response would take its words.
+  if (!are_alike(request.settings, settings_)) inbox_.change(/*stops_turn=*/true);
   inbox_.ask(text);
 }
 

@@ -98,11 +98,11 @@ TEST(Engine, SeveralSequencesShareAPassAndTheUrgentGoFirst) {
                           in_one_pass(prompts[i], i == 1 ? TokenSpan(draft) : TokenSpan())))
         << i;
   }
-  // 10 of the third; its other 4 and 6 of the second; 5 of the second, all of the first, one of the
-  // last; then the rest of the last.
+  // 8 of the second, which is shorter, and 2 of the third; the second's last one with its draft,
+  // and 7 of the third; its other 5, all of the first, one of the last; then the rest of the last.
   EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{10, 10, 10, 10, 8}));
-  EXPECT_EQ(num_logits, (std::vector<int64_t>{0, 1, 4, 0, 1}));
-  EXPECT_EQ(results[2].num_forward_passes, 2);
+  EXPECT_EQ(num_logits, (std::vector<int64_t>{0, 3, 2, 0, 1}));
+  EXPECT_EQ(results[2].num_forward_passes, 3);
   EXPECT_EQ(results[1].num_forward_passes, 2);
   EXPECT_EQ(results[0].num_forward_passes, 1);
   EXPECT_EQ(results[3].num_forward_passes, 3);

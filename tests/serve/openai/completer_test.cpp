@@ -14,7 +14,7 @@ namespace {
 TEST(Completer, AnswersAChat) {
   CountingApi api;
   const Json answer = api.chat("hello");  // 8 tokens with the roles
-  EXPECT_EQ(text_of(answer),
+  EXPECT_EQ(content_of(answer),
             " two three four five. six seven one two three four five. six seven one two");
   EXPECT_EQ(answer["object"], "chat.completion");
   EXPECT_EQ(answer["model"], "m");
@@ -28,10 +28,10 @@ TEST(Completer, AnswersAChat) {
 TEST(Completer, LimitsAndStopStringsEndAnAnswer) {
   CountingApi api;
   const Json cut = api.chat("hello", R"(,"max_tokens":3)");
-  EXPECT_EQ(text_of(cut), " two three four");
+  EXPECT_EQ(content_of(cut), " two three four");
   EXPECT_EQ(cut["choices"][0]["finish_reason"], "length");
   const Json stopped = api.chat("hello", R"(,"stop":["e fo"])");
-  EXPECT_EQ(text_of(stopped), " two thre");
+  EXPECT_EQ(content_of(stopped), " two thre");
   EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(stopped["usage"]["completion_tokens"], 3);
 }
@@ -41,7 +41,7 @@ TEST(Completer, APredictionSavesPassesAndChangesNothing) {
     CountingApi api;
     const Json json = api.chat("hello", more);
     const Json& details = json["usage"]["completion_tokens_details"];
-    return std::tuple(text_of(json), std::stoi(api.metric("predgen_forward_passes_total")),
+    return std::tuple(content_of(json), std::stoi(api.metric("predgen_forward_passes_total")),
                       details["accepted_prediction_tokens"].get<int>(),
                       details["rejected_prediction_tokens"].get<int>());
   };
@@ -65,7 +65,7 @@ TEST(Completer, APredictionSavesPassesAndChangesNothing) {
 
 TEST(Completer, StreamsTheSameText) {
   CountingApi api;
-  const std::string whole = text_of(api.chat("hello"));
+  const std::string whole = content_of(api.chat("hello"));
   FakeReply reply;
   api.handle(CountingApi::chat_request("hello",
                                        R"(,"stream":true,"stream_options":{"include_usage":true})"),
@@ -111,7 +111,7 @@ TEST(Completer, GoesOnWithATextOrIds) {
 TEST(Completer, SamplingDrawsByItsSeed) {
   CountingApi api;
   const auto drawn = [&](int seed) {
-    return text_of(api.chat("hello", fmt::format(R"(,"temperature":2,"seed":{})", seed)));
+    return content_of(api.chat("hello", fmt::format(R"(,"temperature":2,"seed":{})", seed)));
   };
   EXPECT_EQ(drawn(1), drawn(1));
   EXPECT_NE(drawn(1), drawn(2));
@@ -124,7 +124,7 @@ TEST(Completer, SamplingDrawsByItsSeed) {
 
 TEST(Completer, TheNextRequestOfAConversationFindsItsPrefixCached) {
   CountingApi api;
-  const std::string answer = text_of(api.chat("hello"));
+  const std::string answer = content_of(api.chat("hello"));
   const Json messages = Json::array({{{"role", "user"}, {"content", "hello"}},
                                      {{"role", "assistant"}, {"content", answer}},
                                      {{"role", "user"}, {"content", "more"}}});
@@ -140,21 +140,21 @@ TEST(Completer, TheNextRequestOfAConversationFindsItsPrefixCached) {
 TEST(Completer, APenaltyOnRepetitionCountsInGreedyAnswers) {
   CountingApi api;
   // The fake model's likeliest word comes again after seven; with the penalty others are before it.
-  const std::string plain = text_of(api.chat("hello"));
-  const std::string punished = text_of(api.chat("hello", R"(,"repetition_penalty":50)"));
+  const std::string plain = content_of(api.chat("hello"));
+  const std::string punished = content_of(api.chat("hello", R"(,"repetition_penalty":50)"));
   EXPECT_NE(punished, plain);
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50,"temperature":0)")));
-  EXPECT_EQ(plain, text_of(api.chat("hello", R"(,"repetition_penalty":1)")));
+  EXPECT_EQ(punished, content_of(api.chat("hello", R"(,"repetition_penalty":50,"temperature":0)")));
+  EXPECT_EQ(plain, content_of(api.chat("hello", R"(,"repetition_penalty":1)")));
   const std::string predicted = R"(,"prediction":{"type":"content","content":")" + plain + "\"}";
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)" + predicted)));
+  EXPECT_EQ(punished, content_of(api.chat("hello", R"(,"repetition_penalty":50)" + predicted)));
   api.defaults.not_honoured = "typical_p";  // concerns drawing alone
-  EXPECT_EQ(punished, text_of(api.chat("hello", R"(,"repetition_penalty":50)")));
+  EXPECT_EQ(punished, content_of(api.chat("hello", R"(,"repetition_penalty":50)")));
 }
 
 TEST(Completer, RequestsOfSeveralThreadsGetWhatOneAloneGets) {
   const std::vector<std::string> prompts{"a", "hello", "hello there", "somebody else"};
   std::vector<std::string> alone, together(prompts.size());
-  for (const std::string& prompt : prompts) alone.push_back(text_of(CountingApi().chat(prompt)));
+  for (const std::string& prompt : prompts) alone.push_back(content_of(CountingApi().chat(prompt)));
   CountingApi api;
   std::vector<FakeReply> replies(prompts.size());
   std::vector<std::jthread> threads;
@@ -171,7 +171,7 @@ TEST(Completer, RequestsOfSeveralThreadsGetWhatOneAloneGets) {
   int64_t num_tokens = 0;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const Json answer = Json::parse(replies[i].answers.at(0).body);
-    EXPECT_EQ(text_of(answer), alone[i]);
+    EXPECT_EQ(content_of(answer), alone[i]);
     num_tokens += answer["usage"]["completion_tokens"].get<int64_t>();
   }
   EXPECT_LT(api.model.num_passes, num_tokens / 2);
@@ -203,7 +203,7 @@ TEST(Completer, LongEventsAreWrittenWhileOthersGoOn) {
   std::string held;
   reply.on_event = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
   const std::string prompt(21, 'x');  // 24 tokens with the roles, so that the answer has 22
-  const std::string text = text_of(api.chat(prompt));
+  const std::string text = content_of(api.chat(prompt));
   const std::string more = R"(,"stream":true,"logprobs":true,"top_logprobs":20,"stop":[")" +
                            text.substr(0, text.size() - 8) + "no\"]";
   api.handle(CountingApi::chat_request(prompt, more), reply);

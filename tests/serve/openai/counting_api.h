@@ -60,7 +60,7 @@ struct CountingApi : FakeApi {
   std::stop_source stop;
 };
 
-inline std::string text_of(const Json& answer) {
+inline std::string content_of(const Json& answer) {
   return answer["choices"][0]["message"]["content"].get<std::string>();
 }
 
