@@ -12,7 +12,7 @@ DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" 
 
 # A configuration of each command that takes one.
 CONFIGS = {"data build": "data/quickstart", "data trajectories": "data/quickstart_trajectories",
-           "eval": "eval/quickstart", "plan": "train/quickstart", "train": "train/quickstart", "serve": "serve"}
+           "eval": "eval/quickstart", "plan": "train/quickstart", "train": "train/quickstart", "serve": "runtime/serve"}
 
 
 def run(arguments, root, check=False):
