@@ -52,7 +52,7 @@ TEST_F(EspeakVoiceTest, UnknownNamesAreRefusedWithTheList) {
   const EspeakVoice voice({});
   expect_user_error(
       [&] { voice.synthesizer("klingonese"); },
-      {"there is no voice 'klingonese' here: choose one of en-us, ", ", de, ", ", yue"});
+      {"there is no voice 'klingonese' here: choose one of en-us, ", ", de, ", " others"});
   expect_user_error([] { EspeakVoice({.voice = "klingonese"}); }, {"'klingonese'", ", en-us, "});
   expect_user_error([] { EspeakVoice({.helper = "/nowhere"}); }, {"/nowhere"});
 }
