@@ -1,5 +1,6 @@
 #include "voice/espeak/espeak_voice.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -50,9 +51,11 @@ TEST_F(EspeakVoiceTest, EveryNameCanBeHad) {
 
 TEST_F(EspeakVoiceTest, UnknownNamesAreRefusedWithTheList) {
   const EspeakVoice voice({});
-  expect_user_error(
-      [&] { voice.synthesizer("klingonese"); },
-      {"there is no voice 'klingonese' here: choose one of en-us, ", ", de, ", " others"});
+  const std::vector<std::string>& names = voice.names();
+  ASSERT_GT(names.size(), 41U) << "more than a line holds";
+  expect_user_error([&] { voice.synthesizer("klingonese"); },
+                    {"there is no voice 'klingonese' here: choose one of en-us, ", ", de, ",
+                     fmt::format(", {} or {} others", names[39], names.size() - 40)});
   expect_user_error([] { EspeakVoice({.voice = "klingonese"}); }, {"'klingonese'", ", en-us, "});
   expect_user_error([] { EspeakVoice({.helper = "/nowhere"}); }, {"/nowhere"});
 }
