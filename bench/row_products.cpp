@@ -20,8 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/kernels/row_product.h"
-#include "model/threads/parallel_ranges.h"
+#include "kernels/int4_words.h"
+#include "kernels/threads/parallel_ranges.h"
+#include "model/row_product.h"
 
 namespace predgen {
 namespace {

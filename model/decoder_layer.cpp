@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "model/kernels/row_tiles.h"
+#include "kernels/row_tiles.h"
 
 namespace predgen {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "model/kernels/row_product.h"
-#include "model/kernels/row_tiles.h"
+#include "kernels/row_tiles.h"
 #include "model/narrow_linear.h"
+#include "model/row_product.h"
 
 namespace predgen {
 namespace {

@@ -1,6 +1,6 @@
 #include "model/most_likely.h"
 
-#include "model/kernels/token_kernels.h"
+#include "kernels/token_kernels.h"
 
 namespace predgen {
 

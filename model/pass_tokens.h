@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "model/kernels/token_kernels.h"
+#include "kernels/token_kernels.h"
 #include "model/language_model.h"
 
 namespace predgen {

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "core/error.h"
+#include "kernels/int4_words.h"
+#include "kernels/row_tiles.h"
+#include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_support.h"
-#include "model/kernels/row_product.h"
-#include "model/kernels/row_tiles.h"
-#include "model/threads/parallel_ranges.h"
+#include "model/row_product.h"
 
 namespace predgen {
 namespace {

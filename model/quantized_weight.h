@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "model/kernels/quantize_rows.h"
-#include "model/kernels/row_product_cpu.h"
+#include "kernels/quantize_rows.h"
+#include "kernels/row_product_cpu.h"
 
 namespace predgen {
 

@@ -12,7 +12,7 @@
 #include "model/gpu/gpu_pass.h"
 #include "model/gpu/gpu_support.h"
 #include "model/gpu/joined_products.h"
-#include "model/kernels/row_product.h"
+#include "model/row_product.h"
 
 namespace predgen {
 

@@ -36,8 +36,8 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
            "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
-           "model/threads/parallel_ranges.cpp": "the program's threads",
-           "model/threads/thread_team.cpp": "how long this thread has slept",
+           "kernels/threads/parallel_ranges.cpp": "the program's threads",
+           "kernels/threads/thread_team.cpp": "how long this thread has slept",
            "text/template/jinja_shim/jinja_limits.h": "the library cannot be handed its counts",
            "voice/zonos/zonos_cache.cpp": "numbers caches"}
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "model/kernels/row_product_cpu.h"
+#include "kernels/row_product_cpu.h"
 #include "model/linear.h"
 
 namespace predgen {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/error.h"
-#include "model/kernels/token_kernels.h"
+#include "kernels/token_kernels.h"
 
 namespace predgen {
 namespace {

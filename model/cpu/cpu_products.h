@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/threads/thread_team.h"
 #include "model/cpu/cpu_linear.h"
-#include "model/threads/thread_team.h"
 
 namespace predgen {
 

@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/mutex.h"
-#include "model/kernels/token_kernels.h"
-#include "model/threads/parallel_ranges.h"
+#include "kernels/threads/parallel_ranges.h"
+#include "kernels/token_kernels.h"
 
 namespace predgen {
 namespace {

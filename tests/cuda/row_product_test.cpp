@@ -1,5 +1,5 @@
 // The kernel for 8-bit weights on a device against exact arithmetic.
-#include "model/kernels/row_product.h"
+#include "model/row_product.h"
 
 #include <fmt/format.h>
 

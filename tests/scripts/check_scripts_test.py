@@ -72,12 +72,12 @@ class CheckLayers(Tree):
         self.assert_fault("data/: no sources there")
 
     def test_subfolders_in_a_circle(self):
-        self.write("model/cpu/a.cpp", '#include "model/kernels/a.h"\n')
-        self.write("model/kernels/deep/a.cpp", '#include "model/gpu/a.h"\n')
+        self.write("model/cpu/a.cpp", '#include "model/weights/a.h"\n')
+        self.write("model/weights/deep/a.cpp", '#include "model/gpu/a.h"\n')
         self.assertEqual(self.check("check_layers.py")[0], 0)
         self.write("model/gpu/a.cpp", '#include "model/cpu/a.h"\n')
         self.assert_fault("model/: subfolders include each other in a circle: model/cpu/a.cpp:1 includes "
-                          "model/kernels/a.h")
+                          "model/weights/a.h")
 
     def test_headers_in_a_circle_with_their_rooms_own(self):
         self.write("voice/seam.h")

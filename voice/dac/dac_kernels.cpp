@@ -1,6 +1,6 @@
 #include "voice/dac/dac_kernels.h"
 
-#include "model/kernels/row_product_cpu.h"
+#include "kernels/row_product_cpu.h"
 
 namespace predgen {
 

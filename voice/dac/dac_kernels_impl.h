@@ -1,7 +1,7 @@
 // The kernels of dac_kernels.h.
 #pragma once
 
-#include "model/kernels/token_vectors.h"
+#include "kernels/token_vectors.h"
 #include "voice/dac/dac_kernels.h"
 
 namespace predgen {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "model/threads/parallel_ranges.h"
+#include "kernels/threads/parallel_ranges.h"
 #include "voice/dac/dac_kernels.h"
 
 namespace predgen {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/threads/parallel_ranges.h"
+#include "kernels/threads/parallel_ranges.h"
 #include "voice/dac/dac_kernels.h"
 
 namespace predgen {

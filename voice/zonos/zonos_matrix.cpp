@@ -1,6 +1,6 @@
 #include "voice/zonos/zonos_matrix.h"
 
-#include "model/kernels/row_product.h"
+#include "model/row_product.h"
 
 namespace predgen {
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "kernels/row_kernels.h"
+
+namespace predgen {
+
+enum class RowWeights { kFloat32, kBfloat16, kInt8, kInt4 };
+
+/// The kernels for this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for
+/// it, as it does of LibTorch.
+const RowKernels& row_kernels();
+/// Whether these are for vectors: the plain ones are no faster than LibTorch's in bfloat16.
+bool has_vector_kernels_on_cpu();
+bool has_avx2_kernels_on_cpu();
+/// In bfloat16: where it has AMX and ours are not held to less, or ours have no vectors.
+bool is_libtorch_faster_at_many_rows();
+
+/// Of `product.rows` rows, packed for a kernel of `weights`.
+struct PackedSizes {
+  int64_t num_values, num_scales;  // values of 4 bytes; scales and sums each
+  int64_t stride, scale_stride;    // as in PackedRows
+};
+PackedSizes packed_sizes(RowWeights weights, const RowProduct& product);
+
+const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels = row_kernels());
+
+/// By as many threads as LibTorch was told to use.
+void run_on_cpu(RowWeights weights, const RowProduct& product,
+                const RowKernels& kernels = row_kernels());
+
+}  // namespace predgen

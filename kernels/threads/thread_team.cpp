@@ -1,0 +1,109 @@
+#include "kernels/threads/thread_team.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr std::chrono::microseconds kLooking{50};  // beyond most waits, far below a time slice
+constexpr int kLooksAtOnce = 32;
+// How long the caller goes on alone, by the time of the round that was late: one round of all in so
+// many finds out whether the cores are free again.
+constexpr int kRoundsAlone = 16;
+constexpr int kOver = -1;  // a round that is none
+
+using Clock = TeamWidth::Clock;
+
+thread_local Clock::duration t_asleep{};
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+void TeamWidth::took(Clock::time_point now, Clock::duration whole, Clock::duration asleep) {
+  // Alone it would have had `size_` times as much to do as it did while it was awake.
+  if ((whole - asleep) * size_ >= whole) return;
+  alone_until_ = now + std::min(kRoundsAlone * whole, most_alone_);
+}
+
+ThreadTeam::ThreadTeam(int size, Clock::duration most_alone)
+    : size_(size), next_width_(size, most_alone) {
+  PREDGEN_CHECK(size >= 1, "a team of {} threads", size);
+  try {
+    for (int i = 1; i < size; ++i) {
+      threads_.emplace_back([this, i] { serve(i); });
+    }
+  } catch (...) {
+    change(round_, kOver);  // those that have begun are joined
+    throw;
+  }
+}
+
+ThreadTeam::~ThreadTeam() { change(round_, kOver); }
+
+void ThreadTeam::run(c10::function_ref<void(int)> work) {
+  const Clock::time_point begin = Clock::now();
+  width_ = next_width_.next(begin);
+  if (width_ == 1) return work(0);
+  work_ = &work;
+  const Clock::duration before = t_asleep;
+  change(round_, (round_.load(std::memory_order_relaxed) + 1) & 0x3FFFFFFF);
+  work(0);
+  meet();  // `work` ends with this call
+  const Clock::time_point end = Clock::now();
+  next_width_.took(end, end - begin, t_asleep - before);
+}
+
+void ThreadTeam::meet() {
+  if (width_ == 1) return;
+  const int meeting = meeting_.load(std::memory_order_relaxed);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+    arrived_.store(0, std::memory_order_relaxed);
+    return change(meeting_, (meeting + 1) & 0x3FFFFFFF);
+  }
+  wait_while(meeting_, meeting);
+}
+
+void ThreadTeam::serve(int index) {
+  for (int done = 0;;) {
+    wait_while(round_, done);
+    done = round_.load(std::memory_order_acquire);
+    if (done == kOver) return;
+    (*work_)(index);
+    meet();
+  }
+}
+
+void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
+  const auto has_changed = [&] { return word.load() != value; };
+  if (has_changed()) return;
+  const Clock::time_point begin = Clock::now();
+  do {
+    for (int i = 0; i < kLooksAtOnce; ++i) {
+      if (has_changed()) return;
+      pause();
+    }
+  } while (Clock::now() - begin < kLooking);
+  // Not std::atomic::wait(), which yields first: a yield leaves the core for a whole time slice, a
+  // sleeper is back as soon as it is woken.
+  Lock lock(mutex_);
+  ++num_asleep_;
+  changed_.wait(lock.native(), has_changed);
+  --num_asleep_;
+  t_asleep += Clock::now() - begin;
+}
+
+void ThreadTeam::change(std::atomic<int>& word, int value) {
+  word.store(value);  // before the look at num_asleep_, as a sleeper counts itself before its last
+  if (num_asleep_.load() == 0) return;
+  { const Lock lock(mutex_); }  // it sleeps or has seen the change
+  changed_.notify_all();
+}
+
+}  // namespace predgen

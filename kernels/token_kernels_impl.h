@@ -1,0 +1,131 @@
+// The kernels of token_kernels.h.
+#pragma once
+
+#include "kernels/token_attention.h"
+
+namespace predgen {
+namespace {
+
+template <class T>
+void load_row(const void* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(to + i, load(static_cast<const T*>(from) + i, count - i), count - i);
+  }
+}
+template <class T>
+void store_row(const float* from, int64_t count, void* to) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(static_cast<T*>(to) + i, load(from + i, count - i), count - i);
+  }
+}
+
+template <class T>
+void norm_row(const float* x, const void* weight, float offset, int64_t width, float eps,
+              float* to) {
+  Floats squares{};
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const Floats values = load(x + i, width - i);
+    squares += values * values;
+  }
+  const float mean = sum(squares) / static_cast<float>(width);
+  const float scale = 1.0f / __builtin_sqrtf(mean + eps);
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const Floats weights = load(static_cast<const T*>(weight) + i, width - i) + offset;
+    store(to + i, load(x + i, width - i) * scale * weights, width - i);
+  }
+}
+
+inline void rotate_head(float* x, const float* cosines, const float* sines, int64_t head_dim) {
+  const int64_t half = head_dim / 2;
+  for (int64_t i = 0; i < half; i += kLanes) {
+    const int64_t count = half - i;
+    const Floats first = load(x + i, count), second = load(x + half + i, count);
+    const Floats cosine = load(cosines + i, count), sine = load(sines + i, count);
+    store(x + i, first * cosine - second * sine, count);
+    store(x + half + i, second * cosine + first * sine, count);
+  }
+}
+
+inline Floats silu(Floats x) { return x / (1.0f + exponential(-x)); }
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), by 1 + tanh(u) = 2 / (1 + e^-2u).
+inline Floats gelu(Floats x) {
+  return x / (1.0f + exponential(-x * (1.59576912f + 0.0713548163f * (x * x))));
+}
+
+template <Floats (*activation)(Floats)>
+void gate_values(float* gates, const float* x, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats value = activation(load(gates + i, count - i)) * load(x + i, count - i);
+    store(gates + i, value, count - i);
+  }
+}
+
+inline void add_scaled(float* to, const float* x, float scale, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    store(to + i, load(to + i, count - i) + scale * load(x + i, count - i), count - i);
+  }
+}
+
+inline bool is_above(float a, float b) { return a > b || (a != a && b == b); }
+
+inline bool has_any(Words mask) {
+  uint64_t parts[kLanes / 2], any = 0;
+  __builtin_memcpy(parts, &mask, sizeof(mask));
+  for (const uint64_t part : parts) any |= part;
+  return any != 0;
+}
+
+inline int64_t first_largest(const float* x, int64_t count) {
+  constexpr int64_t kAtOnce = 4;  // vectors that do not wait for each other
+  Floats most[kAtOnce];
+  for (Floats& lanes : most) lanes = all(x[0]);
+  int64_t i = 0;
+  for (; i + kAtOnce * kLanes <= count; i += kAtOnce * kLanes) {
+    for (int64_t j = 0; j < kAtOnce; ++j) {
+      const Floats values = load(x + i + j * kLanes);
+      most[j] = (values > most[j]) | (values != values) ? values : most[j];
+    }
+  }
+  float largest = x[0];
+  for (const Floats& lanes : most) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      if (is_above(lanes[lane], largest)) largest = lanes[lane];
+    }
+  }
+  for (; i < count; ++i) {
+    if (is_above(x[i], largest)) largest = x[i];
+  }
+  constexpr int64_t kStep = 8 * kLanes;
+  for (i = 0; i + kStep <= count; i += kStep) {
+    Words found{};
+    for (int64_t j = 0; j < kStep; j += kLanes) {
+      const Floats values = load(x + i + j);
+      found |=
+          reinterpret_cast<Words>(largest != largest ? values != values : values == all(largest));
+    }
+    if (has_any(found)) break;
+  }
+  for (; i + 1 < count; ++i) {
+    if (x[i] == largest || (largest != largest && x[i] != x[i])) break;
+  }
+  return i;
+}
+
+template <class T>
+constexpr TokenKernels token_kernels() {
+  return {.load = load_row<T>,
+          .store = store_row<T>,
+          .norm = norm_row<T>,
+          .rotate = rotate_head,
+          .attend = attend<T>,
+          .gate_silu = gate_values<silu>,
+          .gate_gelu = gate_values<gelu>,
+          .add = add_scaled,
+          .argmax = first_largest};
+}
+constexpr TokenKernelSet token_kernel_set() {
+  return {.float32 = token_kernels<float>(), .bfloat16 = token_kernels<uint16_t>()};
+}
+
+}  // namespace
+}  // namespace predgen

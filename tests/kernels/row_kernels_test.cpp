@@ -1,0 +1,232 @@
+#include "kernels/row_kernels.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/int4_words.h"
+#include "kernels/row_product_cpu.h"
+#include "tests/fakes/tensors.h"
+
+namespace predgen {
+namespace {
+
+struct Set {
+  const char* name;
+  const RowKernels* kernels;
+};
+
+/// Those that this processor runs.
+std::vector<Set> sets() {
+  std::vector<Set> found{{"plain", &kPlainRowKernels}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    found.push_back({"avx2", &kAvx2RowKernels});
+  }
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    found.push_back({"avx512", &kAvx512RowKernels});
+    if (__builtin_cpu_supports("avx512vnni")) {
+      found.push_back({"avx512_vnni", &kAvx512VnniRowKernels});
+      if (__builtin_cpu_supports("avx512bf16")) {
+        found.push_back({"avx512_bf16", &kAvx512Bf16RowKernels});
+      }
+    }
+  }
+#endif
+  return found;
+}
+
+const uint16_t* bits(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<const uint16_t*>(tensor.const_data_ptr()) : nullptr;
+}
+
+/// A matrix of one kind, and what it stands for.
+struct Matrix {
+  Matrix(RowWeights kind_of, int64_t out_of, int64_t in_of, int64_t group_of = 32)
+      : kind(kind_of), out(out_of), in(in_of), group(group_of) {
+    if (kind == RowWeights::kFloat32 || kind == RowWeights::kBfloat16) {
+      const at::ScalarType type = kind == RowWeights::kFloat32 ? at::kFloat : at::kBFloat16;
+      weight = normal({out, in}, 1).to(type);
+      bias = normal({out}, 2).to(type);
+      exact = weight.to(at::kDouble);
+    } else if (kind == RowWeights::kInt8) {
+      weight = (normal({out, in}, 1) * 50).round().clamp(-127, 127).to(at::kChar);
+      scales = (normal({out}, 2).abs() * 0.01).to(at::kBFloat16);
+      exact = weight.to(at::kDouble) * scales.to(at::kDouble).unsqueeze(1);
+    } else {
+      const at::Tensor q = (normal({out, in}, 1) * 4 + 8).round().clamp(0, 15);
+      const at::Tensor pairs = (normal({out, in / group, 2}, 2) * 0.1).to(at::kBFloat16);
+      const at::Tensor wide = pairs.to(at::kDouble);
+      exact = ((q.to(at::kDouble).view({out, in / group, group}) - 8) * wide.narrow(2, 0, 1) +
+               wide.narrow(2, 1, 1))
+                  .view({out, in});
+      weight = pack_int4(q.to(at::kByte));
+      scales = pairs.view({out / 16, 16, in / group, 2}).transpose(1, 2).contiguous();
+    }
+    // One byte further than any alignment.
+    bytes.resize(weight.nbytes() + 1);
+    std::memcpy(bytes.data() + 1, weight.const_data_ptr(), weight.nbytes());
+  }
+
+  at::Tensor multiply(const at::Tensor& x, const RowKernels& kernels, bool wide = true) const {
+    at::Tensor y = at::full({x.size(0), out}, std::nan(""), wide ? at::kFloat : at::kBFloat16);
+    const at::Tensor own = kind == RowWeights::kFloat32 ? x.to(at::kFloat) : x;
+    run_on_cpu(kind,
+               {.x = own.const_data_ptr(),
+                .weight = bytes.data() + 1,
+                .scales = bits(scales),
+                .bias = bits(bias),
+                .y = wide ? nullptr : static_cast<uint16_t*>(y.mutable_data_ptr()),
+                .wide_y = wide ? y.mutable_data_ptr<float>() : nullptr,
+                .rows = x.size(0),
+                .in = in,
+                .out = out,
+                .group = group},
+               kernels);
+    return y;
+  }
+  at::Tensor expected(const at::Tensor& x) const {
+    const at::Tensor y = at::linear(x.to(at::kDouble), exact);
+    return bias.defined() ? y + bias.to(at::kDouble) : y;
+  }
+  std::string name() const { return fmt::format("{} x {} of kind {}", out, in, int(kind)); }
+
+  RowWeights kind;
+  int64_t out, in, group;
+  at::Tensor weight, scales, bias, exact;
+  std::vector<char> bytes;
+};
+
+std::vector<Matrix> matrices() {
+  std::vector<Matrix> found;
+  for (const auto kind : {RowWeights::kFloat32, RowWeights::kBfloat16, RowWeights::kInt8}) {
+    for (const auto& [out, in] :
+         {std::pair{1, 1}, {3, 15}, {7, 65}, {19, 512}, {33, 1100}, {5, 2600}}) {
+      found.emplace_back(kind, out, in);
+    }
+  }
+  found.emplace_back(RowWeights::kInt4, 16, 32, 32);
+  found.emplace_back(RowWeights::kInt4, 48, 192, 64);
+  found.emplace_back(RowWeights::kInt4, 32, 1152, 128);
+  return found;
+}
+
+at::Tensor random_rows(int64_t rows, int64_t in) { return normal({rows, in}, 3).to(at::kBFloat16); }
+
+double largest(const at::Tensor& tensor) { return tensor.abs().max().item<double>(); }
+
+TEST(RowKernels, AreNearExactProducts) {
+  for (const Matrix& matrix : matrices()) {
+    for (const int64_t rows : {1, 2, 3, 4, 5, 63, 64, 65, 67}) {
+      const at::Tensor x = random_rows(rows, matrix.in), expected = matrix.expected(x);
+      for (const Set& set : sets()) {
+        SCOPED_TRACE(fmt::format("{}: {} rows, {}", set.name, rows, matrix.name()));
+        const at::Tensor wide = matrix.multiply(x, *set.kernels);
+        EXPECT_LT(largest(wide - expected), 1e-4 * largest(expected));
+        // Rounded to the nearest, as LibTorch does.
+        const at::Tensor narrow = matrix.multiply(x, *set.kernels, false);
+        EXPECT_TRUE(at::equal(narrow, wide.to(at::kBFloat16)));
+      }
+    }
+  }
+}
+
+TEST(RowKernels, ARowDoesNotDependOnTheOthers) {
+  for (const Matrix& matrix : matrices()) {
+    const at::Tensor x = random_rows(67, matrix.in);
+    for (const Set& set : sets()) {
+      const at::Tensor all = matrix.multiply(x, *set.kernels);
+      for (int64_t rows = 1; rows < 67; rows += rows < 9 ? 1 : 11) {
+        for (const int64_t first : {int64_t{0}, 67 - rows}) {
+          EXPECT_TRUE(at::equal(matrix.multiply(x.narrow(0, first, rows), *set.kernels),
+                                all.narrow(0, first, rows)))
+              << set.name << ": " << rows << " rows, " << matrix.name();
+        }
+      }
+    }
+  }
+}
+
+TEST(RowKernels, IntegersGiveTheSameBitsOnEveryProcessor) {
+  for (const Matrix& matrix : matrices()) {
+    if (matrix.kind == RowWeights::kFloat32 || matrix.kind == RowWeights::kBfloat16) continue;
+    const at::Tensor x = random_rows(6, matrix.in);
+    const at::Tensor plain = matrix.multiply(x, kPlainRowKernels);
+    for (const Set& set : sets()) {
+      EXPECT_TRUE(at::equal(matrix.multiply(x, *set.kernels), plain))
+          << set.name << ", " << matrix.name();
+    }
+  }
+}
+
+TEST(RowKernels, FourBitsAreWidenedTheSameOnEveryProcessor) {
+  for (const Matrix& matrix : matrices()) {
+    if (matrix.kind != RowWeights::kInt4) continue;
+    // Of the processor's own kernels; row_product_test compares these with LibTorch's operators.
+    const at::Tensor expected = widen_int4(matrix.weight, matrix.scales);
+    for (const Set& set : sets()) {
+      at::Tensor wide = at::zeros({matrix.out, matrix.in}, at::kBFloat16);
+      set.kernels->widen_int4({.weight = matrix.bytes.data() + 1,
+                               .scales = bits(matrix.scales),
+                               .in = matrix.in,
+                               .group = matrix.group},
+                              static_cast<uint16_t*>(wide.mutable_data_ptr()), 0, matrix.out / 16);
+      EXPECT_TRUE(at::equal(wide, expected)) << set.name << ", " << matrix.name();
+    }
+  }
+}
+
+TEST(RowKernels, RowsThatAreNotFiniteSpoilNoOthers) {
+  for (const Matrix& matrix : matrices()) {
+    at::Tensor x = random_rows(5, matrix.in);
+    for (const Set& set : sets()) {
+      x.copy_(random_rows(5, matrix.in));
+      const at::Tensor usual = matrix.multiply(x, *set.kernels);
+      for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        SCOPED_TRACE(fmt::format("{}, {}: {}", set.name, matrix.name(), bad));
+        x[3][matrix.in - 1] = bad;
+        const at::Tensor y = matrix.multiply(x, *set.kernels);
+        EXPECT_FALSE(at::isfinite(y[3]).any().item<bool>());
+        EXPECT_TRUE(at::equal(y.narrow(0, 0, 3), usual.narrow(0, 0, 3)));
+        EXPECT_TRUE(at::equal(y[4], usual[4]));
+      }
+    }
+  }
+}
+
+/// Its products of 16 and 8 bits are the largest that there are.
+TEST(RowKernels, SumsOfABlockFit) {
+  Matrix matrix(RowWeights::kInt8, 3, 4 * kRowBlock);
+  std::memset(matrix.bytes.data(), -127, matrix.bytes.size());
+  const at::Tensor x = at::full({1, matrix.in}, -3.0, at::kBFloat16);
+  const at::Tensor expected =
+      matrix.scales.to(at::kDouble) * (3.0 * 127 * static_cast<double>(matrix.in));
+  for (const Set& set : sets()) {
+    EXPECT_LT(largest(matrix.multiply(x, *set.kernels) - expected), 1e-4 * largest(expected));
+    EXPECT_LT(largest(matrix.multiply(-x, *set.kernels) + expected), 1e-4 * largest(expected));
+  }
+}
+
+TEST(RowKernels, AnOutlierCostsPrecisionInItsBlockOnly) {
+  const Matrix matrix(RowWeights::kInt8, 64, 2 * kRowBlock);
+  at::Tensor x = random_rows(1, matrix.in);
+  x[0][5] = 1e6;
+  Matrix blind = matrix;  // to the outlier's block
+  blind.exact = matrix.exact.clone();
+  blind.exact.narrow(1, 0, kRowBlock).zero_();
+  for (int64_t out = 0; out < blind.out; ++out) {
+    std::memset(blind.bytes.data() + 1 + out * blind.in, 0, kRowBlock);
+  }
+  for (const Set& set : sets()) {
+    EXPECT_LT(relative(blind.multiply(x, *set.kernels), blind.expected(x)), 1e-4) << set.name;
+  }
+}
+
+}  // namespace
+}  // namespace predgen
