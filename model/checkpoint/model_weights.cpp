@@ -79,22 +79,23 @@ void ModelWeights::check_tensor(const WeightSpec& weight) const {
   if (!replaced && !stored_->contains(weight.name)) {
     throw UserError("{}: tensor {} is missing", where, weight.name);
   }
-  const at::Tensor found = tensor(weight.name);
-  if (!at::isFloatingType(found.scalar_type())) {
+  const TensorShape found = shape(weight.name);
+  if (!at::isFloatingType(found.dtype)) {
     throw UserError("{}: tensor {} has type {}; quantised weights are not supported", where,
-                    weight.name, at::toString(found.scalar_type()));
+                    weight.name, at::toString(found.dtype));
   }
-  if (found.sizes() != at::IntArrayRef(weight.shape)) {
+  if (found.shape != weight.shape) {
     throw UserError("{}: tensor {} has shape {}, the configuration wants {}", where, weight.name,
-                    c10::str(found.sizes()), c10::str(at::IntArrayRef(weight.shape)));
+                    c10::str(at::IntArrayRef(found.shape)),
+                    c10::str(at::IntArrayRef(weight.shape)));
   }
 }
 
 /// A tied head may be stored too, but only as a copy of the embeddings.
 void ModelWeights::check_tied_head() const {
-  const std::vector<int64_t> shape = stored_->tensor(kEmbedding).sizes().vec();
-  bool same = stored_->tensor(kHead).sizes() == at::IntArrayRef(shape);
-  for_each_block(same ? shape : std::vector<int64_t>{0}, [&](int64_t begin, int64_t end) {
+  const std::vector<int64_t> sizes = stored_->shape(kEmbedding).shape;
+  bool same = stored_->shape(kHead).shape == sizes;
+  for_each_block(same ? sizes : std::vector<int64_t>{0}, [&](int64_t begin, int64_t end) {
     same = same && at::equal(stored_->read_rows(kHead, begin, end),
                              stored_->read_rows(kEmbedding, begin, end));
   });
@@ -102,6 +103,16 @@ void ModelWeights::check_tied_head() const {
     throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", name_, kHead,
                     kEmbedding);
   }
+}
+
+TensorShape ModelWeights::shape(const std::string& name) const {
+  if (adapter_) {
+    const auto found = adapter_->embeddings().find(name);
+    if (found != adapter_->embeddings().end()) {
+      return {found->second.scalar_type(), found->second.sizes().vec()};
+    }
+  }
+  return stored_->shape(name);
 }
 
 at::Tensor ModelWeights::tensor(const std::string& name) const {

@@ -18,6 +18,7 @@ class ModelWeights {
 
   const ModelConfig& config() const { return config_; }
   /// As those of StoredTensors.
+  TensorShape shape(const std::string& name) const;
   at::Tensor tensor(const std::string& name) const;
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;

@@ -58,6 +58,7 @@ class SafetensorsFolder : public StoredTensors {
   explicit SafetensorsFolder(const std::filesystem::path& folder);
   bool contains(const std::string& name) const override { return where_.contains(name); }
   std::vector<std::string> names() const override;
+  TensorShape shape(const std::string& name) const override;
   at::Tensor tensor(const std::string& name) const override;
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const override;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const override;
@@ -69,11 +70,6 @@ class SafetensorsFolder : public StoredTensors {
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t> where_;  // name -> index in files_
   std::filesystem::path folder_;
-};
-
-struct TensorShape {
-  at::ScalarType dtype;
-  std::vector<int64_t> shape;
 };
 
 /// Gives rows [begin, end) of the first dimension of a tensor; a scalar has one row.

@@ -67,6 +67,11 @@ const SafetensorsFile& SafetensorsFolder::file_of(const std::string& name) const
   return files_[found->second];
 }
 
+TensorShape SafetensorsFolder::shape(const std::string& name) const {
+  const SafetensorsFile::Entry& entry = file_of(name).entries().at(name);
+  return {entry.dtype, entry.shape};
+}
+
 at::Tensor SafetensorsFolder::tensor(const std::string& name) const {
   return file_of(name).tensor(name);
 }

@@ -2,10 +2,30 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace predgen {
+
+struct TensorShape {
+  at::ScalarType dtype;
+  std::vector<int64_t> shape;
+};
+
+/// A matrix [rows,in] in few bits: w = scale * code + offset, where `group` inputs of a row share
+/// scale and offset.
+struct CodeLayout {
+  int64_t group = 0;            // 16 or 32, a divisor of the inputs
+  int lowest = 0, highest = 0;  // code
+  bool has_offsets = false;     // otherwise they are 0
+};
+
+/// Rows of such a matrix.
+struct CodedRows {
+  at::Tensor codes;            // int8 [rows,in]
+  at::Tensor scales, offsets;  // float32 [rows,in/group]
+};
 
 /// Tensors by their Hugging Face name, on disk until asked for. UserError for a name that is not
 /// there. May be read by several threads at once.
@@ -15,14 +35,21 @@ class StoredTensors {
 
   virtual std::vector<std::string> names() const = 0;
   virtual bool contains(const std::string& name) const = 0;
+  /// Of tensor(), which is not read for it.
+  virtual TensorShape shape(const std::string& name) const = 0;
   /// As stored, not to be written to: a view where the memory is the file's. It keeps that alive.
+  /// One in few bits is a copy in float32.
   virtual at::Tensor tensor(const std::string& name) const = 0;
   /// What arithmetic is done with: on `device`, in `dtype`, beginning at a multiple of 64 bytes.
   virtual at::Tensor load(const std::string& name, at::Device device,
                           at::ScalarType dtype) const = 0;
-  /// As stored: a copy of rows [begin, end) of the first dimension; a scalar has one row. Only the
-  /// copy takes memory.
+  /// As tensor(): a copy of rows [begin, end) of the first dimension; a scalar has one row. Only
+  /// the copy takes memory.
   virtual at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const = 0;
+  /// How a matrix is stored that is stored in few bits; none for others.
+  virtual std::optional<CodeLayout> code_layout(const std::string& name) const;
+  /// Rows [begin, end) of a tensor that has a code_layout().
+  virtual CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const;
   /// Gives the memory back that views of the tensor have taken; who reads them again reads the file
   /// again.
   virtual void forget(const std::string& name) const = 0;

@@ -45,6 +45,10 @@ class MemoryCheckpoint : public Checkpoint {
       return names;
     }
     bool contains(const std::string& name) const override { return tensors_.contains(name); }
+    TensorShape shape(const std::string& name) const override {
+      const at::Tensor& tensor = tensors_.at(name);
+      return {tensor.scalar_type(), tensor.sizes().vec()};
+    }
     at::Tensor tensor(const std::string& name) const override { return tensors_.at(name); }
     at::Tensor load(const std::string& name, at::Device device,
                     at::ScalarType dtype) const override {

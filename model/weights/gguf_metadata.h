@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace predgen {
+
+/// The key-value pairs of a GGUF file (v2 and v3, little-endian), each checked to lie inside it.
+/// Lists stay where they are in the mapped file until asked for. For several threads at once.
+class GgufMetadata {
+ public:
+  /// A list of values of one type, as the file has them.
+  struct List {
+    uint32_t type = 0;  // as GGUF numbers them
+    uint64_t count = 0;
+    std::string_view bytes;
+  };
+  using Value = std::variant<bool, int64_t, uint64_t, double, std::string, List>;
+
+  /// `where`: the file, for messages. `owner` keeps the bytes of lists alive.
+  GgufMetadata(std::map<std::string, Value, std::less<>> values, std::string where,
+               std::shared_ptr<const void> owner)
+      : values_(std::move(values)), where_(std::move(where)), owner_(std::move(owner)) {}
+
+  const std::string& where() const { return where_; }
+  bool contains(std::string_view key) const { return values_.contains(key); }
+  /// How many values a list has; 0 if there is none.
+  uint64_t count(std::string_view key) const;
+
+  /// T: bool, int64_t, double (of integers, too), std::string, or a std::vector of int64_t, double
+  /// or std::string. UserError naming the file and the key that is not there or is another type.
+  template <typename T>
+  T get(std::string_view key) const;
+  /// `otherwise` where the key is not there.
+  template <typename T>
+  T get_or(std::string_view key, T otherwise) const {
+    return contains(key) ? get<T>(key) : otherwise;
+  }
+  template <typename T>
+  std::optional<T> find(std::string_view key) const {
+    return contains(key) ? std::optional<T>(get<T>(key)) : std::nullopt;
+  }
+
+ private:
+  const Value& value(std::string_view key) const;
+
+  const std::map<std::string, Value, std::less<>> values_;
+  const std::string where_;
+  const std::shared_ptr<const void> owner_;
+};
+
+}  // namespace predgen

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "model/weights/stored_tensors.h"
+
+namespace predgen {
+
+/// How the values of a tensor lie in a GGUF file (ggml-common.h and ggml-quants.c of llama.cpp).
+struct GgufType {
+  uint32_t number;        // in the file
+  std::string_view name;  // "Q4_K"
+  at::ScalarType plain;   // F32, F16, BF16: so; of the others Undefined
+  int64_t block_values;   // consecutive values of a row that are stored together; 1 if plain
+  int64_t block_bytes;
+  CodeLayout layout;  // of the others
+  /// Of the others: consecutive blocks to codes [num_blocks * block_values], scales and offsets
+  /// [num_blocks * block_values / layout.group]. scale * code + offset, each rounded to float32, is
+  /// what llama.cpp's and PyPI gguf's dequantisation gives.
+  void (*unpack)(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+
+  bool is_plain() const { return unpack == nullptr; }
+};
+
+/// All that are supported: F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL
+/// IQ4_XS.
+std::span<const GgufType> gguf_types();
+/// Null for a number that is none of these.
+const GgufType* find_gguf_type(uint32_t number);
+/// What ggml calls a type, also one that is not supported: "IQ2_XXS". Empty for no type of ggml's.
+std::string_view gguf_type_name(uint32_t number);
+
+}  // namespace predgen
