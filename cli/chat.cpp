@@ -54,7 +54,7 @@ Examples:
 struct ChatOptions {
   ModelOptions model;
   std::string verifier = "greedy", draft_model, decoder = "ar", preset = "plain",
-              system_prompt = "none";
+              system_prompt = "auto";
   SamplingFlags sampling;
   int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
           pass_tokens = 512;
@@ -137,6 +137,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
                            .draft_model = draft ? &*draft : nullptr,
                            .preset = options.preset,
                            .system_prompt = options.system_prompt,
+                           .has_voice = voice != nullptr,
                            .sampling = options.sampling.parse(checkpoint->read_generation()),
                            .max_new_tokens = options.max_new_tokens,
                            .max_context = options.max_context},
@@ -242,7 +243,8 @@ void add_chat(CLI::App& app, const std::stop_token& stop) {
                       "JSON lines of a recogniser: a file, or - for stdin");
   command
       ->add_option("--system-prompt", options->system_prompt,
-                   "none, table3 (the paper's) or a text")
+                   "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
+                   "paper's), or auto: spoken with a voice, else none")
       ->capture_default_str();
   add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "One JSON document on stdout, at the end");

@@ -64,13 +64,15 @@ serve::ServeConfig read_config(const ServeOptions& options) {
   return config;
 }
 
-SessionConfig session_config(const serve::ServeConfig& config, Engine& engine, Baton& baton) {
+SessionConfig session_config(const serve::ServeConfig& config, bool has_voice, Engine& engine,
+                             Baton& baton) {
   const Baton::Hold hold(baton);
   return make_session_config({.verifier = config.realtime.verifier,
                               .top_k = config.realtime.top_k,
                               .decoder = config.decoder,
                               .preset = config.realtime.preset,
                               .system_prompt = config.realtime.system_prompt,
+                              .has_voice = has_voice,
                               .max_new_tokens = config.max_new_tokens,
                               .max_context = config.max_context,
                               .turn_draft_tokens = config.realtime.turn_draft_tokens},
@@ -146,7 +148,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,
                         .has_thread = true});
-  const SessionConfig session = session_config(config, engine, baton);
+  const SessionConfig session = session_config(config, voice != nullptr, engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
   engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));

@@ -17,6 +17,10 @@ int64_t BlockSpec::window(int64_t layer) const {
   return windows.empty() ? 0 : windows[static_cast<size_t>(layer)];
 }
 
+int64_t BlockSpec::rope_of(int64_t layer) const {
+  return other_rope && other_rope_layers[static_cast<size_t>(layer)] ? 1 : 0;
+}
+
 at::Tensor BlockSpec::inverse_frequencies(int64_t head_dim) const {
   std::vector<at::Tensor> rows;
   for (int64_t i = 0; i < num_ropes(); ++i) {
@@ -56,7 +60,7 @@ std::vector<std::string_view> BlockSpec::switches() const {
   add(attention_softcap != 0, "attention_softcap");
   add(logit_softcap != 0, "logit_softcap");
   add(embedding_scale != 1, "embedding_scale");
-  add(local_rope.has_value(), "local_rope");
+  add(other_rope.has_value(), "other_rope");
   add(std::ranges::any_of(windows, [](int64_t window) { return window > 0; }), "windows");
   return on;
 }

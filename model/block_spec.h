@@ -39,15 +39,16 @@ struct BlockSpec {
   double logit_softcap = 0.0;    // and logits
   double embedding_scale = 1.0;  // rounded to the embeddings' type
   RopeConfig rope;
-  std::optional<RopeConfig> local_rope;  // of the layers that have a window, if another one
+  std::optional<RopeConfig> other_rope;  // of some layers
+  std::vector<bool> other_rope_layers;   // by layer, whether it has that one; empty: none
   std::vector<int64_t> windows;          // by layer, how many positions it sees; 0 or empty: all
 
   NormNames norm_names() const;
   int64_t window(int64_t layer) const;
-  int64_t num_ropes() const { return local_rope ? 2 : 1; }
-  const RopeConfig& rope_at(int64_t index) const { return index == 0 ? rope : *local_rope; }
+  int64_t num_ropes() const { return other_rope ? 2 : 1; }
+  const RopeConfig& rope_at(int64_t index) const { return index == 0 ? rope : *other_rope; }
   /// Which of them turns a layer's heads.
-  int64_t rope_of(int64_t layer) const { return local_rope && window(layer) > 0 ? 1 : 0; }
+  int64_t rope_of(int64_t layer) const;
   /// Radians per position of each pair of a head, float32 [num_ropes,head_dim / 2].
   at::Tensor inverse_frequencies(int64_t head_dim) const;
 

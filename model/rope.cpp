@@ -169,6 +169,8 @@ at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {
       return yarn_frequencies(*this, head_dim, plain);
     case RopeKind::kLlama3:
       return llama3_frequencies(*this, plain);
+    case RopeKind::kNone:
+      return at::zeros_like(plain);
   }
   throw Error("unknown rotary embedding");
 }

@@ -9,7 +9,8 @@
 
 namespace predgen {
 
-enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3 };
+/// kNone, which no checkpoint names: positions do not count.
+enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3, kNone };
 
 /// Rotary position embeddings (Su et al. 2021) and how they are stretched to longer contexts, as
 /// transformers' modeling_rope_utils.py computes them.

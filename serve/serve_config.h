@@ -39,7 +39,7 @@ struct RealtimeConfig {
   std::string verifier = "greedy";  // one of verifier_choices()
   int64_t top_k = 3;
   std::string preset = "plain";
-  std::string system_prompt = "none";  // of clients that give no instructions
+  std::string system_prompt = "auto";  // of clients that give no instructions
   std::string recogniser{};            // ws:// of one for sound; empty: sound is refused
   bool drafts_yield = true;            // to answers of others (Engine::yield_speculation)
   int64_t turn_draft_tokens = 0;       // TurnConfig

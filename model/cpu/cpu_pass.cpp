@@ -24,7 +24,7 @@ std::string CpuPass::refusal(const ModelConfig& config) {
   const std::string_view beyond = config.block.switch_beyond(
       {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
        "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
-       "embedding_scale", "local_rope", "windows"});
+       "embedding_scale", "other_rope", "windows"});
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 

@@ -8,7 +8,7 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2, kGemma3};
+  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2, kGemma3, kSmolLM3};
   return kFamilies;
 }
 

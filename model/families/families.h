@@ -21,7 +21,7 @@ struct Family {
 /// Every supported family.
 std::span<const Family> families();
 
-extern const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3;
+extern const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kSmolLM3;
 
 /// What config.json calls Activation::kGeluTanh.
 constexpr const char* kGeluTanh = "gelu_pytorch_tanh";

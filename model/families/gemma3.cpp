@@ -77,8 +77,9 @@ void read(const ConfigFields& fields, ModelConfig& config) {
   block.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
   read_windows(fields, config);
   block.rope = read_rope(fields, config, kFull, "rope_theta", 1e6);
-  block.local_rope = read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4);
-  if (block.local_rope->kind != RopeKind::kDefault) {
+  block.other_rope = read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4);
+  for (const int64_t window : block.windows) block.other_rope_layers.push_back(window > 0);
+  if (block.other_rope->kind != RopeKind::kDefault) {
     throw UserError("{}: a rope_type of {} other than default is not supported", fields.where(),
                     kSliding);
   }
@@ -92,7 +93,7 @@ void write(const ModelConfig& config, Json& json) {
   json["final_logit_softcapping"] = block.logit_softcap > 0 ? Json(block.logit_softcap) : Json();
   json["hidden_activation"] = kGeluTanh;
   json["query_pre_attn_scalar"] = block.query_scalar;
-  json["rope_local_base_freq"] = block.local_rope->theta;
+  json["rope_local_base_freq"] = block.other_rope->theta;
   json["layer_types"] = Json::array();
   for (const int64_t window : block.windows) {
     if (window > 0) json["sliding_window"] = window;

@@ -96,7 +96,7 @@ std::string GpuPass::refusal(const ModelConfig& config) {
   const std::string_view beyond = config.block.switch_beyond(
       {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
        "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
-       "embedding_scale", "local_rope", "windows"});
+       "embedding_scale", "other_rope", "windows"});
   if (!beyond.empty()) return fmt::format("our kernels for GPUs have no {}", beyond);
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (D > kMaxGpuHeadDim || D % 8 != 0) {

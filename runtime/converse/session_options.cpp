@@ -18,7 +18,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
                      .top_k = options.top_k,
                      .judged_sentences = options.judged_sentences};
   config.generator.name = options.decoder;
-  config.system_prompt = system_prompt_text(options.system_prompt);
+  config.system_prompt = system_prompt_text(options.system_prompt, options.has_voice);
   config.max_context = options.max_context;
   find_preset(options.preset).apply_to(config);
   if (options.draft_model) {

@@ -16,7 +16,8 @@ struct SessionOptions {
   std::string decoder = "ar";     // one of generator_names()
   Engine* draft_model = nullptr;  // null: none
   std::string preset = "plain";
-  std::string system_prompt = "none";  // as system_prompt_text() reads it
+  std::string system_prompt = "auto";  // as system_prompt_text() reads it
+  bool has_voice = false;              // answers are spoken
   std::optional<SamplingConfig> sampling{};
   int64_t max_new_tokens = 256, max_context = 8192;
   int64_t turn_draft_tokens = 0;  // TurnConfig

@@ -31,7 +31,8 @@ inline BlockSpec gemma_block(int64_t hidden_size) {
   block.query_scalar = 20.0;
   block.embedding_scale = std::sqrt(static_cast<double>(hidden_size));
   block.rope.theta = 1e6;
-  block.local_rope = RopeConfig{.theta = 100.0};
+  block.other_rope = RopeConfig{.theta = 100.0};
+  block.other_rope_layers = {false, true};
   block.windows = {0, 7};
   return block;
 }
@@ -51,8 +52,8 @@ inline std::vector<std::pair<std::string, BlockSpec>> one_switch_each() {
   // Does not compile when BlockSpec has another field, which then needs a switch here.
   [[maybe_unused]] const auto& [activation, norm_before, norm_after, norm_offset, norm_scales_wide,
                                 qk_norm, qkv_bias, o_bias, mlp_bias, query_scalar,
-                                attention_softcap, logit_softcap, embedding_scale, rope, local_rope,
-                                windows] = BlockSpec{};
+                                attention_softcap, logit_softcap, embedding_scale, rope, other_rope,
+                                other_rope_layers, windows] = BlockSpec{};
   std::vector<std::pair<std::string, BlockSpec>> specs;
   const auto add = [&](const char* name, auto change) {
     BlockSpec block;
@@ -73,9 +74,9 @@ inline std::vector<std::pair<std::string, BlockSpec>> one_switch_each() {
   add("attention_softcap", [](BlockSpec& block) { block.attention_softcap = 0.5; });
   add("logit_softcap", [](BlockSpec& block) { block.logit_softcap = 1.0; });
   add("embedding_scale", [](BlockSpec& block) { block.embedding_scale = 5.0; });
-  add("local_rope", [](BlockSpec& block) {
-    block.local_rope = RopeConfig{.theta = 100.0};
-    block.windows = {120, 120};  // which hide nothing in a short text
+  add("other_rope", [](BlockSpec& block) {
+    block.other_rope = RopeConfig{.theta = 100.0};
+    block.other_rope_layers = {false, true};
   });
   add("windows", [](BlockSpec& block) { block.windows = {0, 19}; });
   return specs;

@@ -166,6 +166,7 @@ write("config", "qwen2", sizes | {"architectures": ["Qwen2ForCausalLM"], "use_sl
 write("config", "qwen3", sizes | {"model_type": "qwen3", "head_dim": 8, "layer_types": ["full_attention"] * 3})
 write("config", "mistral", sizes | {"model_type": "mistral", "sliding_window": None, "head_dim": 6})
 write("config", "olmo2", sizes | {"model_type": "olmo2"})
+write("config", "smollm3", sizes | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]})
 gemma3 = sizes | {"model_type": "gemma3_text", "query_pre_attn_scalar": 8, "sliding_window": 8}
 write("config", "gemma3", gemma3 | {"sliding_window_pattern": 2, "rope_local_base_freq": 1e4, "rope_theta": 1e6, "head_dim": 8,
                                     "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "final_logit_softcapping": 30.0})

@@ -1,4 +1,4 @@
-"""One layer of each 7B model, and one of each kind of Gemma 3 1B, at its real widths against `transformers`, so that no size is wrong.
+"""One layer of each model, or one of each kind, at its real widths against `transformers`, so that no size is wrong.
 Only the vocabulary is smaller: it is as large as the disk of a test may be."""
 
 import shutil
@@ -23,6 +23,15 @@ SHAPES = {
                                   num_attention_heads=4, num_key_value_heads=1, head_dim=256,
                                   sliding_window=32, sliding_window_pattern=2, local_theta=1e4,
                                   rope_theta=1e6)),
+    "SmolLM3-3B": ("smollm3", dict(num_hidden_layers=2, hidden_size=2048, intermediate_size=11008,
+                                   num_attention_heads=16, num_key_value_heads=4, rope_theta=5e6,
+                                   no_rope_layers=[1, 0])),
+    "Llama-3.2-1B": ("llama", dict(hidden_size=2048, intermediate_size=8192, num_attention_heads=32,
+                                   num_key_value_heads=8, rope_theta=5e5, rms_norm_eps=1e-5,
+                                   rope={"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
+                                         "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})),
+    "Qwen3-4B": ("qwen3", dict(hidden_size=2560, intermediate_size=9728, num_attention_heads=32,
+                               num_key_value_heads=8, head_dim=128, rope_theta=5e6)),
     "OLMo-2-7B": ("olmo2", dict(hidden_size=4096, intermediate_size=11008, num_attention_heads=32,
                                 num_key_value_heads=32, rope_theta=5e5)),
 }

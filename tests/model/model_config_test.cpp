@@ -87,11 +87,13 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
         family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}),
         family("Olmo2ForCausalLM", "olmo2", Json::object()),
         family("Qwen3ForCausalLM", "qwen3", slides),
+        family("SmolLM3ForCausalLM", "smollm3", {{"no_rope_layer_interval", 3}}),
         family("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", yarn}})}) {
     const ModelConfig config = ModelConfig::from_json(json, "test");
     const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
     EXPECT_EQ(again.to_json(), config.to_json());
     EXPECT_EQ(again.block.windows, config.block.windows) << json.dump();
+    EXPECT_EQ(again.block.other_rope_layers, config.block.other_rope_layers) << json.dump();
     EXPECT_EQ(again.num_parameters(), config.num_parameters());
     EXPECT_TRUE(
         at::equal(again.block.inverse_frequencies(128), config.block.inverse_frequencies(128)));
@@ -144,13 +146,13 @@ TEST(ModelConfig, Gemma3) {
   version_5["rope_parameters"]["full_attention"] = {{"rope_type", "linear"}, {"factor", 8.0}};
   version_5["final_logit_softcapping"] = 30.0;
   const ModelConfig other = ModelConfig::from_json(version_5, "test");
-  EXPECT_EQ(other.block.local_rope->theta, 500.0);
+  EXPECT_EQ(other.block.other_rope->theta, 500.0);
   EXPECT_EQ(other.block.rope.theta, 1e6);
   EXPECT_EQ(other.block.rope.factor, 8.0);
   EXPECT_EQ(other.block.logit_softcap, 30.0);
   const ModelConfig again = ModelConfig::from_json(other.to_json(), "test");
   EXPECT_EQ(again.to_json(), other.to_json());
-  EXPECT_EQ(again.block.local_rope->theta, 500.0);
+  EXPECT_EQ(again.block.other_rope->theta, 500.0);
 }
 
 TEST(ModelConfig, Gemma3RefusesByName) {
@@ -174,6 +176,27 @@ TEST(ModelConfig, Gemma3RefusesByName) {
   expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"sliding_attention"});
   json["architectures"] = {"Gemma3ForConditionalGeneration"};
   expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"Gemma3ForCausalLM"});
+}
+
+TEST(ModelConfig, SomeLayersOfSmolLM3KnowNoPositions) {
+  const auto read = [](const Json& more) {
+    return ModelConfig::from_json(family("SmolLM3ForCausalLM", "smollm3", more), "config.json");
+  };
+  const BlockSpec block = read(Json::object()).block;
+  for (int64_t i = 0; i < 28; ++i) EXPECT_EQ(block.rope_of(i), i % 4 == 3 ? 1 : 0);
+  EXPECT_TRUE(at::equal(block.inverse_frequencies(16)[1], at::zeros({8})));
+  std::vector<int> turned(28, 1);
+  turned[0] = 0;
+  const BlockSpec listed = read({{"no_rope_layers", turned}}).block;
+  EXPECT_EQ(listed.rope_of(0), 1);
+  EXPECT_EQ(listed.rope_of(3), 0);
+  const auto refused = [&](const Json& more, const std::string& part) {
+    expect_user_error([&] { read(more); }, {"config.json", part});
+  };
+  refused({{"no_rope_layers", {1, 0}}}, "each layer");
+  refused({{"no_rope_layers", std::vector<int>(28, 2)}}, "0 and 1");
+  refused({{"use_sliding_window", true}}, "use_sliding_window");
+  refused({{"layer_types", {"sliding_attention"}}}, "layer_types");
 }
 
 /// So that no way to run a pass can overlook one.

@@ -10,7 +10,7 @@ try:
     import torch
     from safetensors.torch import load_file
     from transformers import (AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig,
-                              Olmo2Config, Qwen2Config, Qwen3Config)
+                              Olmo2Config, Qwen2Config, Qwen3Config, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -20,7 +20,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
-            "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig}
+            "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
+            "smollm3": SmolLM3Config}
 THREADS = ["--threads", "2"]
 
 

@@ -73,12 +73,16 @@ CASES = {
                        attention_bias=True, tie_word_embeddings=False, num_attention_heads=2,
                        num_key_value_heads=1, final_logit_softcapping=4.0), torch.float32, None,
         False),
+    "SmolLM3": ("smollm3", dict(num_hidden_layers=5, rope_theta=5e3), torch.float32, None, True),
+    "SmolLM3, layers listed, biases, untied, yarn": (
+        "smollm3", dict(no_rope_layers=[0, 1, 1], attention_bias=True, mlp_bias=True, tie_word_embeddings=False,
+                        rope=YARN), torch.bfloat16, None, False),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
 # In bfloat16 on both sides: every family once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
-                "Gemma 3"]
+                "Gemma 3", "SmolLM3"]
 
 
 def save(model, folder, dtype, shard_size, version_4):

@@ -1,0 +1,219 @@
+#include "model/checkpoint/gguf_config.h"
+
+#include <array>
+#include <charconv>
+
+#include "core/error.h"
+#include "model/rope.h"
+
+namespace predgen {
+namespace {
+
+/// What GGUF calls an architecture, and what transformers does.
+struct Architecture {
+  std::string_view gguf;
+  const char *architecture, *model_type;
+};
+constexpr std::array kArchitectures{Architecture{"llama", "LlamaForCausalLM", "llama"},
+                                    Architecture{"smollm3", "SmolLM3ForCausalLM", "smollm3"},
+                                    Architecture{"qwen2", "Qwen2ForCausalLM", "qwen2"},
+                                    Architecture{"qwen3", "Qwen3ForCausalLM", "qwen3"},
+                                    Architecture{"olmo2", "Olmo2ForCausalLM", "olmo2"},
+                                    Architecture{"gemma3", "Gemma3ForCausalLM", "gemma3_text"}};
+// With a window, which Llama has none of.
+constexpr Architecture kMistral{"llama", "MistralForCausalLM", "mistral"};
+
+/// Of what none of these has, and what would change what a pass computes.
+constexpr const char* kRefused[] = {"expert_count",        "logit_scale",
+                                    "embedding_scale",     "residual_scale",
+                                    "attention.scale",     "attention.max_alibi_bias",
+                                    "attention.clamp_kqv", "attn_logit_softcapping"};
+
+/// Metadata under the name of the architecture.
+class Fields {
+ public:
+  explicit Fields(const GgufMetadata& metadata)
+      : metadata_(metadata), name_(metadata.get<std::string>("general.architecture")) {}
+
+  const std::string& architecture() const { return name_; }
+  std::string key(const char* end) const { return fmt::format("{}.{}", name_, end); }
+  bool has(const char* end) const { return metadata_.contains(key(end)); }
+  int64_t size(const char* end) const { return metadata_.get<int64_t>(key(end)); }
+  int64_t size(const char* end, int64_t otherwise) const {
+    return metadata_.get_or(key(end), otherwise);
+  }
+  double number(const char* end) const { return shortest(metadata_.get<double>(key(end))); }
+  double number(const char* end, double otherwise) const {
+    return has(end) ? number(end) : otherwise;
+  }
+  std::string word(const char* end, std::string otherwise) const {
+    return metadata_.get_or(key(end), std::move(otherwise));
+  }
+  [[noreturn]] void fail(const char* end, const std::string& why) const {
+    throw UserError("{}: metadata key \"{}\" {}", metadata_.where(), key(end), why);
+  }
+
+ private:
+  /// 1e-5 that was stored in float32 is 9.99999975e-06: the number that was meant.
+  static double shortest(double stored) {
+    const std::string digits = fmt::format("{}", static_cast<float>(stored));
+    double meant = stored;
+    std::from_chars(digits.data(), digits.data() + digits.size(), meant);
+    return meant;
+  }
+
+  const GgufMetadata& metadata_;
+  const std::string name_;
+};
+
+const Architecture& find_architecture(const Fields& fields, const std::string& where) {
+  std::string known;
+  for (const Architecture& each : kArchitectures) {
+    if (fields.architecture() == each.gguf) return each;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", each.gguf);
+  }
+  throw UserError("{}: the architecture \"{}\" is not supported ({})", where, fields.architecture(),
+                  known);
+}
+
+/// Llama 3's scaling, of which a GGUF has only what each frequency is divided by: the factors of
+/// the released models, with the context that gives these divisors.
+Json read_llama3_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, double theta) {
+  constexpr int64_t kLeastContext = 16, kLargestContext = int64_t{1} << 20;
+  const GgufFile::Entry& entry = file.entry("rope_freqs.weight");
+  const at::Tensor divisors = file.read_rows(entry, 0, entry.shape.at(0)).to(at::kFloat);
+  const at::Tensor plain = RopeConfig{.theta = theta}.inverse_frequencies(head_dim);
+  if (divisors.sizes() == plain.sizes()) {
+    RopeConfig rope{.kind = RopeKind::kLlama3,
+                    .theta = theta,
+                    .factor = divisors.max().item<double>(),
+                    .original_positions = kLeastContext};
+    for (; rope.original_positions <= kLargestContext; rope.original_positions *= 2) {
+      if (!at::allclose(plain / divisors, rope.inverse_frequencies(head_dim), 1e-4, 0)) continue;
+      Json json;
+      rope.write(json);
+      return json;
+    }
+  }
+  throw UserError("{}: rope_freqs.weight is not Llama 3's scaling of {} frequencies: not supported",
+                  file.metadata().where(), fields.architecture());
+}
+
+void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json& json) {
+  const double theta = fields.number("rope.freq_base", 10000.0);
+  if (fields.size("rope.dimension_count", head_dim) != head_dim) {
+    fields.fail("rope.dimension_count",
+                fmt::format("must be the heads' {}: positions in a part of them are not supported",
+                            head_dim));
+  }
+  json["rope_theta"] = theta;
+  if (file.entries().contains("rope_freqs.weight")) {
+    json.update(read_llama3_rope(file, fields, head_dim, theta));
+    return;
+  }
+  // Older files have a linear scaling without a type.
+  const std::string type =
+      fields.word("rope.scaling.type", fields.has("rope.scale_linear") ? "linear" : "none");
+  if (type == "none") return;
+  if (type != "linear" && type != "yarn") {
+    fields.fail("rope.scaling.type", fmt::format("is \"{}\" (none, linear, yarn)", type));
+  }
+  Json scaling{{"rope_type", type}};
+  scaling["factor"] = fields.has("rope.scaling.factor") ? fields.number("rope.scaling.factor")
+                                                        : fields.number("rope.scale_linear");
+  if (type == "yarn") {
+    scaling["original_max_position_embeddings"] =
+        fields.size("rope.scaling.original_context_length");
+    scaling["beta_fast"] = fields.number("rope.scaling.yarn_beta_fast", 32.0);
+    scaling["beta_slow"] = fields.number("rope.scaling.yarn_beta_slow", 1.0);
+    for (const char* key : {"rope.scaling.yarn_ext_factor", "rope.scaling.yarn_log_multiplier"}) {
+      if (fields.has(key)) fields.fail(key, "is not supported");
+    }
+  }
+  json["rope_scaling"] = std::move(scaling);
+}
+
+/// Every sixth layer sees all positions. Scores are divided by the root of the head size, but in
+/// the model of 62 layers by that of the width of a head.
+void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
+  constexpr int64_t kLayersOf27b = 62, kPattern = 6;
+  const int64_t heads = json["num_attention_heads"];
+  json["hidden_activation"] = "gelu_pytorch_tanh";
+  json["sliding_window"] = fields.size("attention.sliding_window");
+  json["sliding_window_pattern"] = fields.size("attention.sliding_window_pattern", kPattern);
+  json["query_pre_attn_scalar"] = json["num_hidden_layers"] == kLayersOf27b
+                                      ? json["hidden_size"].get<int64_t>() / heads
+                                      : head_dim;
+  json["rope_theta"] = fields.number("rope.freq_base", 1e6);
+  json["rope_local_base_freq"] = fields.number("rope.freq_base_swa", 1e4);
+  const double cap = fields.number("final_logit_softcapping", 0.0);
+  if (cap > 0) json["final_logit_softcapping"] = cap;
+}
+
+/// The type that most of a model's weights are in, as transformers would say it.
+const char* stored_type(const GgufFile& file) {
+  const auto embedding = file.entries().find("blk.0.ffn_down.weight");
+  if (embedding == file.entries().end()) return "bfloat16";
+  switch (embedding->second.type->plain) {
+    case at::kFloat:
+      return "float32";
+    case at::kHalf:
+      return "float16";
+    default:
+      return "bfloat16";
+  }
+}
+
+}  // namespace
+
+Json read_gguf_config(const GgufFile& file) {
+  const std::string& where = file.metadata().where();
+  const Fields fields(file.metadata());
+  const Architecture* architecture = &find_architecture(fields, where);
+  for (const char* key : kRefused) {
+    if (fields.has(key) && fields.number(key) != 0.0) fields.fail(key, "is not supported");
+  }
+  const bool is_llama = architecture->gguf == "llama";
+  const bool has_window = fields.size("attention.sliding_window", 0) > 0;
+  if (is_llama && has_window) architecture = &kMistral;
+  if (has_window && !is_llama && architecture->gguf != "gemma3") {
+    fields.fail("attention.sliding_window", "is not supported");
+  }
+  const std::vector<int64_t>& embedding = file.entry("token_embd.weight").shape;
+  if (embedding.size() != 2) throw UserError("{}: token_embd.weight is no matrix", where);
+
+  Json json{{"architectures", Json::array({architecture->architecture})},
+            {"model_type", architecture->model_type},
+            {"vocab_size", embedding[0]},
+            {"hidden_size", fields.size("embedding_length")},
+            {"intermediate_size", fields.size("feed_forward_length")},
+            {"num_hidden_layers", fields.size("block_count")},
+            {"num_attention_heads", fields.size("attention.head_count")},
+            {"max_position_embeddings", fields.size("context_length")},
+            {"rms_norm_eps", fields.number("attention.layer_norm_rms_epsilon")},
+            {"tie_word_embeddings", !file.entries().contains("output.weight")},
+            {"torch_dtype", stored_type(file)}};
+  const int64_t heads = json["num_attention_heads"];
+  if (heads < 1) fields.fail("attention.head_count", "must be at least 1");
+  json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
+  const int64_t head_dim =
+      fields.size("attention.key_length", json["hidden_size"].get<int64_t>() / heads);
+  json["head_dim"] = head_dim;
+  if (fields.size("attention.value_length", head_dim) != head_dim) {
+    fields.fail("attention.value_length", "must be that of keys");
+  }
+  add_rope(file, fields, head_dim, json);
+  if (is_llama) {
+    // transformers keeps one flag for the four of them.
+    if (!has_window) json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
+    if (!has_window) json["mlp_bias"] = file.entries().contains("blk.0.ffn_up.bias");
+    if (has_window) json["sliding_window"] = fields.size("attention.sliding_window");
+  } else if (architecture->gguf == "gemma3") {
+    add_gemma3(fields, head_dim, json);
+  } else if (architecture->gguf != "qwen2") {
+    json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
+  }
+  return json;
+}
+
+}  // namespace predgen

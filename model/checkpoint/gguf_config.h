@@ -1,0 +1,14 @@
+#pragma once
+
+#include "core/json.h"
+#include "model/weights/gguf_file.h"
+
+namespace predgen {
+
+/// The config.json that a GGUF model would have as a Hugging Face folder, for
+/// ModelConfig::from_json(): of the architectures llama (Mistral and SmolLM2, too), smollm3, qwen2,
+/// qwen3, olmo2 and gemma3. What the metadata leave open is what llama.cpp assumes. UserError names
+/// the file and what is missing, or not supported.
+Json read_gguf_config(const GgufFile& file);
+
+}  // namespace predgen

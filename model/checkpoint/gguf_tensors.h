@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/model_config.h"
+#include "model/weights/gguf_file.h"
+#include "model/weights/stored_tensors.h"
+
+namespace predgen {
+
+/// The tensors of a GGUF file by their Hugging Face names, as transformers has them: llama.cpp
+/// keeps the rows of a Llama's queries and keys in another order, and Gemma's norms with their
+/// offset added. Tensors of no known name keep theirs; what every reader computes for itself is
+/// left out.
+class GgufTensors : public StoredTensors {
+ public:
+  /// `architecture`: as the file names it.
+  GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig& config,
+              const std::string& architecture);
+
+  std::vector<std::string> names() const override;
+  bool contains(const std::string& name) const override { return tensors_.contains(name); }
+  TensorShape shape(const std::string& name) const override;
+  at::Tensor tensor(const std::string& name) const override;
+  at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const override;
+  at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const override;
+  std::optional<CodeLayout> code_layout(const std::string& name) const override;
+  CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const override;
+  void forget(const std::string& name) const override;
+
+ private:
+  struct Stored {
+    const GgufFile::Entry* entry;
+    int64_t head_dim;    // of rows in pairs, see in_halves(); 0: as they are
+    double norm_offset;  // was added
+    bool is_as_it_is() const { return head_dim == 0 && norm_offset == 0.0; }
+  };
+  const Stored& find(const std::string& name) const;
+
+  const std::shared_ptr<const GgufFile> file_;
+  std::map<std::string, Stored> tensors_;
+};
+
+}  // namespace predgen

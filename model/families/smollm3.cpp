@@ -1,0 +1,51 @@
+#include "core/error.h"
+#include "model/families/families.h"
+
+namespace predgen {
+namespace {
+
+/// "no_rope_layers" (1: the layer has rotary positions), or every "no_rope_layer_interval"-th has
+/// none. "layer_types", where it is there, agrees with "sliding_window".
+void read(const ConfigFields& fields, ModelConfig& config) {
+  read_plain_block(fields, config);
+  BlockSpec& block = config.block;
+  const auto num_layers = static_cast<size_t>(config.num_layers);
+  block.qkv_bias = block.o_bias = fields.flag("attention_bias", false);
+  block.mlp_bias = fields.flag("mlp_bias", false);
+  if (fields.flag("use_sliding_window", false)) {
+    fields.fail("use_sliding_window", "true is not supported for SmolLM3");
+  }
+  if (fields.has("layer_types")) {
+    fields.only("layer_types", Json(std::vector<std::string>(num_layers, "full_attention")));
+  }
+  const auto interval = static_cast<size_t>(fields.size("no_rope_layer_interval", 4));
+  const bool has_list = fields.has("no_rope_layers");
+  const Json list = has_list ? fields.at("no_rope_layers") : Json::array();
+  if (has_list && (!list.is_array() || list.size() < num_layers)) {
+    fields.fail("no_rope_layers", "must have one entry for each layer");
+  }
+  for (size_t i = 0; i < num_layers; ++i) {
+    if (has_list && list[i] != 0 && list[i] != 1) {
+      fields.fail("no_rope_layers", fmt::format("must hold 0 and 1, not {}", list[i].dump()));
+    }
+    block.other_rope_layers.push_back(has_list ? list[i] == 0 : (i + 1) % interval == 0);
+  }
+  block.other_rope = RopeConfig{.kind = RopeKind::kNone};
+  config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
+}
+
+void write(const ModelConfig& config, Json& json) {
+  json["attention_bias"] = config.block.qkv_bias;
+  json["mlp_bias"] = config.block.mlp_bias;
+  json["no_rope_layers"] = Json::array();
+  for (const bool has_none : config.block.other_rope_layers) {
+    json["no_rope_layers"].push_back(has_none ? 0 : 1);
+  }
+}
+
+}  // namespace
+
+/// SmolLM3: Llama's block, but every fourth layer does not know positions.
+const Family kSmolLM3{"SmolLM3ForCausalLM", "smollm3", read, write};
+
+}  // namespace predgen

@@ -1,0 +1,165 @@
+"""GGUF files against `transformers`: what PyPI `gguf` wrote as llama.cpp's conversion does, and SmolLM2's own file.
+
+Where the reference data is (label shared), SmolLM2 answers 50 more prompts.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import gguf_models  # noqa: E402
+import gguf  # noqa: E402
+import torch  # noqa: E402
+from reference_models import (THREADS, TOLERANCE, check, load_reference, make_config,  # noqa: E402
+                              make_model, predgen, predgen_greedy, predgen_logits, random_rows,
+                              reference_greedy, reference_logits)
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+CASES = {
+    "Llama 2": ("llama", dict(tie_word_embeddings=False, num_key_value_heads=4)),
+    "Llama 3.2, tied": ("llama", dict(rope_theta=5e5, rope=LLAMA3)),
+    "Llama, biases, linear": ("llama", dict(attention_bias=True, mlp_bias=True, head_dim=32,
+                                            rope={"rope_type": "linear", "factor": 2.5})),
+    "Mistral, window": ("mistral", dict(sliding_window=16, tie_word_embeddings=False)),
+    "Qwen2, tied": ("qwen2", dict(rope_theta=1e6)),
+    "Qwen2, untied, yarn": ("qwen2", dict(tie_word_embeddings=False, rope=YARN)),
+    "Qwen3": ("qwen3", dict(head_dim=24)),
+    "SmolLM3": ("smollm3", dict(num_hidden_layers=5)),
+    "OLMo 2": ("olmo2", dict(num_key_value_heads=4, tie_word_embeddings=False, rope_theta=5e5)),
+    "Gemma 3": ("gemma3", dict(sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4,
+                               query_pre_attn_scalar=16)),
+    "Gemma 3, capped logits, linear": ("gemma3", dict(
+        sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4, query_pre_attn_scalar=16,
+        rope={"rope_type": "linear", "factor": 8.0}, final_logit_softcapping=4.0)),
+}
+SMOLLM2 = Path(os.environ.get("PREDGEN_MODELS") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+               / "predgen/models") / "smollm2.gguf"
+SHARED = Path(os.environ.get("PREDGEN_SHARED", "none")) / "data/prompts/dev.jsonl"
+
+
+def difference(left, right):
+    return (left - right).abs().max().item()
+
+
+def check_architectures(scratch):
+    file = scratch / "model.gguf"
+    ids = random_rows(199, 1, 200, seed=1)[0]
+    for name, (family, changes) in CASES.items():
+        model = make_model(make_config(family, **changes))
+        gguf_models.write(model, file)
+        found, _ = predgen_logits(file, ids, scratch)
+        wrong = difference(found, reference_logits(model, ids))
+        check(wrong <= TOLERANCE, f"{name}: logits differ by {wrong:.1e}")
+
+
+def check_faults(scratch):
+    """The comparison turns red when the file is wrong in one place."""
+    file = scratch / "model.gguf"
+    ids = random_rows(199, 1, 60, seed=3)[0]
+    model = make_model(make_config("llama", rope_theta=5e5, rope=LLAMA3))
+    expected = reference_logits(model, ids)
+    faults = {
+        "keys in transformers' order": lambda name, weight:
+            weight.reshape(2, -1, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+            if name == "blk.1.attn_k.weight" else weight,
+        "a norm with an offset": lambda name, weight: weight + 1 if name == "output_norm.weight" else weight,
+    }
+    for name, plant in faults.items():
+        gguf_models.write(model, file, plant=plant)
+        found = difference(predgen_logits(file, ids, scratch)[0], expected)
+        check(found > 100 * TOLERANCE, f"planted fault is seen: {name} ({found:.1e})")
+
+
+@torch.no_grad()
+def as_stored(model, file):
+    """`model` with the values that `file` has."""
+    arch = gguf_models.MAPS[model.config.model_type]
+    stored = {tensor.name: tensor for tensor in gguf.GGUFReader(str(file)).tensors}
+    for name, weight in model.named_parameters():
+        tensor = stored[gguf_models.gguf_name(name, arch)]
+        values = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).copy()).float()
+        for part, heads in (".q_proj.", model.config.num_attention_heads), (".k_proj.", model.config.num_key_value_heads):
+            if arch in gguf_models.PAIRS and part in name:
+                values = values.reshape(heads, -1, 2, *values.shape[1:]).transpose(1, 2).reshape(values.shape)
+        weight.copy_(values)
+    return model
+
+
+def check_types(scratch):
+    """Matrices in each type that PyPI gguf writes; a Hugging Face folder made of one; an adapter over one."""
+    ids = random_rows(199, 1, 100, seed=4)[0]
+    for kind in ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]:
+        model, file = make_model(make_config("llama", rope_theta=5e5)), scratch / f"{kind}.gguf"
+        gguf_models.write(model, file, kind, tensor_kind={"token_embd.weight": "Q8_0"})
+        plain = reference_logits(model, ids)
+        expected = reference_logits(as_stored(model, file), ids)
+        wrong, lost = difference(predgen_logits(file, ids, scratch)[0], expected), difference(plain, expected)
+        check(wrong <= TOLERANCE < lost, f"{kind}: logits differ by {wrong:.1e} (its rounding: {lost:.1e})")
+    folder = scratch / "exported"
+    predgen("export", "--model", scratch / "Q4_1.gguf", "--output", folder, "--dtype", "fp32", *THREADS)
+    expected = reference_logits(load_reference(folder), ids)
+    wrong = difference(predgen_logits(scratch / "Q4_1.gguf", ids, scratch)[0], expected)
+    check(wrong <= TOLERANCE, f"exported to a folder: logits of transformers differ by {wrong:.1e}")
+
+
+def check_parts(scratch):
+    model = make_model(make_config("qwen2"))
+    gguf_models.write(model, scratch / "split.gguf", split=9)
+    parts = sorted(scratch.glob("split-*.gguf"))
+    ids = random_rows(199, 1, 50, seed=5)[0]
+    wrong = difference(predgen_logits(parts[0], ids, scratch)[0], reference_logits(model, ids))
+    check(len(parts) > 2 and wrong <= TOLERANCE, f"{len(parts)} parts: logits differ by {wrong:.1e}")
+
+
+def check_smollm2(scratch):
+    if not SMOLLM2.exists():
+        print(f"left out: {SMOLLM2} is not there (scripts/fetch_model.py smollm2)")
+        return
+    from transformers import LlamaConfig, LlamaForCausalLM
+    folder = scratch / "smollm2"
+    predgen("export", "--model", SMOLLM2, "--output", folder, "--dtype", "fp32", *THREADS)
+    config = LlamaConfig(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
+                         num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
+                         rms_norm_eps=1e-5, tie_word_embeddings=True,
+                         rope_parameters={"rope_type": "default", "rope_theta": 100000.0})
+    model = as_stored(LlamaForCausalLM(config).eval(), SMOLLM2)
+    texts = ["What is the capital of France?", "Tell me a joke about cats.", "def add(a, b):"]
+    count = 16
+    if SHARED.exists():
+        count = 64
+        texts += [json.loads(line)["text"] for line in SHARED.read_text().splitlines()[:50]]
+    ids = [json.loads(predgen("tokenize", "--model", SMOLLM2, "--text", text, "--json"))["results"][0]["token_ids"]
+           for text in texts]
+    rows = [torch.tensor(each) for each in ids]
+    worst = max(difference(predgen_logits(SMOLLM2, row, scratch)[0], reference_logits(model, row))
+                for row in rows[:8])
+    check(worst <= 1e-3, f"SmolLM2: logits differ by {worst:.1e}")
+    other = load_reference(folder)
+    wrong = difference(reference_logits(other, rows[0]), reference_logits(model, rows[0]))
+    check(wrong <= 1e-3, f"SmolLM2, exported: logits of transformers differ by {wrong:.1e}")
+    num_equal, least = 0, float("inf")
+    for row in rows:
+        expected, margin = reference_greedy(model, row[None], count)
+        found = predgen_greedy(SMOLLM2, row[None], count, scratch)
+        num_equal += expected[0][:len(found[0])] == found[0] and len(found[0]) > 0
+        least = min(least, margin)
+    check(num_equal == len(rows), f"SmolLM2: {count} greedy tokens equal on {num_equal} of {len(rows)} prompts "
+                                  f"(smallest lead of a token {least:.1e})")
+
+
+def main():
+    for each in check_architectures, check_faults, check_types, check_parts, check_smollm2:
+        scratch = Path(tempfile.mkdtemp())
+        try:
+            each(scratch)
+        finally:
+            shutil.rmtree(scratch)
+
+
+main()

@@ -1,0 +1,110 @@
+"""GGUF files of models that `transformers` made, written by PyPI `gguf` as llama.cpp's conversion writes them."""
+
+import sys
+
+try:
+    import gguf
+    import numpy as np
+    import torch
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
+        "gemma3_text": "gemma3"}
+MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+           "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+           "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+           "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+# Norms after attention and MLP, which Llama's kin do not have.
+OTHER_NORMS = {"olmo2": {"post_attention_layernorm": "post_attention_norm",
+                         "post_feedforward_layernorm": "post_ffw_norm"},
+               "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
+                          "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}}
+PAIRS = {"llama", "smollm3"}  # whose rotary pairs lie beside each other
+NO_SPLIT = 1 << 60
+
+
+def gguf_name(name, arch):
+    if name in ("model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"):
+        return {"model.embed": "token_embd", "model.norm.": "output_norm", "lm_head.wei": "output"}[name[:11]] + ".weight"
+    _, _, layer, module = name.split(".", 3)
+    module, end = module.rsplit(".", 1)
+    return f"blk.{layer}.{(MODULES | OTHER_NORMS.get(arch, {}))[module]}.{end}"
+
+
+def in_pairs(weight, heads):
+    """llama.cpp turns rows 2j and 2j + 1 of a head together, transformers j and j + half."""
+    return weight.reshape(heads, 2, -1, *weight.shape[1:]).transpose(1, 2).reshape(weight.shape)
+
+
+def llama3_divisors(rope, head_dim):
+    frequencies = rope["rope_theta"] ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
+    original, factor = rope["original_max_position_embeddings"], rope["factor"]
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    wave = 2 * torch.pi / frequencies
+    smooth = ((original / wave - low) / (high - low)).clamp(0, 1)
+    return (1 / ((1 - smooth) / factor + smooth)).float()
+
+
+def hyperparameters(writer, config, arch):
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_vocab_size(config.vocab_size)
+    rope = config.rope_parameters
+    if arch == "gemma3":
+        writer.add_sliding_window(config.sliding_window)
+        if config.final_logit_softcapping:
+            writer.add_final_logit_softcapping(config.final_logit_softcapping)
+        rope = rope["full_attention"]
+    elif config.model_type == "mistral" and config.sliding_window:
+        writer.add_sliding_window(config.sliding_window)
+    writer.add_rope_dimension_count(config.head_dim)
+    writer.add_rope_freq_base(rope["rope_theta"])
+    if rope["rope_type"] in ("linear", "yarn"):
+        kind = gguf.RopeScalingType.LINEAR if rope["rope_type"] == "linear" else gguf.RopeScalingType.YARN
+        writer.add_rope_scaling_type(kind)
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if rope["rope_type"] == "llama3":
+        writer.add_tensor("rope_freqs.weight", llama3_divisors(rope, config.head_dim).numpy())
+
+
+def write(model, file, kind="F32", tokens=None, tensor_kind=None, split=NO_SPLIT, plant=None, **metadata):
+    """`kind`: of the matrices; `tensor_kind`: others, by their name in the file. `plant(name, weight)`: a fault."""
+    config = model.config
+    arch = MAPS[config.model_type]
+    writer = gguf.GGUFWriter(str(file), arch, split_max_tensors=split if split != NO_SPLIT else 0)
+    hyperparameters(writer, config, arch)
+    for key, value in metadata.items():
+        writer.add_string(key.replace("__", "."), value)
+    if tokens:
+        tokens(writer)
+    for name, weight in model.state_dict().items():
+        if name == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        weight = weight.detach().float()
+        if arch in PAIRS and ".q_proj." in name:
+            weight = in_pairs(weight, config.num_attention_heads)
+        if arch in PAIRS and ".k_proj." in name:
+            weight = in_pairs(weight, config.num_key_value_heads)
+        if arch == "gemma3" and name.endswith("norm.weight"):
+            weight = weight + 1
+        name = gguf_name(name, arch)
+        if plant:
+            weight = plant(name, weight)
+        type_name = (tensor_kind or {}).get(name, kind) if weight.dim() == 2 else "F32"
+        stored = gguf.GGMLQuantizationType[type_name]
+        writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(weight.numpy()), stored), raw_dtype=stored)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
