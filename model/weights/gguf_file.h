@@ -12,6 +12,8 @@
 
 namespace predgen {
 
+struct GgufHeader;
+
 /// A GGUF file of version 2 or 3, mapped read-only; with the other parts of a split model, which
 /// its name and metadata say ("-00001-of-00003.gguf", split.count). Checked when opened: every
 /// size, count and offset lies inside the file, tensors do not overlap, types are supported.
@@ -48,7 +50,7 @@ class GgufFile {
   void forget(const Entry& entry) const;
 
  private:
-  void add_part(const std::filesystem::path& file, std::shared_ptr<MappedFile> mapped);
+  GgufHeader add_part(const std::filesystem::path& file);
 
   std::vector<std::filesystem::path> files_;
   std::vector<std::shared_ptr<MappedFile>> parts_;

@@ -34,8 +34,9 @@ class GgufMetadata {
   /// How many values a list has; 0 if there is none.
   uint64_t count(std::string_view key) const;
 
-  /// T: bool, int64_t, double (of integers, too), std::string, or a std::vector of int64_t, double
-  /// or std::string. UserError naming the file and the key that is not there or is another type.
+  /// T: bool, int64_t, double (of integers, too), std::string, or a std::vector of int64_t (of
+  /// booleans, too), double or std::string. UserError naming the file and the key that is not there
+  /// or is another type.
   template <typename T>
   T get(std::string_view key) const;
   /// `otherwise` where the key is not there.

@@ -20,7 +20,8 @@ struct GgufType {
   CodeLayout layout;  // of the others
   /// Of the others: consecutive blocks to codes [num_blocks * block_values], scales and offsets
   /// [num_blocks * block_values / layout.group]. scale * code + offset, each rounded to float32, is
-  /// what llama.cpp's and PyPI gguf's dequantisation gives.
+  /// what llama.cpp's and PyPI gguf's dequantisation gives. Offsets of types without any are -0,
+  /// which changes no value; products are exact, so that it is the same whether they are fused.
   void (*unpack)(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets);
 

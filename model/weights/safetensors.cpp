@@ -1,12 +1,6 @@
 #include "model/weights/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -124,77 +118,8 @@ void check_layout(const std::map<std::string, SafetensorsFile::Entry>& entries,
 
 std::span<const SafetensorsType> safetensors_types() { return kTypes; }
 
-/// MAP_PRIVATE and writable: a tensor changed in place (training, merging) gets its own pages, and
-/// the file stays as it is.
-class SafetensorsFile::Mapping {
- public:
-  explicit Mapping(const fs::path& file) : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_.value < 0) {
-      throw UserError("{}: cannot be opened: {}", file.string(), std::strerror(errno));
-    }
-    struct stat status {};
-    const bool regular = fstat(descriptor_.value, &status) == 0 && S_ISREG(status.st_mode);
-    size_ = regular ? static_cast<size_t>(status.st_size) : 0;
-    void* address = MAP_FAILED;
-    if (size_ > 0) {
-      address = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                     descriptor_.value, 0);
-    }
-    const int reason = errno;
-    if (!regular) throw UserError("{}: is not a file", file.string());
-    if (size_ == 0) throw UserError("{}: is empty", file.string());
-    if (address == MAP_FAILED) {
-      throw Error("{}: cannot be mapped: {}", file.string(), std::strerror(reason));
-    }
-    data_ = static_cast<char*>(address);
-  }
-  ~Mapping() { munmap(data_, size_); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  char* data() const { return data_; }
-  size_t size() const { return size_; }
-
-  /// Whole pages inside [begin, end).
-  void forget(size_t begin, size_t end) const {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    begin = (begin + page - 1) / page * page;
-    end = end / page * page;
-    if (begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
-  }
-
-  void read(char* target, size_t num_bytes, size_t offset, const std::string& where) const {
-    while (num_bytes > 0) {
-      const ssize_t count = pread(descriptor_.value, target, num_bytes, static_cast<off_t>(offset));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw Error("{}: cannot be read: {}", where, std::strerror(errno));
-      if (count == 0) {
-        throw UserError("{}: has become shorter while it was read: copy it here again", where);
-      }
-      target += count;
-      num_bytes -= static_cast<size_t>(count);
-      offset += static_cast<size_t>(count);
-    }
-  }
-
- private:
-  struct Descriptor {
-    explicit Descriptor(int opened) : value(opened) {}
-    ~Descriptor() {
-      if (value >= 0) close(value);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    const int value;
-  };
-
-  const Descriptor descriptor_;
-  char* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 SafetensorsFile::SafetensorsFile(const fs::path& file)
-    : file_(file), mapping_(std::make_shared<Mapping>(file)) {
+    : file_(file), mapping_(std::make_shared<MappedFile>(file)) {
   const std::string where = file.string();
   const size_t file_size = mapping_->size();
   if (file_size < kSafetensorsLengthBytes)
@@ -256,7 +181,7 @@ at::Tensor SafetensorsFile::load(const std::string& name, at::Device device,
   const at::Tensor loaded = at::empty(stored.shape, at::TensorOptions(dtype).device(device));
   if (device.is_cpu()) {
     const auto read = [&](char* to, size_t num_bytes, size_t offset) {
-      mapping_->read(to, num_bytes, stored.begin + offset, file_.string());
+      mapping_->read(to, num_bytes, stored.begin + offset);
     };
     read_converted(read, stored.dtype, loaded);
     return loaded;
@@ -279,7 +204,7 @@ at::Tensor SafetensorsFile::read_rows(const std::string& name, int64_t begin, in
   const size_t row_bytes =
       num_rows == 0 ? 0 : (stored.end - stored.begin) / static_cast<size_t>(num_rows);
   mapping_->read(static_cast<char*>(rows.data_ptr()), rows.nbytes(),
-                 stored.begin + static_cast<size_t>(begin) * row_bytes, file_.string());
+                 stored.begin + static_cast<size_t>(begin) * row_bytes);
   return rows;
 }
 

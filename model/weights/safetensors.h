@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/weights/mapped_file.h"
 #include "model/weights/stored_tensors.h"
 
 namespace predgen {
@@ -43,10 +44,9 @@ class SafetensorsFile {
   void forget(const std::string& name) const;
 
  private:
-  class Mapping;
   const Entry& entry(const std::string& name) const;
   std::filesystem::path file_;
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<MappedFile> mapping_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> metadata_;
 };

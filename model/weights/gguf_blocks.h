@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+namespace predgen {
+
+// The blocks of llama.cpp's types, named as in ggml-quants.c; GgufType::unpack says what they are
+// unpacked to. Scales are float16; each product of a scale with a factor or a code fits into
+// float32 without rounding.
+
+// 32 values, one scale, in some one offset.
+void unpack_q4_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q4_1(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q5_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q5_1(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q8_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_iq4_nl(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                   float* offsets);
+
+// 256 values in groups, whose scales and offsets are small multiples of the block's.
+void unpack_q2_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q3_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q4_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q5_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_q6_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                 float* offsets);
+void unpack_iq4_xs(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                   float* offsets);
+
+}  // namespace predgen
