@@ -1,0 +1,185 @@
+#include "model/checkpoint/save_gguf.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "model/checkpoint/gguf_names.h"
+#include "model/checkpoint/gguf_tokenizer_writer.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char* kRopeDivisors = "rope_freqs.weight";
+
+std::string_view architecture_of(const ModelConfig& config) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"LlamaForCausalLM", "llama"},   {"MistralForCausalLM", "llama"},
+      {"SmolLM3ForCausalLM", "smollm3"}, {"Qwen2ForCausalLM", "qwen2"},
+      {"Qwen3ForCausalLM", "qwen3"},   {"Olmo2ForCausalLM", "olmo2"},
+      {"Gemma3ForCausalLM", "gemma3"}};
+  for (const auto& [architecture, gguf] : kNames) {
+    if (config.architecture == architecture) return gguf;
+  }
+  throw UserError("a GGUF file cannot hold a {}", config.architecture);
+}
+
+[[noreturn]] void refuse(const ModelConfig& config, const std::string& what) {
+  throw UserError("llama.cpp has no {} for a {}: write a Hugging Face folder instead", what,
+                  config.architecture);
+}
+
+/// What llama.cpp takes for granted of an architecture.
+void check_assumptions(const ModelConfig& config, std::string_view architecture) {
+  const BlockSpec& block = config.block;
+  constexpr int64_t kSmolPattern = 4, kGemmaPattern = 6, kLayersOfGemma27b = 62;
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    if (architecture == "smollm3" && block.rope_of(i) != (i % kSmolPattern == 3 ? 1 : 0)) {
+      refuse(config, "other layers without positions than every fourth");
+    }
+    if (architecture == "gemma3" && (block.window(i) > 0) != (i % kGemmaPattern != 5)) {
+      refuse(config, "other windows than in all but every sixth layer");
+    }
+    if (architecture.starts_with("qwen") && block.window(i) > 0) refuse(config, "windows");
+  }
+  if (architecture == "gemma3") {
+    const int64_t width = config.num_layers == kLayersOfGemma27b
+                              ? config.hidden_size / config.num_heads
+                              : config.head_dim;
+    if (block.query_scalar != static_cast<double>(width)) {
+      refuse(config, "query_pre_attn_scalar of its own");
+    }
+  }
+}
+
+class Writer {
+ public:
+  explicit Writer(const GgufExport& what)
+      : what_(what), config_(what.config), architecture_(architecture_of(what.config)) {}
+
+  GgufContents contents() {
+    check_assumptions(config_, architecture_);
+    add_general();
+    add_sizes();
+    add_rope();
+    if (what_.tokenizer) add_gguf_tokenizer(*what_.tokenizer, config_.vocab_size, contents_);
+    add_tensors();
+    return std::move(contents_);
+  }
+
+ private:
+  std::string key(const char* end) const { return fmt::format("{}.{}", architecture_, end); }
+  void add_size(const char* end, int64_t size) {
+    contents_.add(key(end), static_cast<uint32_t>(size));
+  }
+  void add_number(const char* end, double number) {
+    contents_.add(key(end), static_cast<float>(number));
+  }
+
+  void add_general() {
+    constexpr uint32_t kQuantizationVersion = 2;
+    contents_.add("general.architecture", architecture_);
+    contents_.add("general.type", "model");
+    contents_.add("general.name", what_.name);
+    contents_.add("general.quantization_version", kQuantizationVersion);
+  }
+
+  void add_sizes() {
+    add_size("context_length", config_.max_positions);
+    add_size("embedding_length", config_.hidden_size);
+    add_size("block_count", config_.num_layers);
+    add_size("feed_forward_length", config_.intermediate_size);
+    add_size("attention.head_count", config_.num_heads);
+    add_size("attention.head_count_kv", config_.num_kv_heads);
+    add_size("attention.key_length", config_.head_dim);
+    add_size("attention.value_length", config_.head_dim);
+    add_size("vocab_size", config_.vocab_size);
+    add_number("attention.layer_norm_rms_epsilon", config_.rms_norm_eps);
+    const std::vector<int64_t>& windows = config_.block.windows;
+    const int64_t window = windows.empty() ? 0 : std::ranges::max(windows);
+    if (window > 0) add_size("attention.sliding_window", window);
+    if (config_.block.logit_softcap > 0) {
+      add_number("final_logit_softcapping", config_.block.logit_softcap);
+    }
+  }
+
+  void add_rope() {
+    const RopeConfig& rope = config_.block.rope;
+    add_size("rope.dimension_count", config_.head_dim);
+    add_number("rope.freq_base", rope.theta);
+    if (architecture_ == "gemma3") add_number("rope.freq_base_swa", config_.block.other_rope->theta);
+    switch (rope.kind) {
+      case RopeKind::kDefault:
+      case RopeKind::kLlama3:  // as a tensor
+        return;
+      case RopeKind::kLinear:
+        contents_.add(key("rope.scaling.type"), "linear");
+        add_number("rope.scaling.factor", rope.factor);
+        return;
+      case RopeKind::kYarn:
+        contents_.add(key("rope.scaling.type"), "yarn");
+        add_number("rope.scaling.factor", rope.factor);
+        add_size("rope.scaling.original_context_length", rope.original_positions);
+        add_number("rope.scaling.yarn_beta_fast", rope.beta_fast);
+        add_number("rope.scaling.yarn_beta_slow", rope.beta_slow);
+        return;
+      case RopeKind::kDynamic:
+      case RopeKind::kNone:
+        refuse(config_, "dynamic rope_scaling");
+    }
+  }
+
+  const GgufType& type_of(const WeightSpec& weight) const {
+    if (weight.shape.size() != 2) return written_gguf_type("F32");
+    const bool is_vocabulary =
+        weight.name == "model.embed_tokens.weight" || weight.name == "lm_head.weight";
+    const GgufType& type =
+        is_vocabulary && what_.type.name == "Q4_0" ? written_gguf_type("Q8_0") : what_.type;
+    return weight.shape[1] % type.block_values == 0 ? type : written_gguf_type("F16");
+  }
+
+  void add_tensors() {
+    if (config_.block.rope.kind == RopeKind::kLlama3) {
+      contents_.add_tensor(kRopeDivisors, written_gguf_type("F32"), {config_.head_dim / 2});
+    }
+    for (const WeightSpec& weight : weight_layout(config_)) {
+      contents_.add_tensor(gguf_name(weight.name, config_.block), type_of(weight), weight.shape);
+    }
+  }
+
+  const GgufExport& what_;
+  const ModelConfig& config_;
+  const std::string_view architecture_;
+  GgufContents contents_;
+};
+
+at::Tensor rope_divisors(const ModelConfig& config) {
+  const RopeConfig plain{.theta = config.block.rope.theta};
+  return plain.inverse_frequencies(config.head_dim) /
+         config.block.rope.inverse_frequencies(config.head_dim);
+}
+
+}  // namespace
+
+GgufContents gguf_contents(const GgufExport& what) { return Writer(what).contents(); }
+
+void write_gguf(const std::filesystem::path& file, const GgufExport& what, const TensorRows& rows) {
+  const ModelConfig& config = what.config;
+  const std::string_view architecture = architecture_of(config);
+  std::map<std::string, WeightSpec> weights;
+  for (const WeightSpec& weight : weight_layout(config)) {
+    weights[gguf_name(weight.name, config.block)] = weight;
+  }
+  gguf_contents(what).write(file, [&](const std::string& gguf, int64_t begin, int64_t end) {
+    if (gguf == kRopeDivisors) return rope_divisors(config).slice(0, begin, end);
+    const WeightSpec& weight = weights.at(gguf);
+    const int64_t heads = rows_in_pairs(weight.name, architecture, config.head_dim);
+    if (heads == 0) {
+      return rows(weight.name, begin, end).to(at::kFloat) + added_to(weight.name, config.block);
+    }
+    const int64_t first = begin / heads * heads, last = (end + heads - 1) / heads * heads;
+    return in_pairs(rows(weight.name, first, last).to(at::kFloat), heads)
+        .slice(0, begin - first, end - first);
+  });
+}
+
+}  // namespace predgen
