@@ -75,6 +75,14 @@ void unpack_group_scales(const uint8_t* block, float* scales, float* offsets) {
 
 }  // namespace
 
+void combine_codes(const int8_t* __restrict codes, const float* scales, const float* offsets,
+                   int64_t num_groups, int64_t group, float* __restrict values) {
+  for (int64_t i = 0; i < num_groups; ++i, codes += group, values += group) {
+    const float scale = scales[i], offset = offsets[i];
+    for (int64_t k = 0; k < group; ++k) values[k] = scale * static_cast<float>(codes[k]) + offset;
+  }
+}
+
 void unpack_q4_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets) {
   for (int64_t i = 0; i < num_blocks; ++i, blocks += 18, codes += kSmall) {

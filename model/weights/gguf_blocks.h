@@ -8,6 +8,10 @@ namespace predgen {
 // unpacked to. Scales are float16; each product of a scale with a factor or a code fits into
 // float32 without rounding.
 
+/// values[i] = scale * codes[i] + offset, of groups that have a scale and an offset each.
+void combine_codes(const int8_t* codes, const float* scales, const float* offsets,
+                   int64_t num_groups, int64_t group, float* values);
+
 // 32 values, one scale, in some one offset.
 void unpack_q4_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets);

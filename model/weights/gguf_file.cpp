@@ -5,14 +5,14 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "core/error.h"
 #include "core/mutex.h"
 #include "kernels/threads/parallel_ranges.h"
+#include "model/weights/gguf_blocks.h"
 #include "model/weights/gguf_header.h"
+#include "model/weights/gguf_parts.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -20,56 +20,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kChunk = int64_t{1} << 15;  // values that stay in a cache
-
-/// Of "<prefix>-00001-of-00003.gguf".
-struct PartName {
-  std::string prefix;
-  int64_t number, count;
-
-  fs::path part(const fs::path& folder, int64_t other) const {
-    return folder / fmt::format("{}-{:05}-of-{:05}.gguf", prefix, other, count);
-  }
-};
-
-std::optional<PartName> parse_part_name(const std::string& name) {
-  constexpr std::string_view kPattern = "-00000-of-00000.gguf";  // 0: a digit
-  if (name.size() <= kPattern.size()) return std::nullopt;
-  const size_t prefix = name.size() - kPattern.size();
-  for (size_t i = 0; i < kPattern.size(); ++i) {
-    const char c = name[prefix + i];
-    if (kPattern[i] == '0' ? c < '0' || c > '9' : c != kPattern[i]) return std::nullopt;
-  }
-  return PartName{name.substr(0, prefix), std::stoll(name.substr(prefix + 1, 5)),
-                  std::stoll(name.substr(prefix + 10, 5))};
-}
-
-/// The paths of all parts, of which `first` must be the first; of a file that is no part, itself.
-std::vector<fs::path> all_parts(const fs::path& first, const GgufMetadata& metadata) {
-  const std::string& where = metadata.where();
-  const std::optional<PartName> name = parse_part_name(first.filename().string());
-  const auto count = metadata.get_or<int64_t>("split.count", 1);
-  if (count <= 1 && (!name || name->count <= 1)) return {first};
-  if (!name || name->count != count) {
-    throw UserError(
-        "{}: split.count says that it is one of {} parts, its name does not: give all "
-        "parts their names (\"NAME-00001-of-{:05}.gguf\"), or download them again",
-        where, count, count);
-  }
-  if (name->number != 1 || metadata.get<int64_t>("split.no") != 0) {
-    throw UserError("{}: is part {} of {} of a model: give the first one, {}", where,
-                    metadata.get<int64_t>("split.no") + 1, count,
-                    name->part(first.parent_path(), 1).string());
-  }
-  std::vector<fs::path> parts;
-  for (int64_t i = 1; i <= count; ++i) {
-    parts.push_back(name->part(first.parent_path(), i));
-    if (!fs::exists(parts.back())) {
-      throw UserError("{}: part {} of {} is missing: put it beside the others",
-                      parts.back().string(), i, count);
-    }
-  }
-  return parts;
-}
 
 /// Calls work(begin, end) for chunks of `count` blocks, on as many threads as LibTorch was told to
 /// use. Throws what `work` throws first.
@@ -91,33 +41,46 @@ void for_each_chunk(const GgufType& type, int64_t count,
   if (error) std::rethrow_exception(error);
 }
 
-int64_t num_values(const std::vector<int64_t>& shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+/// The bytes of blocks [begin, end), counted from the tensor's first.
+std::vector<uint8_t> read_blocks(const GgufFile& file, const GgufFile::Entry& entry, int64_t begin,
+                                 int64_t end) {
+  const int64_t each = entry.type->block_bytes;
+  std::vector<uint8_t> blocks(static_cast<size_t>((end - begin) * each));
+  file.read(entry, reinterpret_cast<char*>(blocks.data()), blocks.size(),
+            static_cast<size_t>(begin * each));
+  return blocks;
 }
 
-void combine(const int8_t* __restrict codes, float scale, float offset, int64_t count,
-             float* __restrict to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = scale * static_cast<float>(codes[i]) + offset;
+int64_t blocks_in_a_row(const GgufFile::Entry& entry) {
+  const auto num_bytes = static_cast<int64_t>(entry.end - entry.begin);
+  return num_bytes / entry.type->block_bytes / entry.shape[0];
+}
+
+void check_rows(const GgufFile::Entry& entry, int64_t begin, int64_t end) {
+  PREDGEN_CHECK(0 <= begin && begin <= end && end <= entry.shape[0], "rows {} to {} of {}", begin,
+                end, entry.shape[0]);
+}
+
+/// `index`: as its name has it, from 0.
+void check_number(const GgufMetadata& metadata, size_t index) {
+  const auto number = metadata.get<int64_t>("split.no");
+  if (number == static_cast<int64_t>(index)) return;
+  throw UserError(
+      "{}: split.no, which counts from 0, is {}, but its name says part {}: give all "
+      "parts their names, or download them again",
+      metadata.where(), number, index + 1);
 }
 
 }  // namespace
 
 GgufFile::GgufFile(const fs::path& file) {
-  GgufHeader header = add_part(file);
-  metadata_ = std::move(header.metadata);
-  const std::vector<fs::path> paths = all_parts(file, *metadata_);
-  for (size_t i = 1; i < paths.size(); ++i) {
-    const GgufHeader part = add_part(paths[i]);
-    const auto number = part.metadata->get<int64_t>("split.no");
-    if (number != static_cast<int64_t>(i)) {
-      throw UserError(
-          "{}: split.no says that it is part {}, its name {}: give all parts their "
-          "names, or download them again",
-          paths[i].string(), number + 1, i + 1);
-    }
-  }
+  metadata_ = add_part(file).metadata;
+  const std::vector<fs::path> paths = gguf_parts(file, *metadata_);
+  if (paths.size() == 1) return;
+  check_number(*metadata_, 0);
+  for (size_t i = 1; i < paths.size(); ++i) check_number(*add_part(paths[i]).metadata, i);
   const auto expected = metadata_->find<int64_t>("split.tensors.count");
-  if (paths.size() > 1 && expected && *expected != static_cast<int64_t>(entries_.size())) {
+  if (expected && *expected != static_cast<int64_t>(entries_.size())) {
     throw UserError(
         "{}: split.tensors.count says {}, but its {} parts hold {} tensors: they are "
         "not of the same model, download them again",
@@ -147,10 +110,9 @@ const GgufFile::Entry& GgufFile::entry(const std::string& name) const {
 }
 
 at::Tensor GgufFile::read_rows(const Entry& entry, int64_t begin, int64_t end) const {
+  check_rows(entry, begin, end);
   const GgufType& type = *entry.type;
   std::vector<int64_t> shape = entry.shape;
-  PREDGEN_CHECK(0 <= begin && begin <= end && end <= shape[0], "rows {} to {} of {}", begin, end,
-                shape[0]);
   shape[0] = end - begin;
   if (type.is_plain()) {
     at::Tensor rows = at::empty(shape, type.plain);
@@ -159,50 +121,42 @@ at::Tensor GgufFile::read_rows(const Entry& entry, int64_t begin, int64_t end) c
          static_cast<size_t>(begin) * row_bytes);
     return rows;
   }
-  if (shape.size() == 1) {  // its rows are values, and no blocks
+  if (shape.size() == 1) {  // a row is less than a block
     Entry whole = entry;
     whole.shape.insert(whole.shape.begin(), 1);
     return read_rows(whole, 0, 1)[0].slice(0, begin, end).clone();
   }
   at::Tensor rows = at::empty(shape, at::kFloat);
   auto* values = rows.mutable_data_ptr<float>();
-  const int64_t group = type.layout.group;
-  const int64_t first = begin * (num_values(entry.shape) / entry.shape[0]) / type.block_values;
+  const int64_t first = begin * blocks_in_a_row(entry);
   for_each_chunk(type, rows.numel() / type.block_values, [&](int64_t from, int64_t to) {
-    std::vector<uint8_t> blocks((to - from) * type.block_bytes);
-    std::vector<int8_t> codes((to - from) * type.block_values);
-    std::vector<float> scales(codes.size() / group), offsets(scales.size());
-    read(entry, reinterpret_cast<char*>(blocks.data()), blocks.size(),
-         static_cast<size_t>((first + from) * type.block_bytes));
+    const std::vector<uint8_t> blocks = read_blocks(*this, entry, first + from, first + to);
+    std::vector<int8_t> codes(static_cast<size_t>((to - from) * type.block_values));
+    const auto num_groups = static_cast<int64_t>(codes.size()) / type.layout.group;
+    std::vector<float> scales(static_cast<size_t>(num_groups)), offsets(scales.size());
     type.unpack(blocks.data(), to - from, codes.data(), scales.data(), offsets.data());
-    float* target = values + from * type.block_values;
-    for (size_t i = 0; i < scales.size(); ++i) {
-      const auto place = static_cast<int64_t>(i) * group;
-      combine(codes.data() + place, scales[i], offsets[i], group, target + place);
-    }
+    combine_codes(codes.data(), scales.data(), offsets.data(), num_groups, type.layout.group,
+                  values + from * type.block_values);
   });
   return rows;
 }
 
 CodedRows GgufFile::read_codes(const Entry& entry, int64_t begin, int64_t end) const {
+  check_rows(entry, begin, end);
   const GgufType& type = *entry.type;
   PREDGEN_CHECK(!type.is_plain() && entry.shape.size() == 2, "{} with {} dimensions", type.name,
                 entry.shape.size());
-  PREDGEN_CHECK(0 <= begin && begin <= end && end <= entry.shape[0], "rows {} to {} of {}", begin,
-                end, entry.shape[0]);
   const int64_t inputs = entry.shape[1], groups = inputs / type.layout.group;
   CodedRows rows{at::empty({end - begin, inputs}, at::kChar),
                  at::empty({end - begin, groups}, at::kFloat),
                  at::empty({end - begin, groups}, at::kFloat)};
   auto* codes = rows.codes.mutable_data_ptr<int8_t>();
-  auto *scales = rows.scales.mutable_data_ptr<float>(),
-       *offsets = rows.offsets.mutable_data_ptr<float>();
-  const int64_t first = begin * (inputs / type.block_values);
+  auto* scales = rows.scales.mutable_data_ptr<float>();
+  auto* offsets = rows.offsets.mutable_data_ptr<float>();
   const int64_t block_groups = type.block_values / type.layout.group;
+  const int64_t first = begin * blocks_in_a_row(entry);
   for_each_chunk(type, rows.codes.numel() / type.block_values, [&](int64_t from, int64_t to) {
-    std::vector<uint8_t> blocks((to - from) * type.block_bytes);
-    read(entry, reinterpret_cast<char*>(blocks.data()), blocks.size(),
-         static_cast<size_t>((first + from) * type.block_bytes));
+    const std::vector<uint8_t> blocks = read_blocks(*this, entry, first + from, first + to);
     type.unpack(blocks.data(), to - from, codes + from * type.block_values,
                 scales + from * block_groups, offsets + from * block_groups);
   });

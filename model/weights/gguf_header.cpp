@@ -200,13 +200,15 @@ GgufFile::Entry read_entry(GgufCursor& cursor, const std::string& where, uint64_
 
 void check_overlap(const std::map<std::string, GgufFile::Entry>& entries,
                    const std::string& where) {
-  std::vector<std::pair<size_t, const std::string*>> order;
-  for (const auto& [name, entry] : entries) order.emplace_back(entry.begin, &name);
-  std::sort(order.begin(), order.end());
+  std::vector<const std::pair<const std::string, GgufFile::Entry>*> order;
+  for (const auto& named : entries) order.push_back(&named);
+  std::stable_sort(order.begin(), order.end(), [](const auto* left, const auto* right) {
+    return left->second.begin < right->second.begin;
+  });
   for (size_t i = 1; i < order.size(); ++i) {
-    const std::string &before = *order[i - 1].second, &name = *order[i].second;
-    if (entries.at(before).end > order[i].first) {
-      throw UserError("{}: tensors {} and {} overlap: the file is damaged", where, before, name);
+    if (order[i - 1]->second.end > order[i]->second.begin) {
+      throw UserError("{}: tensors {} and {} overlap: the file is damaged", where,
+                      order[i - 1]->first, order[i]->first);
     }
   }
 }
