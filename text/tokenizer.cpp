@@ -22,8 +22,7 @@ namespace {
 class HuggingFaceTokenizer : public Tokenizer {
  public:
   explicit HuggingFaceTokenizer(const TokenizerFiles& files)
-      : where_(files.path_of(files.tokenizer ? "tokenizer.json" : "tokenizer.model")),
-        hash_(files.hash) {
+      : where_(files.where), hash_(files.hash) {
     const std::vector<AddedToken> added = make_model(files);
     read_tokens(added);
     read_chat_template(files, added);
@@ -105,7 +104,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   std::vector<AddedToken> make_model(const TokenizerFiles& files) {
     std::vector<AddedToken> added;
     if (files.tokenizer) {
-      added = read_added_tokens(files.tokenizer->fields, files.tokenizer_config, where_);
+      added = read_added_tokens(files.tokenizer->fields, files.tokenizer_config.fields, where_);
       add_named_tokens(files, files.tokenizer->vocabulary, added);
       std::vector<std::string> control;
       for (const AddedToken& token : added) {
@@ -113,10 +112,10 @@ class HuggingFaceTokenizer : public Tokenizer {
       }
       model_ = std::make_unique<JsonTextModel>(*files.tokenizer, control, where_);
     } else {
-      auto model =
-          std::make_unique<SentencepieceModel>(*files.sentencepiece, files.tokenizer_config);
+      auto model = std::make_unique<SentencepieceModel>(*files.sentencepiece, where_,
+                                                        files.tokenizer_config);
       added = model->control_tokens();
-      for (AddedToken& token : read_added_tokens(Json(), files.tokenizer_config, where_)) {
+      for (AddedToken& token : read_added_tokens(Json(), files.tokenizer_config.fields, where_)) {
         add_token(added, std::move(token), where_);
       }
       add_named_tokens(files, model->vocabulary(), added);
@@ -130,11 +129,11 @@ class HuggingFaceTokenizer : public Tokenizer {
   void add_named_tokens(const TokenizerFiles& files, const StringMap<TokenId>& vocabulary,
                         std::vector<AddedToken>& added) const {
     const std::vector<std::string> names = files.special_tokens();
-    for (const auto& [content, id] : files.added_tokens.items()) {
+    const auto& [older, older_where] = files.added_tokens;
+    for (const auto& [content, id] : older.items()) {
       const bool special = std::find(names.begin(), names.end(), content) != names.end();
       add_token(added,
-                {.id = json_get<TokenId>(files.added_tokens, content.c_str(),
-                                         files.path_of("added_tokens.json")),
+                {.id = json_get<TokenId>(older, content.c_str(), older_where),
                  .content = content,
                  .special = special,
                  .normalized = !special},
@@ -188,16 +187,13 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   void read_chat_template(const TokenizerFiles& files, const std::vector<AddedToken>& added) {
-    const std::string folder = files.folder.string();
     if (!files.chat_template) {
-      chat_template_problem_ = fmt::format(
-          "{}: no chat_template in tokenizer_config.json and no chat_template.jinja; give one with "
-          "--chat-template FILE",
-          folder);
+      chat_template_problem_ =
+          fmt::format("{}; give one with --chat-template FILE", files.template_where);
       return;
     }
     ChatTemplate::Source source{.jinja = *files.chat_template,
-                                .where = fmt::format("{}: chat_template", files.chat_template_file),
+                                .where = files.template_where,
                                 .today = ChatTemplate::today()};
     for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                             "cls_token", "mask_token"}) {
@@ -205,7 +201,7 @@ class HuggingFaceTokenizer : public Tokenizer {
         source.special_tokens[key] = *token;
       }
     }
-    try {  // a folder's template that cannot be run matters only to those who render chats
+    try {  // a checkpoint's template that cannot be run matters only to those who render chats
       chat_template_.emplace(std::move(source), added);
     } catch (const UserError& error) {
       if (files.is_given_template) throw;
@@ -218,20 +214,20 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   void read_stop_tokens(const TokenizerFiles& files) {
-    const auto add_ids = [&](const Json& config, const char* file) {
+    const auto add_ids = [&](const TokenizerFiles::Part& part) {
       const char* key = "eos_token_id";
+      const auto& [config, where] = part;
       if (!config.contains(key) || config[key].is_null()) return;
-      const std::string where = files.path_of(file);
       if (config[key].is_array()) {
         for (const TokenId id : json_get<TokenIds>(config, key, where)) add_stop_token(id);
       } else {
         add_stop_token(json_get<TokenId>(config, key, where));
       }
     };
-    add_ids(files.generation_config, "generation_config.json");
-    add_ids(files.config, "config.json");
+    add_ids(files.generation_config);
+    add_ids(files.config);
     if (const auto token = files.named_token("eos_token")) {
-      add_stop_token(token_id(*token, files.path_of("tokenizer_config.json")));
+      add_stop_token(token_id(*token, files.tokenizer_config.where));
     }
     if (chat_template_ && chat_template_->end_token()) {
       add_stop_token(*chat_template_->end_token());
@@ -246,11 +242,11 @@ class HuggingFaceTokenizer : public Tokenizer {
       for (const TokenId id : text_frame_.after) piece(id);
       return;
     }
-    const std::string where = files.path_of("tokenizer_config.json");
-    text_frame_ = read_added_ends(files.tokenizer_config, where, [&](const char* key) {
+    const auto& [config, where] = files.tokenizer_config;
+    text_frame_ = read_added_ends(config, where, [&](const char* key) {
       const auto token = files.named_token(key);
-      if (!token) fail_json_key(key, where, "is missing, but asked for");
-      return token_id(*token, where);
+      if (!token) fail_json_key(key, files.tokenizer_config.where, "is missing, but asked for");
+      return token_id(*token, files.tokenizer_config.where);
     });
   }
 

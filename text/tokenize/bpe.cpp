@@ -166,15 +166,7 @@ TokenIds Bpe::start_ids(std::string_view word) const {
     } else if (unknown_ != kNone) {
       if (has_unknown && !fuses_unknown_) ids.push_back(unknown_);
       has_unknown = true;
-    } else if (units_ == Units::kBytes) {
-      throw UserError(
-          "the tokenizer's vocabulary lacks the byte 0x{:02X}: train it with the whole "
-          "byte alphabet",
-          static_cast<uint8_t>(unit[0]));
-    } else {
-      throw UserError("the tokenizer's vocabulary lacks the character \"{}\" and has no unk_token",
-                      unit);
-    }
+    }  // Otherwise nothing stands for it, and its neighbours may merge: as in `tokenizers`.
   }
   if (has_unknown) ids.push_back(unknown_);
   return ids;

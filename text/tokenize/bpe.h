@@ -28,8 +28,8 @@ class Bpe {
   Bpe(const TokenizerJson& tokenizer, Units units, const std::vector<std::string>& control,
       const std::string& where);
 
-  /// Appends the ids of one word (UTF-8 or, for bytes, anything). UserError for a byte or character
-  /// that the vocabulary lacks, unless "byte_fallback" or "unk_token" say what stands for it.
+  /// Appends the ids of one word (UTF-8 or, for bytes, anything). A byte or character that the
+  /// vocabulary lacks is dropped, unless "byte_fallback" or "unk_token" say what stands for it.
   void encode(std::string_view word, TokenIds& ids) const;
 
   /// Token, as the file spells it, to id.

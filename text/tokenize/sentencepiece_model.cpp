@@ -3,7 +3,6 @@
 #include <sentencepiece_processor.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "text/tokenize/sentencepiece_spec.h"
 #include "text/tokenize/token_decoder.h"
 #include "text/utf8.h"
@@ -43,21 +42,21 @@ size_t word_length(std::string_view text) {
 
 }  // namespace
 
-SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
-                                       const Json& tokenizer_config) {
-  const std::string where = file.string();
-  const std::string config = (file.parent_path() / "tokenizer_config.json").string();
-  const std::string model = read_file(file);
-  const SentencepieceSpec spec = SentencepieceSpec::read(model, where);
-  adds_space_ =
-      spec.adds_space_in_front && flag(tokenizer_config, "add_prefix_space", true, config);
-  legacy_ = flag(tokenizer_config, "legacy", false, config);
-  if (tokenizer_config.contains("sp_model_kwargs") &&
-      !tokenizer_config["sp_model_kwargs"].is_null() &&
-      !tokenizer_config["sp_model_kwargs"].empty()) {
-    throw UserError("{}: \"sp_model_kwargs\" is not supported", config);
+SentencepieceModel::SentencepieceModel(const TokenizerFiles::Sentencepiece& source,
+                                       const std::string& where,
+                                       const TokenizerFiles::Part& tokenizer_config) {
+  const auto& [config, config_where] = tokenizer_config;
+  const SentencepieceSpec spec = SentencepieceSpec::read(source.model, where);
+  adds_space_ = spec.adds_space_in_front && flag(config, "add_prefix_space", true, config_where);
+  const bool legacy = flag(config, "legacy", false, config_where);
+  after_token_ = source.spaces_after_tokens ? Space::kAlways
+                 : legacy                   ? Space::kIfMissing
+                                            : Space::kNone;
+  if (config.contains("sp_model_kwargs") && !config["sp_model_kwargs"].is_null() &&
+      !config["sp_model_kwargs"].empty()) {
+    throw UserError("{}: \"sp_model_kwargs\" is not supported", config_where);
   }
-  processor_ = load(without_space_in_front(model), where);
+  processor_ = load(without_space_in_front(source.model), where);
   for (int id = 0; id < processor_->GetPieceSize(); ++id) {
     const std::string& piece = processor_->IdToPiece(id);
     require_utf8(piece, fmt::format("{}: piece {}", where, id));
@@ -71,10 +70,15 @@ SentencepieceModel::SentencepieceModel(const std::filesystem::path& file,
 
 SentencepieceModel::~SentencepieceModel() = default;
 
+bool SentencepieceModel::puts_space_before(std::string_view text, TextPlace place) const {
+  if (!adds_space_ || text.empty()) return false;
+  if (place == TextPlace::kStart || after_token_ == Space::kAlways) return true;
+  const bool has_space = text.starts_with(' ') || text.starts_with(kSpaceSymbol);
+  return after_token_ == Space::kIfMissing && !has_space;
+}
+
 void SentencepieceModel::encode(std::string_view normalized, TextPlace place, TokenIds& ids) const {
-  const bool has_space = normalized.starts_with(' ') || normalized.starts_with(kSpaceSymbol);
-  const bool opens = place == TextPlace::kStart || (legacy_ && !has_space);
-  std::string text = opens && adds_space_ && !normalized.empty() ? std::string(kSpaceSymbol) : "";
+  std::string text = puts_space_before(normalized, place) ? std::string(kSpaceSymbol) : "";
   for (const char c : normalized) c == ' ' ? text.append(kSpaceSymbol) : text.append(1, c);
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view word = rest.substr(0, has_words_ ? word_length(rest) : rest.size());

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "text/tokenize/added_tokens.h"
 #include "text/tokenize/text_model.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenize/word_cache.h"
 
 namespace sentencepiece {
@@ -16,14 +15,14 @@ class SentencePieceProcessor;
 
 namespace predgen {
 
-/// A sentencepiece tokenizer.model, read and run by the library sentencepiece. A space is put in
-/// front of a text that opens the input, as the model asks. After a special token there is none, as
-/// in transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
+/// A sentencepiece model, read and run by the library sentencepiece. A space is put in front of a
+/// text that opens the input, as the model asks. After a special token there is none, as in
+/// transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
 class SentencepieceModel : public TextModel {
  public:
-  /// `tokenizer_config` may be null. UserError for a damaged file or options that are not
-  /// supported.
-  SentencepieceModel(const std::filesystem::path& file, const Json& tokenizer_config);
+  /// `where` the model is written. UserError for a damaged model or options that are not supported.
+  SentencepieceModel(const TokenizerFiles::Sentencepiece& source, const std::string& where,
+                     const TokenizerFiles::Part& tokenizer_config);
   ~SentencepieceModel() override;
 
   std::string normalize(std::string_view text) const override { return std::string(text); }
@@ -36,11 +35,16 @@ class SentencepieceModel : public TextModel {
   std::vector<AddedToken> control_tokens() const;
 
  private:
+  /// In front of a text that stands after a special token.
+  enum class Space { kNone, kIfMissing, kAlways };
+
+  bool puts_space_before(std::string_view text, TextPlace place) const;
   TokenIds encode_whole(std::string_view text) const;
 
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;  // adds no space in front
   StringMap<TokenId> vocabulary_;
-  bool adds_space_ = true, legacy_ = false;
+  bool adds_space_ = true;
+  Space after_token_ = Space::kNone;
   bool has_words_ = true;  // what a word becomes does not depend on the words around it
   WordCache cache_;
 };

@@ -36,12 +36,18 @@ std::string token_text(const Json& object, const char* key, const std::string& w
                            : json_get<std::string>(object, key, where);
 }
 
-void read_model(TokenizerFiles& files) {
-  const fs::path json = files.folder / "tokenizer.json", model = files.folder / "tokenizer.model";
+TokenizerFiles::Part read_part(const fs::path& file) {
+  return {.fields = read_object_if_there(file), .where = file.string()};
+}
+
+void read_model(TokenizerFiles& files, const fs::path& folder) {
+  const fs::path json = folder / "tokenizer.json", model = folder / "tokenizer.model";
   if (fs::exists(json)) {
+    files.where = json.string();
     files.tokenizer = read_tokenizer_json(json);
   } else if (fs::exists(model)) {
-    files.sentencepiece = model;
+    files.where = model.string();
+    files.sentencepiece = {.model = read_file(model)};
   } else {
     throw UserError("{}: no such file, and no tokenizer.model beside it", json.string());
   }
@@ -49,39 +55,50 @@ void read_model(TokenizerFiles& files) {
 
 /// Folders without "added_tokens_decoder" may have files of an older form, which transformers then
 /// reads instead.
-void read_older_files(TokenizerFiles& files) {
-  if (files.tokenizer_config.contains("added_tokens_decoder")) return;
-  const Json map = read_object_if_there(files.folder / "special_tokens_map.json");
-  for (const auto& [key, value] : map.items()) files.tokenizer_config[key] = value;
-  files.added_tokens = read_object_if_there(files.folder / "added_tokens.json");
+void read_older_files(TokenizerFiles& files, const fs::path& folder) {
+  files.added_tokens.where = (folder / "added_tokens.json").string();
+  Json& config = files.tokenizer_config.fields;
+  if (config.contains("added_tokens_decoder")) return;
+  const Json map = read_object_if_there(folder / "special_tokens_map.json");
+  for (const auto& [key, value] : map.items()) config[key] = value;
+  files.added_tokens = read_part(folder / "added_tokens.json");
 }
 
-void read_chat_template(TokenizerFiles& files, const fs::path& chat_template) {
-  files.is_given_template = !chat_template.empty();
-  files.chat_template_file = files.path_of("tokenizer_config.json");
-  files.chat_template = configured_template(files.tokenizer_config, files.chat_template_file);
-  fs::path jinja = files.folder / "chat_template.jinja";  // stronger, as in transformers
-  if (!chat_template.empty()) jinja = chat_template;
-  if (!chat_template.empty() || fs::exists(jinja)) {
-    files.chat_template_file = jinja.string();
-    files.chat_template = read_file(jinja);
+void set_template(TokenizerFiles& files, const fs::path& jinja) {
+  files.template_where = fmt::format("{}: chat_template", jinja.string());
+  files.chat_template = read_file(jinja);
+}
+
+void read_chat_template(TokenizerFiles& files, const fs::path& folder) {
+  const auto& [config, where] = files.tokenizer_config;
+  files.chat_template = configured_template(config, where);
+  files.template_where = fmt::format("{}: chat_template", where);
+  const fs::path jinja = folder / "chat_template.jinja";  // stronger, as in transformers
+  if (fs::exists(jinja)) {
+    set_template(files, jinja);
+  } else if (!files.chat_template) {
+    files.template_where =
+        fmt::format("{}: no chat_template in tokenizer_config.json and no chat_template.jinja",
+                    folder.string());
   }
 }
 
-std::string hash_of(const TokenizerFiles& files, const fs::path& chat_template) {
+/// `given` is the template of the caller.
+std::string hash_of(const TokenizerFiles& files, const fs::path& folder,
+                    const std::optional<std::string>& given) {
   Hasher hasher;
   std::vector<std::string> names{"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
   if (files.sentencepiece) names.push_back("tokenizer.model");
-  if (!files.tokenizer_config.contains("added_tokens_decoder")) {
+  if (!files.tokenizer_config.fields.contains("added_tokens_decoder")) {
     for (const char* name : {"special_tokens_map.json", "added_tokens.json"}) {
-      if (fs::exists(files.folder / name)) names.push_back(name);
+      if (fs::exists(folder / name)) names.push_back(name);
     }
   }
   for (const std::string& name : names) {
     hasher.add(name);
-    if (fs::exists(files.folder / name)) hasher.add_file(files.folder / name);
+    if (fs::exists(folder / name)) hasher.add_file(folder / name);
   }
-  if (!chat_template.empty()) hasher.add(*files.chat_template);
+  if (given) hasher.add(*given);
   return hasher.hex();
 }
 
@@ -105,21 +122,32 @@ bool has_tokenizer(const fs::path& folder) {
 
 TokenizerFiles TokenizerFiles::read(const fs::path& folder, const fs::path& chat_template) {
   TokenizerFiles files;
-  files.folder = folder;
   if (!fs::is_directory(folder)) throw UserError("{}: no such model folder", folder.string());
-  read_model(files);
-  files.tokenizer_config = read_object_if_there(folder / "tokenizer_config.json");
-  files.generation_config = read_object_if_there(folder / "generation_config.json");
-  files.config = read_object_if_there(folder / "config.json");
-  read_older_files(files);
-  read_chat_template(files, chat_template);
-  files.hash = hash_of(files, chat_template);
+  read_model(files, folder);
+  files.tokenizer_config = read_part(folder / "tokenizer_config.json");
+  files.generation_config = read_part(folder / "generation_config.json");
+  files.config = read_part(folder / "config.json");
+  read_older_files(files, folder);
+  read_chat_template(files, folder);
+  if (chat_template.empty()) {
+    files.hash = hash_of(files, folder, std::nullopt);
+  } else {  // the hash that data sets made with a template of their own have in their manifests
+    files.give_template(chat_template);
+    files.hash = hash_of(files, folder, files.chat_template);
+  }
   return files;
 }
 
+void TokenizerFiles::give_template(const fs::path& file) {
+  is_given_template = true;
+  set_template(*this, file);
+  hash = Hasher().add(hash).add(*chat_template).hex();
+}
+
 std::optional<std::string> TokenizerFiles::named_token(const char* key) const {
-  if (!tokenizer_config.contains(key) || tokenizer_config[key].is_null()) return std::nullopt;
-  return token_text(tokenizer_config, key, path_of("tokenizer_config.json"));
+  const Json& fields = tokenizer_config.fields;
+  if (!fields.contains(key) || fields[key].is_null()) return std::nullopt;
+  return token_text(fields, key, tokenizer_config.where);
 }
 
 std::vector<std::string> TokenizerFiles::special_tokens() const {
@@ -128,11 +156,11 @@ std::vector<std::string> TokenizerFiles::special_tokens() const {
                           "cls_token", "mask_token"}) {
     if (const auto token = named_token(key)) tokens.push_back(*token);
   }
+  const Json& fields = tokenizer_config.fields;
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    if (!tokenizer_config.contains(key) || tokenizer_config[key].is_null()) continue;
-    for (const auto& [name, value] : tokenizer_config[key].items()) {
-      tokens.push_back(
-          token_text(Json{{"token", value}}, "token", path_of("tokenizer_config.json")));
+    if (!fields.contains(key) || fields[key].is_null()) continue;
+    for (const auto& [name, value] : fields[key].items()) {
+      tokens.push_back(token_text(Json{{"token", value}}, "token", tokenizer_config.where));
     }
   }
   return tokens;

@@ -51,6 +51,13 @@ TEST(Bpe, IgnoreMergesTakesWholeWords) {
   EXPECT_EQ(encode(folder, " hello"), (TokenIds{300}));
 }
 
+TEST(Bpe, WhatTheVocabularyLacksIsDropped) {
+  Folder folder;
+  folder.tokenizer["model"]["vocab"].erase("x");
+  EXPECT_EQ(encode(folder, "hxe"), (TokenIds{Folder::kHe}));  // its neighbours merge
+  EXPECT_TRUE(encode(folder, "xx").empty());
+}
+
 using MergeIds = std::array<TokenId, 3>;  // left, right, merged; in the order of rank
 
 /// Merges the leftmost pair of the lowest rank; false if there is none.
