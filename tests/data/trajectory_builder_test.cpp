@@ -112,7 +112,11 @@ TEST(TrajectoryBuilder, PromptsAloneGetTheModelsAnswers) {
   const TemporaryFolder folder;
   const auto writer = create_dataset(folder / "examples", {{"tokenizer", "fake"}}, {});
   for (int64_t i = 0; i < 3; ++i) {
-    writer->append({.tokens = {1, 2, 3 + i}, .loss_mask = {0, 0, 0}, .prompt_length = 3});
+    Record record;
+    record.tokens = {1, 2, 3 + i};
+    record.loss_mask = {0, 0, 0};
+    record.prompt_length = 3;
+    writer->append(record);
   }
   writer->finish({});
   const FakeTokenizer tokenizer;
