@@ -42,14 +42,15 @@ void run_build(const BuildOptions& options, const std::stop_token& stop) {
 void add_data_build(CLI::App& data, const std::stop_token& stop) {
   auto options = std::make_shared<BuildOptions>();
   CLI::App* command =
-      data.add_subcommand("build", "Conversations (Parquet, JSONL) to training examples (HDF5)");
+      data.add_subcommand("build", "Chats or prompts (Parquet, JSONL) to training examples (HDF5)");
   options->config.add_to(*command);
   command->add_flag("--skip-bad-rows", options->skip_bad_rows,
                     "skip and count malformed rows instead of stopping at the first");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
-      "Example:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "
-      "output=runs/one");
+      "Examples:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "
+      "output=runs/one\n  predgen data build --config configs/data/own.yaml "
+      "sources=[chats.jsonl] tokenizer=smollm2");
   command->callback([options, stop] { run_build(*options, stop); });
 }
 

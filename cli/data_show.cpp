@@ -93,9 +93,11 @@ Json row_json(const Tokenizer* tokenizer, const data::Record& record, int64_t in
 
 /// The label of position t is the token at t+1 where that one is a target.
 void print_row(const Tokenizer* tokenizer, const data::Record& record, int64_t index) {
-  std::printf("\nrecord %ld: conversation %s, round %ld, %zu tokens, answer from %ld\n", index,
+  const bool has_answer = std::ssize(record.tokens) > record.prompt_length;
+  std::printf("\nrecord %ld: conversation %s, round %ld, %zu tokens, %s\n", index,
               record.conversation_id.c_str(), record.round, record.tokens.size(),
-              record.prompt_length);
+              has_answer ? fmt::format("answer from {}", record.prompt_length).c_str()
+                         : "a prompt without an answer");
   std::printf("  %6s %8s %-20s %8s %4s\n", "place", "token", "text", "label", "mask");
   for (size_t t = 0; t < record.tokens.size(); ++t) {
     const bool labelled = t + 1 < record.tokens.size() && record.loss_mask[t + 1] == 1;

@@ -24,6 +24,10 @@ std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::pa
                     file.string());
 #endif
   }
+  if (file.extension() == ".json") {
+    throw UserError("{}: a corpus ends in .jsonl or .parquet; jq -c '.[]' makes lines of a list",
+                    file.string());
+  }
   throw UserError("{}: a corpus ends in .jsonl or .parquet", file.string());
 }
 

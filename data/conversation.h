@@ -11,7 +11,8 @@
 
 namespace predgen::data {
 
-/// One row of a corpus in the layout of lmsys-chat-1m.
+/// One row of a corpus. Its messages are a list in one of the layouts of data/row_layout.h; a
+/// prompt alone is a user's message without an answer.
 struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none
   std::string model, language;

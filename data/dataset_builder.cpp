@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "core/stop.h"
 #include "data/dataset_store.h"
+#include "data/drop_report.h"
 #include "data/example_builder.h"
 #include "data/hdf5_store.h"
 #include "data/held_out.h"
@@ -101,6 +102,7 @@ class DatasetBuild {
     }
     collect_held_out();
     write_all(*writer, held_out_writer.get());
+    report_drops(counters(num_records_), config_, files_);
     if (held_out_writer) held_out_writer->finish(counters(num_held_out_records_));
     writer->finish(counters(num_records_));
     return result(/*already_complete=*/false);
@@ -185,7 +187,7 @@ class DatasetBuild {
   }
 
   void build_row(Row& row) const {
-    if (const auto drop = check_conversation(row.conversation, config_.filters)) {
+    if (const auto drop = check_conversation(row.conversation, config_.filters, config_.law)) {
       row.drops.push_back(drop_name(*drop));
       return;
     }
@@ -274,9 +276,7 @@ class DatasetBuild {
 
   Json counters(int64_t num_records) const {
     Json dropped = Json::object();
-    for (const char* name : {"empty_conversation", "wrong_roles", "empty_message", "min_turns",
-                             "language", "redacted", "flagged", "max_tokens", "held_out_exact",
-                             "held_out_normalised", "held_out_near", "duplicate"}) {
+    for (const std::string& name : drop_names()) {
       const auto found = drops_.find(name);
       dropped[name] = found == drops_.end() ? 0 : found->second;
     }

@@ -25,8 +25,12 @@ std::string drop_name(Drop drop) {
       return "empty_message";
     case Drop::kMinTurns:
       return "min_turns";
+    case Drop::kNoAnswer:
+      return "no_answer";
     case Drop::kLanguage:
       return "language";
+    case Drop::kNoLanguage:
+      return "no_language";
     case Drop::kRedacted:
       return "redacted";
     case Drop::kFlagged:
@@ -40,7 +44,7 @@ int64_t num_rounds(const CorpusConversation& conversation) {
 }
 
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
-                                       const FilterConfig& filters) {
+                                       const FilterConfig& filters, ExampleLaw law) {
   const std::vector<Message>& messages = conversation.messages;
   const size_t first = has_system(conversation) ? 1 : 0;
   if (messages.size() == first) return Drop::kEmptyConversation;
@@ -50,7 +54,9 @@ std::optional<Drop> check_conversation(const CorpusConversation& conversation,
   for (const Message& message : messages) {
     if (is_blank(message.content)) return Drop::kEmptyMessage;
   }
-  if (num_rounds(conversation) < std::max<int64_t>(1, filters.min_turns)) return Drop::kMinTurns;
+  const int64_t rounds = num_rounds(conversation);
+  if (rounds == 0 && law == ExampleLaw::kWhole) return Drop::kNoAnswer;
+  if (std::max<int64_t>(1, rounds) < filters.min_turns) return Drop::kMinTurns;
   return check_filters(conversation, filters);
 }
 
@@ -59,7 +65,7 @@ std::optional<Drop> check_filters(const CorpusConversation& conversation,
   const auto& languages = filters.languages;
   if (!languages.empty() &&
       std::find(languages.begin(), languages.end(), conversation.language) == languages.end()) {
-    return Drop::kLanguage;
+    return conversation.language.empty() ? Drop::kNoLanguage : Drop::kLanguage;
   }
   if (filters.drop_redacted && conversation.redacted) return Drop::kRedacted;
   if (filters.drop_flagged && conversation.flagged) return Drop::kFlagged;
@@ -110,12 +116,15 @@ void ExampleBuilder::append_target(const std::vector<Message>& messages, Record&
 Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random random) const {
   Record record;
   record.conversation_id = conversation.id;
-  record.round =
-      static_cast<int64_t>(random.below(static_cast<uint64_t>(num_rounds(conversation))));
+  const bool has_answer = num_rounds(conversation) > 0;
+  if (has_answer) {
+    record.round =
+        static_cast<int64_t>(random.below(static_cast<uint64_t>(num_rounds(conversation))));
+  }
   std::vector<Message> messages = first_messages(conversation);
   const size_t first = has_system(conversation) ? 1 : 0;
   const size_t last = first + 2 * static_cast<size_t>(record.round);
-  for (size_t i = first; i <= last + 1; ++i) {
+  for (size_t i = first; i <= (has_answer ? last + 1 : last); ++i) {
     Message message = conversation.messages[i];
     if (message.role == "assistant" || i == last) message.ids = tokenizer_.encode(message.content);
     if (i == last) {
@@ -124,7 +133,13 @@ Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random 
     }
     messages.push_back(std::move(message));
   }
-  append_target(messages, record);
+  if (has_answer) {
+    append_target(messages, record);
+  } else {
+    record.tokens = tokenizer_.render_chat(messages, /*add_generation_prompt=*/true);
+    record.prompt_length = static_cast<int64_t>(record.tokens.size());
+    record.loss_mask.resize(record.tokens.size(), 0);
+  }
   return record;
 }
 

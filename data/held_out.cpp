@@ -140,11 +140,14 @@ void PromptSet::add_file(const std::filesystem::path& file) {
       if (is_blank(line)) continue;
       const std::string where = fmt::format("{}:{}", file.string(), row);
       const Json json = parse_json(line, where);
-      if (json.is_object() && json.contains("conversation")) {
+      if (json.is_object() && json.contains("question") && !json.contains("conversation")) {
+        add(json_get<std::string>(json, "question", where));
+        continue;
+      }
+      try {
         add(parse_conversation(json));
-      } else {
-        const bool asks = json.is_object() && json.contains("question");
-        add(json_get<std::string>(json, asks ? "question" : "prompt", where));
+      } catch (const UserError& error) {
+        throw UserError("{}: {}", where, error.what());
       }
     }
     return;

@@ -35,8 +35,8 @@ class PromptSet {
   void add(const std::string& prompt_text);
   /// Every user message.
   void add(const CorpusConversation& conversation);
-  /// .jsonl rows with "prompt", "question" or "conversation"; .parquet conversations; .json, an
-  /// object whose keys are prompts (recorded transcripts). UserError for anything else.
+  /// .jsonl rows of a corpus or with "question"; .parquet conversations; .json, an object whose
+  /// keys are prompts (recorded transcripts). UserError for anything else.
   void add_file(const std::filesystem::path& file);
 
   Overlap overlap(const std::string& prompt_text) const;

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/row_layout.h"
 
 namespace predgen::data {
 namespace fs = std::filesystem;
@@ -21,11 +22,52 @@ T field_or(const Json& row, const char* key, T fallback) {
   }
 }
 
-std::string text_field(const Json& message, const char* key) {
+std::string text_field(const Json& message, const char* key, const char* list) {
   if (!message.is_object() || !message.contains(key) || !message.at(key).is_string()) {
-    throw UserError("a message of \"conversation\" has no text in \"{}\"", key);
+    throw UserError("a message of \"{}\" has no text in \"{}\"", list, key);
   }
   return message.at(key).get<std::string>();
+}
+
+bool has(const Json& row, const char* key) { return row.contains(key) && !row.at(key).is_null(); }
+
+/// Null if the row has no list of messages.
+const MessageLayout* layout_of(const Json& row) {
+  const MessageLayout* found = nullptr;
+  for (const MessageLayout& layout : kMessageLayouts) {
+    if (!has(row, layout.list)) continue;
+    const Json& list = row.at(layout.list);
+    if (!list.is_array()) throw UserError("\"{}\" is no list", layout.list);
+    if (list.empty() || !list.front().is_object() || list.front().contains(layout.role)) {
+      return &layout;
+    }
+    if (found == nullptr) found = &layout;  // unless a later one fits: what its message lacks
+  }
+  return found;
+}
+
+std::vector<Message> messages_of(const Json& row) {
+  std::vector<Message> messages;
+  if (const MessageLayout* layout = layout_of(row)) {
+    for (const Json& message : row.at(layout->list)) {
+      const std::string role = text_field(message, layout->role, layout->list);
+      messages.push_back({role_named(role), text_field(message, layout->text, layout->list)});
+    }
+    return messages;
+  }
+  const std::string key = prompt_key(row);
+  if (!has(row, key.c_str())) throw UserError(kNoMessages);
+  return {{"user", field_or<std::string>(row, key.c_str(), "")}};
+}
+
+/// Empty if the row has none.
+std::string id_of(const Json& row) {
+  for (const char* key : {"conversation_id", "id"}) {
+    if (!has(row, key)) continue;
+    const Json& id = row.at(key);
+    return id.is_number_integer() ? id.dump() : field_or<std::string>(row, key, "");
+  }
+  return "";
 }
 
 class JsonlReader : public ConversationReader {
@@ -68,7 +110,7 @@ class JsonlReader : public ConversationReader {
     try {
       return Json::parse(line);
     } catch (const nlohmann::json::exception&) {
-      throw UserError("not valid JSON");
+      throw UserError("not valid JSON: a row is one JSON object on a line of its own");
     }
   }
 
@@ -81,19 +123,21 @@ class JsonlReader : public ConversationReader {
 
 }  // namespace
 
+std::string prompt_key(const Json& row) {
+  for (const char* key : kPromptKeys) {
+    if (row.is_object() && has(row, key)) return key;
+  }
+  return kPromptKeys.front();
+}
+
 CorpusConversation parse_conversation(const Json& row) {
   if (!row.is_object()) throw UserError("not a JSON object");
-  if (!row.contains("conversation") || !row.at("conversation").is_array()) {
-    throw UserError("no list \"conversation\"");
-  }
   CorpusConversation conversation;
-  conversation.id = field_or<std::string>(row, "conversation_id", "");
+  conversation.id = id_of(row);
   conversation.model = field_or<std::string>(row, "model", "");
   conversation.language = field_or<std::string>(row, "language", "");
   conversation.redacted = field_or<bool>(row, "redacted", false);
-  for (const Json& message : row.at("conversation")) {
-    conversation.messages.push_back({text_field(message, "role"), text_field(message, "content")});
-  }
+  conversation.messages = messages_of(row);
   for (const Json& moderation : field_or<Json>(row, "openai_moderation", Json::array())) {
     if (!moderation.is_object()) throw UserError("\"openai_moderation\" has the wrong type");
     conversation.flagged |= field_or<bool>(moderation, "flagged", false);

@@ -10,4 +10,7 @@ std::unique_ptr<ConversationReader> open_jsonl(const std::filesystem::path& file
 /// A row of the corpus; UserError, without a place, says what is wrong with it.
 CorpusConversation parse_conversation(const Json& row);
 
+/// The key of a row that is a prompt alone: "text" if it has no "prompt".
+std::string prompt_key(const Json& row);
+
 }  // namespace predgen::data

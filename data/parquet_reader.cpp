@@ -5,11 +5,13 @@
 #include <parquet/arrow/reader.h>
 #include <parquet/file_reader.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/row_layout.h"
 
 namespace predgen::data {
 namespace fs = std::filesystem;
@@ -68,6 +70,7 @@ class ParquetReader : public ConversationReader {
   ParquetReader(const fs::path& file, BadRows bad_rows) : file_(file), bad_rows_(bad_rows) {
     const auto input = check(arrow::io::ReadableFile::Open(file.string()));
     reader_ = check(parquet::arrow::OpenFile(input, arrow::default_memory_pool()));
+    find_layout();
     batches_ = check(reader_->GetRecordBatchReader(all_row_groups(), needed_columns()));
   }
 
@@ -94,11 +97,11 @@ class ParquetReader : public ConversationReader {
 
  private:
   template <typename T>
-  T check(arrow::Result<T> result) {
+  T check(arrow::Result<T> result) const {
     check(result.status());
     return std::move(result).ValueOrDie();
   }
-  void check(const arrow::Status& status) {
+  void check(const arrow::Status& status) const {
     if (status.ok()) return;
     throw UserError("{}: not a readable Parquet file: {}", file_.string(),
                     first_line(status.ToString()));
@@ -110,22 +113,54 @@ class ParquetReader : public ConversationReader {
     return groups;
   }
 
-  /// The leaves of the columns that are used: moderation scores are most of a file.
-  std::vector<int> needed_columns() const {
-    static const std::set<std::string> kNeeded{"conversation_id", "model", "conversation",
-                                               "language", "redacted"};
+  using Path = std::vector<std::string>;
+
+  /// Of the leaves of all columns.
+  std::vector<Path> paths() const {
     const parquet::SchemaDescriptor* schema = reader_->parquet_reader()->metadata()->schema();
-    std::vector<int> columns;
-    bool has_conversation = false;
+    std::vector<Path> paths;
     for (int i = 0; i < schema->num_columns(); ++i) {
-      const auto path = schema->Column(i)->path()->ToDotVector();
-      const bool flag = path.front() == "openai_moderation" && path.back() == "flagged";
-      if (flag || kNeeded.contains(path.front())) columns.push_back(i);
-      has_conversation |= path.front() == "conversation";
+      paths.push_back(schema->Column(i)->path()->ToDotVector());
     }
-    if (!has_conversation) {
-      throw UserError("{}: has no column \"conversation\"; the layout of lmsys-chat-1m is needed",
-                      file_.string());
+    return paths;
+  }
+
+  /// Where the messages are; UserError if there is no such column.
+  void find_layout() {
+    const std::vector<Path> leaves = paths();
+    for (const MessageLayout& layout : kMessageLayouts) {
+      for (const Path& leaf : leaves) {
+        if (leaf.front() != layout.list) continue;
+        if (layout_ == nullptr || leaf.back() == layout.role) layout_ = &layout;
+        if (leaf.back() == layout.role) return;
+      }
+    }
+    if (layout_ != nullptr) return;  // its messages lack what the error will name
+    for (const char* key : kPromptKeys) {
+      if (std::ranges::find(leaves, Path{key}) != leaves.end()) {
+        prompt_column_ = key;
+        return;
+      }
+    }
+    throw UserError(
+        "{}: has no column \"conversation\", \"messages\", \"conversations\", \"prompt\" or "
+        "\"text\"",
+        file_.string());
+  }
+
+  /// The leaves of the columns that are used: moderation scores are most of a file.
+  std::vector<int> needed_columns() {
+    std::set<std::string> needed{"conversation_id", "model", "language", "redacted"};
+    needed.insert(layout_ != nullptr ? layout_->list : prompt_column_);
+    const std::vector<Path> leaves = paths();
+    const bool has_id = std::ranges::any_of(
+        leaves, [](const Path& leaf) { return leaf.front() == "conversation_id"; });
+    id_column_ = has_id ? "conversation_id" : "id";
+    needed.insert(id_column_);
+    std::vector<int> columns;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const bool flag = leaves[i].front() == "openai_moderation" && leaves[i].back() == "flagged";
+      if (flag || needed.contains(leaves[i].front())) columns.push_back(static_cast<int>(i));
     }
     return columns;
   }
@@ -135,10 +170,17 @@ class ParquetReader : public ConversationReader {
     return !array || array->IsNull(index) ? "" : std::string(text_at(*array, index));
   }
 
+  std::string id(int64_t index) const {
+    const Array array = batch_->GetColumnByName(id_column_);
+    if (!array || array->IsNull(index)) return "";
+    if (!arrow::is_integer(array->type_id())) return std::string(text_at(*array, index));
+    return check(array->GetScalar(index))->ToString();
+  }
+
   CorpusConversation read_row(int64_t index) const {
     CorpusConversation conversation;
     conversation.row = row_;
-    conversation.id = text("conversation_id", index);
+    conversation.id = id(index);
     if (conversation.id.empty()) {
       conversation.id = fmt::format("{}:{}", file_.filename().string(), row_);
     }
@@ -159,22 +201,29 @@ class ParquetReader : public ConversationReader {
   }
 
   void read_messages(int64_t index, CorpusConversation& conversation) const {
-    const Array messages = batch_->GetColumnByName("conversation");
-    if (messages->IsNull(index)) throw UserError("no list \"conversation\"");
+    if (layout_ == nullptr) {
+      conversation.messages.push_back({"user", text(prompt_column_.c_str(), index)});
+      return;
+    }
+    const Array messages = batch_->GetColumnByName(layout_->list);
+    if (messages->IsNull(index)) throw UserError("no list \"{}\"", layout_->list);
     const ListRange list = list_at(*messages, index);
-    const Array roles = struct_field(list.values, "role");
-    const Array contents = struct_field(list.values, "content");
+    const Array roles = struct_field(list.values, layout_->role);
+    const Array texts = struct_field(list.values, layout_->text);
     for (int64_t i = list.begin; i < list.end; ++i) {
-      if (roles->IsNull(i) || contents->IsNull(i)) {
-        throw UserError("a message of \"conversation\" has no text in \"role\" or \"content\"");
+      if (roles->IsNull(i) || texts->IsNull(i)) {
+        throw UserError("a message of \"{}\" has no text in \"{}\" or \"{}\"", layout_->list,
+                        layout_->role, layout_->text);
       }
       conversation.messages.push_back(
-          {std::string(text_at(*roles, i)), std::string(text_at(*contents, i))});
+          {role_named(std::string(text_at(*roles, i))), std::string(text_at(*texts, i))});
     }
   }
 
   const fs::path file_;
   const BadRows bad_rows_;
+  const MessageLayout* layout_ = nullptr;  // or else each row is a prompt
+  std::string prompt_column_, id_column_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<arrow::RecordBatchReader> batches_;
   std::shared_ptr<arrow::RecordBatch> batch_;

@@ -21,7 +21,8 @@ struct Record {
   int64_t round = 0;                    // which user turn is the last one
   TokenIds tokens;                      // prompt, answer, stop token
   std::vector<uint8_t> loss_mask;       // same size; 1: this token is a target of the cross-entropy
-  int64_t prompt_length = 0;            // where the last answer begins in `tokens`
+  int64_t prompt_length = 0;            // where the last answer begins in `tokens`; all of them if
+                                        // there is none
   std::vector<TrajectoryBlock> blocks;  // empty unless `data trajectories` made it. Block b covers
                                         // answer positions [b*n, (b+1)*n) after the prompt
 };

@@ -24,6 +24,27 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
   record.loss_mask.resize(record.tokens.size(), 1);
 }
 
+/// How many of the dataset's records are to be answered. UserError if labels are asked of it that
+/// it has not got.
+int64_t records_to_answer(const TrajectoryConfig& config, const DatasetReader& dataset) {
+  const int64_t count =
+      config.max_records > 0 ? std::min(config.max_records, dataset.size()) : dataset.size();
+  if (config.ar_labels == ArLabels::kFixedPoint) return count;
+  int64_t num_prompts = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const RecordSize size = dataset.size_of(i);
+    num_prompts += size.tokens == size.prompt_length ? 1 : 0;
+  }
+  if (num_prompts > 0) {
+    throw UserError(
+        "{}: {} of {} records are prompts without an answer, which ar_labels: dataset would take "
+        "as "
+        "labels; ar_labels=fixed_point takes what the model answers",
+        config.dataset.string(), num_prompts, count);
+  }
+  return count;
+}
+
 Json no_counts() {
   return {{"records_read", 0},
           {"dropped",
@@ -58,8 +79,7 @@ TrajectoryBuild::TrajectoryBuild(const TrajectoryConfig& config, const std::stri
     : config_(config),
       tokenizer_(tokenizer),
       dataset_(open_dataset(config.dataset)),
-      num_records_(config.max_records > 0 ? std::min(config.max_records, dataset_->size())
-                                          : dataset_->size()),
+      num_records_(records_to_answer(config, *dataset_)),
       folder_(config.output, recipe(model_hash), num_pieces()) {}
 
 int64_t TrajectoryBuild::num_pieces() const {

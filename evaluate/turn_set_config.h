@@ -10,10 +10,11 @@
 
 namespace predgen::evaluate {
 
-/// Where turns come from. kConversations: Lmsys-layout JSONL or Parquet, earlier rounds are the
-/// history. kPrompts: rows {"prompt": text}. kRecordedAsr: {id: [[text so far, seconds], ..]}.
-/// kMtBench: FastChat's question.jsonl; a question's turns stand one after the other
-/// (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files; turns have a right answer.
+/// Where turns come from. kConversations: JSONL or Parquet that `predgen data build` reads, earlier
+/// rounds are the history. kPrompts: rows {"prompt": text} or {"text": text}. kRecordedAsr:
+/// {id: [[text so far, seconds], ..]}. kMtBench: FastChat's question.jsonl; a question's turns
+/// stand one after the other (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files;
+/// turns have a right answer.
 enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };
 
 /// What the user of a set with right answers is taken to say.

@@ -7,6 +7,7 @@
 #include "data/conversation.h"
 #include "data/example_builder.h"
 #include "data/held_out.h"
+#include "data/jsonl_reader.h"
 #include "evaluate/exam_sets.h"
 #include "evaluate/json_rows.h"
 #include "runtime/listen/recorded_source.h"
@@ -74,8 +75,9 @@ TurnSet read_prompts(const std::filesystem::path& file) {
   for_each_row(file, [&](const Json& row, const std::string& where) {
     const std::string id = row.contains("id") ? json_get<std::string>(row, "id", where)
                                               : fmt::format("{}", set.turns.size() + 1);
-    const std::string prompt = trim(json_get<std::string>(row, "prompt", where));
-    if (prompt.empty()) throw UserError("{}: \"prompt\" is blank", where);
+    const std::string key = data::prompt_key(row);
+    const std::string prompt = trim(json_get<std::string>(row, key, where));
+    if (prompt.empty()) throw UserError("{}: \"{}\" is blank", where, key);
     set.turns.push_back({id, {}, prompt, {}});
   });
   return set;

@@ -7,6 +7,50 @@
 namespace predgen::train {
 namespace {
 
+/// UserError if one of the records, which `what` learns the answers of, is a prompt alone.
+void check_answers(const std::string& folder, const data::DatasetReader& dataset, int64_t begin,
+                   int64_t end, const std::string& what) {
+  int64_t num_prompts = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const data::RecordSize size = dataset.size_of(i);
+    num_prompts += size.tokens == size.prompt_length ? 1 : 0;
+  }
+  if (num_prompts == 0) return;
+  throw UserError(
+      "{}: {} of {} records are prompts without an answer, and {} needs answers: `predgen data "
+      "trajectories` with ar_labels=fixed_point has the model answer them",
+      folder, num_prompts, end - begin, what);
+}
+
+std::string kind_name(ObjectiveKind kind) {
+  for (const auto& [name, value] : objective_kinds()) {
+    if (value == kind) return name;
+  }
+  throw Error("objective {} has no name", static_cast<int>(kind));
+}
+
+/// The cross-entropy of the objective, and of the held-out loss.
+void check_labels(const TrainConfig& config, const data::DatasetReader& dataset,
+                  const data::DatasetReader* held_out) {
+  if (held_out != nullptr) {
+    check_answers(config.held_out.string(), *held_out, 0, held_out->size(), "`held_out`");
+  }
+  const ObjectiveConfig& objective = config.objective;
+  const bool has_labels =
+      objective.kind == ObjectiveKind::kAutoregressive ||
+      (objective.consistency.ar_target == ArTarget::kLabels && objective.consistency.ar_weight > 0);
+  if (!has_labels) return;
+  const std::vector<std::filesystem::path> folders = config.datasets();
+  int64_t begin = 0;
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const int64_t end =
+        begin + json_get<int64_t>(dataset.manifest().at(i), "num_records", folders[i].string());
+    check_answers(folders[i].string(), dataset, begin, end,
+                  "objective.kind: " + kind_name(objective.kind));
+    begin = end;
+  }
+}
+
 void check_targets(const data::DatasetReader& dataset) {
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const std::vector<uint8_t> mask = dataset.read(i).loss_mask;
@@ -22,14 +66,10 @@ void check_trajectories(const TrainConfig& config, const data::DatasetReader& da
   for (int64_t i = 0; i < dataset.size(); ++i) {
     if (!dataset.size_of(i).blocks.empty()) return;
   }
-  std::string kind;
-  for (const auto& [name, value] : objective_kinds()) {
-    if (value == objective.kind) kind = name;
-  }
   throw UserError(
       "objective.kind: {} learns from trajectories, and {} has none: predgen data trajectories "
       "makes them of it; objective.kind=autoregressive learns its answers alone",
-      kind, config.dataset.string());
+      kind_name(objective.kind), config.dataset.string());
 }
 
 /// Holds the hash of each dataset's tokenizer against the first one that is known.
@@ -75,8 +115,9 @@ void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
     throw UserError("{}: vocab_size must be at least {}, as {} has so many ids",
                     config.initialize.string(), tokenizer->vocab_size(), config.tokenizer.string());
   }
-  check_targets(dataset);
   check_trajectories(config, dataset);
+  check_labels(config, dataset, others.empty() ? nullptr : others.front());
+  check_targets(dataset);
 }
 
 void check_ids(const data::Record& record, int64_t num_ids) {

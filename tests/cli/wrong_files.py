@@ -73,7 +73,7 @@ class WrongFiles:
             "rows": self.wrong_files("jsonl", "[1]\n", '{"prompt": 3}\n', '{"token_ids": ["x"]}\n', '{"text": "x"}\n',
                                      '{"messages": [{"role": "user", "content": "x"}], "tools": 3}\n',
                                      '{"prompt": "x"}\n{"prompt": '),
-            "prompts": self.wrong_files("jsonl", "[1]\n", '{"prompt": 3}\n', '{"text": "x"}\n', '{"prompt": "x"}\n{"prompt": '),
+            "prompts": self.wrong_files("jsonl", "[1]\n", '{"prompt": 3}\n', '{"txt": "x"}\n', '{"prompt": "x"}\n{"prompt": '),
             "transcripts": self.wrong_files("jsonl", "[1]\n", '{"text": 3}\n', '{"text": "x", "time": "y"}\n', '{"text": '),
             "source": [*self.wrong_files("jsonl", "[1]\n", '{"conversation": 3}\n', '{"conversation": [{"role": 3}]}\n', '{"conversation": '),
                        *self.wrong_files("parquet", "PAR1 and no more")],

@@ -118,6 +118,33 @@ def own_rows():
     return rows
 
 
+def check_layouts(folder, tokenizer, rows):
+    """The same conversations as others write them, and prompts alone, in Parquet."""
+    for key, role, text, names in (("messages", "role", "content", ["user", "assistant"]),
+                                   ("conversations", "from", "value", ["human", "gpt"]),
+                                   ("conversations", "role", "content", ["user", "assistant"])):
+        others = [{"id": row["conversation_id"],
+                   key: [{role: names[i % 2], text: message["content"]}
+                         for i, message in enumerate(row["conversation"])]} for row in rows]
+        name = f"{key}-{role}"
+        pq.write_table(pa.Table.from_pylist(others), folder / f"{name}.parquet")
+        check(build(folder, tokenizer, name, folder / f"{name}.parquet")[1], rows, name)
+
+    prompts = [{"id": 100 + i, "text": f"Frage {i}"} for i in range(7)]
+    pq.write_table(pa.Table.from_pylist(prompts), folder / "prompts.parquet")
+    _, records = build(folder, tokenizer, "prompts", folder / "prompts.parquet", "law=truncated")
+    assert [name for name, _, _ in records] == [str(100 + i) for i in range(7)], records
+    for (_, tokens, mask), row in zip(records, prompts):
+        said = bytes(tokens[6:-13])  # between <|im_start|>user\n and <|im_end|>\n<|im_start|>assistant\n
+        assert row["text"].encode().startswith(said) and not any(mask), (row, tokens, mask)
+
+    pq.write_table(pa.Table.from_pylist([{"question": "q"}]), folder / "other.parquet")
+    config = folder / "other.yaml"
+    config.write_text(f"sources: ['{folder}/other.parquet']\ntokenizer: {tokenizer}\noutput: {folder / 'o'}\n")
+    result = subprocess.run([PREDGEN, "data", "build", "--config", str(config)], capture_output=True, text=True)
+    assert result.returncode == 2 and 'other.parquet: has no column "conversation", "messages"' in result.stderr, result
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -143,6 +170,8 @@ def main():
         dropped = summaries[0]["dropped"]
         assert sum(dropped.values()) + summaries[0]["records"] == summaries[0]["rows_read"] == 40, dropped
         assert dropped["empty_conversation"] == 1, dropped
+
+        check_layouts(folder, tokenizer, rows)
 
         damaged = folder / "damaged.parquet"
         damaged.write_bytes(sources["zstd"].read_bytes()[:-200])

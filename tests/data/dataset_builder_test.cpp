@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/dataset_store.h"
+#include "data/drop_report.h"
 #include "data/held_out.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tokenizer.h"
@@ -112,7 +113,7 @@ TEST(DatasetBuilder, CountsEveryDrop) {
   EXPECT_EQ(counters.at("records"), 1);
   const Json& dropped = counters.at("dropped");
   for (const char* rule :
-       {"empty_conversation", "empty_message", "min_turns", "max_tokens", "wrong_roles"}) {
+       {"empty_conversation", "empty_message", "no_answer", "max_tokens", "wrong_roles"}) {
     EXPECT_EQ(dropped.at(rule), 1) << rule;
   }
 }
@@ -136,11 +137,139 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
 TEST(DatasetBuilder, EmptyResultIsAnError) {
   const TemporaryFolder folder;
   write_file(folder / "a.jsonl", row("1", {}));
-  expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); }, {"empty"});
+  expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); },
+                    {"a.jsonl", "empty: 1 of 1 rows was dropped: they have no message"});
   BuildConfig missing = config(folder, "out2");
   missing.sources = {(folder.path() / "none-*.parquet").string()};
   expect_user_error([&] { build_dataset(missing, FakeTokenizer(), {}); },
                     {"no such file", "PREDGEN_DATA", "docs/data.md"});
+}
+
+TEST(DatasetBuilder, TakesRowsAsOthersWriteThem) {
+  const TemporaryFolder folder;
+  write_file(
+      folder / "a.jsonl",
+      R"({"id":"openai","messages":[{"role":"developer","content":"s"},{"role":"user","content":"q"},)"
+      R"({"role":"assistant","content":"a"}]})"
+      "\n"
+      R"({"id":7,"conversations":[{"from":"system","value":"s"},{"from":"human","value":"r"},)"
+      R"({"from":"gpt","value":"a"}]})"
+      "\n"
+      R"({"conversations":[{"role":"user","content":"t"},{"role":"assistant","content":"a"}]})"
+      "\n"
+      R"({"prompt":"unused","conversation":null,"messages":[{"role":"user","content":"u"},)"
+      R"({"role":"assistant","content":"a"}]})"
+      "\n");
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  build_dataset(build, FakeTokenizer(), {});
+  const auto dataset = open_dataset(build.output);
+  ASSERT_EQ(dataset->size(), 4);
+  const auto text = [&](int64_t i) {
+    return FakeTokenizer().decode(dataset->read(i).tokens, true);
+  };
+  const std::string system = "<system>s<end>";
+  EXPECT_EQ(text(0), system + "<user>q<end><assistant>a<end>");
+  EXPECT_EQ(text(1), system + "<user>r<end><assistant>a<end>");
+  EXPECT_EQ(text(2), "<user>t<end><assistant>a<end>");
+  EXPECT_EQ(text(3), "<user>u<end><assistant>a<end>");
+  for (const auto& [place, id] :
+       {std::pair(0, "openai"), {1, "7"}, {2, "a.jsonl:3"}, {3, "a.jsonl:4"}}) {
+    EXPECT_EQ(dataset->read(place).conversation_id, id);
+  }
+}
+
+TEST(DatasetBuilder, TakesPromptsAloneToBeCut) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", R"({"id":"p","prompt":"abcdefgh"})"
+                                 "\n"
+                                 R"({"id":"t","text":"ijklmnop"})"
+                                 "\n"
+                                 R"({"id":"m","messages":[{"role":"user","content":"qrstuvwx"}]})"
+                                 "\n");
+  BuildConfig build = config(folder, "out");
+  build.examples_per_conversation = 3;
+  EXPECT_EQ(build_dataset(build, FakeTokenizer(), {}).manifest.at("num_records"), 9);
+  const auto dataset = open_dataset(build.output);
+  std::set<std::string> ids;
+  for (int64_t i = 0; i < dataset->size(); ++i) {
+    const RecordSize size = dataset->size_of(i);
+    EXPECT_EQ(size.tokens, size.prompt_length);
+    ids.insert(dataset->read(i).conversation_id);
+  }
+  EXPECT_EQ(ids, (std::set<std::string>{"m", "p", "t"}));
+  BuildConfig whole = config(folder, "whole");
+  whole.law = ExampleLaw::kWhole;
+  expect_user_error([&] { build_dataset(whole, FakeTokenizer(), {}); },
+                    {"3 of 3 rows were dropped: they have no answer", "law: truncated"});
+}
+
+TEST(DatasetBuilder, RowsWithoutMessagesAreNamed) {
+  for (const auto& [text, fault] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"question":"q"})", R"(no list "conversation", "messages" or "conversations")"},
+           {R"({"messages":"q"})", R"("messages" is no list)"},
+           {R"({"messages":[{"from":"human","value":"q"}]})",
+            R"(a message of "messages" has no text in "role")"},
+           {R"({"conversations":[{"from":"human","content":"q"}]})",
+            R"(a message of "conversations" has no text in "value")"},
+           {R"({"conversations":[{"content":"q"}]})",
+            R"(a message of "conversations" has no text in "from")"},
+           {R"({"prompt":["q"]})", R"("prompt" has the wrong type)"}}) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.jsonl", text + "\n");
+    expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); },
+                      {"a.jsonl:1: ", fault});
+  }
+  BuildConfig list = config(TemporaryFolder(), "out");
+  const TemporaryFolder folder;
+  write_file(folder / "a.json", "[]");
+  list.sources = {(folder / "a.json").string()};
+  expect_user_error([&] { build_dataset(list, FakeTokenizer(), {}); },
+                    {"a.json: ", ".jsonl", "jq"});
+}
+
+TEST(DatasetBuilder, SaysWhyNothingIsLeft) {
+  const TemporaryFolder folder;
+  std::string rows = row("german", {"q", "a"});
+  rows.replace(rows.find("English"), 7, "Finnish");
+  for (const char* text : {"b", "c", "d"}) {
+    rows += Json{{"messages", Json::array({{{"role", "user"}, {"content", text}},
+                                           {{"role", "assistant"}, {"content", "a"}}})}}
+                .dump() +
+            "\n";
+  }
+  write_file(folder / "a.jsonl", rows);
+  BuildConfig build = config(folder, "out");
+  build.filters.languages = {"English"};
+  expect_user_error(
+      [&] { build_dataset(build, FakeTokenizer(), {}); },
+      {"a.jsonl: the dataset would be empty: 3 of 4 rows were dropped by filters.languages: they "
+       "have "
+       "no \"language\"; 1 of 4 rows was dropped by filters.languages: they have another"});
+  EXPECT_FALSE(fs::exists(build.output));
+  build.filters = {};
+  build.held_out.fraction = 1e-9;
+  expect_user_error([&] { build_dataset(build, FakeTokenizer(), {}); },
+                    {"held_out.fraction", "none of 4 rows"});
+}
+
+TEST(DropLines, CountRowsOrExamplesTheMostFirst) {
+  Json dropped = Json::object();
+  for (const std::string& name : drop_names()) dropped[name] = 0;
+  dropped["wrong_roles"] = 2;
+  dropped["max_tokens"] = 7;
+  const Json counters = {{"rows_read", 10},
+                         {"bad_rows", 1},
+                         {"dropped", dropped},
+                         {"held_out_records", 3},
+                         {"records", 21}};
+  EXPECT_EQ(drop_lines(counters, 4),
+            (std::vector<std::string>{
+                "2 of 10 rows were dropped: they do not begin with the user, or user and assistant "
+                "do not take turns",
+                "7 of 40 examples were dropped by filters.max_tokens: they are longer",
+                "1 of 10 rows was skipped (skip_bad_rows): they cannot be read",
+                "3 of 40 examples were held out by held_out.fraction"}));
 }
 
 TEST(DatasetBuilder, HeldOutPromptsNeverAppear) {

@@ -84,6 +84,22 @@ TEST(ExampleBuilder, DrawsRoundAndCutUniformly) {
   }
 }
 
+TEST(ExampleBuilder, APromptAloneIsCutAndHasNoTarget) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "S");
+  std::map<TokenIds, int> cuts;
+  for (uint64_t row = 0; row < 100; ++row) {
+    const Record record = builder.truncated(conversation({"abc"}), Random(1, "round", row));
+    EXPECT_EQ(record.round, 0);
+    EXPECT_EQ(record.prompt_length, std::ssize(record.tokens));
+    EXPECT_EQ(record.loss_mask, std::vector<uint8_t>(record.tokens.size(), 0));
+    ++cuts[record.tokens];
+  }
+  EXPECT_EQ(cuts.size(), 4u);
+  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, 'S', kE, kU, 'a', 'b', 'c', kE, kA}));
+  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, 'S', kE, kU, kE, kA}));
+}
+
 TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
   const FakeTokenizer tokenizer;
   const ExampleBuilder builder(tokenizer, "none");
@@ -147,30 +163,35 @@ TEST(ExampleBuilder, TemplatesThatChangeTheirHistory) {
 
 TEST(CheckConversation, NamesTheRule) {
   const FilterConfig none;
-  EXPECT_EQ(check_conversation(conversation({"q", "a"}), none), std::nullopt);
-  EXPECT_EQ(check_conversation(conversation({}), none), Drop::kEmptyConversation);
-  EXPECT_EQ(check_conversation(conversation({"q"}), none), Drop::kMinTurns);
-  EXPECT_EQ(check_conversation(conversation({"q", " \n"}), none), Drop::kEmptyMessage);
+  constexpr ExampleLaw kCut = ExampleLaw::kTruncated, kWhole = ExampleLaw::kWhole;
+  EXPECT_EQ(check_conversation(conversation({"q", "a"}), none, kCut), std::nullopt);
+  EXPECT_EQ(check_conversation(conversation({}), none, kCut), Drop::kEmptyConversation);
+  EXPECT_EQ(check_conversation(conversation({"q"}), none, kCut), std::nullopt);
+  EXPECT_EQ(check_conversation(conversation({"q"}), none, kWhole), Drop::kNoAnswer);
+  EXPECT_EQ(check_conversation(conversation({"q", " \n"}), none, kCut), Drop::kEmptyMessage);
   CorpusConversation backwards = conversation({"q", "a"});
   std::swap(backwards.messages[0].role, backwards.messages[1].role);
-  EXPECT_EQ(check_conversation(backwards, none), Drop::kWrongRoles);
+  EXPECT_EQ(check_conversation(backwards, none, kCut), Drop::kWrongRoles);
 
   FilterConfig strict;
   strict.languages = {"English"};
   strict.drop_redacted = strict.drop_flagged = true;
   strict.min_turns = 2;
   CorpusConversation good = conversation({"q", "a", "q", "a"});
-  EXPECT_EQ(check_conversation(good, strict), std::nullopt);
-  EXPECT_EQ(check_conversation(conversation({"q", "a"}), strict), Drop::kMinTurns);
+  EXPECT_EQ(check_conversation(good, strict, kCut), std::nullopt);
+  EXPECT_EQ(check_conversation(conversation({"q", "a"}), strict, kCut), Drop::kMinTurns);
+  EXPECT_EQ(check_conversation(conversation({"q"}), strict, kCut), Drop::kMinTurns);
   CorpusConversation bad = good;
   bad.language = "German";
-  EXPECT_EQ(check_conversation(bad, strict), Drop::kLanguage);
+  EXPECT_EQ(check_conversation(bad, strict, kCut), Drop::kLanguage);
+  bad.language = "";
+  EXPECT_EQ(check_conversation(bad, strict, kCut), Drop::kNoLanguage);
   bad = good;
   bad.redacted = true;
-  EXPECT_EQ(check_conversation(bad, strict), Drop::kRedacted);
+  EXPECT_EQ(check_conversation(bad, strict, kCut), Drop::kRedacted);
   bad = good;
   bad.flagged = true;
-  EXPECT_EQ(check_conversation(bad, strict), Drop::kFlagged);
+  EXPECT_EQ(check_conversation(bad, strict, kCut), Drop::kFlagged);
 }
 
 }  // namespace

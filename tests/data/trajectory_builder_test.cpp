@@ -108,6 +108,34 @@ void expect_same_files(const fs::path& expected, const fs::path& found) {
   }
 }
 
+TEST(TrajectoryBuilder, PromptsAloneGetTheModelsAnswers) {
+  const TemporaryFolder folder;
+  const auto writer = create_dataset(folder / "examples", {{"tokenizer", "fake"}}, {});
+  for (int64_t i = 0; i < 3; ++i) {
+    Record record;
+    record.tokens = {1, 2, 3 + i};
+    record.loss_mask = {0, 0, 0};
+    record.prompt_length = 3;
+    writer->append(record);
+  }
+  writer->finish({});
+  const FakeTokenizer tokenizer;
+  TrajectoryConfig prompts = config(folder, "out");
+  const FakeLanguageModel model(fake());
+  expect_user_error([&] { build_records(prompts, model, "m", tokenizer); },
+                    {"examples: 3 of 3 records are prompts", "ar_labels=fixed_point"});
+  EXPECT_FALSE(fs::exists(prompts.output));
+  prompts.ar_labels = ArLabels::kFixedPoint;
+  build_records(prompts, model, "m", tokenizer);
+  const std::vector<Record> records = read_all(prompts.output);
+  ASSERT_FALSE(records.empty());
+  for (const Record& record : records) {
+    EXPECT_GT(std::ssize(record.tokens), 3);
+    EXPECT_EQ(record.loss_mask.back(), 1);
+    EXPECT_FALSE(record.blocks.empty());
+  }
+}
+
 TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 18);

@@ -154,6 +154,20 @@ TEST_F(TurnSets, LengthIsInCharactersNotBytes) {
   EXPECT_EQ(set.turns[0].prompt_text, "abcd");
 }
 
+TEST_F(TurnSets, PromptsAreRowsThatADatasetIsBuiltFrom) {
+  const std::string rows =
+      "{\"id\":\"p\",\"prompt\":\"one\",\"text\":\"unused\"}\n{\"id\":\"t\",\"text\":\" two \"}\n";
+  for (const TurnSetKind kind : {TurnSetKind::kPrompts, TurnSetKind::kConversations}) {
+    const TurnSet set = load_turns(file(kind, rows));
+    ASSERT_EQ(set.turns.size(), 2u);
+    EXPECT_EQ(set.turns[0].prompt_text, "one");
+    EXPECT_EQ(set.turns[1].prompt_text, "two");
+    EXPECT_EQ(set.turns[1].id, kind == TurnSetKind::kPrompts ? "t" : "t/0");
+  }
+  EXPECT_NE(error_of(file(TurnSetKind::kPrompts, "{\"text\":\" \"}\n")).find("\"text\" is blank"),
+            std::string::npos);
+}
+
 TEST_F(TurnSets, RecordingsEndWithTheFinalTranscript) {
   const TurnSet set = load_turns(
       file(TurnSetKind::kRecordedAsr, R"({"x":[[" What",0.0],[" What is it",0.5]],"silent":[]})"));

@@ -444,5 +444,27 @@ TEST_F(Training, RefusesADatasetThatTeachesNothing) {
   EXPECT_THAT(message([&] { run(nothing); }), testing::HasSubstr("no token to learn"));
 }
 
+TEST_F(Training, RefusesPromptsWithoutAnAnswerWhereAnswersAreLearned) {
+  const auto writer = data::create_dataset(folder_ / "prompts", Json::object(), {});
+  writer->append(small_record(0));
+  data::Record prompt = small_record(1);
+  prompt.tokens.resize(static_cast<size_t>(prompt.prompt_length));
+  prompt.loss_mask.assign(prompt.tokens.size(), 0);
+  prompt.blocks.clear();
+  writer->append(prompt);
+  writer->finish(Json::object());
+  TrainConfig labels = config("out");
+  labels.objective.kind = ObjectiveKind::kAutoregressive;
+  labels.replay = {folder_ / "prompts"};
+  EXPECT_THAT(
+      message([&] { run(labels); }),
+      testing::AllOf(testing::HasSubstr((folder_ / "prompts").string() + ": 1 of 2 records"),
+                     testing::HasSubstr("objective.kind: autoregressive"),
+                     testing::HasSubstr("ar_labels=fixed_point")));
+  labels.replay.clear();
+  labels.held_out = folder_ / "prompts";
+  EXPECT_THAT(message([&] { run(labels); }), testing::HasSubstr("`held_out` needs answers"));
+}
+
 }  // namespace
 }  // namespace predgen::train

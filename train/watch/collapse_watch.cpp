@@ -82,7 +82,8 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
     }
     const auto begin = record.tokens.begin();
     prompts_.emplace_back(begin, begin + record.prompt_length);
-    const auto target = static_cast<int64_t>(record.tokens.size()) - record.prompt_length;
+    auto target = static_cast<int64_t>(record.tokens.size()) - record.prompt_length;
+    if (target == 0) target = config.watch.max_new_tokens;  // a prompt alone says nothing of it
     mean_target_tokens_ += static_cast<double>(std::min(target, config.watch.max_new_tokens)) /
                            static_cast<double>(count);
   }

@@ -1,0 +1,91 @@
+"""The shipped configurations for one's own chats, on a file of rows of every kind and a small random model:
+examples, trajectories, a few training steps. Only sizes are overridden. The shipped prompts are such a file."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from tiny_model import REPOSITORY, WORDS, check, make_folder, run
+
+CONFIGS, SAMPLES = REPOSITORY / "configs", REPOSITORY / "data" / "samples"
+
+
+def own_rows():
+    rows = []
+    for i in range(24):
+        question, answer = f"question {i}, {WORDS[i % 3]}", f"{WORDS[(i + 1) % 3]} and {i}"
+        as_openai = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+        as_sharegpt = [{"from": "human", "value": question}, {"from": "gpt", "value": answer}]
+        rows.append([{"conversation": as_openai}, {"messages": as_openai}, {"conversations": as_sharegpt},
+                     {"messages": as_openai[:1]}, {"prompt": question}, {"text": question}][i % 6])
+    return rows
+
+
+def command(*arguments):
+    result = run(*arguments)
+    check(result.returncode == 0, f"{' '.join(map(str, arguments))}: {result.stderr[-500:]}")
+    return result
+
+
+def failure(*arguments):
+    result = run(*arguments)
+    check(result.returncode == 2, f"{' '.join(map(str, arguments))} is refused: {result.stderr[-500:]}")
+    return result.stderr
+
+
+def check_own_chats(scratch):
+    file = scratch / "chats.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in own_rows()))
+    os.environ["PREDGEN_CHATS"] = str(file)
+    build = ["data", "build", "--config", CONFIGS / "data" / "own.yaml", "--json"]
+    error = failure(*build, "filters.languages=[English]")
+    check('24 of 24 rows were dropped by filters.languages: they have no "language"' in error and
+          error.count("\n") == 1, f"one plain line says why nothing is left: {error}")
+
+    summary = json.loads(command(*build, "held_out.fraction=0.2").stdout)
+    counters = summary["counters"]
+    check(counters["rows_read"] == 24 and not any(counters["dropped"].values()) and
+          counters["records"] + counters["held_out_records"] == 4 * 24, f"every kind of row: {counters}")
+
+    trajectories = ["data", "trajectories", "--config", CONFIGS / "data" / "own_trajectories.yaml",
+                    "max_answer_tokens=10", "max_records=24", "device=cpu", "threads=1", "--json"]
+    check("prompts without an answer" in failure(*trajectories, "ar_labels=dataset"), "no labels, and said so")
+    summary = json.loads(command(*trajectories).stdout)
+    check(summary["counters"]["records_read"] == 24 and summary["num_records"] > 0, f"{summary}")
+
+    train = ["train", "--config", CONFIGS / "train" / "own.yaml", "device=cpu", "threads=1"]
+    error = failure(*train, "objective={kind: autoregressive}", f"dataset={scratch / 'run' / 'dataset'}",
+                    f"output={scratch / 'ar'}")
+    check("prompts without an answer" in error, f"an objective that needs answers: {error}")
+    command(*train, "epochs=0", "max_steps=2", "watch.max_new_tokens=8")
+    check((scratch / "run" / "cllm" / "final" / "adapter_config.json").is_file(), "an adapter is trained")
+
+
+def check_samples(scratch):
+    texts = {}
+    for name, count in (("spoken_prompts", 200), ("spoken_questions", 12)):
+        rows = [json.loads(line) for line in (SAMPLES / f"{name}.jsonl").read_text().splitlines()]
+        check(len(rows) == count and len({row["id"] for row in rows}) == count, f"{name}: ids")
+        for row in rows:
+            check(set(row) == {"id", "text"} and 4 <= len(row["text"].split()) <= 35 and
+                  re.fullmatch(r"[A-Z].*[.?!]", row["text"]), f"{name}: {row}")
+        texts[name] = rows
+    summary = json.loads(command(
+        "data", "build", "--config", CONFIGS / "data" / "own.yaml", f"sources=[{SAMPLES / 'spoken_prompts.jsonl'}]",
+        f"held_out={{fraction: 0, files: [{SAMPLES / 'spoken_questions.jsonl'}]}}", f"output={scratch / 'samples'}",
+        "examples_per_conversation=1", "--json").stdout)
+    check(summary["counters"]["records"] == 200 and summary["counters"]["held_out_prompts"] == 12,
+          f"200 prompts, none twice, and none of them or nearly a question: {summary}")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["PREDGEN_MODEL"], os.environ["PREDGEN_RUN"] = str(make_folder(folder)), str(folder / "run")
+        check_own_chats(folder)
+        check_samples(folder)
+    print("ok")
+    sys.exit(0)
