@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/error.h"
@@ -58,7 +59,64 @@ constexpr GgufWords kKnown[] = {
     {.name = "gpt-4o", .splits = {kGpt4o}},
 };
 
+/// Adds what a pre_tokenizer cuts by; false for what no family has.
+bool add_steps(const Json& step, std::vector<std::string>& splits, bool& has_gpt2_words) {
+  if (!step.is_object()) return false;
+  const std::string type = step.value("type", "");
+  if (type == "Sequence") {
+    return std::ranges::all_of(step.value("pretokenizers", Json::array()), [&](const Json& each) {
+      return add_steps(each, splits, has_gpt2_words);
+    });
+  }
+  if (type == "ByteLevel") {
+    has_gpt2_words = step.value("use_regex", true);
+    return !step.value("add_prefix_space", true);
+  }
+  if (type == "Digits" && step.value("individual_digits", false)) {
+    splits.emplace_back(kDigit);
+    return true;
+  }
+  const Json pattern = step.value("pattern", Json::object());
+  if (type != "Split" || !pattern.is_object() || step.value("behavior", "") != "Isolated" ||
+      step.value("invert", false)) {
+    return false;
+  }
+  splits.push_back(pattern.value("Regex", ""));
+  return true;
+}
+
 }  // namespace
+
+std::string_view name_gguf_words(const TokenizerJson& tokenizer, const std::string& where) {
+  const auto refuse = [&](const char* what) {
+    throw UserError("{}: its {} is that of no family of llama.cpp's", where, what);
+  };
+  std::vector<std::string> splits;
+  bool has_gpt2_words = false;
+  const Json& fields = tokenizer.fields;
+  if (!checked_json(where, [&] {
+        return add_steps(fields.value("pre_tokenizer", Json()), splits, has_gpt2_words);
+      })) {
+    refuse("pre_tokenizer");
+  }
+  const Json normalizer = fields.value("normalizer", Json());
+  const bool has_nfc = normalizer.is_object() && normalizer.value("type", "") == "NFC";
+  if (!normalizer.is_null() && !has_nfc) refuse("normalizer");
+  const Json model = fields.value("model", Json::object());
+  const bool takes_whole_words = model.is_object() && model.value("ignore_merges", false);
+  for (const GgufWords& words : kKnown) {
+    std::vector<std::string> known;
+    for (const char* pattern : words.splits) {
+      if (pattern) known.emplace_back(pattern);
+    }
+    if (known == splits && words.has_gpt2_words == has_gpt2_words && words.has_nfc == has_nfc &&
+        words.takes_whole_words == takes_whole_words) {
+      return words.name;
+    }
+  }
+  refuse("pre_tokenizer");
+  return {};
+}
 
 const GgufWords& find_gguf_words(std::string_view name, const std::string& where) {
   std::vector<std::string_view> names;

@@ -108,11 +108,7 @@ TokenizerFiles GgufCheckpoint::read_tokenizer(const fs::path& chat_template) con
 
 GenerationSettings GgufCheckpoint::read_generation() const {
   GenerationSettings settings{.fields = {}, .where = name(), .stop_tokens = {}};
-  if (!has_tokenizer()) return settings;
-  settings.fields = read_gguf_tokenizer(file_->metadata()).generation_config.fields;
-  if (settings.fields.is_object() && settings.fields.contains("eos_token_id")) {
-    settings.stop_tokens = json_get<TokenIds>(settings.fields, "eos_token_id", settings.where);
-  }
+  settings.stop_tokens = gguf_stop_tokens(file_->metadata());
   return settings;
 }
 

@@ -13,9 +13,9 @@ constexpr const char* kRopeDivisors = "rope_freqs.weight";
 
 std::string_view architecture_of(const ModelConfig& config) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"LlamaForCausalLM", "llama"},   {"MistralForCausalLM", "llama"},
+      {"LlamaForCausalLM", "llama"},     {"MistralForCausalLM", "llama"},
       {"SmolLM3ForCausalLM", "smollm3"}, {"Qwen2ForCausalLM", "qwen2"},
-      {"Qwen3ForCausalLM", "qwen3"},   {"Olmo2ForCausalLM", "olmo2"},
+      {"Qwen3ForCausalLM", "qwen3"},     {"Olmo2ForCausalLM", "olmo2"},
       {"Gemma3ForCausalLM", "gemma3"}};
   for (const auto& [architecture, gguf] : kNames) {
     if (config.architecture == architecture) return gguf;
@@ -106,7 +106,8 @@ class Writer {
     const RopeConfig& rope = config_.block.rope;
     add_size("rope.dimension_count", config_.head_dim);
     add_number("rope.freq_base", rope.theta);
-    if (architecture_ == "gemma3") add_number("rope.freq_base_swa", config_.block.other_rope->theta);
+    if (architecture_ == "gemma3")
+      add_number("rope.freq_base_swa", config_.block.other_rope->theta);
     switch (rope.kind) {
       case RopeKind::kDefault:
       case RopeKind::kLlama3:  // as a tensor

@@ -1,6 +1,7 @@
 #include "text/tokenize/sentencepiece_spec.h"
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "core/error.h"
@@ -36,7 +37,7 @@ class Fields {
         field.bytes = take(number());
         return true;
       case 5:
-        take(4);
+        field.bytes = take(4);
         return true;
       default:
         fail();
@@ -107,6 +108,26 @@ SentencepieceSpec SentencepieceSpec::read(std::string_view model, const std::str
   if (removes_spaces) refuse("remove_extra_whitespaces");
   if (!escapes_spaces) refuse("escape_whitespaces: false");
   return spec;
+}
+
+std::vector<SentencepiecePiece> read_sentencepiece_pieces(std::string_view model,
+                                                          const std::string& where) {
+  constexpr uint64_t kPieces = 1, kText = 1, kScore = 2, kType = 3;
+  std::vector<SentencepiecePiece> pieces;
+  Fields fields(model, where);
+  for (Field field; fields.next(field);) {
+    if (field.number != kPieces) continue;
+    SentencepiecePiece& piece = pieces.emplace_back();
+    Fields inner(field.bytes, where);
+    for (Field option; inner.next(option);) {
+      if (option.number == kText) piece.text = option.bytes;
+      if (option.number == kType) piece.type = static_cast<int>(option.value);
+      if (option.number == kScore && option.bytes.size() == sizeof piece.score) {
+        std::memcpy(&piece.score, option.bytes.data(), sizeof piece.score);
+      }
+    }
+  }
+  return pieces;
 }
 
 std::string without_space_in_front(std::string_view model) {

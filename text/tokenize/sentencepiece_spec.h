@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace predgen {
 
@@ -15,6 +16,15 @@ struct SentencepieceSpec {
   /// and that no model of the known families has.
   static SentencepieceSpec read(std::string_view model, const std::string& where);
 };
+
+struct SentencepiecePiece {
+  std::string_view text;
+  float score = 0;
+  int type = 1;  // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
+};
+/// By id; they borrow `model`. UserError naming `where` for a damaged file.
+std::vector<SentencepiecePiece> read_sentencepiece_pieces(std::string_view model,
+                                                          const std::string& where);
 
 /// `model` with normalizer_spec.add_dummy_prefix off.
 std::string without_space_in_front(std::string_view model);

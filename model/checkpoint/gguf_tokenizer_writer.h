@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/weights/gguf_writer.h"
+#include "text/tokenize/tokenizer_files.h"
+
+namespace predgen {
+
+/// Adds the tokenizer, the chat template and the special tokens ("tokenizer.ggml.*") of a model
+/// with `vocab_size` rows of embeddings: what read_gguf_tokenizer() reads. UserError for a
+/// tokenizer that llama.cpp has no name for.
+void add_gguf_tokenizer(const TokenizerFiles& files, int64_t vocab_size, GgufContents& contents);
+
+}  // namespace predgen
