@@ -42,7 +42,7 @@ def build_llama(work):
     source = work / fetch_jinja.FILE.removesuffix(".tar.gz") / "vendor" / "llama.cpp"
     if not source.is_dir():
         archive = work / fetch_jinja.FILE
-        fetch_jinja.download(fetch_jinja.file_url(fetch_jinja.index_url()), archive)
+        fetch_jinja.fetch(archive)
         subprocess.run(["tar", "-xzf", archive, "-C", work], check=True)
     build = work / "build"
     subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",

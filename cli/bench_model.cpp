@@ -152,7 +152,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const evaluate::DecodeBytes bytes =
       evaluate::decode_bytes(*model, parse_quantization(options.model.quantize));
   Json environment{
-      {"path", options.model.model},
+      {"path", checkpoint->name()},
       {"adapter", options.model.adapter.empty() ? Json() : Json(options.model.adapter)},
       {"device", device.str()},
       {"threads", at::get_num_threads()},
@@ -181,7 +181,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   std::printf("%s\n",
               fmt::format("{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs "
                           "after one to warm up",
-                          options.model.model, report["parameters"].get<double>() * 1e-6,
+                          checkpoint->name(), report["parameters"].get<double>() * 1e-6,
                           report["dtype"].get<std::string>(), quantization, device.str(), threads,
                           load, options.speed.runs)
                   .c_str());

@@ -20,12 +20,17 @@ void add_doctor(CLI::App& app, const std::stop_token& stop);
 void add_eval(CLI::App& app, const std::stop_token& stop);
 void add_export(CLI::App& app, const std::stop_token& stop);
 void add_generate(CLI::App& app, const std::stop_token& stop);
+void add_models(CLI::App& app, const std::stop_token& stop);
 void add_plan(CLI::App& app, const std::stop_token& stop);
 void add_report(CLI::App& app, const std::stop_token& stop);
 void add_score(CLI::App& app, const std::stop_token& stop);
 void add_serve(CLI::App& app, const std::stop_token& stop);
 void add_tokenize(CLI::App& app, const std::stop_token& stop);
 void add_train(CLI::App& app, const std::stop_token& stop);
+
+/// What --model takes.
+inline constexpr const char* kModelHelp =
+    "folder in Hugging Face's form, or the name of a model (predgen models lists them)";
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
 /// --quantize, --width-invariant, --threads.

@@ -192,7 +192,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   if (options.model.empty()) return;
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model);
   const ModelConfig config = checkpoint->read_config();
-  std::printf("Model %s\n", options.model.c_str());
+  std::printf("Model %s\n", checkpoint->name().c_str());
   std::printf("  %s: %lld layers, hidden size %lld, %lld:%lld heads of %lld, vocabulary %lld\n",
               config.architecture.c_str(), static_cast<long long>(config.num_layers),
               static_cast<long long>(config.hidden_size), static_cast<long long>(config.num_heads),
@@ -209,7 +209,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   print_memory(config, options);
   std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {
-    throw UserError("{}: {} of the things above are missing or unusable", options.model,
+    throw UserError("{}: {} of the things above are missing or unusable", checkpoint->name(),
                     report.num_missing());
   }
 }
@@ -220,7 +220,7 @@ void add_doctor(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand(
       "doctor", "What this machine has; whether a model is whole and fits, and a voice keeps up");
-  command->add_option("--model", options->model, "Hugging Face model folder");
+  command->add_option("--model", options->model, kModelHelp);
   command->add_option(
       "--memory", options->memory_gib,
       "GiB of a GPU to fit into; default: this machine's GPU, or without one its memory");

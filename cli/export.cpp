@@ -185,7 +185,7 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Merge an adapter into a checkpoint and verify");
   ModelOptions& model = options->model;
-  command->add_option("--model", model.model, "Hugging Face model folder")->required();
+  command->add_option("--model", model.model, kModelHelp)->required();
   command->add_option("--adapter", model.adapter, "PEFT adapter folder; none: only convert");
   command->add_option("--output", options->output, "new folder")->required();
   command->add_option("--dtype", model.dtype, "fp32 or bf16; auto: as the source")

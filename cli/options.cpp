@@ -3,7 +3,7 @@
 namespace predgen::cli {
 
 void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, "Hugging Face model folder")->required();
+  command.add_option("--model", model, kModelHelp)->required();
   command.add_option("--adapter", adapter, "PEFT adapter folder");
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();

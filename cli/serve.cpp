@@ -52,14 +52,15 @@ struct ServeOptions {
   VoiceFlags voice;
 };
 
-serve::ServeConfig read_config(const ServeOptions& options) {
+serve::ServeConfig read_config(const ServeOptions& options, const std::string& model) {
   serve::ServeConfig config = serve::read_serve_config(options.config, options.overrides);
   if (options.host) config.host = *options.host;
   if (options.port) config.port = *options.port;
   if (options.wyoming_port) config.wyoming.port = *options.wyoming_port;
   serve::check_access(config, options.insecure_without_key);
   if (config.model_name.empty()) {
-    config.model_name = std::filesystem::canonical(options.model.model).filename().string();
+    const std::filesystem::path path = std::filesystem::canonical(model);
+    config.model_name = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
   }
   return config;
 }
@@ -135,7 +136,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
-  const serve::ServeConfig config = read_config(options);
+  const serve::ServeConfig config = read_config(options, checkpoint->name());
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what predgen needs: Debian packages, and a Python environment whose wheels carry LibTorch
-# and Arrow, with the source of a Jinja engine in it. Does nothing when that is done. Prints the
-# environment's python as its only line on stdout; everything else goes to stderr.
+# and Arrow, with the source of a Jinja engine in it; and a small language model, smollm2. Does nothing
+# when that is done. Prints the environment's python as its only line on stdout; everything else goes
+# to stderr.
 #
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
@@ -12,7 +13,8 @@
 #                   (an empty DIR forgets either)
 #
 # The environment lies in the user's cache folder under a name made from the requirements, so all
-# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones.
+# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones. The model lies in
+# $PREDGEN_MODELS, or else in models/ there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -36,7 +38,7 @@ while [ $# -gt 0 ]; do
       fi
       if [ "$1" = --libtorch ]; then libtorch=$folder; else cuda=$folder; fi
       shift ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
@@ -104,16 +106,24 @@ key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; unam
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
 jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
+# Beside requirements-test.txt, whose text names the environment: a new one would be made for it.
+gguf=gguf==0.19.0
+models=${PREDGEN_MODELS:-$cache/models}
 
-install() {  # install FILE..: requirement files into the environment
-  local file arguments=()
-  for file in "$@"; do arguments+=(-r "$file"); done
+install() {  # install FILE|PACKAGE..: requirement files and packages into the environment
+  local what arguments=()
+  for what in "$@"; do
+    if [ -f "$what" ]; then arguments+=(-r "$what"); else arguments+=("$what"); fi
+  done
   "$env/bin/python" -m pip install --quiet --no-input "${arguments[@]}" >&2 ||
     die "pip could not install $* (is there a network, and 8 GB free under $cache?). Run this script again when there is"
 }
 have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 
-if ! have DONE || ! have $jinja || { [ $with_tests = 1 ] && ! have DONE-tests; }; then
+have_tests() { have DONE-tests && have "DONE-$gguf"; }
+have_model() { [ -f "$models/smollm2.gguf" ]; }
+
+if ! have DONE || ! have $jinja || ! have_model || { [ $with_tests = 1 ] && ! have_tests; }; then
   mkdir -p "$cache" || die "cannot write to $cache; set XDG_CACHE_HOME to a folder of yours"
   exec 9>"$env.lock"
   flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
@@ -131,10 +141,15 @@ if ! have DONE || ! have $jinja || { [ $with_tests = 1 ] && ! have DONE-tests; }
     "$env/bin/python" "$root/scripts/fetch_jinja.py" "$env/$jinja" >&2 ||
       die "no Jinja engine (is there a network?). Run this script again when there is"
   fi
-  if [ $with_tests = 1 ] && ! have DONE-tests; then
+  if [ $with_tests = 1 ] && ! have_tests; then
     say "adding the Python packages of the tests"
-    install "$effective" "$root/requirements-test.txt"
-    touch "$env/DONE-tests"
+    install "$effective" "$root/requirements-test.txt" "$gguf"
+    touch "$env/DONE-tests" "$env/DONE-$gguf"
+  fi
+  if ! have_model; then
+    say "adding the language model smollm2 (downloads 93 MB, keeps 98 MB)"
+    "$env/bin/python" "$root/scripts/fetch_model.py" smollm2 "$models" >/dev/null ||
+      die "no model smollm2 (is there a network?). Run this script again when there is"
   fi
   exec 9>&-
 fi

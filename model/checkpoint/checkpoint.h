@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -31,6 +32,18 @@ struct CheckpointFile {
 /// and what else there is (licence, model card).
 enum class CopiedFiles { kTokenizer, kGeneration, kOther };
 
+/// What a person wants to know before choosing a model. A text is empty where the checkpoint does
+/// not say.
+struct CheckpointLabel {
+  std::string architecture;  // "llama"
+  std::string name;          // "SmolLM2 135M Instruct"
+  int64_t num_parameters = 0;
+  int64_t num_bytes = 0;  // of its files
+  std::string type;       // of most of its values: "bf16", "Q4_1"
+  std::string licence;    // "apache-2.0"
+  int64_t context = 0;    // positions
+};
+
 /// A model as it is stored: what it is made of, how it reads and writes text, how it wants to be
 /// run. Each part is read when it is asked for, so that who needs only the tokenizer needs no
 /// weights, and the other way round. UserError names the file, and what is wrong with it. For
@@ -39,7 +52,7 @@ class Checkpoint {
  public:
   virtual ~Checkpoint() = default;
 
-  /// The path that it was opened by, for messages.
+  /// The path that it lies at, for messages.
   virtual std::string name() const = 0;
 
   virtual ModelConfig read_config() const = 0;
@@ -60,10 +73,13 @@ class Checkpoint {
   virtual std::vector<CheckpointFile> check_files() const = 0;
   /// Writes them into `folder`, which exists, as Hugging Face names them.
   virtual void copy_files(CopiedFiles files, const std::filesystem::path& folder) const = 0;
+  /// Reads no tensors. UserError as those of read_config() and open_tensors().
+  virtual CheckpointLabel read_label() const = 0;
 };
 
-/// Opens a checkpoint of a known format: today a Hugging Face folder. UserError for a path that is
-/// none; what is in it is checked when it is read.
+/// Opens a checkpoint of a known format: today a Hugging Face folder. `path` may be a name
+/// (find_model() of model_names.h). UserError for what is none; what is in it is checked when it is
+/// read.
 std::unique_ptr<const Checkpoint> open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace predgen

@@ -1,5 +1,7 @@
 #include "model/checkpoint/hugging_face_folder.h"
 
+#include <c10/util/accumulate.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,6 +9,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
+#include "model/checkpoint/model_card.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/weights_hash.h"
 
@@ -16,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kAdapterConfig = "adapter_config.json";
+constexpr const char* kBaseModel = "base_model_name_or_path";
 constexpr const char* kGenerationConfig = "generation_config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 /// The only subfolder with a meaning to transformers.
@@ -41,7 +47,7 @@ bool is_copied(const fs::path& file) {
     }
   }
   return !kWeightSuffixes.contains(file.extension().string()) && name != kConfig &&
-         name != "adapter_config.json" && !name.ends_with(".safetensors.index.json") &&
+         name != kAdapterConfig && !name.ends_with(".safetensors.index.json") &&
          !name.ends_with(".bin.index.json");
 }
 
@@ -66,6 +72,28 @@ std::optional<TokenIds> read_stop_tokens(const Json& fields, const std::string& 
   return TokenIds{json_get<TokenId>(fields, kKey, where)};
 }
 
+/// The type of most values.
+std::string type_of(const StoredTensors& tensors) {
+  std::map<at::ScalarType, int64_t> counts;
+  for (const std::string& name : tensors.names()) {
+    const TensorShape shape = tensors.shape(name);
+    counts[shape.dtype] += c10::multiply_integers(shape.shape);
+  }
+  if (counts.empty()) return "";
+  const at::ScalarType type =
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+  switch (type) {
+    case at::kFloat:
+      return "fp32";
+    case at::kBFloat16:
+      return "bf16";
+    case at::kHalf:
+      return "fp16";
+    default:
+      return c10::toString(type);
+  }
+}
+
 }  // namespace
 
 bool HuggingFaceFolder::is_at(const fs::path& path) {
@@ -73,9 +101,51 @@ bool HuggingFaceFolder::is_at(const fs::path& path) {
   return fs::is_directory(path, unusable);
 }
 
-ModelConfig HuggingFaceFolder::read_config() const { return ModelConfig::load(folder_); }
+/// Of a folder without what is asked for: UserError if it is something else that people give as a
+/// model.
+void HuggingFaceFolder::refuse_others() const {
+  if (fs::exists(folder_ / kConfig) || !fs::is_directory(folder_)) return;
+  if (const fs::path file = folder_ / kAdapterConfig; fs::exists(file)) {
+    const Json fields = read_json(file);
+    const std::string base = fields.is_object() && fields.contains(kBaseModel)
+                                 ? shortened(fields[kBaseModel].dump())
+                                 : "which its maker knows";
+    throw UserError(
+        "{}: is an adapter, not a model: give it as --adapter (`adapter` of a configuration), and "
+        "as the model the one that it was made for, {}",
+        folder_.string(), base);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == ".gguf") {
+      throw UserError("{}: give the GGUF file in it: {}", folder_.string(), entry.path().string());
+    }
+  }
+}
 
-Json HuggingFaceFolder::read_config_json() const { return read_json(folder_ / kConfig); }
+CheckpointLabel HuggingFaceFolder::read_label() const {
+  const ModelConfig config = read_config();
+  const ModelCard card = read_model_card(folder_);
+  CheckpointLabel label{.architecture = config.to_json().at("model_type").get<std::string>(),
+                        .name = card.title,
+                        .num_parameters = config.num_parameters(),
+                        .type = type_of(SafetensorsFolder(folder_)),
+                        .licence = card.licence,
+                        .context = config.context_length()};
+  for (const fs::path& file : weight_files()) {
+    label.num_bytes += static_cast<int64_t>(fs::file_size(file));
+  }
+  return label;
+}
+
+ModelConfig HuggingFaceFolder::read_config() const {
+  refuse_others();
+  return ModelConfig::load(folder_);
+}
+
+Json HuggingFaceFolder::read_config_json() const {
+  refuse_others();
+  return read_json(folder_ / kConfig);
+}
 
 std::unique_ptr<const StoredTensors> HuggingFaceFolder::open_tensors() const {
   return std::make_unique<const SafetensorsFolder>(folder_);
@@ -84,6 +154,7 @@ std::unique_ptr<const StoredTensors> HuggingFaceFolder::open_tensors() const {
 bool HuggingFaceFolder::has_tokenizer() const { return predgen::has_tokenizer(folder_); }
 
 TokenizerFiles HuggingFaceFolder::read_tokenizer(const fs::path& chat_template) const {
+  if (!has_tokenizer()) refuse_others();
   return TokenizerFiles::read(folder_, chat_template);
 }
 

@@ -21,8 +21,10 @@ class HuggingFaceFolder : public Checkpoint {
   std::vector<std::filesystem::path> weight_files() const override;
   std::vector<CheckpointFile> check_files() const override;
   void copy_files(CopiedFiles files, const std::filesystem::path& folder) const override;
+  CheckpointLabel read_label() const override;
 
  private:
+  void refuse_others() const;
   void check_weight_files(std::vector<CheckpointFile>& files) const;
 
   const std::filesystem::path folder_;

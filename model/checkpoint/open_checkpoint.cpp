@@ -2,7 +2,9 @@
 
 #include "core/error.h"
 #include "model/checkpoint/checkpoint.h"
+#include "model/checkpoint/gguf_checkpoint.h"
 #include "model/checkpoint/hugging_face_folder.h"
+#include "model/checkpoint/model_names.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -20,17 +22,23 @@ std::unique_ptr<const Checkpoint> open(const fs::path& path) {
   return std::make_unique<const T>(path);
 }
 
-constexpr Format kFormats[] = {{HuggingFaceFolder::is_at, open<HuggingFaceFolder>}};
+constexpr Format kFormats[] = {{HuggingFaceFolder::is_at, open<HuggingFaceFolder>},
+                                {GgufCheckpoint::is_at, open<GgufCheckpoint>}};
+
+/// For what people give that is only a part of a model.
+const char* hint_for(const fs::path& file) {
+  const bool is_part = file.extension() == ".safetensors" || file.extension() == ".json";
+  return is_part ? ": give the folder that it lies in" : " or GGUF file";
+}
 
 }  // namespace
 
 std::unique_ptr<const Checkpoint> open_checkpoint(const fs::path& path) {
+  const fs::path found = find_model(path);
   for (const Format& format : kFormats) {
-    if (format.is_at(path)) return format.open(path);
+    if (format.is_at(found)) return format.open(found);
   }
-  std::error_code unusable;  // a name that is too long, for example
-  throw UserError("{}: {}", path.string(),
-                  fs::exists(path, unusable) ? "is not a model folder" : "no such model folder");
+  throw UserError("{}: is not a model folder{}", found.string(), hint_for(found));
 }
 
 }  // namespace predgen

@@ -132,6 +132,8 @@ CASES = {
     "generate": """
         --model @model --prompt Hello
         --model {m} --adapter @adapter --prompt Hello
+        --model checkpoints/demo-cllm --prompt Hello | is an adapter | --adapter
+        --model Qwen/Qwen2.5-7B-Instruct --prompt Hello | hf download Qwen/Qwen2.5-7B-Instruct
         --model {m} --input @rows
         --model {m} --messages @messages
         --model {m} --chat-template @template --messages {t}/good.json
@@ -149,6 +151,10 @@ CASES = {
         --model {m} --prompt Hello world | world
         --model {m} --prompt Hello --log-level debug | --log-level | before the command
         --modle {m} --prompt Hello | --modle | did you mean --model?
+    """,
+    "models": """
+        smollm2 | smollm2
+        --jsn | --jsn | did you mean --json?
     """,
     "plan": """
         --config {t}/data-build.yaml | data-build.yaml | another command

@@ -33,6 +33,15 @@ class MemoryCheckpoint : public Checkpoint {
   std::vector<std::filesystem::path> weight_files() const override { return {}; }
   std::vector<CheckpointFile> check_files() const override { return {}; }
   void copy_files(CopiedFiles, const std::filesystem::path&) const override {}
+  CheckpointLabel read_label() const override {
+    return {.architecture = config_.to_json().at("model_type").get<std::string>(),
+            .name = name(),
+            .num_parameters = config_.num_parameters(),
+            .num_bytes = 0,
+            .type = config_.dtype,
+            .licence = {},
+            .context = config_.context_length()};
+  }
 
  private:
   class Tensors : public StoredTensors {

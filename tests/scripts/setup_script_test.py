@@ -19,11 +19,12 @@ class SetupScript(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.clone = self.root / "clone"
         (self.clone / "scripts").mkdir(parents=True)
-        for name in ["setup.sh", "fetch_jinja.py"]:
+        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "package_index.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-test.txt"]:
             shutil.copy(ROOT / name, self.clone)
         self.cache = self.root / "cache"
+        self.models = self.cache / "predgen" / "models"
         self.bin = self.root / "bin"
         self.bin.mkdir()
         self.stand_in("dpkg-query", ALL_INSTALLED)
@@ -34,7 +35,8 @@ class SetupScript(unittest.TestCase):
         path.chmod(0o755)
 
     def setup(self, *options):
-        environment = os.environ | {
+        elsewhere = {} if self.models.is_relative_to(self.cache) else {"PREDGEN_MODELS": str(self.models)}
+        environment = {name: value for name, value in os.environ.items() if name != "PREDGEN_MODELS"} | elsewhere | {
             "PATH": f"{self.bin}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(self.cache),
             "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
         return subprocess.run([str(self.clone / "scripts/setup.sh"), *options], env=environment, cwd="/", stdin=subprocess.DEVNULL,
@@ -52,6 +54,10 @@ class SetupScript(unittest.TestCase):
         (name,) = re.findall(r"^jinja=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
         (folder / name).mkdir(parents=True)
         return folder / name
+
+    def finish_model(self):
+        self.models.mkdir(parents=True, exist_ok=True)
+        (self.models / "smollm2.gguf").touch()
 
     def test_names_missing_packages_without_root(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
@@ -93,10 +99,22 @@ class SetupScript(unittest.TestCase):
         self.assertIn("no Jinja engine", done.stderr)
         self.finish_jinja(folder)
         done = self.setup()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no model smollm2", done.stderr)
+        self.finish_model()
+        done = self.setup()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{folder}/bin/python\n", ""))
+        self.models = self.root / "elsewhere"
+        self.assertEqual(self.setup().returncode, 2, "PREDGEN_MODELS is another folder")
+        self.finish_model()
+        self.assertEqual(self.setup().returncode, 0)
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the tests' packages are not there yet")
         self.assertTrue((folder / "DONE").exists(), "a failed addition must keep the rest")
         self.finish_environment("DONE-tests")
+        done = self.setup("--with-tests")
+        self.assertEqual(done.returncode, 2, "an environment of before the tests used gguf lacks it")
+        (gguf,) = re.findall(r"^gguf=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
+        self.finish_environment(f"DONE-{gguf}")
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
         (self.clone / "requirements.txt").write_text("numpy==1.0\n")
@@ -119,6 +137,7 @@ class SetupScript(unittest.TestCase):
         self.assertNotRegex(wanted.read_text(), r"(?m)^torch")
         self.assertIn("pyarrow", wanted.read_text())
         self.finish_jinja(self.finish_environment("DONE"))
+        self.finish_model()
         self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
         shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],
                                capture_output=True, text=True)

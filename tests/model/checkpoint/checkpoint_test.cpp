@@ -88,7 +88,7 @@ TEST(OpenCheckpoint, RefusesWhatIsNone) {
                     {"model.xyz", "is not a model folder"});
   expect_user_error([&] { open_checkpoint(folder / "absent"); },
                     {"absent", "no such model folder"});
-  expect_user_error([] { open_checkpoint(std::string(5000, 'x')); }, {"no such model folder"});
+  expect_user_error([] { open_checkpoint(std::string(5000, 'x')); }, {"name too long"});
 }
 
 }  // namespace

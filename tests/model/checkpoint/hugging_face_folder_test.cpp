@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/files.h"
+#include "model/checkpoint/save_model.h"
 #include "model/weights/weights_hash.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
@@ -96,6 +97,42 @@ TEST(HuggingFaceFolder, FilesAreCopiedByWhatTheyAreFor) {
             (std::vector<std::string>{"tool.jinja"}));
   EXPECT_EQ(names_in(generation.path()), (std::vector<std::string>{"generation_config.json"}));
   EXPECT_EQ(names_in(others.path()), (std::vector<std::string>{"LICENSE"}));
+}
+
+TEST(HuggingFaceFolder, ItsLabelSaysWhatItHolds) {
+  const TemporaryFolder folder;
+  const auto model = small_model();
+  save_model(*model, folder.path(), nullptr, "bf16");
+  write_file(folder / "README.md", "---\nlicense: mit\n---\n# Tiny\n");
+  const CheckpointLabel label = open_checkpoint(folder.path())->read_label();
+  EXPECT_EQ(label.architecture, "qwen2");
+  EXPECT_EQ(label.name, "Tiny");
+  EXPECT_EQ(label.licence, "mit");
+  EXPECT_EQ(label.type, "bf16");
+  EXPECT_EQ(label.num_parameters, model->config().num_parameters());
+  EXPECT_EQ(label.context, 128);
+  EXPECT_EQ(label.num_bytes, static_cast<int64_t>(fs::file_size(folder / "config.json") +
+                                                  fs::file_size(folder / "model.safetensors")));
+  fs::resize_file(folder / "model.safetensors", 1000);
+  expect_user_error([&] { open_checkpoint(folder.path())->read_label(); }, {"model.safetensors"});
+}
+
+TEST(HuggingFaceFolder, OtherFoldersAreToldWhatTheyAre) {
+  const TemporaryFolder folder;
+  const auto checkpoint = open_checkpoint(folder.path());
+  const auto expect_refused = [&](const std::vector<std::string>& parts) {
+    expect_user_error([&] { checkpoint->read_config(); }, parts);
+    expect_user_error([&] { checkpoint->read_config_json(); }, parts);
+    expect_user_error([&] { checkpoint->read_tokenizer({}); }, parts);
+  };
+  write_file(folder / "tiny-Q4_0.gguf", "x");
+  expect_refused({"give the GGUF file in it", "tiny-Q4_0.gguf"});
+  write_file(folder / "adapter_config.json", R"({"base_model_name_or_path": "org/base"})");
+  expect_refused({"is an adapter", "--adapter", "org/base"});
+  write_file(folder / "adapter_config.json", "[]");
+  expect_refused({"is an adapter", "--adapter"});
+  write_file(folder / "config.json", small_config().to_json().dump());
+  EXPECT_NO_THROW(checkpoint->read_config());
 }
 
 }  // namespace

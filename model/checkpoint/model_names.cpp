@@ -1,0 +1,157 @@
+#include "model/checkpoint/model_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/suggest.h"
+#include "core/text.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr KnownModel kKnown[] = {
+    {"smollm2", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"}};
+
+constexpr std::string_view kGguf = ".gguf";
+
+bool is_gguf(const fs::path& path) { return path.extension() == kGguf; }
+
+bool are_digits(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
+}
+
+/// Whether this is another part of a split model than the first: "x-00002-of-00003".
+bool is_later_part(std::string_view stem) {
+  constexpr std::string_view kForm = "-00001-of-00003";
+  if (stem.size() < kForm.size()) return false;
+  const std::string_view end = stem.substr(stem.size() - kForm.size());
+  return end[0] == '-' && are_digits(end.substr(1, 5)) && end.substr(6, 4) == "-of-" &&
+         are_digits(end.substr(10)) && end.substr(1, 5) != "00001";
+}
+
+/// UserError for a path that cannot be asked about: a name that is too long, a folder of others.
+bool is_there(const fs::path& path) {
+  std::error_code unusable;
+  const bool there = fs::exists(path, unusable);
+  if (unusable) throw UserError("{}: {}", shortened(path.string()), unusable.message());
+  return there;
+}
+
+/// No path, but one word.
+bool is_name(const fs::path& asked) { return !asked.empty() && asked == asked.filename(); }
+
+/// A suggestion that fits into the line of a message.
+std::string suggest_briefly(const std::string& wrong, const std::vector<std::string>& valid) {
+  return shortened(suggest(wrong, valid), 300);
+}
+
+[[noreturn]] void fail_name(const std::string& name, const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const KnownModel& known : kKnown) {
+    if (name == known.name || name == std::string(known.name).append(kGguf)) {
+      throw UserError("{}: no such model here; {} fetches it", name, known.command());
+    }
+    names.emplace_back(known.name);
+  }
+  for (const NamedModel& model : models_in(folder)) {
+    if (std::ranges::find(names, model.name) == names.end()) names.push_back(model.name);
+  }
+  throw UserError("{}: no such model folder or GGUF file here, and no model of this name in {}; {}",
+                  name, folder.empty() ? "a folder of models (PREDGEN_MODELS)" : folder.string(),
+                  suggest_briefly(name, names));
+}
+
+[[noreturn]] void fail_gguf(const fs::path& file) {
+  std::vector<std::string> names;  // of those that it may have been meant to be
+  std::error_code unusable;
+  for (const auto& entry : fs::directory_iterator(file.parent_path(), unusable)) {
+    if (is_gguf(entry.path())) names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  throw UserError("{}: no such GGUF file{}", file.string(),
+                  names.empty() ? "" : "; " + suggest_briefly(file.filename().string(), names));
+}
+
+/// "org/name" of huggingface.co, which people take from its pages; empty for what is rather a path.
+std::string hub_name(const fs::path& asked) {
+  constexpr std::string_view kSite = "https://huggingface.co/";
+  std::string name = asked.string();
+  const bool is_link = name.starts_with(kSite);
+  if (is_link) name.erase(0, kSite.size());
+  if (name.ends_with('/')) name.pop_back();
+  const auto is_of_name = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  };
+  const size_t slash = name.find('/');
+  std::error_code unusable;
+  const bool is_hub_name = slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
+                           name.find('/', slash + 1) == std::string::npos && name[0] != '.' &&
+                           std::ranges::all_of(name, is_of_name) &&
+                           (is_link || !fs::exists(name.substr(0, slash), unusable));
+  return is_hub_name ? name : "";
+}
+
+[[noreturn]] void fail_missing(const fs::path& asked, const fs::path& folder) {
+  if (is_name(asked)) fail_name(asked.string(), folder);
+  if (is_gguf(asked)) fail_gguf(asked);
+  if (const std::string name = hub_name(asked); !name.empty()) {
+    const std::string last = name.substr(name.find('/') + 1);
+    throw UserError(
+        "{}: no such model folder or GGUF file, and nothing is downloaded by itself; if it is a "
+        "name of huggingface.co: hf download {} --local-dir {}",
+        asked.string(), name, (folder / last).string());
+  }
+  throw UserError("{}: no such model folder or GGUF file", asked.string());
+}
+
+}  // namespace
+
+std::span<const KnownModel> known_models() { return kKnown; }
+
+fs::path models_folder() {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return fs::path(text == nullptr ? "" : text);
+  };
+  if (const fs::path folder = value("PREDGEN_MODELS"); !folder.empty()) return folder;
+  if (const fs::path cache = value("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache / "predgen" / "models";
+  }
+  const fs::path home = value("HOME");
+  return home.empty() ? home : home / ".cache" / "predgen" / "models";
+}
+
+std::vector<NamedModel> models_in(const fs::path& folder) {
+  std::vector<NamedModel> models;
+  std::error_code absent;
+  if (!fs::is_directory(folder, absent)) return models;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string file = path.filename().string();
+    if (file.starts_with('.')) continue;  // under way, or not meant to be seen
+    if (entry.is_directory(absent)) {
+      models.push_back({file, path});
+    } else if (const fs::path stem = path.stem(); is_gguf(path) && !is_later_part(stem.string())) {
+      // A folder comes before a file of its name.
+      models.push_back({fs::exists(folder / stem, absent) ? file : stem.string(), path});
+    }
+  }
+  std::ranges::sort(models, {}, &NamedModel::name);
+  return models;
+}
+
+fs::path find_model(const fs::path& asked, const fs::path& folder) {
+  if (is_there(asked)) return asked;
+  if (is_name(asked) && !folder.empty()) {
+    for (const fs::path& path : {folder / asked, folder / (asked.string() + std::string(kGguf))}) {
+      if (is_there(path)) return path;
+    }
+  }
+  fail_missing(asked, folder);
+}
+
+}  // namespace predgen

@@ -1,0 +1,85 @@
+"""Downloads one file of a package index and checks its SHA-256, for scripts that need a part of it.
+
+Asks the package index that pip is configured for: PIP_INDEX_URL or pip's own files, else PyPI.
+PIP_CERT and PIP_NO_INDEX mean what they mean to pip.
+"""
+import base64
+import hashlib
+import http.client
+import json
+import os
+import re
+import ssl
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+
+class DownloadError(Exception):
+    """One line about why a file could not be had."""
+
+
+def index_url():
+    if os.environ.get("PIP_INDEX_URL"):
+        return os.environ["PIP_INDEX_URL"]
+    for key in ("install.index-url", "global.index-url"):
+        command = [sys.executable, "-m", "pip", "config", "get", key]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode == 0:
+            return result.stdout.strip()
+    try:
+        from pip._internal.models.index import PyPI  # pip tells its default in no other way
+    except ImportError:
+        raise DownloadError(f"{sys.executable} has no pip, which knows the package index: run this with the "
+                            "Python that scripts/setup.sh prints, or set PIP_INDEX_URL") from None
+    return PyPI.simple_url
+
+
+def open_url(url, **headers):
+    """`user:password@` in the URL, as pip takes it, becomes a header."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.username is not None:
+        login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
+        headers["Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
+        parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    request = urllib.request.Request(urllib.parse.urlunsplit(parts), headers=headers)
+    context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
+    return urllib.request.urlopen(request, timeout=180, context=context)
+
+
+def file_url(index, package, name):
+    """Where the index says that the file `name` of `package` lies; it answers in JSON, or in HTML if
+    it is an old one."""
+    page = f"{index.rstrip('/')}/{package}/"
+    with open_url(page, Accept="application/vnd.pypi.simple.v1+json, text/html;q=0.5") as answer:
+        text, base = answer.read().decode(), answer.geturl()
+        is_json = "json" in answer.headers.get("Content-Type", "")
+    if is_json:
+        links = [entry["url"] for entry in json.loads(text)["files"]]
+    else:
+        links = re.findall(r"""href=["']([^"'#]+)""", text)
+    for link in links:
+        if link.partition("#")[0].endswith("/" + name):
+            return urllib.parse.urljoin(base, link)
+    raise DownloadError(f"{page} has no {name}")
+
+
+def copy_to(url, path, sha256):
+    digest = hashlib.sha256()
+    with open_url(url) as answer, open(path, "wb") as file:
+        while block := answer.read(1 << 20):
+            digest.update(block)
+            file.write(block)
+    if digest.hexdigest() != sha256:
+        raise DownloadError(f"{url} has the SHA-256 {digest.hexdigest()} instead of {sha256}")
+
+
+def download(package, name, sha256, path):
+    """Writes the file `name` of `package` to `path`. DownloadError is one line."""
+    if os.environ.get("PIP_NO_INDEX"):
+        raise DownloadError(f"PIP_NO_INDEX forbids downloading {name}")
+    try:
+        copy_to(file_url(index_url(), package, name), path, sha256)
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:  # urllib's errors are OSErrors, too
+        raise DownloadError(f"could not download {name}: {error or type(error).__name__}") from error

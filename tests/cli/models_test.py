@@ -1,0 +1,133 @@
+"""predgen models: what is in the folder of models, broken ones included, and what can be fetched; and that a name of it
+works wherever a model is taken."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
+DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" / "demo-cllm"
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+import fetch_model  # noqa: E402
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+    print(f"ok: {what}")
+
+
+class Folder:
+    """A folder of models, as the environment names it."""
+
+    def __init__(self, root):
+        self.path = root / "models"
+        self.elsewhere = root / "elsewhere"
+        self.elsewhere.mkdir()
+
+    def run(self, *arguments, **more):
+        environment = os.environ | {"PREDGEN_MODELS": str(self.path), "OMP_NUM_THREADS": "1"} | more
+        return subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True, env=environment,
+                              cwd=self.elsewhere, stdin=subprocess.DEVNULL)
+
+    def models(self):
+        done = self.run("models", "--json")
+        check(done.returncode == 0, f"models --json: {done.stderr}")
+        return json.loads(done.stdout)
+
+
+def check_empty(folder):
+    done = folder.run("models")
+    check(done.returncode == 0 and str(folder.path) in done.stdout, "no folder yet: it is named")
+    check("docs/models.md" in done.stdout and "scripts/fetch_model.py smollm2" in done.stdout, "and how models get there")
+    known = folder.models()["can_be_fetched"]
+    ours = {name: (model.title, model.size, model.licence) for name, model in fetch_model.MODELS.items()}
+    check({one["name"]: (one["title"], one["bytes"], one["licence"]) for one in known} == ours,
+          "predgen and fetch_model.py know the same models")
+    done = folder.run("models", PREDGEN_MODELS="", XDG_CACHE_HOME=str(folder.elsewhere))
+    check(f"{folder.elsewhere}/predgen/models" in done.stdout, "otherwise it is in the cache")
+    done = folder.run("models", PREDGEN_MODELS="", XDG_CACHE_HOME="", HOME="")
+    check(done.returncode == 2 and "PREDGEN_MODELS" in done.stderr, "nowhere: that is said")
+
+
+def check_list(folder):
+    shutil.copytree(DEMO, folder.path / "demo")
+    (folder.path / "demo" / "README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n# The demo\n")
+    (folder.path / "broken.gguf").write_bytes(b"no model")
+    (folder.path / "empty").mkdir()
+    (folder.path / ".fetch-x").mkdir()
+    (folder.path / "notes.txt").touch()
+    listed = folder.models()
+    rows = {row["name"]: row for row in listed["models"]}
+    check(list(rows) == ["broken", "demo", "empty"] and listed["folder"] == str(folder.path), "all that may be models")
+    demo = rows["demo"]
+    size = sum((DEMO / name).stat().st_size for name in ("config.json", "model.safetensors"))
+    check(demo == {"name": "demo", "path": str(folder.path / "demo"), "architecture": demo["architecture"],
+                   "title": "The demo", "parameters": demo["parameters"], "bytes": size, "type": demo["type"],
+                   "licence": "cc-by-sa-4.0", "context": 1024}, "a whole one with what it says")
+    check(demo["type"] in ("bf16", "fp32") and 5e6 < demo["parameters"] < 6e6, "and what its files say")
+    for name, path in (("broken", "broken.gguf"), ("empty", "empty")):
+        check(set(rows[name]) == {"name", "path", "error"} and str(folder.path / path) in rows[name]["error"] and
+              "\n" not in rows[name]["error"], f"{name}: its fault")
+    text = folder.run("models").stdout
+    for row in rows.values():
+        (line,) = [line for line in text.splitlines() if line.split()[:1] == [row["name"]]]
+        check(row["path"] in line, f"{row['name']} has a line: {line}")
+    check(len(text.split("Can be fetched")[0].splitlines()) == 2 + len(rows), "heading, columns, and no line more")
+    (folder.path / "smollm2.gguf").write_bytes(b"no model")
+    check(folder.models()["can_be_fetched"] == [] and "Can be fetched" not in folder.run("models").stdout,
+          "what is there is not to be fetched")
+    (folder.path / "smollm2.gguf").unlink()
+
+
+def check_names(folder):
+    """A folder of the models' folder, by its name, in every command that takes a model."""
+    path = str(folder.path / "demo")
+    done = folder.run("doctor", "--model", "demo")
+    check(done.returncode == 0 and f"Model {path}" in done.stdout, f"doctor names where it is: {done.stderr}")
+    answers = [folder.run("generate", "--model", model, "--prompt", "Hello", "--max-new-tokens", 4, *more).stdout
+               for model, more in ((DEMO, []), ("demo", []), ("demo", ["--draft-model", "demo"]))]
+    check(answers[0] and len(set(answers)) == 1, "generate, and a draft model")
+    done = folder.run("tokenize", "--model", "demo", "--text", "Hello")
+    check(done.returncode == 0, f"tokenize: {done.stderr}")
+    output = folder.elsewhere / "merged"
+    done = folder.run("export", "--model", "demo", "--adapter", ADAPTER, "--output", output)
+    check(done.returncode == 0 and (output / "model.safetensors").exists(), f"export: {done.stderr}")
+    dataset, run = folder.elsewhere / "dataset", folder.elsewhere / "run"
+    (folder.elsewhere / "data").symlink_to(REPOSITORY / "data")
+    done = folder.run("data", "build", "--config", REPOSITORY / "configs/data/quickstart.yaml", "tokenizer=demo", f"output={dataset}")
+    check(done.returncode == 0, f"data build: {done.stderr}")
+    done = folder.run("train", "--config", REPOSITORY / "configs/train/quickstart.yaml", "model=demo", f"dataset={dataset}",
+                      f"output={run}", "objective=ar", "max_steps=1")
+    check(done.returncode == 0, f"train: {done.stderr}")
+    done = folder.run("chat", "--model", "demoo")
+    check(done.returncode == 2 and 'did you mean "demo"?' in done.stderr, "a name that is none")
+
+
+def check_newcomers(folder):
+    """What people try first."""
+    for model, *parts in (("Qwen/Qwen2.5-7B-Instruct", "hf download Qwen/Qwen2.5-7B-Instruct", "GGUF"),
+                          ("smollm2", "scripts/fetch_model.py smollm2"),
+                          ("none.gguf", "none.gguf"), (ADAPTER, "is an adapter", "--adapter"),
+                          (DEMO / "model.safetensors", "give the folder")):
+        done = folder.run("chat", "--model", model)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and all(part in done.stderr for part in parts),
+              f"--model {model}: {done.stderr.strip()}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Folder(Path(scratch).resolve())
+        check_empty(folder)
+        check_list(folder)
+        check_newcomers(folder)
+        check_names(folder)
+
+
+if __name__ == "__main__":
+    main()
