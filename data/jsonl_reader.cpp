@@ -55,9 +55,9 @@ std::vector<Message> messages_of(const Json& row) {
     }
     return messages;
   }
-  const std::string key = prompt_key(row);
-  if (!has(row, key.c_str())) throw UserError(kNoMessages);
-  return {{"user", field_or<std::string>(row, key.c_str(), "")}};
+  const char* key = prompt_key(row);
+  if (!has(row, key)) throw UserError(kNoMessages);
+  return {{"user", field_or<std::string>(row, key, "")}};
 }
 
 /// Empty if the row has none.
@@ -123,7 +123,7 @@ class JsonlReader : public ConversationReader {
 
 }  // namespace
 
-std::string prompt_key(const Json& row) {
+const char* prompt_key(const Json& row) {
   for (const char* key : kPromptKeys) {
     if (row.is_object() && has(row, key)) return key;
   }

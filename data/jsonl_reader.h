@@ -11,6 +11,6 @@ std::unique_ptr<ConversationReader> open_jsonl(const std::filesystem::path& file
 CorpusConversation parse_conversation(const Json& row);
 
 /// The key of a row that is a prompt alone: "text" if it has no "prompt".
-std::string prompt_key(const Json& row);
+const char* prompt_key(const Json& row);
 
 }  // namespace predgen::data

@@ -75,7 +75,7 @@ TurnSet read_prompts(const std::filesystem::path& file) {
   for_each_row(file, [&](const Json& row, const std::string& where) {
     const std::string id = row.contains("id") ? json_get<std::string>(row, "id", where)
                                               : fmt::format("{}", set.turns.size() + 1);
-    const std::string key = data::prompt_key(row);
+    const char* key = data::prompt_key(row);
     const std::string prompt = trim(json_get<std::string>(row, key, where));
     if (prompt.empty()) throw UserError("{}: \"{}\" is blank", where, key);
     set.turns.push_back({id, {}, prompt, {}});

@@ -88,6 +88,21 @@ TEST_F(CollapseWatchTest, WarnsWhenAnswersBecomeEmpty) {
   EXPECT_EQ(watch(silent, 10, 0).at("watch/collapsed"), 1.0);
 }
 
+TEST_F(CollapseWatchTest, PromptsWithoutAnAnswerAreWatchedAsWell) {
+  const auto writer = data::create_dataset(folder_ / "prompts", {{"of", "the watch"}}, {});
+  for (int64_t i = 0; i < 5; ++i) {
+    data::Record record = small_record(i);
+    record.tokens.resize(static_cast<size_t>(record.prompt_length));
+    record.loss_mask.assign(record.tokens.size(), 0);
+    record.blocks.clear();
+    writer->append(record);
+  }
+  writer->finish(Json::object());
+  records_ = data::open_dataset(folder_ / "prompts");
+  EXPECT_EQ(watch(healthy, 0, 0).at("watch/collapsed"), 0.0);
+  EXPECT_EQ(watch(silent, 10, 0).at("watch/collapsed"), 1.0);
+}
+
 TEST_F(CollapseWatchTest, WhatTheModelDidFromTheStartIsNoCollapse) {
   EXPECT_EQ(watch(repeating, 0, 0).at("watch/collapsed"), 0.0);  // random weights
   EXPECT_EQ(watch(repeating, 5, 0).at("watch/collapsed"), 0.0);
