@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/export_gguf.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -134,6 +135,13 @@ void print_report(const Json& report) {
 void run_export(const ExportOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   set_num_threads(options.model.threads);
+  if (fs::path(options.output).extension() == ".gguf") {
+    return export_gguf({.model = options.model,
+                        .output = options.output,
+                        .with_logits = compares_logits(options.check),
+                        .json = options.json},
+                       stop);
+  }
   const fs::path output = check_output(options.output);
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::string dtype = choose_dtype(options.model, *checkpoint);
@@ -187,8 +195,12 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
   ModelOptions& model = options->model;
   command->add_option("--model", model.model, kModelHelp)->required();
   command->add_option("--adapter", model.adapter, "PEFT adapter folder; none: only convert");
-  command->add_option("--output", options->output, "new folder")->required();
-  command->add_option("--dtype", model.dtype, "fp32 or bf16; auto: as the source")
+  command->add_option("--output", options->output, "new folder, or a new file that ends in .gguf")
+      ->required();
+  command
+      ->add_option("--dtype", model.dtype,
+                   "fp32 or bf16; auto: as the source. Of a .gguf: fp32, bf16, fp16, q8_0 or q4_0; "
+                   "auto: q8_0")
       ->capture_default_str();
   command
       ->add_option(
@@ -211,7 +223,8 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
       "it "
       "gets its name; a failed check leaves nothing (exit code 2).\n\nExample:\n  predgen export "
       "--model checkpoints/demo --adapter "
-      "checkpoints/demo-cllm --output merged --dtype fp32");
+      "checkpoints/demo-cllm --output merged --dtype fp32\n  predgen export --model smollm2 "
+      "--adapter runs/quickstart/adapter/final --output tuned.gguf --dtype q8_0");
   command->callback([options, stop] { run_export(*options, stop); });
 }
 

@@ -73,7 +73,7 @@ class Trials:
     def make_records(self, name, source, law, answer, model):
         """Prompts, and up to `answer` tokens of what `model` says to them, with its states on the way."""
         self.run("data", "build", "--config", "configs/data/quickstart.yaml", f"sources=[{source}]", f"law={law}",
-                 f"output={self.scratch / name}")
+                 "tokenizer=checkpoints/demo", "system_prompt=none", f"output={self.scratch / name}")
         self.run("data", "trajectories", "--config", "configs/data/quickstart_trajectories.yaml",
                  f"dataset={self.scratch / name}", f"model={model}", f"output={self.scratch / name}_states",
                  f"max_answer_tokens={answer}", f"device={self.device}", "max_records=8", "ar_labels=fixed_point",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From nothing to an answer: sets up, builds, then runs the whole road on the sample dialogues and
-# the demo model that come with predgen. Under 3 minutes after the build, on a CPU.
+# From nothing to an answer: sets up, builds, then runs the whole road on spoken questions and SmolLM2, a
+# small model that set-up fetches. Under 4 minutes after the build, on a CPU.
 #
 #   scripts/quickstart.sh [--short]
 #
@@ -23,9 +23,9 @@ runs=runs/quickstart
 rm -rf "$runs"  # of an earlier quickstart
 few_records=() few_steps=() few_turns=()
 if [ $short = 1 ]; then
-  few_records=(max_records=8)
+  few_records=(max_records=4)
   few_steps=(max_steps=2)
-  few_turns=(turns.count=3)
+  few_turns=(turns.count=1)
 fi
 
 number=0
@@ -38,15 +38,15 @@ step() {  # step TITLE COMMAND..
 SECONDS=0
 step "Conversations become a dataset of prompts cut as if still being spoken" \
   "$predgen" data build --config configs/data/quickstart.yaml
-step "How the demo model decodes them in parallel: Jacobi trajectories" \
+step "What SmolLM2 answers, and how it decodes that in parallel: Jacobi trajectories" \
   "$predgen" data trajectories --config configs/data/quickstart_trajectories.yaml "${few_records[@]}"
 step "A few LoRA steps towards a consistency model" \
   "$predgen" train --config configs/train/quickstart.yaml "${few_steps[@]}"
 step "The adapter and its model become one checkpoint, which answers" \
-  "$predgen" export --model checkpoints/demo --adapter "$runs/adapter/final" --output "$runs/merged"
-echo '[{"role": "user", "content": "Hi, can you help me find a restaurant?"}]' >"$runs/messages.json"
-"$predgen" generate --model "$runs/merged" --messages "$runs/messages.json" --max-new-tokens 24
-step "The shipped model and adapter answer while prompts still arrive, beside a plain cascade" \
+  "$predgen" export --model smollm2 --adapter "$runs/adapter/final" --output "$runs/merged"
+echo '[{"role": "user", "content": "Why do cats purr?"}]' >"$runs/messages.json"
+"$predgen" generate --model "$runs/merged" --messages "$runs/messages.json" --max-new-tokens 48
+step "SmolLM2 answers while questions are still being spoken, beside a plain cascade" \
   "$predgen" eval --config configs/eval/quickstart.yaml "${few_turns[@]}"
 
 wav=$(find "$runs/eval" -name '*.wav' | sort | head -n 1)
@@ -55,5 +55,5 @@ cat <<END
 
 Done in $SECONDS s. Listen to an answer:  $root/$wav
 All figures:                              $root/$runs/eval/results.json
-Talk to it yourself:                      build/predgen chat --model checkpoints/demo
+Talk to it yourself:                      build/predgen chat --model smollm2 --tts espeak
 END

@@ -22,8 +22,10 @@ double unit_roundoff(at::ScalarType dtype) {
 MergedWeights::MergedWeights(const Checkpoint& base, const std::filesystem::path& adapter)
     : adapter_(adapter.empty() ? nullptr : std::make_shared<const AdapterFolder>(adapter)),
       base_(base, adapter_),
-      names_(std::make_unique<Transformer>(
-          base_.config(), [this](const std::string& name) { return base_.tensor(name); })) {
+      names_(std::make_unique<Transformer>(base_.config(), [this](const std::string& name) {
+        const TensorShape shape = base_.shape(name);
+        return at::zeros({1}, shape.dtype).expand(shape.shape);
+      })) {
   if (!adapter_) return;
   adapter_->attach(*names_);
   for (const Linear* linear : names_->linears()) {

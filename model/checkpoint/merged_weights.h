@@ -44,7 +44,7 @@ class MergedWeights {
 
   std::shared_ptr<const AdapterFolder> adapter_;
   ModelWeights base_;
-  std::unique_ptr<Transformer> names_;            // views of the base; none of them is read
+  std::unique_ptr<Transformer> names_;            // no weights, only their names and shapes
   std::map<std::string, const Linear*> adapted_;  // by the name of the weight
 };
 

@@ -93,7 +93,8 @@ class WrongFiles:
         text = (REPOSITORY / "configs" / f"{name}.yaml").read_text()
         for old, new in (("${PREDGEN_DATA:-data_sets}/sgd/train-*.parquet", "data/samples/dialogues.jsonl"),
                          ("${PREDGEN_DATA:-data_sets}/sgd/dev.jsonl", "data/samples/prompts.jsonl"),
-                         ("model: runs/demo/demo", "model: checkpoints/demo"),
+                         ("model: runs/demo/demo", "model: checkpoints/demo"), ("smollm2", "checkpoints/demo"),
+                         ("adapter: runs/quickstart/adapter/final", "adapter: checkpoints/demo-cllm"),
                          ("runs/quickstart/", f"{self.root}/"), ("voice: espeak", "voice: none")):
             text = text.replace(old, new)
         text = re.sub("^output: .*", f"output: {self.root}/new", text, flags=re.MULTILINE)

@@ -104,7 +104,7 @@ class Package(unittest.TestCase):
         self.assertGreater((self.elsewhere / "answer.wav").stat().st_size, 10000)
 
     def test_configurations_run_beside_what_they_name(self):
-        self.succeeds(run(self.tree / "bin/predgen", "data", "build", "--config", "configs/data/quickstart.yaml",
+        self.succeeds(run(self.tree / "bin/predgen", "data", "build", "--config", "configs/data/quickstart.yaml", "tokenizer=checkpoints/demo",
                           f"output={self.scratch}/dataset", cwd=self.tree / "share/predgen"))
 
     def test_libtorch_is_found_or_missed_in_one_line(self):
