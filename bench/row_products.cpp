@@ -17,10 +17,11 @@
 #include <ctime>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "kernels/int4_words.h"
+#include "kernels/grouped_matrix.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "model/row_product.h"
 
@@ -67,20 +68,31 @@ Kind int8_kind(int64_t out, int64_t in) {
   return kind;
 }
 
-Kind int4_kind(int64_t out, int64_t in) {
-  Kind kind{.name = "int4", .bytes = out * in / 2 + 4 * out * in / kGroup};
+/// Groups of `group` inputs; LibTorch has a kernel for 4 bits with offsets in groups of 32 and
+/// more.
+Kind grouped_kind(const char* name, int bits, int64_t group, bool has_offsets, int64_t out,
+                  int64_t in) {
+  const int64_t num_scales = out * in / group * (has_offsets ? 2 : 1);
+  Kind kind{.name = name, .bytes = out * in * bits / 8 + 2 * num_scales};
+  const at::Tensor ones = at::ones({out, in / group}, at::kHalf);
+  std::vector<GroupedMatrix> matrices;
   std::vector<at::Tensor> theirs;
   for (int64_t i = 0; i < count_copies(kind.bytes); ++i) {
-    kind.copies.push_back(pack_int4(at::randint(0, 16, {out, in}, at::kByte)));
-    theirs.push_back(kind.copies.back().view(at::kByte).view({out, in / 2}));
+    const at::Tensor words = pack_words(at::randint(0, 1 << bits, {out, in}, at::kByte), bits);
+    matrices.push_back({.bits = bits,
+                        .out = out,
+                        .words = words,
+                        .scales = pack_scales(ones, has_offsets ? ones : at::Tensor())});
+    kind.copies.push_back(words);
+    if (bits == 4) theirs.push_back(words.view(at::kByte).view({out, in / 2}));
   }
-  const auto copies = kind.copies;
-  const at::Tensor scales = at::ones({out / 16, in / kGroup, 16, 2}, at::kBFloat16);
-  const at::Tensor their_scales = at::ones({in / kGroup, out, 2}, at::kBFloat16);
-  kind.ours = [=](const at::Tensor& x, size_t i) { return int4_product(x, copies[i], scales); };
-  kind.libtorch = [=](const at::Tensor& x, size_t i) {
-    return at::_weight_int4pack_mm_for_cpu(x, theirs[i], kGroup, their_scales);
-  };
+  kind.ours = [=](const at::Tensor& x, size_t i) { return grouped_product(x, matrices[i]); };
+  if (bits == 4 && has_offsets && group >= 32) {
+    const at::Tensor their_scales = at::ones({in / group, out, 2}, at::kBFloat16);
+    kind.libtorch = [=](const at::Tensor& x, size_t i) {
+      return at::_weight_int4pack_mm_for_cpu(x, theirs[i], group, their_scales);
+    };
+  }
   return kind;
 }
 
@@ -117,15 +129,19 @@ void measure(const Kind& kind, int64_t out, int64_t in, int rounds) {
     double ours = std::numeric_limits<double>::max(), libtorch = ours, reading = ours;
     for (int round = 0; round < rounds; ++round) {
       ours = std::min(ours, microseconds(count, [&](size_t i) { kind.ours(x, i); }));
-      libtorch = std::min(libtorch, microseconds(count, [&](size_t i) { kind.libtorch(x, i); }));
+      if (kind.libtorch) {
+        libtorch = std::min(libtorch, microseconds(count, [&](size_t i) { kind.libtorch(x, i); }));
+      }
       reading = std::min(reading,
                          microseconds(kind.copies.size(), [&](size_t i) { read(kind.copies[i]); }));
     }
+    const std::string beside = kind.libtorch
+                                   ? fmt::format("{:>8.0f} ({:>5.2f}x)", libtorch, libtorch / ours)
+                                   : "       -         ";
     fmt::print(
-        "{} {:>6} -> {:>6} {:>3} rows: ours {:>8.0f}  LibTorch {:>8.0f} ({:>5.2f}x)  {:>5.1f} of "
+        "{:<7} {:>6} -> {:>6} {:>3} rows: ours {:>8.0f}  LibTorch {}  {:>5.1f} of "
         "{:.1f} GB/s ({:>3.0f} %)  {:.0f} G/s\n",
-        kind.name, in, out, rows, ours, libtorch, libtorch / ours,
-        1e-3 * static_cast<double>(kind.bytes) / ours,
+        kind.name, in, out, rows, ours, beside, 1e-3 * static_cast<double>(kind.bytes) / ours,
         1e-3 * static_cast<double>(kind.copies[0].nbytes()) / reading,
         100 * reading / ours * static_cast<double>(kind.bytes) /
             static_cast<double>(kind.copies[0].nbytes()),
@@ -145,7 +161,14 @@ void measure_all(int threads, int rounds, bool is_demo) {
   for (const auto& [out, in] : shapes) {
     measure(bfloat16_kind(out, in), out, in, rounds);
     measure(int8_kind(out, in), out, in, rounds);
-    if (in % kGroup == 0) measure(int4_kind(out, in), out, in, rounds);
+    if (in % kGroup == 0) {
+      measure(grouped_kind("int4", 4, kGroup, true, out, in), out, in, rounds);
+    }
+    // As GGUF's Q4_0, Q4_K, Q8_0 and Q6_K run.
+    measure(grouped_kind("4x32", 4, 32, false, out, in), out, in, rounds);
+    measure(grouped_kind("4x32+o", 4, 32, true, out, in), out, in, rounds);
+    measure(grouped_kind("8x32", 8, 32, false, out, in), out, in, rounds);
+    measure(grouped_kind("8x16", 8, 16, false, out, in), out, in, rounds);
   }
 }
 

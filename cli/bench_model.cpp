@@ -151,13 +151,19 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       device.is_cpu() ? CpuPass::refusal(model->config()) : GpuPass::refusal(model->config());
   const evaluate::DecodeBytes bytes =
       evaluate::decode_bytes(*model, parse_quantization(options.model.quantize));
+  // A file in few bits runs so without being asked to.
+  const bool is_as_stored = options.model.quantize == "none" &&
+                            std::ranges::any_of(model->linears(), [](const Linear* linear) {
+                              return !!linear->quantized;
+                            });
+  const std::string quantization = is_as_stored ? "stored" : options.model.quantize;
   Json environment{
       {"path", checkpoint->name()},
       {"adapter", options.model.adapter.empty() ? Json() : Json(options.model.adapter)},
       {"device", device.str()},
       {"threads", at::get_num_threads()},
       {"dtype", name_of(model->dtype())},
-      {"quantization", options.model.quantize},
+      {"quantization", quantization},
       {"width_invariant", options.model.width_invariant},
       {"kernels", !options.no_kernels},
       {"kernels_refused", refusal.empty() ? Json() : Json(refusal)},
@@ -175,15 +181,14 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   if (!print_table) return report;
   const std::string threads =
       device.is_cpu() ? fmt::format(", --threads {}", at::get_num_threads()) : "";
-  const std::string quantization =
-      (options.model.quantize == "none" ? "" : ", " + options.model.quantize) +
-      (options.model.width_invariant ? ", width-invariant" : "");
+  const std::string form = (quantization == "none" ? "" : ", " + quantization) +
+                           (options.model.width_invariant ? ", width-invariant" : "");
   std::printf("%s\n",
               fmt::format("{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs "
                           "after one to warm up",
                           checkpoint->name(), report["parameters"].get<double>() * 1e-6,
-                          report["dtype"].get<std::string>(), quantization, device.str(), threads,
-                          load, options.speed.runs)
+                          report["dtype"].get<std::string>(), form, device.str(), threads, load,
+                          options.speed.runs)
                   .c_str());
   const std::string before =
       cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";

@@ -7,7 +7,10 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--adapter", adapter, "PEFT adapter folder");
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();
-  command.add_option("--quantize", quantize, "linear layers in 8 or 4 bits: none, int8 or int4")
+  command
+      .add_option("--quantize", quantize,
+                  "linear layers in 8 or 4 bits: none, int8 or int4; stored: in the bits that the "
+                  "file has, as on a CPU without --dtype")
       ->capture_default_str();
   command.add_flag("--width-invariant", width_invariant,
                    "results that do not depend on how many tokens share a pass: drafts change no "

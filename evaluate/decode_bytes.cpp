@@ -15,11 +15,20 @@ DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
   const auto bytes_per_value = static_cast<int64_t>(at::elementSize(model.dtype()));
   DecodeBytes bytes;
   bytes.weights = weight_bytes(config, quantization, bytes_per_value);
-  const bool has_own_head = !config.tie_word_embeddings || quantization != Quantization::kNone;
+  const bool is_quantized =
+      quantization == Quantization::kInt8 || quantization == Quantization::kInt4;
+  const bool has_own_head = !config.tie_word_embeddings || is_quantized;
   if (has_own_head) {  // then embeddings are only looked up
     bytes.weights -= config.vocab_size * config.hidden_size * bytes_per_value;
   }
+  const auto count_as_stored = [&](const Linear& linear) {
+    if (is_quantized || !linear.quantized) return;
+    const RowProduct matrix = linear.quantized->row_product().second;
+    bytes.weights += linear.quantized->num_bytes() - matrix.out * matrix.in * bytes_per_value;
+  };
+  count_as_stored(model.head());
   for (const Linear* linear : model.linears()) {
+    count_as_stored(*linear);
     if (!linear->lora_A.defined() || !linear->adapter_enabled) continue;
     bytes.adapter += static_cast<int64_t>(linear->lora_A.nbytes() + linear->lora_B.nbytes());
   }

@@ -18,7 +18,7 @@ struct DecodeBytes {
   double per_token(double positions) const;
 };
 
-/// `quantization`: what the model was loaded with.
+/// `quantization`: what the model was loaded with; one that runs as stored is seen without.
 DecodeBytes decode_bytes(const Transformer& model, Quantization quantization);
 
 }  // namespace predgen::evaluate

@@ -3,11 +3,13 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/half.h"
+
 namespace predgen {
 namespace {
 
 constexpr int64_t kLanes = 16;  // sums that go on side by side, as the compiler vectorises them
-constexpr float kLeastScale = 1e-8f;
+constexpr float kLeastScale = 1e-8f, kLeastHalf = 0x1p-24f;
 
 float widen(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
@@ -91,16 +93,20 @@ RowError quantize_int8_row(const float* w, int64_t in, int8_t* values, uint16_t*
   return error;
 }
 
-RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre centre, uint8_t* q,
-                           uint16_t* scales) {
+RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre centre,
+                           ScaleType type, uint8_t* q, uint16_t* scales) {
+  const bool are_halves = type == ScaleType::kFloat16;
+  const auto narrowed = [&](float value) { return are_halves ? to_half(value) : narrow(value); };
+  const auto widened = [&](uint16_t bits) { return are_halves ? from_half(bits) : widen(bits); };
+  const float least = are_halves ? kLeastHalf : kLeastScale;
   RowError error;
   for (int64_t begin = 0; begin < in; begin += group, w += group) {
     const auto [low, high] = range_of(w, group);
     const bool at_zero = centre == Int4Centre::kZero;
     const float wanted = at_zero ? (high > -low ? high : -low) / 7.5f : (high - low) / 15;
-    const uint16_t scale_bits = narrow(wanted > kLeastScale ? wanted : kLeastScale);
-    const uint16_t offset_bits = narrow(at_zero ? 0 : low + 8 * wanted);
-    const float scale = widen(scale_bits), offset = widen(offset_bits);
+    const uint16_t scale_bits = narrowed(wanted > least ? wanted : least);
+    const uint16_t offset_bits = narrowed(at_zero ? 0 : low + 8 * wanted);
+    const float scale = widened(scale_bits), offset = widened(offset_bits);
     const auto step = [&](float value) { return clamp(round((value - offset) / scale), -8, 7); };
     add_error(w, group, scale, offset, step, error);
     if (q == nullptr || !std::isfinite(error.lost)) continue;

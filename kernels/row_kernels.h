@@ -11,13 +11,14 @@ namespace predgen {
 /// y = x W^T + bias. bfloat16 as its bits; W at any address.
 struct RowProduct {
   const void* x = nullptr;           // [rows,in] bfloat16, beside float32 weights float32
-  const void* weight = nullptr;      // float32, bfloat16 or int8 [out,in]; 4 bits: see Int4Matrix
-  const uint16_t* scales = nullptr;  // bfloat16, of integers
+  const void* weight = nullptr;      // float32, bfloat16 or int8 [out,in]; groups: GroupedMatrix
+  const uint16_t* scales = nullptr;  // of integers: bfloat16 [out], or those of a GroupedMatrix
   const void* bias = nullptr;        // [out] in the type of x; null: none
   uint16_t* y = nullptr;             // bfloat16 [rows,out]
   float* wide_y = nullptr;           // float32, where y is null
   int64_t rows = 0, in = 0, out = 0;
-  int64_t group = 0;  // inputs that share a scale in 4 bits, 32 to 256
+  int64_t group = 0;         // inputs that share a scale in groups, 16 to kMaxGroup
+  bool has_offsets = false;  // in groups
 };
 
 /// The rows of x as a kernel reads them.
@@ -33,27 +34,27 @@ constexpr int64_t kRowStep = 64;      // a multiple of the inputs that any kerne
 constexpr int64_t kRowBlock = 512;    // inputs that are summed by themselves: 2^9 products of 8 and
                                       // 16 bits fit into 32
 constexpr int64_t kRegisterRows = 4;  // rows whose sums are in registers together
-constexpr int64_t kInt4Panel = 16;    // outputs that lie beside each other in 4 bits
-constexpr int64_t kInt4Unit = 8;      // inputs of one of their 32-bit words
-constexpr int64_t kInt4MaxGroup = 256;  // inputs that share a scale
+constexpr int64_t kGroupPanel = 16;   // outputs that lie beside each other in groups
+constexpr int64_t kMaxGroup = 256;    // inputs that share a scale
 
 struct RowKernel {
   /// Rows [begin,end); threads may share them.
   void (*pack)(const RowProduct& product, const PackedRows& to, int64_t begin, int64_t end);
-  /// Outputs [begin,end); in 4 bits, panels of them.
+  /// Outputs [begin,end); in groups, panels of them.
   void (*multiply)(const RowProduct& product, const PackedRows& x, int64_t begin, int64_t end);
 };
 
 struct RowKernels {
-  RowKernel float32, bfloat16, int8, int4;
-  /// Panels [begin,end) of the matrix of `product`, of which only weight, scales, in and group
-  /// count, to bfloat16 [out,in].
-  void (*widen_int4)(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end);
+  RowKernel float32, bfloat16, int8, groups_of_4_bits, groups_of_8_bits;
+  /// Panels [begin,end) of the matrix of `product`, whose x and y do not count, to bfloat16
+  /// [out,in].
+  void (*widen_4_bits)(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end);
+  void (*widen_8_bits)(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end);
 };
 
 extern const RowKernels kPlainRowKernels;
 #if defined(__x86_64__)
-extern const RowKernels kAvx2RowKernels;        // with FMA
+extern const RowKernels kAvx2RowKernels;        // with FMA and F16C
 extern const RowKernels kAvx512RowKernels;      // F, BW, DQ, VL
 extern const RowKernels kAvx512VnniRowKernels;  // and VNNI
 extern const RowKernels kAvx512Bf16RowKernels;  // and BF16

@@ -1,4 +1,4 @@
-// The few-row products for AVX2 with FMA; compiled for them.
+// The few-row products for AVX2 with FMA and F16C; compiled for them.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -14,7 +14,7 @@ struct Isa {
   using Floats = __m256;
   static constexpr int kLanes = 8;
   static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
-  static constexpr int kInt4RegisterRows = 4, kInt4Sums = 8, kInt4Panels = 1, kInt4ManyRows = 4;
+  static constexpr int kGroupRegisterRows = 4, kGroupSums = 8, kGroupPanels = 1, kManyGroupRows = 4;
 
   static Ints zero() { return _mm256_setzero_si256(); }
   static Ints load_ints(const void* from) {
@@ -28,8 +28,12 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return _mm256_set1_epi32(both);
   }
-  static Ints four_bits(Ints words, int shift) {
-    return _mm256_and_si256(_mm256_srli_epi32(words, shift), _mm256_set1_epi32(0x000F000F));
+  /// Bits kBits * k and on of both halves of each word.
+  template <int kBits>
+  static Ints pairs(Ints words, int k) {
+    if (kBits * k == 16 - kBits) return _mm256_srli_epi16(words, 16 - kBits);
+    return _mm256_and_si256(_mm256_srli_epi32(words, kBits * k),
+                            _mm256_set1_epi32(((1 << kBits) - 1) * 0x10001));
   }
   static Ints multiply_add(Ints sum, Ints a, Ints b) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
@@ -48,6 +52,9 @@ struct Isa {
   static Floats load_floats(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Floats values) { _mm256_storeu_ps(to, values); }
   static Floats to_floats(Ints values) { return _mm256_cvtepi32_ps(values); }
+  static Floats load_halves(const uint16_t* from) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
   static void load_pairs(const uint16_t* from, Floats& even, Floats& odd) {
     const Ints both = load_ints(from);
     const Ints upper = _mm256_set1_epi32(static_cast<int>(0xFFFF0000));

@@ -14,7 +14,8 @@ struct Isa {
   using Floats = __m512;
   static constexpr int kLanes = 16;
   static constexpr int kOutputs = 4;  // of up to four rows, whose sums stay in registers
-  static constexpr int kInt4RegisterRows = 8, kInt4Sums = 16, kInt4Panels = 2, kInt4ManyRows = 64;
+  static constexpr int kGroupRegisterRows = 8, kGroupSums = 16, kGroupPanels = 2,
+                       kManyGroupRows = 64;
 
   static Ints zero() { return _mm512_setzero_si512(); }
   static Ints load_ints(const void* from) { return _mm512_loadu_si512(from); }
@@ -26,9 +27,12 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return _mm512_set1_epi32(both);
   }
-  static Ints four_bits(Ints words, int shift) {
-    return _mm512_and_si512(_mm512_srli_epi32(words, static_cast<unsigned>(shift)),
-                            _mm512_set1_epi32(0x000F000F));
+  /// Bits kBits * k and on of both halves of each word.
+  template <int kBits>
+  static Ints pairs(Ints words, int k) {
+    if (kBits * k == 16 - kBits) return _mm512_srli_epi16(words, 16 - kBits);
+    return _mm512_and_si512(_mm512_srli_epi32(words, static_cast<unsigned>(kBits * k)),
+                            _mm512_set1_epi32(((1 << kBits) - 1) * 0x10001));
   }
   static Ints multiply_add(Ints sum, Ints a, Ints b) {
 #if defined(__AVX512VNNI__)
@@ -55,6 +59,9 @@ struct Isa {
   static Floats load_floats(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, Floats values) { _mm512_storeu_ps(to, values); }
   static Floats to_floats(Ints values) { return _mm512_cvtepi32_ps(values); }
+  static Floats load_halves(const uint16_t* from) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
   static void load_pairs(const uint16_t* from, Floats& even, Floats& odd) {
     const Ints both = load_ints(from);
     const Ints upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));

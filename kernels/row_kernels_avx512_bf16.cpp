@@ -32,8 +32,10 @@ const RowKernels kAvx512Bf16RowKernels{
     .float32 = kIsaRowKernels.float32,
     .bfloat16 = {.pack = pack_as<NarrowBfloat16>, .multiply = multiply_along_inputs<DotBfloat16>},
     .int8 = kIsaRowKernels.int8,
-    .int4 = kIsaRowKernels.int4,
-    .widen_int4 = kIsaRowKernels.widen_int4,
+    .groups_of_4_bits = kIsaRowKernels.groups_of_4_bits,
+    .groups_of_8_bits = kIsaRowKernels.groups_of_8_bits,
+    .widen_4_bits = kIsaRowKernels.widen_4_bits,
+    .widen_8_bits = kIsaRowKernels.widen_8_bits,
 };
 
 }  // namespace predgen

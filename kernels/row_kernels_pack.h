@@ -59,7 +59,8 @@ inline void store_line(const RowProduct& product, int64_t row, int64_t output, c
 
 /// One row's values of a block in 16 bits of the largest. A block of next to nothing is zero, one
 /// that is not finite gives NaN.
-inline void pack_block(const uint16_t* x, int64_t count, int16_t* to, float& scale, int32_t& sum) {
+__attribute__((always_inline)) inline void pack_block(const uint16_t* x, int64_t count, int16_t* to,
+                                                      float& scale, int32_t& sum) {
   constexpr float kLargest = 32767.0f, kRounder = 12582912.0f;  // 1.5 * 2^23, whose last bit is 1
   constexpr uint16_t kSizeBits = 0x7FFF, kInfinity = 0x7F80;
   uint16_t largest_bits = 0;  // infinities and NaN are above all others
@@ -86,15 +87,18 @@ inline void pack_block(const uint16_t* x, int64_t count, int16_t* to, float& sca
   }
 }
 
-inline void pack_integers(const RowProduct& product, const PackedRows& to, int64_t block_size,
-                          int64_t begin_row, int64_t end_row) {
+/// kBlock: the size of every block, where it is known; else 0.
+template <int64_t kBlock = 0>
+void pack_integers(const RowProduct& product, const PackedRows& to, int64_t size, int64_t begin_row,
+                   int64_t end_row) {
+  const int64_t block_size = kBlock > 0 ? kBlock : size;
   for (int64_t row = begin_row; row < end_row; ++row) {
     const uint16_t* x = static_cast<const uint16_t*>(product.x) + row * product.in;
     auto* values = static_cast<int16_t*>(to.values) + row * to.stride;
     for (int64_t begin = 0; begin < product.in; begin += block_size) {
       const int64_t place = begin / block_size * to.scale_stride + row;
-      pack_block(x + begin, least(block_size, product.in - begin), values + begin, to.scales[place],
-                 to.sums[place]);
+      const int64_t count = kBlock > 0 ? kBlock : least(block_size, product.in - begin);
+      pack_block(x + begin, count, values + begin, to.scales[place], to.sums[place]);
     }
     for (int64_t i = product.in; i < to.stride; ++i) values[i] = 0;
   }

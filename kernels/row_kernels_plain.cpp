@@ -11,7 +11,7 @@ struct Isa {
   using Floats __attribute__((vector_size(16))) = float;
   static constexpr int kLanes = 4;
   static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
-  static constexpr int kInt4RegisterRows = 4, kInt4Sums = 4, kInt4Panels = 1, kInt4ManyRows = 4;
+  static constexpr int kGroupRegisterRows = 4, kGroupSums = 4, kGroupPanels = 1, kManyGroupRows = 4;
 
   static Ints zero() { return Ints{}; }
   static Ints load_ints(const void* from) {
@@ -32,9 +32,12 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return Ints{both, both, both, both};
   }
-  static Ints four_bits(Ints words, int shift) {
-    return reinterpret_cast<Ints>(reinterpret_cast<Words>(words) >> static_cast<uint32_t>(shift)) &
-           0x000F000F;
+  /// Bits kBits * k and on of both halves of each word.
+  template <int kBits>
+  static Ints pairs(Ints words, int k) {
+    const auto shift = static_cast<uint32_t>(kBits * k);
+    return reinterpret_cast<Ints>(reinterpret_cast<Words>(words) >> shift) &
+           (((1 << kBits) - 1) * 0x10001);
   }
   static Ints even(Ints pairs) { return pairs & 0xFFFF; }
   static Ints odd(Ints pairs) { return pairs >> 16 & 0xFFFF; }
@@ -59,6 +62,19 @@ struct Isa {
   }
   static void store(float* to, Floats values) { __builtin_memcpy(to, &values, sizeof(values)); }
   static Floats to_floats(Ints values) { return __builtin_convertvector(values, Floats); }
+  /// Of finite values.
+  static Floats load_halves(const uint16_t* from) {
+    using Halves __attribute__((vector_size(8))) = uint16_t;
+    Halves halves;
+    __builtin_memcpy(&halves, from, sizeof(halves));
+    const Words bits = __builtin_convertvector(halves, Words), size = bits & 0x7FFFU;
+    const Words normal = (size << 13) + (112U << 23);
+    const auto subnormal =
+        reinterpret_cast<Words>(__builtin_convertvector(size, Floats) * 0x1p-24f);
+    const auto is_normal = reinterpret_cast<Words>(size >= 0x400U);
+    const Words value = (normal & is_normal) | (subnormal & ~is_normal);
+    return reinterpret_cast<Floats>(value | (bits & 0x8000U) << 16);
+  }
   static void load_pairs(const uint16_t* from, Floats& even, Floats& odd) {
     const Words both = reinterpret_cast<Words>(load_ints(from));
     even = reinterpret_cast<Floats>(both << 16);

@@ -19,6 +19,13 @@ constexpr int64_t kOutputs = 32;  // that kernels take together at most
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
+#if defined(__x86_64__)
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 const RowKernels& choose() {
 #if defined(__x86_64__)
   const std::string able = at::get_cpu_capability();
@@ -28,7 +35,7 @@ const RowKernels& choose() {
     return __builtin_cpu_supports("avx512bf16") ? kAvx512Bf16RowKernels : kAvx512VnniRowKernels;
   }
   if (has_avx512) return kAvx512RowKernels;
-  if (able == "AVX2" || able.starts_with("AVX512")) return kAvx2RowKernels;
+  if ((able == "AVX2" || able.starts_with("AVX512")) && has_f16c()) return kAvx2RowKernels;
 #endif
   return kPlainRowKernels;
 }
@@ -58,8 +65,10 @@ const RowKernel& row_kernel(RowWeights weights, const RowKernels& kernels) {
       return kernels.bfloat16;
     case RowWeights::kInt8:
       return kernels.int8;
+    case RowWeights::kGroupsOf4Bits:
+      return kernels.groups_of_4_bits;
     default:
-      return kernels.int4;
+      return kernels.groups_of_8_bits;
   }
 }
 
@@ -69,8 +78,8 @@ PackedSizes packed_sizes(RowWeights weights, const RowProduct& product) {
                     .stride = round_up(product.in, kRowStep),
                     .scale_stride = round_up(product.rows, kRegisterRows)};
   sizes.num_values = product.rows * sizes.stride;
-  if (weights == RowWeights::kInt8 || weights == RowWeights::kInt4) {
-    const int64_t block = weights == RowWeights::kInt4 ? product.group : kRowBlock;
+  if (weights == RowWeights::kInt8 || are_groups(weights)) {
+    const int64_t block = are_groups(weights) ? product.group : kRowBlock;
     sizes.num_scales = round_up(product.in, block) / block * sizes.scale_stride;
   }
   return sizes;
@@ -93,7 +102,7 @@ bool is_libtorch_faster_at_many_rows() {
 }
 
 void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels& kernels) {
-  const int64_t unit = weights == RowWeights::kInt4 ? kInt4Panel : 1;
+  const int64_t unit = outputs_of_unit(weights);
   const PackedSizes sizes = packed_sizes(weights, product);
   static_assert(sizeof(float) == sizeof(int32_t));
   const at::DataPtr memory = c10::GetCPUAllocator()->allocate(
@@ -110,7 +119,7 @@ void run_on_cpu(RowWeights weights, const RowProduct& product, const RowKernels&
   parallel_ranges((product.out + kOutputs - 1) / kOutputs, kGrain / kOutputs,
                   [&](int64_t begin, int64_t end) {
                     kernel.multiply(product, x, begin * kOutputs / unit,
-                                    std::min(end * kOutputs, product.out) / unit);
+                                    round_up(std::min(end * kOutputs, product.out), unit) / unit);
                   });
 }
 

@@ -4,7 +4,15 @@
 
 namespace predgen {
 
-enum class RowWeights { kFloat32, kBfloat16, kInt8, kInt4 };
+enum class RowWeights { kFloat32, kBfloat16, kInt8, kGroupsOf4Bits, kGroupsOf8Bits };
+
+constexpr bool are_groups(RowWeights weights) {
+  return weights == RowWeights::kGroupsOf4Bits || weights == RowWeights::kGroupsOf8Bits;
+}
+/// That RowKernel::multiply counts as one.
+constexpr int64_t outputs_of_unit(RowWeights weights) {
+  return are_groups(weights) ? kGroupPanel : 1;
+}
 
 /// The kernels for this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for
 /// it, as it does of LibTorch.

@@ -46,4 +46,20 @@ at::ScalarType choose_dtype(const LoadOptions& options, at::Device device) {
                                                                          : at::kFloat;
 }
 
+Quantization choose_quantization(const LoadOptions& options, at::Device device, bool has_codes,
+                                 const std::string& where) {
+  if (options.quantization == Quantization::kStored) {
+    if (!has_codes) {
+      throw UserError("{}: is not stored in 8 or fewer bits: quantise it to int8 or int4", where);
+    }
+    if (!device.is_cpu()) {
+      throw UserError("quantisation \"stored\": runs on a CPU only, not on {}: use none",
+                      device.str());
+    }
+  }
+  const bool is_free = options.quantization == Quantization::kNone && options.dtype == "auto" &&
+                       !options.leaves_linears;
+  return is_free && has_codes && device.is_cpu() ? Quantization::kStored : options.quantization;
+}
+
 }  // namespace predgen

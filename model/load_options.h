@@ -11,8 +11,10 @@ namespace predgen {
 struct LoadOptions {
   std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
   std::string dtype = "auto";   // "auto": float32 on a CPU, bfloat16 on CUDA; "fp32", "bf16"
-  Quantization quantization = Quantization::kNone;  // then "auto" is bfloat16 everywhere
-  bool width_invariant = false;                     // see Transformer::set_width_invariant()
+  /// With another kind "auto" is bfloat16 everywhere. With none, too, a checkpoint in few bits runs
+  /// as stored on a CPU unless a type is given.
+  Quantization quantization = Quantization::kNone;
+  bool width_invariant = false;  // see Transformer::set_width_invariant()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
   bool prepares_passes = true;  // see Transformer::prepare_passes()
@@ -23,5 +25,9 @@ at::ScalarType parse_dtype(const std::string& name);
 /// What LoadOptions says; UserError for other words, or a GPU that is not there.
 at::Device parse_device(const std::string& name);
 at::ScalarType choose_dtype(const LoadOptions& options, at::Device device);
+/// `has_codes`: whether matrices of the checkpoint are stored in few bits; UserError if kStored is
+/// asked for without, or elsewhere than on a CPU. `where`: the checkpoint.
+Quantization choose_quantization(const LoadOptions& options, at::Device device, bool has_codes,
+                                 const std::string& where);
 
 }  // namespace predgen

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/error.h"
-#include "kernels/int4_words.h"
 #include "kernels/row_tiles.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_support.h"
 #include "model/row_product.h"
+#include "model/weights/stored_tensors.h"
 
 namespace predgen {
 namespace {
@@ -83,10 +83,12 @@ Quantization parse_quantization(const std::string& name) {
   if (name == "none") return Quantization::kNone;
   if (name == "int8") return Quantization::kInt8;
   if (name == "int4") return Quantization::kInt4;
-  throw UserError("quantisation \"{}\": must be none, int8 or int4", name);
+  if (name == "stored") return Quantization::kStored;
+  throw UserError("quantisation \"{}\": must be none, int8, int4 or stored", name);
 }
 
 Quantization quantization_of(const std::string& weight_name, Quantization asked) {
+  if (asked == Quantization::kStored) return Quantization::kNone;
   if (weight_name.ends_with("_proj.weight")) return asked;
   const bool is_head = weight_name == "lm_head.weight" && asked != Quantization::kNone;
   return is_head ? Quantization::kInt8 : Quantization::kNone;
@@ -108,10 +110,24 @@ int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind) {
 QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                                  const std::string& name)
     : kind_(kind) {
-  PREDGEN_CHECK(weight.dim() == 2 && kind != Quantization::kNone, "{}: nothing to quantise", name);
+  PREDGEN_CHECK(weight.dim() == 2 && (kind == Quantization::kInt8 || kind == Quantization::kInt4),
+                "{}: nothing to quantise", name);
   relative_error_ = relative(
       kind == Quantization::kInt8 ? make_int8(weight, device) : make_int4(weight, device, name),
       name);
+}
+
+QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in,
+                                 const CodedRowsOf& rows, const std::string& name)
+    : kind_(Quantization::kStored) {
+  RowError error;
+  grouped_ = pack_as_stored(layout, out, in, rows, error);
+  group_ = layout.group;
+  if (!std::isfinite(error.lost)) {
+    throw UserError("{}: has scales that are not finite, or too large to run as stored: use bf16",
+                    name);
+  }
+  relative_error_ = relative(error, name);
 }
 
 RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
@@ -141,11 +157,13 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
         "of 32, outputs of 16): use int8",
         name, out, in);
   }
+  // On CUDA LibTorch's kernel decides the layout.
+  const ScaleType scale_type = device.is_cuda() ? ScaleType::kBfloat16 : ScaleType::kFloat16;
   RowError of_range, of_zero;
   for_each_rows(weight, [&](int64_t, const at::Tensor& wide) {
     const auto error = [&](Int4Centre centre) {
       return for_each_row(wide, [&](int64_t, const float* w) {
-        return quantize_int4_row(w, in, group_, centre, nullptr, nullptr);
+        return quantize_int4_row(w, in, group_, centre, scale_type, nullptr, nullptr);
       });
     };
     add(of_range, error(Int4Centre::kRange));
@@ -153,41 +171,51 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   });
   const bool at_zero = of_zero.lost < of_range.lost;
   const Int4Centre centre = at_zero ? Int4Centre::kZero : Int4Centre::kRange;
-  at::Tensor scales;  // on CUDA [out,in/group,2], see pack_int4() else
+  at::Tensor scales;  // [out,in/group,2]
   for_each_rows(weight, [&](int64_t begin, const at::Tensor& wide) {
     at::Tensor q = at::empty({wide.size(0), in}, at::kByte);
-    at::Tensor pairs = at::empty({wide.size(0), in / group_, 2}, at::kBFloat16);
+    at::Tensor pairs =
+        at::empty({wide.size(0), in / group_, 2}, device.is_cuda() ? at::kBFloat16 : at::kHalf);
     auto* to = q.mutable_data_ptr<uint8_t>();
-    uint16_t* pair = mutable_bits(pairs);
+    auto* pair = static_cast<uint16_t*>(pairs.mutable_data_ptr());
     for_each_row(wide, [&](int64_t row, const float* w) {
-      return quantize_int4_row(w, in, group_, centre, to + row * in,
+      return quantize_int4_row(w, in, group_, centre, scale_type, to + row * in,
                                pair + row * (in / group_ * 2));
     });
-    at::Tensor packed;
     if (device.is_cuda()) {
       const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      packed = at::_convert_weight_to_int4pack((even * 16 + odd).to(device),
-                                               group_ / 16);  // inputs a tile: as many
+      // Its tiles have as many inputs.
+      q = at::_convert_weight_to_int4pack((even * 16 + odd).to(device), group_ / 16);
     } else {
-      packed = pack_int4(q);
-      pairs = pairs.view({-1, kInt4Panel, in / group_, 2}).transpose(1, 2);
+      q = pack_words(q, 4);
+      pairs = pack_scales(pairs.select(2, 0), pairs.select(2, 1));
     }
     put(scales, pairs.to(device), begin, wide.size(0), out);
-    put(values_, packed, begin, wide.size(0), out);
+    put(values_, q, begin, wide.size(0), out);
   });
-  scales_ = scales.dim() == 4 ? scales : scales.transpose(0, 1).contiguous();
+  if (device.is_cuda()) {
+    scales_ = scales.transpose(0, 1).contiguous();
+  } else {
+    grouped_ = {.bits = 4, .out = out, .words = std::move(values_), .scales = std::move(scales)};
+  }
   return at_zero ? of_zero : of_range;
 }
 
-at::Tensor QuantizedWeight::int4_product(const at::Tensor& rows) const {
-  return rows.is_cuda() ? at::_weight_int4pack_mm(rows, values_, group_, scales_)
-                        : predgen::int4_product(rows, values_, scales_);
+at::Tensor QuantizedWeight::cuda_int4_product(const at::Tensor& rows) const {
+  return at::_weight_int4pack_mm(rows, values_, group_, scales_);
 }
 
 at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
-  if (kind_ == Quantization::kInt4) return at::linear(rows, widen_int4(values_, scales_));
   constexpr int64_t kOutputs = 16384;  // of a large head, so that it is never there twice
   std::vector<at::Tensor> parts;
+  if (grouped_) {
+    const int64_t num_panels = grouped_->words.size(0), step = kOutputs / kGroupPanel;
+    for (int64_t begin = 0; begin < num_panels; begin += step) {
+      const GroupedMatrix part = grouped_->panels(begin, std::min(begin + step, num_panels));
+      parts.push_back(at::linear(rows, part.widen()));
+    }
+    return parts.size() == 1 ? parts[0] : at::cat(parts, -1);
+  }
   for (const at::Tensor& values : values_.split(kOutputs)) {
     parts.push_back(at::linear(rows, values.to(at::kBFloat16)));
   }
@@ -197,8 +225,10 @@ at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
-  if (kind_ == Quantization::kInt4 && (rows.is_cuda() || rows.size(0) <= max_rows_on_cpu())) {
-    output = int4_product(rows);
+  if (grouped_ && rows.size(0) <= max_rows_on_cpu()) {
+    output = grouped_product(rows, *grouped_);
+  } else if (kind_ == Quantization::kInt4 && rows.is_cuda()) {
+    output = cuda_int4_product(rows);
   } else if (kind_ == Quantization::kInt8 && has_int8_product(rows)) {
     output = int8_product(rows, values_, scales_);
   } else {
@@ -213,8 +243,8 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   if (!rows.is_cuda()) {
     output = (*this)(rows);
   } else if (kind_ == Quantization::kInt4) {
-    output =
-        in_row_tiles(rows, kTileRows, [&](const at::Tensor& tile) { return int4_product(tile); });
+    output = in_row_tiles(rows, kTileRows,
+                          [&](const at::Tensor& tile) { return cuda_int4_product(tile); });
   } else if (cuda_kernels() != nullptr) {
     std::vector<at::Tensor> parts;
     for (const at::Tensor& few : rows.split(kFewRowsOnCuda)) {
@@ -230,21 +260,35 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
 
 std::pair<RowWeights, RowProduct> QuantizedWeight::row_product() const {
   PREDGEN_CHECK(is_on_cpu(), "weights on {}", values_.device().str());
-  RowProduct product{.weight = values_.const_data_ptr(),
-                     .scales = static_cast<const uint16_t*>(scales_.const_data_ptr())};
-  if (kind_ == Quantization::kInt8) {
-    product.in = values_.size(1);
-    product.out = values_.size(0);
-    return {RowWeights::kInt8, product};
+  if (grouped_) return {grouped_->weights(), grouped_->product()};
+  return {RowWeights::kInt8,
+          {.weight = values_.const_data_ptr(),
+           .scales = static_cast<const uint16_t*>(scales_.const_data_ptr()),
+           .in = values_.size(1),
+           .out = values_.size(0)}};
+}
+
+at::Tensor QuantizedWeight::rows(const at::Tensor& numbers) const {
+  const at::Tensor list = numbers.to(at::kCPU, at::kLong).contiguous();
+  const int64_t in = grouped_.value().in();
+  at::Tensor wide = at::empty({list.numel(), in}, at::kFloat);
+  for (int64_t i = 0; i < list.numel(); ++i) {
+    widen_row(list.const_data_ptr<int64_t>()[i], wide.mutable_data_ptr<float>() + i * in);
   }
-  product.in = values_.size(1) * kInt4Unit;
-  product.out = values_.size(0) * kInt4Panel;
-  product.group = group_;
-  return {RowWeights::kInt4, product};
+  std::vector<int64_t> sizes = numbers.sizes().vec();
+  sizes.push_back(in);
+  return wide.to(at::kBFloat16).view(sizes);
+}
+
+int QuantizedWeight::bits() const {
+  if (grouped_) return grouped_->bits;
+  return kind_ == Quantization::kInt8 ? 8 : 4;
 }
 
 int64_t QuantizedWeight::num_bytes() const {
-  return static_cast<int64_t>(values_.nbytes() + scales_.nbytes());
+  const at::Tensor& values = grouped_ ? grouped_->words : values_;
+  const at::Tensor& scales = grouped_ ? grouped_->scales : scales_;
+  return static_cast<int64_t>(values.nbytes() + scales.nbytes());
 }
 
 }  // namespace predgen

@@ -3,35 +3,45 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "kernels/grouped_matrix.h"
 #include "kernels/quantize_rows.h"
-#include "kernels/row_product_cpu.h"
+#include "model/stored_packing.h"
 
 namespace predgen {
 
-enum class Quantization { kNone, kInt8, kInt4 };
+/// kStored: matrices that a checkpoint stores in few bits stay so, the rest is as with kNone.
+enum class Quantization { kNone, kInt8, kInt4, kStored };
 
-/// "none", "int8" or "int4"; UserError otherwise.
+/// "none", "int8", "int4" or "stored"; UserError otherwise.
 Quantization parse_quantization(const std::string& name);
 
-/// What becomes of the weight of this Hugging Face name: linear layers are packed as asked, a head
-/// of its own into 8 bits (4 would cost it 3 % of perplexity), everything else stays.
+/// What becomes of the weight of this Hugging Face name where kInt8 or kInt4 is asked for: linear
+/// layers are packed so, a head of its own into 8 bits (4 would cost it 3 % of perplexity),
+/// everything else stays.
 Quantization quantization_of(const std::string& weight_name, Quantization asked);
 /// How many inputs share scale and offset in 4 bits; 0 if a matrix of these sizes cannot be packed.
 int64_t int4_group(int64_t out, int64_t in);
 /// What QuantizedWeight keeps of a matrix; of one that cannot be packed, its bfloat16.
 int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind);
 
-/// A weight matrix [out,in] in 8 bits (one scale per output) or 4 bits (a scale and an offset per
+/// A weight matrix [out,in] in 8 bits (one scale per output), in 4 bits (a scale and an offset per
 /// group of 128 inputs, or 64 or 32 where 128 does not divide them; centred on zero or on the
-/// group's range, whichever is nearer to the matrix). Activations stay bfloat16. Immutable.
+/// group's range, whichever is nearer to the matrix), or as a checkpoint stores it in few bits.
+/// Activations stay bfloat16. Immutable.
 class QuantizedWeight {
  public:
   /// `weight`: any floating type and device; what is kept lies on `device`. UserError naming
   /// `name` if its shape cannot be packed or a value is not finite.
   QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
+                  const std::string& name);
+
+  /// As stored, on a CPU; see pack_as_stored(). UserError naming `name` for scales that float16 has
+  /// no number for.
+  QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
                   const std::string& name);
 
   /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
@@ -41,23 +51,30 @@ class QuantizedWeight {
   /// The product in float32, on CUDA in calls of one shape: no row depends on how many there are.
   at::Tensor in_tiles(const at::Tensor& input) const;
 
-  bool is_on_cpu() const { return values_.is_cpu(); }
+  /// Rows of W by their numbers [..], in bfloat16 [..,in]. Only as stored.
+  at::Tensor rows(const at::Tensor& numbers) const;
+  /// One of them, to [in].
+  void widen_row(int64_t row, float* to) const { grouped_.value().widen_row(row, to); }
+
+  bool is_on_cpu() const { return grouped_ || values_.is_cpu(); }
   /// The matrix as the kernels for CPUs take it. Borrows it.
   std::pair<RowWeights, RowProduct> row_product() const;
 
+  int bits() const;
   int64_t num_bytes() const;
   /// ||W - quantised W|| / ||W||.
   double relative_error() const { return relative_error_; }
 
  private:
-  at::Tensor int4_product(const at::Tensor& rows) const;
+  at::Tensor cuda_int4_product(const at::Tensor& rows) const;
   at::Tensor widened_product(const at::Tensor& rows) const;
   RowError make_int8(const at::Tensor& weight, at::Device device);
   RowError make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 
   Quantization kind_;
-  at::Tensor values_;  // int8 [out,in], or packed as the kernel wants it
-  at::Tensor scales_;  // bfloat16 [out]; in 4 bits scale and offset of the groups, as packed
+  std::optional<GroupedMatrix> grouped_;  // of 4 bits on a CPU, and as stored; others:
+  at::Tensor values_;                     // int8 [out,in]; 4 bits as CUDA wants them
+  at::Tensor scales_;                     // bfloat16 [out]; 4 bits: [in/group,out,2]
   int64_t group_ = 0;
   double relative_error_ = 0.0;
 };

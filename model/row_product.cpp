@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "kernels/int4_words.h"
 #include "kernels/row_product_cpu.h"
 #include "model/gpu/gpu_support.h"
 #include "model/stream_priority.h"
@@ -109,22 +108,19 @@ at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at:
   return y;
 }
 
-at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales) {
-  check_int4_words(words, scales);
-  PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.is_cpu() &&
-                    words.size(1) * kInt4Unit == x.size(1),
-                "{} inputs for 4-bit weights of {}", x.size(-1), c10::str(words.sizes()));
-  const int64_t out = words.size(0) * kInt4Panel;
+at::Tensor grouped_product(const at::Tensor& x, const GroupedMatrix& matrix) {
+  matrix.check();
+  PREDGEN_CHECK(
+      x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.is_cpu() && matrix.in() == x.size(1),
+      "{} inputs for {}-bit weights of {}", x.size(-1), matrix.bits,
+      c10::str(matrix.words.sizes()));
   const at::Tensor rows = x.contiguous();
-  at::Tensor y = at::empty({x.size(0), out}, x.options());
-  run_on_cpu(RowWeights::kInt4, {.x = bits(rows),
-                                 .weight = words.const_data_ptr(),
-                                 .scales = bits(scales),
-                                 .y = mutable_bits(y),
-                                 .rows = x.size(0),
-                                 .in = x.size(1),
-                                 .out = out,
-                                 .group = x.size(1) / scales.size(1)});
+  at::Tensor y = at::empty({x.size(0), matrix.out}, x.options());
+  RowProduct product = matrix.product();
+  product.x = bits(rows);
+  product.y = mutable_bits(y);
+  product.rows = x.size(0);
+  run_on_cpu(matrix.weights(), product);
   return y;
 }
 

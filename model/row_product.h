@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/grouped_matrix.h"
+
 namespace predgen {
 
 // Products y = x W^T for the few rows of a decoding step or of a draft. They are bound by the bytes
@@ -28,9 +30,8 @@ bool has_int8_product(const at::Tensor& x);
 /// of the largest, and a row that is not finite gives NaN. CUDA's sum in float32.
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
 
-/// `words` and `scales` as in kernels/int4_words.h. On a CPU, any number of rows; rounds x as
-/// int8_product() does, group by group.
-at::Tensor int4_product(const at::Tensor& x, const at::Tensor& words, const at::Tensor& scales);
+/// On a CPU, any number of rows; rounds x as int8_product() does, group by group.
+at::Tensor grouped_product(const at::Tensor& x, const GroupedMatrix& matrix);
 
 /// input [..,in] W^T + bias [..,out], `bias` undefined or in the type of the others: at::linear, or
 /// for up to max_rows_on_cpu() rows of bfloat16 our kernel for CPUs from AVX2 on, which has no

@@ -185,6 +185,7 @@ std::optional<at::Tensor> Transformer::forward_by_kernels(
 TransformerParts Transformer::parts() const {
   return {.config = config_,
           .embedding = embedding_,
+          .packed_embedding = packed_embedding_.get(),
           .layers = layers_,
           .final_norm = final_norm_,
           .head = head_,
@@ -219,7 +220,8 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
 at::Tensor Transformer::embed(const Rows& rows) const { return embed(rows.tokens_BT); }
 
 at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
-  const at::Tensor embedded_BTE = at::embedding(embedding_, tokens_BT);
+  const at::Tensor embedded_BTE = packed_embedding_ ? packed_embedding_->rows(tokens_BT).to(dtype())
+                                                    : at::embedding(embedding_, tokens_BT);
   return (embedding_scale_ == 1.0f ? embedded_BTE : embedded_BTE * embedding_scale_)
       .to(activations_);
 }
@@ -239,6 +241,7 @@ at::Tensor Transformer::logits(const at::Tensor& hidden) const {
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
+  PREDGEN_CHECK(!packed_embedding_, "the embeddings are packed");
   std::map<std::string, at::Tensor> weights{{"model.embed_tokens.weight", embedding_},
                                             {"model.norm.weight", final_norm_}};
   if (!config_.tie_word_embeddings) weights["lm_head.weight"] = head_.weight;
@@ -290,22 +293,6 @@ void Transformer::prepare_passes() {
 
 void Transformer::join_products() {
   if (gpu_pass_) predgen::join_products(layers_);
-}
-
-double Transformer::quantize(Quantization kind,
-                             const std::function<void(const std::string&)>& packed) {
-  std::vector<Linear*> quantizable = linears();
-  quantizable.push_back(&head_);  // its own copy where it is tied: each step reads all of it
-  double error = 0.0;
-  for (Linear* linear : quantizable) {
-    const std::string name = linear->name + ".weight";
-    linear->quantized = std::make_shared<QuantizedWeight>(
-        linear->weight, quantization_of(name, kind), device(), linear->name);
-    linear->weight = at::Tensor();
-    error += linear->quantized->relative_error();
-    packed(name);
-  }
-  return error / static_cast<double>(quantizable.size());
 }
 
 void Transformer::set_adapter_enabled(bool enabled) {

@@ -37,6 +37,7 @@ class Transformer : public LanguageModel {
   ~Transformer() override;
 
   const ModelConfig& config() const { return config_; }
+  const Linear& head() const { return head_; }
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.context_length(); }
   KvLayout kv_layout() const override;
@@ -108,12 +109,17 @@ class Transformer : public LanguageModel {
   /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
-  /// Replaces the weight of every linear layer and of the head by a quantised one on the model's
-  /// device; embeddings stay as they are, also where the head was tied to them. For inference only.
-  /// Calls `packed` with each weight's name when it is done. Returns the mean relative error.
-  double quantize(
-      Quantization kind,
-      const std::function<void(const std::string&)>& packed = [](const std::string&) {});
+  /// Gives what stands in for the weight of this name, or null if that stays.
+  using Pack = std::function<std::shared_ptr<const QuantizedWeight>(const std::string& name,
+                                                                    const at::Tensor& weight)>;
+  /// Replaces the weights of linear layers and of the head, its own copy where it is tied and not
+  /// packed with the embeddings. For inference only.
+  void pack_linears(const Pack& pack);
+  /// Embeddings, and the head if it is tied to them, are rows of this matrix from now on.
+  void pack_embedding(std::shared_ptr<const QuantizedWeight> packed);
+  /// Packs all linear layers and the head, on the model's device; embeddings stay as they are, also
+  /// where the head was tied to them. Returns the mean relative error.
+  double quantize(Quantization kind);
   /// Off: the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
 
@@ -124,7 +130,8 @@ class Transformer : public LanguageModel {
   /// Further queries that each key head's shared queries become (AttentionMasks).
   int64_t num_folded() const;
   ModelConfig config_;
-  at::Tensor embedding_;  // [V,E]
+  at::Tensor embedding_;  // [V,E]; of no rows where the next one is there
+  std::shared_ptr<const QuantizedWeight> packed_embedding_;
   std::vector<DecoderLayer> layers_;
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied

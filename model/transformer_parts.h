@@ -13,7 +13,8 @@ namespace predgen {
 /// The parts of a Transformer.
 struct TransformerParts {
   const ModelConfig& config;
-  const at::Tensor& embedding;  // [V,E]
+  const at::Tensor& embedding;              // [V,E], or [0,E] where
+  const QuantizedWeight* packed_embedding;  // is not null
   std::span<const DecoderLayer> layers;
   const at::Tensor& final_norm;           // [E]
   const Linear& head;                     // [V,E]

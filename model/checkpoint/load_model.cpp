@@ -1,33 +1,119 @@
 #include "model/checkpoint/load_model.h"
 
+#include <algorithm>
+
+#include "core/error.h"
 #include "core/log.h"
 #include "model/checkpoint/model_weights.h"
 #include "model/weights/adapter.h"
 
 namespace predgen {
+namespace {
+
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+
+/// Stands in for a matrix that is packed later: its shape, without its memory.
+at::Tensor shape_alone(const std::vector<int64_t>& shape, at::ScalarType dtype) {
+  return at::zeros({1}, dtype).expand(shape);
+}
+
+class Loading {
+ public:
+  Loading(const ModelWeights& weights, LoadOptions options, const std::string& where)
+      : weights_(weights), options_(std::move(options)), device_(parse_device(options_.device)) {
+    for (const WeightSpec& weight : weight_layout(weights.config())) {
+      has_codes_ = has_codes_ || weights.code_layout(weight.name).has_value();
+    }
+    options_.quantization = choose_quantization(options_, device_, has_codes_, where);
+    dtype_ = choose_dtype(options_, device_);
+  }
+
+  at::Tensor load(const std::string& name) const {
+    const bool is_coded = weights_.code_layout(name).has_value();
+    if (is_as_stored() && is_coded) return shape_alone(weights_.shape(name).shape, dtype_);
+    // One matrix at a time goes to the device to be quantised there.
+    if (quantization_of(name, options_.quantization) != Quantization::kNone) {
+      return is_coded ? shape_alone(weights_.shape(name).shape, dtype_) : weights_.tensor(name);
+    }
+    const bool is_left = options_.leaves_linears && name.starts_with("model.layers.") &&
+                         quantization_of(name, Quantization::kInt8) != Quantization::kNone;
+    return is_left ? weights_.tensor(name) : weights_.load(name, device_, dtype_);
+  }
+
+  void pack(Transformer& model) {
+    if (is_as_stored()) return pack_as_stored(model);
+    if (options_.quantization == Quantization::kNone) return;
+    double error = 0.0;
+    int64_t count = 0;
+    model.pack_linears([&](const std::string& name, const at::Tensor& weight) {
+      const Quantization kind = quantization_of(name, options_.quantization);
+      const bool has_weight = name == "lm_head.weight" && weights_.config().tie_word_embeddings;
+      const at::Tensor full =
+          !has_weight && weights_.code_layout(name) ? weights_.tensor(name) : weight;
+      auto packed = std::make_shared<const QuantizedWeight>(full, kind, device_, name);
+      weights_.forget(name);
+      error += packed->relative_error();
+      ++count;
+      return packed;
+    });
+    spdlog::info("quantised: the mean relative error of a weight matrix is {:.4f}",
+                 error / static_cast<double>(count));
+  }
+
+ private:
+  bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
+
+  void pack_as_stored(Transformer& model) {
+    if (weights_.code_layout(kEmbedding)) model.pack_embedding(packed_as_stored(kEmbedding));
+    model.pack_linears([&](const std::string& name, const at::Tensor&) {
+      const bool is_tied = name == "lm_head.weight" && weights_.config().tie_word_embeddings;
+      return !is_tied && weights_.code_layout(name) ? packed_as_stored(name) : nullptr;
+    });
+    spdlog::info(
+        "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "
+        "relative error {:.1e}",
+        in_4_bits_, in_8_bits_, dtype_ == at::kFloat ? "fp32" : "bf16", largest_error_);
+  }
+
+  std::shared_ptr<const QuantizedWeight> packed_as_stored(const std::string& name) {
+    const std::vector<int64_t> shape = weights_.shape(name).shape;
+    auto packed = std::make_shared<const QuantizedWeight>(
+        *weights_.code_layout(name), shape[0], shape[1],
+        [&](int64_t begin, int64_t end) { return weights_.read_codes(name, begin, end); }, name);
+    weights_.forget(name);
+    if (packed->relative_error() > kMostStoredError) {
+      throw UserError("{}: would lose {:.1e} of its values as stored: give the type bf16 or fp32",
+                      name, packed->relative_error());
+    }
+    largest_error_ = std::max(largest_error_, packed->relative_error());
+    ++(packed->bits() == 4 ? in_4_bits_ : in_8_bits_);
+    return packed;
+  }
+
+  static constexpr double kMostStoredError = 2e-3;  // what bfloat16 would lose
+
+  const ModelWeights& weights_;
+  LoadOptions options_;
+  const at::Device device_;
+  at::ScalarType dtype_ = at::kFloat;
+  bool has_codes_ = false;
+  int64_t in_4_bits_ = 0, in_8_bits_ = 0;
+  double largest_error_ = 0.0;
+};
+
+}  // namespace
 
 std::unique_ptr<Transformer> load_model(const Checkpoint& checkpoint,
                                         const std::filesystem::path& adapter,
                                         const LoadOptions& options) {
-  const at::Device device = parse_device(options.device);
-  const at::ScalarType dtype = choose_dtype(options, device);
   const auto kept_adapter =
       adapter.empty() ? nullptr : std::make_shared<const AdapterFolder>(adapter);
   const ModelWeights weights(checkpoint, kept_adapter);
-  const bool quantizes = options.quantization != Quantization::kNone;
-  auto model = std::make_unique<Transformer>(weights.config(), [&](const std::string& name) {
-    // One matrix at a time goes to the device to be quantised there.
-    const bool waits = quantization_of(name, options.quantization) != Quantization::kNone ||
-                       (options.leaves_linears && name.starts_with("model.layers.") &&
-                        quantization_of(name, Quantization::kInt8) != Quantization::kNone);
-    return waits ? weights.tensor(name) : weights.load(name, device, dtype);
-  });
+  Loading loading(weights, options, checkpoint.name());
+  auto model = std::make_unique<Transformer>(
+      weights.config(), [&](const std::string& name) { return loading.load(name); });
   if (kept_adapter) kept_adapter->attach(*model);
-  if (quantizes) {
-    const double error = model->quantize(options.quantization,
-                                         [&](const std::string& name) { weights.forget(name); });
-    spdlog::info("quantised: the mean relative error of a weight matrix is {:.4f}", error);
-  }
+  loading.pack(*model);
   model->set_width_invariant(options.width_invariant);
   if (!options.leaves_linears) model->join_products();
   if (options.prepares_passes) model->prepare_passes();

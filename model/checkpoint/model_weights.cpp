@@ -138,6 +138,15 @@ at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64
   return stored_->read_rows(name, begin, end);
 }
 
+std::optional<CodeLayout> ModelWeights::code_layout(const std::string& name) const {
+  if (adapter_ && adapter_->embeddings().contains(name)) return {};
+  return stored_->code_layout(name);
+}
+
+CodedRows ModelWeights::read_codes(const std::string& name, int64_t begin, int64_t end) const {
+  return stored_->read_codes(name, begin, end);
+}
+
 void ModelWeights::forget(const std::string& name) const {
   if (name == kHead && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
   if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);

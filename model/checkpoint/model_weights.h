@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "model/checkpoint/checkpoint.h"
 #include "model/weights/adapter.h"
@@ -22,6 +24,9 @@ class ModelWeights {
   at::Tensor tensor(const std::string& name) const;
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
+  /// As those of StoredTensors; an adapter's embeddings have none.
+  std::optional<CodeLayout> code_layout(const std::string& name) const;
+  CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const;
   /// Nothing for an adapter's embeddings.
   void forget(const std::string& name) const;
 

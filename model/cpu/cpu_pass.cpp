@@ -9,17 +9,6 @@
 #include "model/pass_guard.h"
 
 namespace predgen {
-namespace {
-
-bool are_alike(std::span<const CpuLinear> linears) {
-  return std::ranges::all_of(linears, [&](const CpuLinear& linear) {
-    return linear.weights == linears.front().weights &&
-           linear.product.group == linears.front().product.group;
-  });
-}
-
-}  // namespace
-
 std::string CpuPass::refusal(const ModelConfig& config) {
   const std::string_view beyond = config.block.switch_beyond(
       {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
@@ -49,8 +38,7 @@ bool CpuPass::read(const TransformerParts& model) {
         !take(from.up, to.gate_up[1]) || !take(from.down, to.down[0])) {
       return false;
     }
-    if (!are_norms_ready(from, embedding) || !are_alike(to.qkv) || !are_alike(to.gate_up))
-      return false;
+    if (!are_norms_ready(from, embedding)) return false;
   }
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }

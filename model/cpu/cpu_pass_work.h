@@ -93,8 +93,12 @@ class CpuPass::Work {
     const auto bytes = static_cast<int64_t>(model_.embedding.element_size()) * E;
     for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i)];
-      kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
-                    hidden(i));
+      if (model_.packed_embedding != nullptr) {
+        model_.packed_embedding->widen_row(token.id, hidden(i));
+      } else {
+        kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
+                      hidden(i));
+      }
       if (scale != 1.0f) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
       for (int64_t rope = 0; rope < block_.num_ropes(); ++rope) write_angles(i, token, rope);
     }

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kUnit = 16;     // outputs: a cache line, a panel of 4-bit weights
+constexpr int64_t kUnit = 16;     // outputs: a cache line, a panel of groups
 constexpr int64_t kFewRows = 64;  // beyond, tiles of rows take turns ..
 constexpr int64_t kCached = 64;   // .. over so many outputs, whose weights stay in the cache
 
@@ -21,13 +21,27 @@ void multiply_share(RowWeights weights, RowProduct product, const PackedRows& x,
   product.rows = rows;
   product.wide_y = y;
   const RowKernel& kernel = row_kernel(weights);
-  const int64_t unit = weights == RowWeights::kInt4 ? kInt4Panel : 1;
+  const int64_t unit = outputs_of_unit(weights);
   const int64_t step = rows <= kFewRows ? product.out : kCached;
   for (int64_t begin = outputs.first; begin < outputs.second; begin += step) {
     const int64_t end = std::min(begin + step, outputs.second);
-    kernel.multiply(product, x, begin / unit, end / unit);
+    kernel.multiply(product, x, begin / unit, round_up(end, unit) / unit);
   }
 }
+
+/// The linear for whose weights x is packed as for linear `index`, the first one if there are
+/// several.
+size_t packing_of(std::span<const CpuLinear> linears, size_t index) {
+  const CpuLinear& linear = linears[index];
+  const auto is_alike = [&](const CpuLinear& other) {
+    const bool same_kind = other.weights == linear.weights ||
+                           (are_groups(other.weights) && are_groups(linear.weights));
+    return same_kind && other.product.group == linear.product.group;
+  };
+  return static_cast<size_t>(std::ranges::find_if(linears, is_alike) - linears.begin());
+}
+
+bool is_narrow(const CpuLinear& linear) { return linear.weights != RowWeights::kFloat32; }
 
 void add_bias(const CpuLinear& linear, int64_t rows, float* y,
               std::pair<int64_t, int64_t> outputs) {
@@ -66,8 +80,11 @@ PackedRows CpuProducts::Packed::rows(RowWeights weights, RowProduct product, int
 
 void CpuProducts::prepare(Linears linears, int64_t rows) {
   const CpuLinear& first = linears.front();
-  packed_.rows(first.weights, first.product, rows);
-  if (first.weights != RowWeights::kFloat32) room(narrow_, rows * first.product.in);
+  if (packed_.size() < linears.size()) packed_.resize(linears.size());
+  for (size_t i = 0; i < linears.size(); ++i) {
+    if (packing_of(linears, i) == i) packed_[i].rows(linears[i].weights, linears[i].product, rows);
+  }
+  if (std::ranges::any_of(linears, is_narrow)) room(narrow_, rows * first.product.in);
   if (std::ranges::none_of(linears, &CpuLinear::has_adapter)) return;
   wide_.rows(RowWeights::kFloat32, first.product, rows);
   if (adapted_.size() < linears.size()) adapted_.resize(linears.size());
@@ -88,12 +105,18 @@ void CpuProducts::pack(Linears linears, const float* x, int64_t rows, int64_t be
     row_kernel(RowWeights::kFloat32)
         .pack(product, wide_.rows(RowWeights::kFloat32, product, rows), begin, end);
   }
-  if (first.weights != RowWeights::kFloat32) {
+  if (std::ranges::any_of(linears, is_narrow)) {
     const int64_t place = begin * product.in;
     token_kernels().bfloat16.store(x + place, (end - begin) * product.in, narrow_.data() + place);
-    product.x = narrow_.data();
   }
-  row_kernel(first.weights).pack(product, packed_.rows(first.weights, product, rows), begin, end);
+  for (size_t i = 0; i < linears.size(); ++i) {
+    if (packing_of(linears, i) != i) continue;
+    const RowWeights weights = linears[i].weights;
+    product = linears[i].product;
+    product.rows = rows;
+    product.x = is_narrow(linears[i]) ? static_cast<const void*>(narrow_.data()) : x;
+    row_kernel(weights).pack(product, packed_[i].rows(weights, product, rows), begin, end);
+  }
 }
 
 std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& team, int thread) {
@@ -102,10 +125,10 @@ std::pair<int64_t, int64_t> CpuProducts::outputs(int64_t out, const ThreadTeam& 
 
 void CpuProducts::multiply(Linears linears, int64_t rows, std::span<float* const> y,
                            ThreadTeam& team, int thread) {
-  const CpuLinear& first = linears.front();
-  const PackedRows packed = packed_.rows(first.weights, first.product, rows);
   for (size_t i = 0; i < linears.size(); ++i) {
     const CpuLinear& linear = linears[i];
+    const PackedRows packed =
+        packed_[packing_of(linears, i)].rows(linear.weights, linear.product, rows);
     const auto own = outputs(linear.product.out, team, thread);
     multiply_share(linear.weights, linear.product, packed, rows, y[i], own);
     if (linear.bias != nullptr) add_bias(linear, rows, y[i], own);

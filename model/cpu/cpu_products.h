@@ -22,8 +22,8 @@ T* room(std::vector<T>& buffer, int64_t size) {
 
 /// Products of linears with the same input, y = x W^T + bias with their adapters: rows of x are
 /// packed once, then each thread of a team computes its share of every linear's outputs. A
-/// result's bits depend on its row of x and its row of W alone. `linears` have the same kind of
-/// weights and as many inputs.
+/// result's bits depend on its row of x and its row of W alone. `linears` have as many inputs; for
+/// weights of several kinds x is packed for each of them.
 class CpuProducts {
  public:
   using Linears = std::span<const CpuLinear>;
@@ -55,7 +55,8 @@ class CpuProducts {
                          int thread);
 
   std::vector<uint16_t> narrow_;  // x in bfloat16
-  Packed packed_, wide_;          // wide_: float32, for adapters
+  std::vector<Packed> packed_;    // of each linear, in use where none before it is packed alike
+  Packed wide_;                   // float32, for adapters
   std::vector<Adapted> adapted_;  // of each linear
 };
 

@@ -2,26 +2,34 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "model/checkpoint/checkpoint.h"
+#include "tests/fakes/coded_matrix.h"
 
 namespace predgen {
 
 /// A checkpoint that is nowhere on disk: a configuration, and tensors by their Hugging Face name.
+/// `coded`: those of them that are stored in few bits.
 class MemoryCheckpoint : public Checkpoint {
  public:
-  MemoryCheckpoint(ModelConfig config, std::map<std::string, at::Tensor> tensors)
-      : config_(std::move(config)), tensors_(std::move(tensors)) {}
+  using CodedMatrices = std::map<std::string, CodedMatrix>;
+
+  MemoryCheckpoint(ModelConfig config, std::map<std::string, at::Tensor> tensors,
+                   CodedMatrices coded = {})
+      : config_(std::move(config)), tensors_(std::move(tensors)), coded_(std::move(coded)) {
+    for (const auto& [name, matrix] : coded_) tensors_[name] = matrix.values;
+  }
 
   std::string name() const override { return "in memory"; }
   ModelConfig read_config() const override { return config_; }
   Json read_config_json() const override { return config_.to_json(); }
   std::unique_ptr<const StoredTensors> open_tensors() const override {
-    return std::make_unique<const Tensors>(tensors_);
+    return std::make_unique<const Tensors>(tensors_, coded_);
   }
   bool has_tokenizer() const override { return false; }
   TokenizerFiles read_tokenizer(const std::filesystem::path&) const override {
@@ -46,7 +54,8 @@ class MemoryCheckpoint : public Checkpoint {
  private:
   class Tensors : public StoredTensors {
    public:
-    explicit Tensors(std::map<std::string, at::Tensor> tensors) : tensors_(std::move(tensors)) {}
+    Tensors(std::map<std::string, at::Tensor> tensors, CodedMatrices coded)
+        : tensors_(std::move(tensors)), coded_(std::move(coded)) {}
 
     std::vector<std::string> names() const override {
       std::vector<std::string> names;
@@ -66,14 +75,23 @@ class MemoryCheckpoint : public Checkpoint {
     at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const override {
       return tensor(name).narrow(0, begin, end - begin).clone();
     }
+    std::optional<CodeLayout> code_layout(const std::string& name) const override {
+      const auto found = coded_.find(name);
+      return found == coded_.end() ? std::nullopt : std::optional(found->second.layout);
+    }
+    CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const override {
+      return coded_.at(name).read(begin, end);
+    }
     void forget(const std::string&) const override {}
 
    private:
     const std::map<std::string, at::Tensor> tensors_;
+    const CodedMatrices coded_;
   };
 
   const ModelConfig config_;
-  const std::map<std::string, at::Tensor> tensors_;
+  std::map<std::string, at::Tensor> tensors_;
+  const CodedMatrices coded_;
 };
 
 }  // namespace predgen

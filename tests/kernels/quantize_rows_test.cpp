@@ -4,10 +4,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
+#include "kernels/half.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -23,9 +26,9 @@ at::Tensor rows_of(int64_t in) {
   return rows;
 }
 
-at::Tensor wide(const std::vector<uint16_t>& bits) {
+at::Tensor wide(const std::vector<uint16_t>& bits, at::ScalarType type = at::kBFloat16) {
   const auto size = static_cast<int64_t>(bits.size());
-  return at::from_blob(const_cast<uint16_t*>(bits.data()), {size}, at::kBFloat16).to(at::kFloat);
+  return at::from_blob(const_cast<uint16_t*>(bits.data()), {size}, type).to(at::kFloat);
 }
 
 void expect_errors(const RowError& error, const at::Tensor& found, const at::Tensor& row) {
@@ -53,29 +56,52 @@ TEST(QuantizeRows, EightBits) {
   }
 }
 
-TEST(QuantizeRows, FourBits) {
+class FourBits : public testing::TestWithParam<std::tuple<int64_t, Int4Centre, ScaleType>> {};
+INSTANTIATE_TEST_SUITE_P(QuantizeRows, FourBits,
+                         testing::Combine(testing::Values(32, 64),
+                                          testing::Values(Int4Centre::kRange, Int4Centre::kZero),
+                                          testing::Values(ScaleType::kBfloat16,
+                                                          ScaleType::kFloat16)));
+
+TEST_P(FourBits, AreLibTorchs) {
   constexpr int64_t kIn = 192;
-  for (const int64_t group : {32, 64}) {
-    for (const Int4Centre centre : {Int4Centre::kRange, Int4Centre::kZero}) {
-      for (const at::Tensor& row : rows_of(kIn).unbind()) {
-        at::Tensor q = at::empty({kIn}, at::kByte);
-        std::vector<uint16_t> pairs(static_cast<size_t>(kIn / group * 2));
-        const RowError error = quantize_int4_row(row.const_data_ptr<float>(), kIn, group, centre,
-                                                 q.mutable_data_ptr<uint8_t>(), pairs.data());
-        const at::Tensor groups = row.view({-1, group});
-        const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
-        const bool at_zero = centre == Int4Centre::kZero;
-        const at::Tensor exact = at_zero ? at::maximum(high, -low) / 7.5 : (high - low) / 15;
-        const auto rounded = [](const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kFloat); };
-        const at::Tensor scale = rounded(exact.clamp_min(1e-8));
-        const at::Tensor offset = rounded(at_zero ? at::zeros_like(low) : low + 8 * exact);
-        const at::Tensor wanted = ((groups - offset) / scale).round().add(8).clamp(0, 15);
-        EXPECT_TRUE(wide(pairs).view({-1, 2}).equal(at::cat({scale, offset}, 1)));
-        EXPECT_TRUE(q.to(at::kFloat).view_as(wanted).equal(wanted));
-        expect_errors(error, ((wanted - 8) * scale + offset).flatten(), row);
-      }
-    }
+  const auto [group, centre, scale_type] = GetParam();
+  const bool are_halves = scale_type == ScaleType::kFloat16;
+  const at::ScalarType type = are_halves ? at::kHalf : at::kBFloat16;
+  for (const at::Tensor& row : rows_of(kIn).unbind()) {
+    at::Tensor q = at::empty({kIn}, at::kByte);
+    std::vector<uint16_t> pairs(static_cast<size_t>(kIn / group * 2));
+    const RowError error =
+        quantize_int4_row(row.const_data_ptr<float>(), kIn, group, centre, scale_type,
+                          q.mutable_data_ptr<uint8_t>(), pairs.data());
+    const at::Tensor groups = row.view({-1, group});
+    const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
+    const bool at_zero = centre == Int4Centre::kZero;
+    const at::Tensor exact = at_zero ? at::maximum(high, -low) / 7.5 : (high - low) / 15;
+    const auto rounded = [&](const at::Tensor& x) { return x.to(type).to(at::kFloat); };
+    const at::Tensor scale = rounded(exact.clamp_min(are_halves ? std::ldexp(1.0, -24) : 1e-8));
+    const at::Tensor offset = rounded(at_zero ? at::zeros_like(low) : low + 8 * exact);
+    const at::Tensor wanted = ((groups - offset) / scale).round().add(8).clamp(0, 15);
+    EXPECT_TRUE(wide(pairs, type).view({-1, 2}).equal(at::cat({scale, offset}, 1)));
+    EXPECT_TRUE(q.to(at::kFloat).view_as(wanted).equal(wanted));
+    expect_errors(error, ((wanted - 8) * scale + offset).flatten(), row);
   }
+}
+
+TEST(Half, IsLibTorchs) {
+  std::vector<float> values{0.0f,  -0.0f,    65504,   65519.99f, 65520,    -1e30f,    1e-8f,
+                            3e-8f, 5.97e-8f, 6.1e-5f, 6.097e-5f, 1.0f / 3, HUGE_VALF, -HUGE_VALF};
+  const at::Tensor random = normal({20000}, 1) * (normal({20000}, 2) * 6).exp();
+  values.insert(values.end(), random.const_data_ptr<float>(),
+                random.const_data_ptr<float>() + random.numel());
+  for (const float value : values) {
+    const c10::Half half(value);
+    ASSERT_EQ(to_half(value), half.x) << value;
+    ASSERT_EQ(std::bit_cast<uint32_t>(from_half(half.x)),
+              std::bit_cast<uint32_t>(static_cast<float>(half)))
+        << value;
+  }
+  EXPECT_TRUE(std::isnan(from_half(to_half(std::nanf("")))));
 }
 
 TEST(QuantizeRows, ARowThatIsNotFiniteIsSeen) {
@@ -88,8 +114,9 @@ TEST(QuantizeRows, ARowThatIsNotFiniteIsSeen) {
     EXPECT_FALSE(
         std::isfinite(quantize_int8_row(row.data(), 64, values.data(), scales.data()).lost));
     for (const Int4Centre centre : {Int4Centre::kRange, Int4Centre::kZero}) {
-      EXPECT_FALSE(std::isfinite(
-          quantize_int4_row(row.data(), 64, 32, centre, q.data(), scales.data()).lost));
+      EXPECT_FALSE(std::isfinite(quantize_int4_row(row.data(), 64, 32, centre, ScaleType::kFloat16,
+                                                   q.data(), scales.data())
+                                     .lost));
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/int4_words.h"
+#include "kernels/grouped_matrix.h"
 #include "kernels/row_product_cpu.h"
 #include "tests/fakes/tensors.h"
 
@@ -48,8 +48,9 @@ const uint16_t* bits(const at::Tensor& tensor) {
 
 /// A matrix of one kind, and what it stands for.
 struct Matrix {
-  Matrix(RowWeights kind_of, int64_t out_of, int64_t in_of, int64_t group_of = 32)
-      : kind(kind_of), out(out_of), in(in_of), group(group_of) {
+  Matrix(RowWeights kind_of, int64_t out_of, int64_t in_of, int64_t group_of = 32,
+         bool has_offsets_of = true)
+      : kind(kind_of), out(out_of), in(in_of), group(group_of), has_offsets(has_offsets_of) {
     if (kind == RowWeights::kFloat32 || kind == RowWeights::kBfloat16) {
       const at::ScalarType type = kind == RowWeights::kFloat32 ? at::kFloat : at::kBFloat16;
       weight = normal({out, in}, 1).to(type);
@@ -60,14 +61,25 @@ struct Matrix {
       scales = (normal({out}, 2).abs() * 0.01).to(at::kBFloat16);
       exact = weight.to(at::kDouble) * scales.to(at::kDouble).unsqueeze(1);
     } else {
-      const at::Tensor q = (normal({out, in}, 1) * 4 + 8).round().clamp(0, 15);
-      const at::Tensor pairs = (normal({out, in / group, 2}, 2) * 0.1).to(at::kBFloat16);
-      const at::Tensor wide = pairs.to(at::kDouble);
-      exact = ((q.to(at::kDouble).view({out, in / group, group}) - 8) * wide.narrow(2, 0, 1) +
-               wide.narrow(2, 1, 1))
-                  .view({out, in});
-      weight = pack_int4(q.to(at::kByte));
-      scales = pairs.view({out / 16, 16, in / group, 2}).transpose(1, 2).contiguous();
+      grouped.bits = kind == RowWeights::kGroupsOf4Bits ? 4 : 8;
+      grouped.out = out;
+      const int64_t centre = 1 << (grouped.bits - 1), num_groups = in / group;
+      const at::Tensor q =
+          (normal({out, in}, 1) * 0.5 * centre + centre).round().clamp(0, 2 * centre - 1);
+      const at::Tensor own = (normal({out, num_groups}, 2) * 0.1).to(at::kHalf);
+      own.select(1, 0).mul_(1e-4);  // below the least normal number
+      const at::Tensor offsets =
+          has_offsets ? (normal({out, num_groups}, 4) * 0.1).to(at::kHalf) : at::Tensor();
+      const auto in_type = [&](at::ScalarType type) {
+        at::Tensor values =
+            (q.to(type).view({out, num_groups, group}) - centre) * own.to(type).unsqueeze(2);
+        if (has_offsets) values = values + offsets.to(type).unsqueeze(2);
+        return values.view({out, in});
+      };
+      exact = in_type(at::kDouble);
+      rounded = in_type(at::kFloat).to(at::kBFloat16);
+      weight = grouped.words = pack_words(q.to(at::kByte), grouped.bits);
+      scales = grouped.scales = pack_scales(own, offsets);
     }
     // One byte further than any alignment.
     bytes.resize(weight.nbytes() + 1);
@@ -87,7 +99,8 @@ struct Matrix {
                 .rows = x.size(0),
                 .in = in,
                 .out = out,
-                .group = group},
+                .group = group,
+                .has_offsets = has_offsets},
                kernels);
     return y;
   }
@@ -95,11 +108,17 @@ struct Matrix {
     const at::Tensor y = at::linear(x.to(at::kDouble), exact);
     return bias.defined() ? y + bias.to(at::kDouble) : y;
   }
-  std::string name() const { return fmt::format("{} x {} of kind {}", out, in, int(kind)); }
+  std::string name() const {
+    return fmt::format("{} x {} of kind {}, groups of {}{}", out, in, int(kind), group,
+                       has_offsets ? " with offsets" : "");
+  }
 
   RowWeights kind;
   int64_t out, in, group;
+  bool has_offsets;
+  GroupedMatrix grouped;
   at::Tensor weight, scales, bias, exact;
+  at::Tensor rounded;  // of groups, to bfloat16
   std::vector<char> bytes;
 };
 
@@ -111,9 +130,15 @@ std::vector<Matrix> matrices() {
       found.emplace_back(kind, out, in);
     }
   }
-  found.emplace_back(RowWeights::kInt4, 16, 32, 32);
-  found.emplace_back(RowWeights::kInt4, 48, 192, 64);
-  found.emplace_back(RowWeights::kInt4, 32, 1152, 128);
+  for (const auto kind : {RowWeights::kGroupsOf4Bits, RowWeights::kGroupsOf8Bits}) {
+    for (const bool has_offsets : {false, true}) {
+      found.emplace_back(kind, 16, 32, 32, has_offsets);
+      found.emplace_back(kind, 37, 96, 16, has_offsets);
+      found.emplace_back(kind, 48, 192, 64, has_offsets);
+      found.emplace_back(kind, 33, 1152, 32, has_offsets);
+      found.emplace_back(kind, 32, 1280, 256, has_offsets);
+    }
+  }
   return found;
 }
 
@@ -165,19 +190,25 @@ TEST(RowKernels, IntegersGiveTheSameBitsOnEveryProcessor) {
   }
 }
 
-TEST(RowKernels, FourBitsAreWidenedTheSameOnEveryProcessor) {
+TEST(RowKernels, GroupsAreWidenedTheSameOnEveryProcessor) {
   for (const Matrix& matrix : matrices()) {
-    if (matrix.kind != RowWeights::kInt4) continue;
-    // Of the processor's own kernels; row_product_test compares these with LibTorch's operators.
-    const at::Tensor expected = widen_int4(matrix.weight, matrix.scales);
+    if (!are_groups(matrix.kind)) continue;
+    const at::Tensor expected = matrix.rounded;
+    EXPECT_TRUE(at::equal(matrix.grouped.widen(), expected)) << matrix.name();
     for (const Set& set : sets()) {
       at::Tensor wide = at::zeros({matrix.out, matrix.in}, at::kBFloat16);
-      set.kernels->widen_int4({.weight = matrix.bytes.data() + 1,
-                               .scales = bits(matrix.scales),
-                               .in = matrix.in,
-                               .group = matrix.group},
-                              static_cast<uint16_t*>(wide.mutable_data_ptr()), 0, matrix.out / 16);
+      RowProduct product = matrix.grouped.product();
+      product.weight = matrix.bytes.data() + 1;
+      const auto widen =
+          matrix.grouped.bits == 4 ? set.kernels->widen_4_bits : set.kernels->widen_8_bits;
+      widen(product, static_cast<uint16_t*>(wide.mutable_data_ptr()), 0,
+            matrix.grouped.words.size(0));
       EXPECT_TRUE(at::equal(wide, expected)) << set.name << ", " << matrix.name();
+    }
+    at::Tensor row = at::empty({matrix.in}, at::kFloat);
+    for (const int64_t out : {int64_t{0}, matrix.out / 2, matrix.out - 1}) {
+      matrix.grouped.widen_row(out, row.mutable_data_ptr<float>());
+      EXPECT_TRUE(at::equal(row, expected[out].to(at::kFloat))) << matrix.name();
     }
   }
 }
@@ -202,11 +233,27 @@ TEST(RowKernels, RowsThatAreNotFiniteSpoilNoOthers) {
 
 /// Its products of 16 and 8 bits are the largest that there are.
 TEST(RowKernels, SumsOfABlockFit) {
-  Matrix matrix(RowWeights::kInt8, 3, 4 * kRowBlock);
-  std::memset(matrix.bytes.data(), -127, matrix.bytes.size());
-  const at::Tensor x = at::full({1, matrix.in}, -3.0, at::kBFloat16);
-  const at::Tensor expected =
-      matrix.scales.to(at::kDouble) * (3.0 * 127 * static_cast<double>(matrix.in));
+  for (Matrix matrix : {Matrix(RowWeights::kInt8, 3, 4 * kRowBlock),
+                        Matrix(RowWeights::kGroupsOf8Bits, 16, 1024, kMaxGroup, false)}) {
+    // The least of either kind is -128.
+    const bool is_plain = matrix.kind == RowWeights::kInt8;
+    std::memset(matrix.bytes.data(), is_plain ? -128 : 0, matrix.bytes.size());
+    const at::Tensor x = at::full({1, matrix.in}, -3.0, at::kBFloat16);
+    const at::Tensor sums = is_plain ? matrix.scales.to(at::kDouble) * matrix.in
+                                     : matrix.scales.to(at::kDouble).sum({0, 1, 2}) * kMaxGroup;
+    const at::Tensor expected = 3.0 * 128 * sums;
+    for (const Set& set : sets()) {
+      EXPECT_LT(largest(matrix.multiply(x, *set.kernels) - expected), 1e-4 * largest(expected));
+      EXPECT_LT(largest(matrix.multiply(-x, *set.kernels) + expected), 1e-4 * largest(expected));
+    }
+  }
+}
+
+TEST(RowKernels, TheLargestSumsOfAGroupFit) {
+  Matrix matrix(RowWeights::kGroupsOf8Bits, 16, 512, kMaxGroup, false);
+  std::memset(matrix.bytes.data(), 0xFF, matrix.bytes.size());  // 127
+  const at::Tensor x = at::full({1, matrix.in}, 3.0, at::kBFloat16);
+  const at::Tensor expected = 3.0 * 127 * matrix.scales.to(at::kDouble).sum({0, 1, 2}) * kMaxGroup;
   for (const Set& set : sets()) {
     EXPECT_LT(largest(matrix.multiply(x, *set.kernels) - expected), 1e-4 * largest(expected));
     EXPECT_LT(largest(matrix.multiply(-x, *set.kernels) + expected), 1e-4 * largest(expected));

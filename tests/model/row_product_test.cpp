@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "kernels/int4_words.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -115,41 +114,53 @@ TEST(Int8Product, RefusesOtherShapes) {
   EXPECT_ANY_THROW(int8_product(x, weight.values, weight.scales.narrow(0, 0, 7)));
 }
 
-TEST(Int4Product, PacksEightInputsOfSixteenOutputsBesideEachOther) {
-  const at::Tensor q = at::zeros({32, 16}, at::kByte);
-  q[17][9] = 5;  // the odd one of the first pair of the second eight
-  const at::Tensor words = pack_int4(q);
+TEST(GroupedProduct, PacksInputsOfSixteenOutputsBesideEachOther) {
+  const at::Tensor q = at::zeros({20, 16}, at::kByte);
+  q[17][9] = 5;
+  at::Tensor words = pack_words(q, 4);
   EXPECT_EQ(words.sizes(), (at::IntArrayRef{2, 2, 16}));
+  // The odd one of the first pair of the second eight.
   EXPECT_EQ(words[1][1][1].item<int32_t>(), 5 << 16);
+  EXPECT_EQ(at::count_nonzero(words).item<int64_t>(), 1);
+  q[17][11] = 0x7B;
+  words = pack_words(q, 8);
+  EXPECT_EQ(words.sizes(), (at::IntArrayRef{2, 4, 16}));
+  // The odd ones of both pairs of the third four.
+  EXPECT_EQ(words[1][2][1].item<int32_t>(), 0x7B05 << 16);
   EXPECT_EQ(at::count_nonzero(words).item<int64_t>(), 1);
 }
 
-TEST(Int4Product, WidenedIsTheMatrixThatWasPacked) {
-  for (const auto& [out, in, group] :
-       {std::tuple{16, 32, 32}, {48, 256, 64}, {32, 384, 128}, {16, 256, 256}}) {
-    const at::Tensor q = at::randint(0, 16, {out, in}).to(at::kByte);
-    const at::Tensor scales = random({out / 16, in / group, 16, 2}, 1);
-    // [out,groups] of a scale and an offset
-    const at::Tensor pairs = scales.transpose(1, 2).reshape({out, in / group, 2}).to(at::kFloat);
-    const at::Tensor expected =
-        (q.view({out, in / group, group}).to(at::kFloat) - 8) * pairs.select(2, 0).unsqueeze(2) +
-        pairs.select(2, 1).unsqueeze(2);
-    EXPECT_TRUE(
-        at::equal(widen_int4(pack_int4(q), scales), expected.view({out, in}).to(at::kBFloat16)))
-        << in << " inputs in groups of " << group;
-  }
-  EXPECT_ANY_THROW(widen_int4(at::zeros({1, 8, 16}, at::kInt), random({1, 3, 16, 2}, 1)));
+TEST(GroupedProduct, ScalesLieBeforeOffsets) {
+  const at::Tensor scales = normal({20, 3}, 1), offsets = normal({20, 3}, 2);
+  const at::Tensor both = pack_scales(scales, offsets);
+  EXPECT_EQ(both.sizes(), (at::IntArrayRef{2, 3, 2, 16}));
+  EXPECT_TRUE(at::equal(both[1][2][0][3], scales[19][2].to(at::kHalf)));
+  EXPECT_TRUE(at::equal(both[1][2][1][3], offsets[19][2].to(at::kHalf)));
+  EXPECT_EQ(pack_scales(scales, {}).sizes(), (at::IntArrayRef{2, 3, 1, 16}));
 }
 
-TEST(Int4Product, RefusesOtherShapes) {
-  const at::Tensor words = pack_int4(at::zeros({16, 64}, at::kByte));
-  const at::Tensor scales = at::ones({1, 2, 16, 2}, at::kBFloat16);
-  EXPECT_EQ(int4_product(random({70, 64}, 1), words, scales).sizes(), (at::IntArrayRef{70, 16}));
-  EXPECT_ANY_THROW(int4_product(random({1, 32}, 1), words, scales));
-  EXPECT_ANY_THROW(int4_product(random({1, 64}, 1), words, scales.narrow(2, 0, 8)));
-  EXPECT_ANY_THROW(int4_product(random({1, 64}, 1), words, scales.to(at::kFloat)));
-  EXPECT_ANY_THROW(pack_int4(at::zeros({8, 64}, at::kByte)));
-  EXPECT_ANY_THROW(pack_int4(at::zeros({16, 60}, at::kByte)));
+TEST(GroupedProduct, RefusesOtherShapes) {
+  const auto words = [](int64_t out, int64_t in) {
+    return pack_words(at::zeros({out, in}, at::kByte), 4);
+  };
+  const auto scales = [](int64_t out, int64_t groups) {
+    return pack_scales(at::ones({out, groups}), {});
+  };
+  const GroupedMatrix whole{.bits = 4, .out = 16, .words = words(16, 64), .scales = scales(16, 2)};
+  EXPECT_EQ(grouped_product(random({70, 64}, 1), whole).sizes(), (at::IntArrayRef{70, 16}));
+  EXPECT_ANY_THROW(grouped_product(random({1, 32}, 1), whole));
+  EXPECT_ANY_THROW(grouped_product(random({1, 64}, 1).to(at::kFloat), whole));
+  const auto refuses = [&](GroupedMatrix matrix) {
+    EXPECT_ANY_THROW(grouped_product(random({1, 64}, 1), matrix));
+    EXPECT_ANY_THROW(matrix.widen());
+  };
+  refuses({.bits = 4, .out = 17, .words = whole.words, .scales = whole.scales});
+  refuses({.bits = 4, .out = 16, .words = whole.words, .scales = scales(16, 8)});
+  refuses({.bits = 4, .out = 16, .words = whole.words, .scales = scales(16, 3)});
+  refuses({.bits = 4, .out = 16, .words = whole.words, .scales = scales(32, 2)});
+  refuses({.bits = 4, .out = 16, .words = whole.words, .scales = whole.scales.to(at::kFloat)});
+  EXPECT_ANY_THROW(pack_words(at::zeros({16, 60}, at::kByte), 4));
+  EXPECT_ANY_THROW(pack_words(at::zeros({16, 64}, at::kChar), 4));
 }
 
 TEST(FewRowLinear, IsNoFurtherFromExactProductsThanLibTorchs) {

@@ -26,7 +26,7 @@ SafetensorsFile open_zonos_weights(const ZonosConfig& config, const fs::path& fo
 
 std::unique_ptr<ZonosModel> ZonosModel::load(const fs::path& folder, const LoadOptions& options) {
   const at::NoGradGuard no_grad;
-  if (options.quantization == Quantization::kInt4) {
+  if (options.quantization != Quantization::kNone && options.quantization != Quantization::kInt8) {
     throw UserError(std::string("the voice model's weights can be quantised to int8 only"));
   }
   const at::Device device = parse_device(options.device);

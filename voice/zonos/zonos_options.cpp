@@ -71,7 +71,8 @@ ZonosOptions read_zonos_options(ConfigReader& reader) {
   } catch (const UserError& error) {
     reader.problem("quantize", error.what());
   }
-  if (options.load.quantization == Quantization::kInt4) {
+  if (options.load.quantization != Quantization::kNone &&
+      options.load.quantization != Quantization::kInt8) {
     reader.problem("quantize", "the voice's weights can be none or int8");
   }
   return options;

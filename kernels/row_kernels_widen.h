@@ -1,0 +1,56 @@
+// 4- and 8-bit weights in groups as a matrix in bfloat16.
+#pragma once
+
+#include "kernels/row_kernels_groups.h"
+
+namespace predgen {
+namespace {
+
+/// A group in bfloat16, to [kGroupPanel,in], of which the matrix has `outputs`.
+template <class Kind>
+void widen_group(const RowProduct& product, const Group<Kind>& group, int64_t outputs,
+                 uint16_t* to) {
+  for (int64_t i = 0; i < product.group; i += kInputStep) {
+    Isa::Ints wide[kInputStep / 2][kParts];  // two inputs each
+#pragma GCC unroll 8
+    for (int part = 0; part < kParts; ++part) {
+      Isa::Ints words[Kind::kWords];
+      group.load(i, part, words);
+      const auto value = [&](Isa::Ints q) {
+        const auto scaled = Isa::to_floats(Isa::minus(q, Kind::kCentre)) * group.scales[part];
+        return Kind::kOffsets ? scaled + group.offsets[part] : scaled;
+      };
+#pragma GCC unroll 4
+      for (int k = 0; k < kInputStep / 2; ++k) {
+        const Isa::Ints pairs = Kind::pair(words, k);
+        wide[k][part] = Isa::narrow_pairs(value(Isa::even(pairs)), value(Isa::odd(pairs)));
+      }
+    }
+    uint32_t lanes[kInputStep / 2][kGroupPanel];
+    __builtin_memcpy(lanes, wide, sizeof(lanes));
+    for (int64_t out = 0; out < outputs; ++out) {
+      const uint32_t row[] = {lanes[0][out], lanes[1][out], lanes[2][out], lanes[3][out]};
+      __builtin_memcpy(to + out * product.in + group.index * product.group + i, row, sizeof(row));
+    }
+  }
+}
+
+template <class Kind>
+void widen_panels(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end) {
+  for (int64_t panel = begin; panel < end; ++panel) {
+    const int64_t output = panel * kGroupPanel;
+    for (int64_t index = 0; index < product.in / product.group; ++index) {
+      widen_group<Kind>(product, Group<Kind>(product, panel, index),
+                        least(kGroupPanel, product.out - output), to + output * product.in);
+    }
+  }
+}
+
+template <int kBits>
+void widen_groups(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end) {
+  product.has_offsets ? widen_panels<Grouped<kBits, true>>(product, to, begin, end)
+                      : widen_panels<Grouped<kBits, false>>(product, to, begin, end);
+}
+
+}  // namespace
+}  // namespace predgen
