@@ -41,6 +41,7 @@ for target in "${targets[@]}"; do
   dictionary=tests/fuzz/json.dict
   case $target in
     chat_template) dictionary=tests/fuzz/jinja.dict ;;
+    gguf) dictionary=tests/fuzz/gguf.dict ;;
     access | http | web_socket) dictionary=tests/fuzz/http.dict ;;
     realtime | request | transcripts | wyoming) dictionary=tests/fuzz/serve.dict ;;
   esac

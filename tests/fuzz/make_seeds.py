@@ -54,6 +54,62 @@ write("safetensors_index", "bad_elsewhere", {"weight_map": whole | {"z": "../b.s
 write("safetensors_index", "bad_unlisted", {"weight_map": {"x": "a.safetensors"}})
 write("safetensors_index", "bad_no_map", {"weight_map": ["a.safetensors"]})
 
+
+# GGUF
+def gguf_text(text):
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def gguf_list(kind, values):
+    return struct.pack("<IQ", kind, len(values)) + b"".join(values)
+
+
+def gguf(keys=(), tensors=(), data=b"", version=3, counts=None):
+    """Keys: (name, type, value); tensors: (name, sizes, innermost first, type, offset)."""
+    num_tensors, num_keys = counts or (len(tensors), len(keys))
+    head = b"GGUF" + struct.pack("<IQQ", version, num_tensors, num_keys)
+    for name, kind, value in keys:
+        head += gguf_text(name) + struct.pack("<I", kind) + value
+    for name, sizes, kind, place in tensors:
+        head += gguf_text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, place)
+    return head + bytes(-len(head) % 32) + data
+
+
+numbers = [(0, "B", 255), (1, "b", -1), (2, "H", 3), (3, "h", -3), (4, "I", 32), (5, "i", -32), (6, "f", 0.5), (7, "?", True),
+           (10, "Q", 2**64 - 1), (11, "q", -1), (12, "d", 1e300)]
+every_value = [(f"k{kind}", kind, struct.pack("<" + letter, value)) for kind, letter, value in numbers]
+every_value += [(f"l{kind}", 9, gguf_list(kind, [struct.pack("<" + letter, value)] * 3)) for kind, letter, value in numbers]
+every_value += [("general.architecture", 8, gguf_text("llama")),
+                ("tokenizer.ggml.tokens", 9, gguf_list(8, [gguf_text("<s>"), gguf_text(""), gguf_text("hé")]))]
+every_block, offset = [], 0
+for name, kind, values, size in [("F32", 0, 1, 4), ("F16", 1, 1, 2), ("BF16", 30, 1, 2), ("Q4_0", 2, 32, 18), ("Q4_1", 3, 32, 20),
+                                 ("Q5_0", 6, 32, 22), ("Q5_1", 7, 32, 24), ("Q8_0", 8, 32, 34), ("Q2_K", 10, 256, 84),
+                                 ("Q3_K", 11, 256, 110), ("Q4_K", 12, 256, 144), ("Q5_K", 13, 256, 176), ("Q6_K", 14, 256, 210),
+                                 ("IQ4_NL", 20, 32, 18), ("IQ4_XS", 23, 256, 136)]:
+    every_block.append((name, [values, 2], kind, offset))
+    offset += (2 * size + 31) // 32 * 32
+blocks = bytes(place * 37 % 251 for place in range(offset))
+one = ("a", [8], 0, 0)
+write("gguf", "every_value", gguf(every_value))
+write("gguf", "every_type", gguf(tensors=every_block, data=blocks))
+write("gguf", "version_2", gguf(tensors=[one], data=bytes(32), version=2))
+write("gguf", "packed_vector_and_cube", gguf(tensors=[("a", [64], 8, 0), ("b", [32, 1, 2, 1], 8, 96)], data=bytes(192)))
+write("gguf", "nothing", gguf())
+write("gguf", "bad_big_endian", b"GGUF" + struct.pack(">IQQ", 3, 0, 0))
+write("gguf", "bad_version", gguf(version=1))
+write("gguf", "bad_counts", gguf(counts=(2**63, 2**63)))
+write("gguf", "bad_list_length", gguf([("a", 9, struct.pack("<IQ", 8, 2**60))]))
+write("gguf", "bad_list_of_lists", gguf([("a", 9, struct.pack("<IQ", 9, 1) + gguf_list(0, [b"x"]))]))
+write("gguf", "bad_twice", gguf([("a", 0, b"1"), ("a", 0, b"1")]))
+write("gguf", "bad_alignment", gguf([("general.alignment", 4, struct.pack("<I", 0))], [one], bytes(32)))
+write("gguf", "bad_large_alignment", gguf([("general.alignment", 10, struct.pack("<Q", 2**62))], [one], bytes(32)))
+write("gguf", "bad_overflow", gguf(tensors=[("a", [2**32, 2**31], 0, 0)], data=bytes(32)))
+write("gguf", "bad_offset", gguf(tensors=[("a", [8], 0, 2**64 - 32)], data=bytes(32)))
+write("gguf", "bad_overlap", gguf(tensors=[one, ("b", [8], 0, 0)], data=bytes(32)))
+write("gguf", "bad_type", gguf(tensors=[("a", [256], 16, 0)], data=bytes(96)))
+write("gguf", "bad_truncated", gguf(tensors=[one], data=bytes(31)))
+write("gguf", "bad_part", gguf([("split.count", 2, struct.pack("<H", 3)), ("split.no", 2, bytes(2))]))
+
 # tokenizer.json
 pieces = {"type": "BPE", "unk_token": "?", "fuse_unk": True, "byte_fallback": False,
           "merges": [["h", "i"], "▁ hi"], "vocab": {"?": 0, "▁": 1, "h": 2, "i": 3, "hi": 4, "▁hi": 5, "1": 6}}

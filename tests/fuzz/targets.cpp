@@ -11,6 +11,7 @@
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/weights/adapter_config.h"
+#include "model/weights/gguf_file.h"
 #include "model/weights/safetensors.h"
 #include "tests/fakes/temporary_folder.h"
 #include "text/template/chat_template.h"
@@ -95,6 +96,45 @@ void read_safetensors_index(std::string_view input) {
   for (const std::string& name : opened.names()) read_tensor(opened, name);
 }
 
+/// What `get` asks for may be of another type, or missing.
+template <typename Get>
+void may_find(const Get& get) {
+  try {
+    get();
+  } catch (const UserError&) {
+  }
+}
+
+void read_gguf(std::string_view input) {
+  const GgufFile file(scratch("gguf").write("a.gguf", input));
+  for (const auto& [name, entry] : file.entries()) {
+    const int64_t few = std::min<int64_t>(entry.shape[0], 3);
+    const at::Tensor first = file.read_rows(entry, 0, few);
+    file.read_rows(entry, entry.shape[0] - few, entry.shape[0]);
+    at::Tensor again = first;
+    if (entry.type->is_plain()) {
+      again = file.view(entry).narrow(0, 0, few);
+    } else if (entry.shape.size() == 2) {
+      const CodedRows coded = file.read_codes(entry, 0, few);
+      const at::Tensor groups =
+          coded.codes.to(at::kFloat).view({few, coded.scales.size(1), entry.type->layout.group});
+      again = (coded.scales.unsqueeze(2) * groups + coded.offsets.unsqueeze(2)).view_as(first);
+    }
+    PREDGEN_CHECK(at::equal(first.nan_to_num(), again.nan_to_num()),
+                  "{}: two ways of reading differ", name);
+  }
+  const GgufMetadata& found = file.metadata();
+  for (const char* key : {"general.architecture", "tokenizer.ggml.tokens", "a", "b"}) {
+    may_find([&] { found.get<bool>(key); });
+    may_find([&] { found.get<int64_t>(key); });
+    may_find([&] { found.get<double>(key); });
+    may_find([&] { found.get<std::string>(key); });
+    may_find([&] { found.get<std::vector<int64_t>>(key); });
+    may_find([&] { found.get<std::vector<double>>(key); });
+    may_find([&] { found.get<std::vector<std::string>>(key); });
+  }
+}
+
 void use_tokenizer(const Tokenizer& tokenizer) {
   for (const std::string_view text :
        {"", " hi hi\n\n\t 12345", "<s>héllo wörld</s>",
@@ -175,6 +215,7 @@ void read_chat_template(std::string_view input) {
 constexpr FuzzTarget kTargets[] = {
     {"safetensors", read_safetensors},
     {"safetensors_index", read_safetensors_index},
+    {"gguf", read_gguf},
     {"tokenizer_json", read_tokenizer_json},
     {"tokenizer_config", read_tokenizer_config},
     {"tokenizer_model", read_tokenizer_model},

@@ -255,6 +255,7 @@ TEST_F(GgufFileTest, RefusesBrokenTensors) {
   expect_refused(two("x", 64), {"tensor x occurs twice"});
   expect_refused(two("y", 32), {"tensors x and y overlap"});
   expect_refused(two("y", 0), {"tensors x and y overlap"});
+  expect_refused(two("y", 63).add("general.alignment", 1), {"tensors x and y overlap"});
   expect_refused(two("", 64), {"the name of a tensor", "0 bytes"});
   expect_refused(two(std::string(257, 'y').c_str(), 64), {"257 bytes"});
 }

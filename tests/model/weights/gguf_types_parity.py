@@ -102,7 +102,8 @@ def main():
         write(scratch / "all.gguf", tensors)
         wrong = find_wrong_rows(scratch / "all.gguf", tensors, scratch)
         assert len(wrong) == len(PLAIN) + 2 * len(HALVES)
-        assert not any(wrong.values()), f"rows that differ from gguf's: {wrong}"
+        faults = {name: rows for name, rows in wrong.items() if rows}
+        assert not faults, f"rows that differ from gguf's: {faults}"
         print(f"ok: {len(tensors)} types, {ROWS * INPUTS} values each, the same bits as rows and as codes")
 
         packed = {name: tensors[name] for name in HALVES}
