@@ -117,11 +117,53 @@ def check_parts(scratch):
     check(len(parts) > 2 and wrong <= TOLERANCE, f"{len(parts)} parts: logits differ by {wrong:.1e}")
 
 
+def tensors_of(file):
+    return {tensor.name: (tensor.tensor_type, tensor.data) for tensor in gguf.GGUFReader(str(file)).tensors}
+
+
+def metadata_of(file):
+    return {key: field.contents() for key, field in gguf.GGUFReader(str(file)).fields.items()
+            if not key.startswith(("GGUF.", "general."))}
+
+
+def check_written(scratch):
+    """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
+    for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn", "Qwen3", "SmolLM3", "OLMo 2", "Gemma 3"]:
+        family, changes = CASES[name]
+        model, folder = make_model(make_config(family, **changes)), scratch / name
+        model.save_pretrained(folder)
+        gguf_models.write(model, scratch / "theirs.gguf")
+        ours = scratch / f"{name}.gguf"
+        predgen("export", "--model", folder, "--output", ours, "--dtype", "fp32", *THREADS)
+        ours, theirs = (tensors_of(file) for file in (ours, scratch / "theirs.gguf"))
+        worst = max(abs(ours[each][1] - data).max() for each, (_, data) in theirs.items())
+        check(ours.keys() == theirs.keys() and worst <= 1e-5, f"{name}, written: tensors differ by {worst:.1e}")
+        ours, theirs = metadata_of(scratch / f"{name}.gguf"), metadata_of(scratch / "theirs.gguf")
+        wrong = [key for key, value in theirs.items() if ours.get(key) != value]
+        check(not wrong, f"{name}, written: metadata are the same {wrong or ''}")
+    family, changes = CASES["Llama 2"]
+    model, folder = make_model(make_config(family, **changes)), scratch / "folder"
+    model.save_pretrained(folder)
+    for dtype, kind in {"fp16": "F16", "q8_0": "Q8_0", "q4_0": "Q4_0"}.items():
+        ends = {"token_embd.weight": "Q8_0", "output.weight": "Q8_0"} if kind == "Q4_0" else {}
+        gguf_models.write(model, scratch / "theirs.gguf", kind, tensor_kind=ends)
+        predgen("export", "--model", folder, "--output", scratch / f"{dtype}.gguf", "--dtype", dtype, *THREADS)
+        ours, theirs = (tensors_of(file) for file in (scratch / f"{dtype}.gguf", scratch / "theirs.gguf"))
+        same = all(ours[each][0] == type_of and (ours[each][1] == data).all()
+                   for each, (type_of, data) in theirs.items())
+        check(ours.keys() == theirs.keys() and same, f"{dtype}, written: every bit is the same")
+
+
 def check_smollm2(scratch):
     if not SMOLLM2.exists():
         print(f"left out: {SMOLLM2} is not there (scripts/fetch_model.py smollm2)")
         return
     from transformers import LlamaConfig, LlamaForCausalLM
+    again = scratch / "again.gguf"
+    predgen("export", "--model", SMOLLM2, "--output", again, "--check", "weights", *THREADS)
+    ours, theirs = metadata_of(again), metadata_of(SMOLLM2)
+    wrong = [key for key in theirs if key.startswith("tokenizer.") and ours.get(key) != theirs[key]]
+    check(not wrong, f"SmolLM2, written: its tokenizer is the same {wrong or ''}")
     folder = scratch / "smollm2"
     predgen("export", "--model", SMOLLM2, "--output", folder, "--dtype", "fp32", *THREADS)
     config = LlamaConfig(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
@@ -144,17 +186,16 @@ def check_smollm2(scratch):
     wrong = difference(reference_logits(other, rows[0]), reference_logits(model, rows[0]))
     check(wrong <= 1e-3, f"SmolLM2, exported: logits of transformers differ by {wrong:.1e}")
     num_equal, least = 0, float("inf")
-    for row in rows:
+    for row, found in zip(rows, predgen_greedy(SMOLLM2, rows, count, scratch), strict=True):
         expected, margin = reference_greedy(model, row[None], count)
-        found = predgen_greedy(SMOLLM2, row[None], count, scratch)
-        num_equal += expected[0][:len(found[0])] == found[0] and len(found[0]) > 0
+        num_equal += len(found) > 0 and expected[0][:len(found)] == found
         least = min(least, margin)
     check(num_equal == len(rows), f"SmolLM2: {count} greedy tokens equal on {num_equal} of {len(rows)} prompts "
                                   f"(smallest lead of a token {least:.1e})")
 
 
 def main():
-    for each in check_architectures, check_faults, check_types, check_parts, check_smollm2:
+    for each in check_architectures, check_faults, check_types, check_parts, check_written, check_smollm2:
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)
