@@ -1,5 +1,6 @@
-"""The shipped configurations for one's own chats, on a file of rows of every kind and a small random model:
-examples, trajectories, a few training steps. Only sizes are overridden. The shipped prompts are such a file."""
+"""The shipped configurations for one's own chats, on a file of rows of every kind and a small random
+model: examples, trajectories, a few training steps. Only sizes are overridden. The shipped prompts are
+such a file."""
 
 import json
 import os
@@ -42,8 +43,8 @@ def check_own_chats(scratch):
     os.environ["PREDGEN_CHATS"] = str(file)
     build = ["data", "build", "--config", CONFIGS / "data" / "own.yaml", "--json"]
     error = failure(*build, "filters.languages=[English]")
-    check(error.splitlines()[-1] == f'predgen: {file}: the dataset would be empty: 24 of 24 rows were dropped by '
-          'filters.languages: they have no "language"', f"one plain line says why nothing is left: {error}")
+    check(error.splitlines()[-1] == f"predgen: {file}: the dataset would be empty: 24 of 24 rows were "
+          'dropped by filters.languages: they have no "language"', f"one plain line says why: {error}")
 
     summary = json.loads(command(*build, "held_out.fraction=0.2").stdout)
     counters = summary["counters"]
@@ -52,7 +53,8 @@ def check_own_chats(scratch):
 
     trajectories = ["data", "trajectories", "--config", CONFIGS / "data" / "own_trajectories.yaml",
                     "max_answer_tokens=10", "max_records=24", "device=cpu", "threads=1", "--json"]
-    check("prompts without an answer" in failure(*trajectories, "ar_labels=dataset"), "no labels, and said so")
+    error = failure(*trajectories, "ar_labels=dataset")
+    check("prompts without an answer" in error, f"no labels, and said so: {error}")
     summary = json.loads(command(*trajectories).stdout)
     check(summary["counters"]["records_read"] == 24 and summary["num_records"] > 0, f"{summary}")
 
@@ -74,8 +76,9 @@ def check_samples(scratch):
                   re.fullmatch(r"[A-Z].*[.?!]", row["text"]), f"{name}: {row}")
         texts[name] = rows
     summary = json.loads(command(
-        "data", "build", "--config", CONFIGS / "data" / "own.yaml", f"sources=[{SAMPLES / 'spoken_prompts.jsonl'}]",
-        f"held_out={{fraction: 0, files: [{SAMPLES / 'spoken_questions.jsonl'}]}}", f"output={scratch / 'samples'}",
+        "data", "build", "--config", CONFIGS / "data" / "own.yaml",
+        f"sources=[{SAMPLES / 'spoken_prompts.jsonl'}]", f"output={scratch / 'samples'}",
+        f"held_out={{fraction: 0, files: [{SAMPLES / 'spoken_questions.jsonl'}]}}",
         "examples_per_conversation=1", "--json").stdout)
     check(summary["counters"]["records"] == 200 and summary["counters"]["held_out_prompts"] == 12,
           f"200 prompts, none twice, and none of them or nearly a question: {summary}")

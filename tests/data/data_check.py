@@ -140,9 +140,12 @@ def check_layouts(folder, tokenizer, rows):
 
     pq.write_table(pa.Table.from_pylist([{"question": "q"}]), folder / "other.parquet")
     config = folder / "other.yaml"
-    config.write_text(f"sources: ['{folder}/other.parquet']\ntokenizer: {tokenizer}\noutput: {folder / 'o'}\n")
-    result = subprocess.run([PREDGEN, "data", "build", "--config", str(config)], capture_output=True, text=True)
-    assert result.returncode == 2 and 'other.parquet: has no column "conversation", "messages"' in result.stderr, result
+    source = folder / "other.parquet"
+    config.write_text(f"sources: ['{source}']\ntokenizer: {tokenizer}\noutput: {folder / 'o'}\n")
+    command = [PREDGEN, "data", "build", "--config", str(config)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    message = 'other.parquet: has no column "conversation", "messages"'
+    assert result.returncode == 2 and message in result.stderr, result
 
 
 def main():
