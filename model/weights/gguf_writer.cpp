@@ -14,8 +14,6 @@ namespace {
 
 constexpr uint64_t kAlignment = 32;  // what readers assume where a file says nothing
 constexpr int64_t kBlock = 32;
-// Types of metadata, as GGUF numbers them.
-constexpr uint32_t kUint32 = 4, kInt32 = 5, kFloat32 = 6, kBool = 7, kString = 8, kArray = 9;
 
 template <typename T>
 void put(std::string& to, T value) {
@@ -90,49 +88,49 @@ at::Tensor encode_gguf_rows(const at::Tensor& rows, const GgufType& type) {
   return bytes;
 }
 
-void GgufContents::begin(std::string_view key, uint32_t type) {
+void GgufContents::begin(std::string_view key, GgufValueType type) {
   put_text(pairs_, key);
   put(pairs_, type);
   ++num_pairs_;
 }
 
 void GgufContents::add(std::string_view key, std::string_view text) {
-  begin(key, kString);
+  begin(key, GgufValueType::kString);
   put_text(pairs_, text);
 }
 
 void GgufContents::add(std::string_view key, bool flag) {
-  begin(key, kBool);
+  begin(key, GgufValueType::kBool);
   put(pairs_, flag);
 }
 
 void GgufContents::add(std::string_view key, uint32_t number) {
-  begin(key, kUint32);
+  begin(key, GgufValueType::kUint32);
   put(pairs_, number);
 }
 
 void GgufContents::add(std::string_view key, float number) {
-  begin(key, kFloat32);
+  begin(key, GgufValueType::kFloat32);
   put(pairs_, number);
 }
 
 void GgufContents::add(std::string_view key, const std::vector<std::string>& texts) {
-  begin(key, kArray);
-  put(pairs_, kString);
+  begin(key, GgufValueType::kList);
+  put(pairs_, GgufValueType::kString);
   put<uint64_t>(pairs_, texts.size());
   for (const std::string& text : texts) put_text(pairs_, text);
 }
 
 void GgufContents::add(std::string_view key, const std::vector<float>& numbers) {
-  begin(key, kArray);
-  put(pairs_, kFloat32);
+  begin(key, GgufValueType::kList);
+  put(pairs_, GgufValueType::kFloat32);
   put<uint64_t>(pairs_, numbers.size());
   for (const float number : numbers) put(pairs_, number);
 }
 
 void GgufContents::add(std::string_view key, const std::vector<int32_t>& numbers) {
-  begin(key, kArray);
-  put(pairs_, kInt32);
+  begin(key, GgufValueType::kList);
+  put(pairs_, GgufValueType::kInt32);
   put<uint64_t>(pairs_, numbers.size());
   for (const int32_t number : numbers) put(pairs_, number);
 }

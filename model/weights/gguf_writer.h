@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/weights/gguf_types.h"
+#include "model/weights/gguf_value_types.h"
 #include "model/weights/safetensors.h"
 
 namespace predgen {
@@ -47,7 +48,7 @@ class GgufContents {
     std::vector<int64_t> shape;
     uint64_t num_bytes() const;
   };
-  void begin(std::string_view key, uint32_t type);
+  void begin(std::string_view key, GgufValueType type);
   std::string header() const;
 
   std::string pairs_;

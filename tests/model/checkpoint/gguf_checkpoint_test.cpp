@@ -1,0 +1,110 @@
+#include "model/checkpoint/gguf_checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/gguf_writer.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+constexpr uint32_t kVocabulary = 3, kWidth = 8;
+
+/// A Llama of one layer, without tokenizer and without most of its tensors.
+GgufWriter small_llama(const std::string& architecture = "llama") {
+  GgufWriter writer;
+  writer.add("general.architecture", architecture);
+  const std::pair<const char*, uint32_t> sizes[] = {{"context_length", 64},
+                                                    {"embedding_length", kWidth},
+                                                    {"block_count", 1},
+                                                    {"feed_forward_length", 16},
+                                                    {"attention.head_count", 2}};
+  for (const auto& [key, size] : sizes) writer.add(architecture + "." + key, size);
+  writer.add(architecture + ".attention.layer_norm_rms_epsilon", 1e-5f);
+  return writer;
+}
+
+class GgufCheckpointTest : public testing::Test {
+ protected:
+  GgufCheckpoint open(GgufWriter writer) {
+    writer.tensor("token_embd.weight", "F32", {kVocabulary, kWidth},
+                  std::vector<float>(kVocabulary * kWidth, 0.5f));
+    writer.write(folder_ / "a.gguf");
+    return GgufCheckpoint(folder_ / "a.gguf");
+  }
+  void expect_refused(const GgufWriter& writer, std::vector<std::string> parts) {
+    const GgufCheckpoint checkpoint = open(writer);
+    parts.emplace_back("a.gguf");
+    expect_user_error([&] { checkpoint.read_config(); }, parts);
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(GgufCheckpointTest, ReadsAConfiguration) {
+  const ModelConfig config = open(small_llama()).read_config();
+  EXPECT_EQ(config.architecture, "LlamaForCausalLM");
+  EXPECT_EQ(config.vocab_size, kVocabulary);
+  EXPECT_EQ(config.num_kv_heads, 2);
+  EXPECT_EQ(config.head_dim, 4);
+  EXPECT_EQ(config.rms_norm_eps, 1e-5);  // not the float32 that is stored
+  EXPECT_EQ(config.block.rope.theta, 10000.0);
+  EXPECT_TRUE(config.tie_word_embeddings);
+  const ModelConfig mistral =
+      open(small_llama().add("llama.attention.sliding_window", 16u)).read_config();
+  EXPECT_EQ(mistral.architecture, "MistralForCausalLM");
+  EXPECT_EQ(mistral.block.window(0), 16);
+}
+
+TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
+  expect_refused(small_llama("mamba"), {"\"mamba\"", "llama", "gemma3"});
+  expect_refused(small_llama().add("llama.expert_count", 8u), {"llama.expert_count"});
+  expect_refused(small_llama().add("llama.rope.scaling.type", "longrope"), {"longrope", "yarn"});
+  expect_refused(small_llama().add("llama.rope.scaling.type", "yarn"), {"rope.scaling", "missing"});
+  expect_refused(small_llama().add("llama.rope.dimension_count", 2u), {"rope.dimension_count"});
+  expect_refused(small_llama().add("llama.attention.value_length", 2u), {"value_length"});
+  expect_refused(small_llama().add("llama.attention.head_count_kv", "two"), {"head_count_kv"});
+  expect_refused(small_llama("qwen2").add("qwen2.attention.sliding_window", 4u),
+                 {"qwen2.attention.sliding_window"});
+  expect_refused(small_llama().tensor("rope_freqs.weight", "F32", {2}, std::vector<float>{1, 77}),
+                 {"rope_freqs.weight", "Llama 3"});
+  GgufWriter bare;
+  bare.add("general.architecture", "llama");
+  expect_refused(bare, {"llama.embedding_length", "missing"});
+}
+
+TEST_F(GgufCheckpointTest, SaysWhatIsMissing) {
+  const GgufCheckpoint checkpoint = open(small_llama());
+  EXPECT_FALSE(checkpoint.has_tokenizer());
+  bool is_missing = false;
+  for (const CheckpointFile& file : checkpoint.check_files()) is_missing |= file.is_missing;
+  EXPECT_TRUE(is_missing);
+  expect_user_error([&] { checkpoint.read_tokenizer({}); }, {"a.gguf", "tokenizer.ggml.model"});
+  EXPECT_TRUE(checkpoint.read_generation().stop_tokens.empty());
+  EXPECT_EQ(checkpoint.weight_files().size(), 1u);
+}
+
+TEST_F(GgufCheckpointTest, HasALabel) {
+  const CheckpointLabel label =
+      open(small_llama().add("general.name", "Small").add("general.license", "mit")).read_label();
+  EXPECT_EQ(label.architecture, "llama");
+  EXPECT_EQ(label.name, "Small");
+  EXPECT_EQ(label.licence, "mit");
+  EXPECT_EQ(label.type, "F32");
+  EXPECT_EQ(label.num_parameters, kVocabulary * kWidth);
+  EXPECT_EQ(label.context, 64);
+}
+
+TEST_F(GgufCheckpointTest, IsToldByItsFirstBytes) {
+  open(small_llama());
+  std::filesystem::rename(folder_ / "a.gguf", folder_ / "model.bin");
+  EXPECT_TRUE(GgufCheckpoint::is_at(folder_ / "model.bin"));
+  EXPECT_FALSE(GgufCheckpoint::is_at(folder_.path()));
+  EXPECT_FALSE(GgufCheckpoint::is_at(folder_ / "none.gguf"));
+}
+
+}  // namespace
+}  // namespace predgen
