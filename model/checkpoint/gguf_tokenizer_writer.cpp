@@ -52,6 +52,7 @@ void add_byte_level(const TokenizerFiles& files, Tokens& tokens, GgufContents& c
   const TokenizerJson& tokenizer = *files.tokenizer;
   contents.add("tokenizer.ggml.model", "gpt2");
   contents.add("tokenizer.ggml.pre", name_gguf_words(tokenizer, files.where));
+  contents.add("tokenizer.ggml.add_space_prefix", false);
   for (const auto& [text, id] : tokenizer.vocabulary) {
     tokens.set(id, text, Type::kNormal, files.where);
   }

@@ -47,6 +47,10 @@ def llama3_divisors(rope, head_dim):
     return (1 / ((1 - smooth) / factor + smooth)).float()
 
 
+def head_dim(config):
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
 def hyperparameters(writer, config, arch):
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
@@ -55,8 +59,8 @@ def hyperparameters(writer, config, arch):
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_key_length(config.head_dim)
-    writer.add_value_length(config.head_dim)
+    writer.add_key_length(head_dim(config))
+    writer.add_value_length(head_dim(config))
     writer.add_vocab_size(config.vocab_size)
     rope = config.rope_parameters
     if arch == "gemma3":
@@ -66,7 +70,7 @@ def hyperparameters(writer, config, arch):
         rope = rope["full_attention"]
     elif config.model_type == "mistral" and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
-    writer.add_rope_dimension_count(config.head_dim)
+    writer.add_rope_dimension_count(head_dim(config))
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] in ("linear", "yarn"):
         kind = gguf.RopeScalingType.LINEAR if rope["rope_type"] == "linear" else gguf.RopeScalingType.YARN
@@ -75,7 +79,7 @@ def hyperparameters(writer, config, arch):
     if rope["rope_type"] == "yarn":
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
     if rope["rope_type"] == "llama3":
-        writer.add_tensor("rope_freqs.weight", llama3_divisors(rope, config.head_dim).numpy())
+        writer.add_tensor("rope_freqs.weight", llama3_divisors(rope, head_dim(config)).numpy())
 
 
 def write(model, file, kind="F32", tokens=None, tensor_kind=None, split=NO_SPLIT, plant=None, **metadata):
