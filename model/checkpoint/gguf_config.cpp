@@ -119,8 +119,8 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
     fields.fail("rope.scaling.type", fmt::format("is \"{}\" (none, linear, yarn)", type));
   }
   Json scaling{{"rope_type", type}};
-  scaling["factor"] = fields.number(fields.has("rope.scale_linear") ? "rope.scale_linear"
-                                                                    : "rope.scaling.factor");
+  scaling["factor"] =
+      fields.number(fields.has("rope.scale_linear") ? "rope.scale_linear" : "rope.scaling.factor");
   if (type == "yarn") {
     scaling["original_max_position_embeddings"] =
         fields.size("rope.scaling.original_context_length");

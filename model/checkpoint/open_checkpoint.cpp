@@ -23,7 +23,7 @@ std::unique_ptr<const Checkpoint> open(const fs::path& path) {
 }
 
 constexpr Format kFormats[] = {{HuggingFaceFolder::is_at, open<HuggingFaceFolder>},
-                                {GgufCheckpoint::is_at, open<GgufCheckpoint>}};
+                               {GgufCheckpoint::is_at, open<GgufCheckpoint>}};
 
 /// For what people give that is only a part of a model.
 const char* hint_for(const fs::path& file) {
