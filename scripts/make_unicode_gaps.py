@@ -149,7 +149,8 @@ def gap(pcre2, name):
 
 
 def made(pcre2, utf8proc):
-    classes = {"kGapLetters": "L", "kGapMarks": "M", "kGapNumbers": "N", "kGapDigits": "Nd"}
+    classes = {"kGapLetters": "L", "kGapUpperLetters": "Lu", "kGapLowerLetters": "Ll", "kGapModifierLetters": "Lm",
+               "kGapOtherLetters": "Lo", "kGapMarks": "M", "kGapNumbers": "N", "kGapDigits": "Nd"}
     tables = "".join(class_lines(name, gap(pcre2, letter)) for name, letter in classes.items())
     newer = ranges(characters_newer_than_normal_forms(utf8proc))
     inert = "".join(f"    {{0x{first:X}, 0x{last:X}}},\n" for first, last in newer)

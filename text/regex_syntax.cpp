@@ -79,6 +79,10 @@ class Translation {
   static std::string property(const std::string& name) {
     std::string ranges = fmt::format("\\p{{{}}}", name);
     if (name == "L") ranges += kNewerLetters;
+    if (name == "Lu") ranges += kNewerUpperLetters;
+    if (name == "Ll") ranges += kNewerLowerLetters;
+    if (name == "Lm") ranges += kNewerModifierLetters;
+    if (name == "Lo") ranges += kNewerOtherLetters;
     if (name == "M") ranges += kNewerMarks;
     if (name == "N") ranges += kNewerNumbers;
     if (name == "Nd") ranges += kNewerDigits;

@@ -12,6 +12,9 @@ namespace predgen {
 
 /// What Unicode 15 and 16 added, as ranges for the inside of a character class.
 extern const std::string_view kNewerLetters, kNewerMarks, kNewerDigits, kNewerNumbers;
+/// The kinds of the letters: Lu, Ll, Lm and Lo (no Lt was added).
+extern const std::string_view kNewerUpperLetters, kNewerLowerLetters, kNewerModifierLetters,
+    kNewerOtherLetters;
 
 /// Whether `character` has a decomposition or a combining class now, or ends a decomposition, but
 /// did not in Unicode 9: in every normal form it stays as it is, and neighbours do not move across

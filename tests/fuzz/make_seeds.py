@@ -208,6 +208,51 @@ write("tokenizer_model", "bad_truncated", sentencepiece(names)[:40])
 write("tokenizer_model", "bad_text", "not a model")
 write("tokenizer_model", "bad_charsmap", sentencepiece(names, normalizer=part(2, struct.pack("<I", 8) + b"\xff" * 9)))
 
+# the tokenizer of a GGUF file
+def gguf_value(value):
+    """Its number of GGUF's for the kind, and its bytes."""
+    if isinstance(value, bool):
+        return 7, struct.pack("<B", value)
+    if isinstance(value, int):
+        return 5, struct.pack("<i", value)
+    if isinstance(value, float):
+        return 6, struct.pack("<f", value)
+    if isinstance(value, list):
+        kind = gguf_value(value[0])[0]
+        return 9, struct.pack("<IQ", kind, len(value)) + b"".join(gguf_value(each)[1] for each in value)
+    text = value if isinstance(value, bytes) else value.encode()
+    return 8, struct.pack("<Q", len(text)) + text
+
+
+def gguf_tokenizer(**fields):
+    pairs = {"tokenizer.chat_template": "{% for m in messages %}{{ m.role + m.content }}{% endfor %}"}
+    pairs |= {f"tokenizer.ggml.{key}": value for key, value in fields.items()}
+    file = b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs))
+    for key, value in pairs.items():
+        kind, contents = gguf_value(value)
+        file += struct.pack("<Q", len(key)) + key.encode() + struct.pack("<I", kind) + contents
+    return file + bytes(-len(file) % 32)
+
+
+letters = [chr(byte) for byte in range(33, 127)] + ["Ġ", "Ċ", "hi", "Ġhi", "1", "12", "Ã", "©", "Ã©"]
+words = {"model": "gpt2", "pre": "qwen2", "merges": ["h i", "Ġ hi", "Ã ©"], "eos_token_id": 1,
+         "tokens": ["<s>", "</s>", "<t>"] + list(dict.fromkeys(letters)),
+         "token_type": [3, 3, 4] + [1] * len(dict.fromkeys(letters))}
+pieces = {"model": "llama", "pre": "default", "tokens": [piece for piece, _ in names] + ["  ", "<t>"],
+          "token_type": [kind for _, kind in names] + [4, 4], "scores": [float(-score) for score in range(len(names) + 2)]}
+for name, fields in [("words", words), ("llama3", words | {"pre": "llama-bpe", "bos_token_id": 0}),
+                     ("pieces", pieces), ("no_space", pieces | {"add_space_prefix": False}),
+                     ("piece_bytes", pieces | {key: pieces[key][:3] + extra + pieces[key][3:] for key, extra in (
+                         ("tokens", [piece for piece, _ in every_byte]), ("token_type", [6] * 256), ("scores", [-9.0] * 256))}),
+                     ("bad_model", words | {"model": "bert"}), ("bad_pre", words | {"pre": "falcon"}),
+                     ("bad_merge", words | {"merges": ["h z"]}), ("bad_pair", words | {"merges": ["hi"]}),
+                     ("bad_types", words | {"token_type": [1]}), ("bad_type", pieces | {"token_type": [9] * len(pieces["tokens"])}),
+                     ("bad_id", words | {"eos_token_id": 2**31 - 1}), ("bad_utf8", words | {"tokens": [b"\xff"] + words["tokens"][1:]}),
+                     ("bad_twice", words | {"tokens": ["</s>"] + words["tokens"][1:]}),
+                     ("bad_scores", pieces | {"scores": [float("nan")] * len(pieces["tokens"])}),
+                     ("bad_unknown", pieces | {"unknown_token_id": 3})]:
+    write("gguf_tokenizer", name, gguf_tokenizer(**fields))
+
 # config.json
 sizes = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
          "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"}

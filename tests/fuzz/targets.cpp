@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "model/checkpoint/gguf_tokenizer.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/weights/adapter_config.h"
@@ -173,6 +174,11 @@ void read_tokenizer_model(std::string_view input) {
   use_tokenizer(*load_tokenizer(TokenizerFiles::read(folder.path())));
 }
 
+void read_tokenizer_of_gguf(std::string_view input) {
+  const auto file = scratch("gguf_tokenizer").write("model.gguf", input);
+  use_tokenizer(*load_tokenizer(read_gguf_tokenizer(read_gguf_metadata(file))));
+}
+
 void read_config(std::string_view input) {
   const ModelConfig config =
       ModelConfig::from_json(parse_json(input, "config.json"), "config.json");
@@ -219,6 +225,7 @@ constexpr FuzzTarget kTargets[] = {
     {"tokenizer_json", read_tokenizer_json},
     {"tokenizer_config", read_tokenizer_config},
     {"tokenizer_model", read_tokenizer_model},
+    {"gguf_tokenizer", read_tokenizer_of_gguf},
     {"config", read_config},
     {"adapter_config", read_adapter_config},
     {"chat_template", read_chat_template},
