@@ -14,7 +14,7 @@ struct Isa {
   using Floats = __m512;
   static constexpr int kLanes = 16;
   static constexpr int kOutputs = 4;  // of up to four rows, whose sums stay in registers
-  static constexpr int kGroupRegisterRows = 8, kGroupSums = 16, kGroupPanels = 2,
+  static constexpr int kGroupRegisterRows = 8, kGroupSums = 8, kGroupPanels = 2,
                        kManyGroupRows = 64;
 
   static Ints zero() { return _mm512_setzero_si512(); }

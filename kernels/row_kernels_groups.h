@@ -75,10 +75,11 @@ struct Group {
   }
 };
 
-/// A group for rows from `row` on, added to `sums` [kRows,kGroupPanel].
+/// A group for rows from `row` on, added to `sums` [kRows,kGroupPanel]. `sends`: for what comes
+/// later, too.
 template <class Kind, int kRows>
 void add_group(const RowProduct& product, const PackedRows& x, const Group<Kind>& group,
-               int64_t row, float* sums) {
+               int64_t row, bool sends, float* sums) {
   const auto* values =
       static_cast<const int16_t*>(x.values) + row * x.stride + group.index * product.group;
   // Few rows have several sums for each of theirs, so that one need not wait for the one before.
@@ -94,7 +95,7 @@ void add_group(const RowProduct& product, const PackedRows& x, const Group<Kind>
     }
   }
   for (int64_t i = 0; i < product.group; i += kInputStep) {
-    if (kRows == 1) group.send_for_later(i);
+    if (sends) group.send_for_later(i);
     Isa::Ints words[kParts][Kind::kWords];
 #pragma GCC unroll 8
     for (int part = 0; part < kParts; ++part) group.load(i, part, words[part]);
@@ -207,11 +208,13 @@ void add_few_rows(const RowProduct& product, const PackedRows& x, int64_t first,
     constexpr int kRows = Isa::kGroupRegisterRows;  // fewer sums than theirs wait for each other
     int64_t row = first;
     for (; row + kRows <= last; row += kRows) {
-      add_group<Kind, kRows>(product, x, group, row, sums + (row - first) * kGroupPanel);
+      add_group<Kind, kRows>(product, x, group, row, row == first,
+                             sums + (row - first) * kGroupPanel);
     }
     for (; row < last; row += kRegisterRows) {
       with_rows(last - row, [&]<int kFew>() {
-        add_group<Kind, kFew>(product, x, group, row, sums + (row - first) * kGroupPanel);
+        add_group<Kind, kFew>(product, x, group, row, row == first,
+                              sums + (row - first) * kGroupPanel);
       });
     }
   }
