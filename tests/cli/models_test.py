@@ -100,10 +100,11 @@ def check_names(folder):
     check(done.returncode == 0 and (output / "model.safetensors").exists(), f"export: {done.stderr}")
     dataset, run = folder.elsewhere / "dataset", folder.elsewhere / "run"
     (folder.elsewhere / "data").symlink_to(REPOSITORY / "data")
-    done = folder.run("data", "build", "--config", REPOSITORY / "configs/data/quickstart.yaml", "tokenizer=demo", f"output={dataset}")
+    done = folder.run("data", "build", "--config", REPOSITORY / "configs/data/quickstart.yaml", "tokenizer=demo",
+                      "sources=[data/samples/dialogues.jsonl]", f"output={dataset}")
     check(done.returncode == 0, f"data build: {done.stderr}")
     done = folder.run("train", "--config", REPOSITORY / "configs/train/quickstart.yaml", "model=demo", f"dataset={dataset}",
-                      f"output={run}", "objective=ar", "max_steps=1")
+                      f"watch.dataset={dataset}", f"output={run}", "objective={kind: autoregressive}", "max_steps=1")
     check(done.returncode == 0, f"train: {done.stderr}")
     done = folder.run("chat", "--model", "demoo")
     check(done.returncode == 2 and 'did you mean "demo"?' in done.stderr, "a name that is none")

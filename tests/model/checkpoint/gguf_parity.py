@@ -36,7 +36,7 @@ CASES = {
                                query_pre_attn_scalar=16)),
     "Gemma 3, capped logits, linear": ("gemma3", dict(
         sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4, query_pre_attn_scalar=16,
-        rope={"rope_type": "linear", "factor": 8.0}, final_logit_softcapping=30.0)),
+        rope={"rope_type": "linear", "factor": 8.0}, final_logit_softcapping=300.0)),
 }
 SMOLLM2 = Path(os.environ.get("PREDGEN_MODELS") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
                / "predgen/models") / "smollm2.gguf"
