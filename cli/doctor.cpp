@@ -176,6 +176,17 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   report_voice_speed(voice, stop);
 }
 
+/// In which type the weights lie, and run.
+void print_stored(const Checkpoint& checkpoint) {
+  const std::unique_ptr<const StoredTensors> tensors = checkpoint.open_tensors();
+  const bool is_coded = std::ranges::any_of(tensors->names(), [&](const std::string& name) {
+    return tensors->code_layout(name).has_value();
+  });
+  std::printf("Stored in %s; runs %s\n", checkpoint.read_label().type.c_str(),
+              is_coded ? "so on a CPU, and in bf16 on a GPU (--dtype fp32 or bf16 unpacks it)"
+                       : "in fp32 on a CPU, where bf16 is faster (--dtype bf16), in bf16 on a GPU");
+}
+
 /// In what passes run, and why not in our kernels.
 void print_passes(const char* device, const std::string& refusal) {
   std::printf("  passes on %s: %s\n", device,
@@ -206,6 +217,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   std::printf("Files\n");
   FileReport report;
   report_files(*checkpoint, report);
+  if (report.num_missing() == 0) print_stored(*checkpoint);
   print_memory(config, options);
   std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {

@@ -46,7 +46,7 @@ void print_machine() {
   const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
   if (num_gpus == 0) {
     std::printf(
-        "  GPU     none visible: models run on the CPU, in float32; a 7B model needs a GPU "
+        "  GPU     none visible: models run on the CPU; a 7B model needs a GPU "
         "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
         "measures it here): use --tts espeak\n");
     const GpuKernels* const kernels = compiled_kernels();
