@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import gguf_models  # noqa: E402
 import gguf  # noqa: E402
 import torch  # noqa: E402
+from peft import LoraConfig, get_peft_model  # noqa: E402
 from reference_models import (THREADS, TOLERANCE, check, load_reference, make_config,  # noqa: E402
                               make_model, predgen, predgen_greedy, predgen_logits, random_rows,
                               reference_greedy, reference_logits)
@@ -92,7 +93,7 @@ def as_stored(model, file):
 
 
 def check_types(scratch):
-    """Matrices in each type that PyPI gguf writes; a Hugging Face folder made of one; an adapter over one."""
+    """Matrices in each type that PyPI gguf writes; a Hugging Face folder made of one."""
     ids = random_rows(199, 1, 100, seed=4)[0]
     for kind in ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]:
         model, file = make_model(make_config("llama", rope_theta=5e5)), scratch / f"{kind}.gguf"
@@ -106,6 +107,21 @@ def check_types(scratch):
     expected = reference_logits(load_reference(folder), ids)
     wrong = difference(predgen_logits(scratch / "Q4_1.gguf", ids, scratch)[0], expected)
     check(wrong <= TOLERANCE, f"exported to a folder: logits of transformers differ by {wrong:.1e}")
+
+
+def check_adapter(scratch):
+    ids = random_rows(199, 1, 100, seed=6)[0]
+    model, file = make_model(make_config("llama", rope_theta=5e5)), scratch / "model.gguf"
+    gguf_models.write(model, file, "Q4_0", tensor_kind={"token_embd.weight": "Q8_0"})
+    torch.manual_seed(5)
+    plain = reference_logits(as_stored(model, file), ids)
+    tuned = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", init_lora_weights=False, r=4, lora_alpha=8,
+                                             target_modules="all-linear")).eval()
+    tuned.save_pretrained(scratch / "adapter")
+    expected = reference_logits(tuned, ids)
+    wrong = difference(predgen_logits(file, ids, scratch, scratch / "adapter")[0], expected)
+    matters = difference(plain, expected)
+    check(wrong <= TOLERANCE < matters / 1000, f"an adapter: logits differ by {wrong:.1e} ({matters:.1e} without it)")
 
 
 def check_parts(scratch):
@@ -217,7 +233,7 @@ def check_gemma(scratch):
 
 
 def main():
-    for each in check_architectures, check_faults, check_types, check_parts, check_written, check_smollm2, check_gemma:
+    for each in check_architectures, check_faults, check_types, check_adapter, check_parts, check_written, check_smollm2, check_gemma:
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)
