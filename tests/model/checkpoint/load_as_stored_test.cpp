@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/random.h"
 #include "model/checkpoint/load_model.h"
 #include "model/weights/lora.h"
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
 
@@ -18,28 +18,10 @@ constexpr CodeLayout k4Bits{32, 0, 15, true}, k6Bits{16, -32, 31, false},
     k8Bits{32, -128, 127, false};
 constexpr int64_t kLength = 40;
 
-TokenIds some_tokens() {
-  Random random(1, "tokens");
-  TokenIds tokens;
-  for (int64_t i = 0; i < kLength; ++i) tokens.push_back(static_cast<TokenId>(random.below(61)));
-  return tokens;
-}
-
 /// Logits of all tokens, in passes of `width`.
 at::Tensor run(Transformer& model, int64_t width = kLength, bool by_kernels = true) {
   model.set_kernels(by_kernels);
-  KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(128);
-  const TokenIds tokens = some_tokens();
-  std::vector<at::Tensor> logits;
-  for (int64_t begin = 0; begin < kLength; begin += width) {
-    const int64_t count = std::min(width, kLength - begin);
-    logits.push_back(model.forward({.cache = cache.get(),
-                                    .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
-                                                                        static_cast<size_t>(count)),
-                                    .num_logits = count}));
-  }
-  return at::cat(logits);
+  return logits_in_passes(model, some_tokens(kLength), width);
 }
 
 class StoredModel : public testing::TestWithParam<bool> {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/random.h"
 #include "model/weights/lora.h"
 #include "tests/fakes/block_specs.h"
+#include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -30,29 +30,11 @@ ModelConfig config_of(Kind kind) {
   return config;
 }
 
-TokenIds some_tokens() {
-  Random random(1, "tokens");
-  TokenIds tokens;
-  for (int64_t i = 0; i < kLength; ++i) tokens.push_back(static_cast<TokenId>(random.below(61)));
-  return tokens;
-}
-
 /// Logits of all tokens, in passes of `width`; by the kernels also where LibTorch may be faster.
 at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
   model.set_kernels(by_kernels);
   if (by_kernels) model.set_width_invariant(true);
-  KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(128);
-  const TokenIds tokens = some_tokens();
-  std::vector<at::Tensor> logits;
-  for (int64_t begin = 0; begin < kLength; begin += width) {
-    const int64_t count = std::min(width, kLength - begin);
-    logits.push_back(model.forward({.cache = cache.get(),
-                                    .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
-                                                                        static_cast<size_t>(count)),
-                                    .num_logits = count}));
-  }
-  return at::cat(logits);
+  return logits_in_passes(model, some_tokens(kLength), width);
 }
 
 class CpuPassOf : public testing::TestWithParam<Kind> {
