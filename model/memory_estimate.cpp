@@ -15,9 +15,9 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
     for (const int64_t size : weight.shape) count *= size;
     total += count;
   }
-  if (config.tie_word_embeddings && quantization != Quantization::kNone) {
-    total += quantized_bytes(config.vocab_size, config.hidden_size,
-                             quantization_of("lm_head.weight", quantization));
+  const Quantization head = quantization_of("lm_head.weight", quantization);
+  if (config.tie_word_embeddings && head != Quantization::kNone) {
+    total += quantized_bytes(config.vocab_size, config.hidden_size, head);
   }
   return total;
 }

@@ -11,6 +11,7 @@ namespace predgen {
 namespace {
 
 constexpr const char* kEmbedding = "model.embed_tokens.weight";
+constexpr const char* kHead = "lm_head.weight";
 
 /// Stands in for a matrix that is packed later: its shape, without its memory.
 at::Tensor shape_alone(const std::vector<int64_t>& shape, at::ScalarType dtype) {
@@ -22,19 +23,19 @@ class Loading {
   Loading(const ModelWeights& weights, LoadOptions options, const std::string& where)
       : weights_(weights), options_(std::move(options)), device_(parse_device(options_.device)) {
     for (const WeightSpec& weight : weight_layout(weights.config())) {
-      has_codes_ = has_codes_ || weights.code_layout(weight.name).has_value();
+      has_codes_ = has_codes_ || is_coded(weight.name);
     }
     options_.quantization = choose_quantization(options_, device_, has_codes_, where);
     dtype_ = choose_dtype(options_, device_);
   }
 
   at::Tensor load(const std::string& name) const {
-    const bool is_coded = weights_.code_layout(name).has_value();
-    if (is_as_stored() && is_coded) return shape_alone(weights_.shape(name).shape, dtype_);
-    // One matrix at a time goes to the device to be quantised there.
-    if (quantization_of(name, options_.quantization) != Quantization::kNone) {
-      return is_coded ? shape_alone(weights_.shape(name).shape, dtype_) : weights_.tensor(name);
+    // One matrix at a time is unpacked, or goes to the device to be quantised there.
+    const bool is_quantized = quantization_of(name, options_.quantization) != Quantization::kNone;
+    if ((is_quantized || is_as_stored()) && is_coded(name)) {
+      return shape_alone(weights_.shape(name).shape, dtype_);
     }
+    if (is_quantized) return weights_.tensor(name);
     const bool is_left = options_.leaves_linears && name.starts_with("model.layers.") &&
                          quantization_of(name, Quantization::kInt8) != Quantization::kNone;
     return is_left ? weights_.tensor(name) : weights_.load(name, device_, dtype_);
@@ -47,9 +48,7 @@ class Loading {
     int64_t count = 0;
     model.pack_linears([&](const std::string& name, const at::Tensor& weight) {
       const Quantization kind = quantization_of(name, options_.quantization);
-      const bool has_weight = name == "lm_head.weight" && weights_.config().tie_word_embeddings;
-      const at::Tensor full =
-          !has_weight && weights_.code_layout(name) ? weights_.tensor(name) : weight;
+      const at::Tensor full = is_coded(name) ? weights_.tensor(name) : weight;
       auto packed = std::make_shared<const QuantizedWeight>(full, kind, device_, name);
       weights_.forget(name);
       error += packed->relative_error();
@@ -61,13 +60,18 @@ class Loading {
   }
 
  private:
+  /// Whether this is stored in few bits, and a matrix that can stay so. A tied head is none.
+  bool is_coded(const std::string& name) const {
+    const bool is_linear = quantization_of(name, Quantization::kInt8) != Quantization::kNone;
+    const bool is_tied = name == kHead && weights_.config().tie_word_embeddings;
+    return (is_linear || name == kEmbedding) && !is_tied && weights_.code_layout(name).has_value();
+  }
   bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
 
   void pack_as_stored(Transformer& model) {
-    if (weights_.code_layout(kEmbedding)) model.pack_embedding(packed_as_stored(kEmbedding));
+    if (is_coded(kEmbedding)) model.pack_embedding(packed_as_stored(kEmbedding));
     model.pack_linears([&](const std::string& name, const at::Tensor&) {
-      const bool is_tied = name == "lm_head.weight" && weights_.config().tie_word_embeddings;
-      return !is_tied && weights_.code_layout(name) ? packed_as_stored(name) : nullptr;
+      return is_coded(name) ? packed_as_stored(name) : nullptr;
     });
     spdlog::info(
         "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "
@@ -82,7 +86,7 @@ class Loading {
         [&](int64_t begin, int64_t end) { return weights_.read_codes(name, begin, end); }, name);
     weights_.forget(name);
     if (packed->relative_error() > kMostStoredError) {
-      throw UserError("{}: would lose {:.1e} of its values as stored: give the type bf16 or fp32",
+      throw UserError("{}: would be off by {:.1e} as stored, in float16 scales: use bf16 or fp32",
                       name, packed->relative_error());
     }
     largest_error_ = std::max(largest_error_, packed->relative_error());

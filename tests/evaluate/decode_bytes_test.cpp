@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/checkpoint/load_model.h"
+#include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
 
 namespace predgen::evaluate {
@@ -53,6 +55,25 @@ TEST(DecodeBytes, OfQuantisedLayersAreThoseOfTheirPackedForm) {
     int64_t packed = quantized_bytes(config.vocab_size, config.hidden_size, Quantization::kInt8);
     for (const Linear* layer : model->linears()) packed += layer->quantized->num_bytes();
     EXPECT_EQ(decode_bytes(*model, kind).weights, packed + others);
+  }
+}
+
+TEST(DecodeBytes, OfWhatRunsAsStoredAreThoseOfTheStoredForm) {
+  for (const bool tied : {true, false}) {
+    const auto plain = Transformer::initialize(wide_config(tied), 1, at::kBFloat16);
+    MemoryCheckpoint::CodedMatrices coded;
+    for (const auto& [name, tensor] : plain->named_weights()) {
+      if (tensor.dim() == 2) coded.emplace(name, CodedMatrix(tensor, {32, -8, 7, false}));
+    }
+    const MemoryCheckpoint checkpoint(plain->config(), plain->named_weights(), coded);
+    const auto model = load_model(checkpoint, {}, {.device = "cpu"});
+    int64_t packed = model->head().quantized->num_bytes();
+    for (const Linear* layer : model->linears()) packed += layer->quantized->num_bytes();
+    int64_t norms = other_bytes(*plain, false);
+    if (!tied) norms -= static_cast<int64_t>(plain->head().weight.nbytes());
+    for (const Quantization kind : {Quantization::kNone, Quantization::kStored}) {
+      EXPECT_EQ(decode_bytes(*model, kind).weights, packed + norms) << tied;
+    }
   }
 }
 

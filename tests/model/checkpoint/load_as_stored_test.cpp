@@ -5,11 +5,12 @@
 
 #include "core/error.h"
 #include "model/checkpoint/load_model.h"
-#include "model/weights/lora.h"
+#include "model/weights/adapter.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace predgen {
 namespace {
@@ -102,22 +103,22 @@ TEST_P(StoredModel, PassesOfAnyWidthHaveTheSameBits) {
 }
 
 TEST_P(StoredModel, AdaptersAreAdded) {
-  const auto stored = load(), exact = load({.device = "cpu", .dtype = "fp32"});
-  const at::Tensor before = run(*stored);
-  // Made beside whole weights, whose sizes it takes.
+  const auto exact = load({.device = "cpu", .dtype = "fp32"});
   LoraConfig lora;
   lora.rank = 5;
   attach_lora(*exact, lora, 2);
-  const auto adapted = exact->linears(), packed = stored->linears();
-  for (size_t i = 0; i < adapted.size(); ++i) {
-    adapted[i]->lora_B.detach_().copy_(normal(adapted[i]->lora_B.sizes(), 3) * 0.1);
-    packed[i]->lora_A = adapted[i]->lora_A.detach();
-    packed[i]->lora_B = adapted[i]->lora_B.detach();
-    packed[i]->lora_scaling = adapted[i]->lora_scaling;
+  for (Linear* linear : exact->linears()) {
+    linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 3) * 0.1);
   }
-  EXPECT_GT(relative(run(*stored), before), 0.1);
+  const TemporaryFolder folder;
+  save_adapter(*exact, lora, folder.path());
+  const auto stored = load_model(*checkpoint_, folder.path(), {.device = "cpu"});
+  EXPECT_NE(stored->linears().front()->quantized, nullptr);
+  EXPECT_GT(relative(run(*load()), run(*exact)), 0.1);
   EXPECT_LT(relative(run(*stored), run(*exact)), 0.03);
   EXPECT_LT(relative(run(*stored, kLength, /*by_kernels=*/false), run(*exact)), 0.03);
+  stored->set_adapter_enabled(false);
+  EXPECT_TRUE(at::equal(run(*stored), run(*load())));
 }
 
 TEST_P(StoredModel, ATypeThatIsAskedForUnpacks) {
