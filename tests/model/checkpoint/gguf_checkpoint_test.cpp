@@ -69,7 +69,7 @@ TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
   expect_refused(small_llama().add("llama.attention.head_count_kv", "two"), {"head_count_kv"});
   expect_refused(small_llama("qwen2").add("qwen2.attention.sliding_window", 4u),
                  {"qwen2.attention.sliding_window"});
-  expect_refused(small_llama().tensor("rope_freqs.weight", "F32", {2}, std::vector<float>{1, 77}),
+  expect_refused(small_llama().tensor("rope_freqs.weight", "F32", {2}, std::vector<float>{3, 77}),
                  {"rope_freqs.weight", "Llama 3"});
   GgufWriter bare;
   bare.add("general.architecture", "llama");
