@@ -11,7 +11,7 @@
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {

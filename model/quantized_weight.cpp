@@ -10,7 +10,7 @@
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_support.h"
 #include "model/row_product.h"
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 
 namespace predgen {
 namespace {

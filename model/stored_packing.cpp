@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "kernels/half.h"
 #include "kernels/threads/parallel_ranges.h"
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 
 namespace predgen {
 namespace {

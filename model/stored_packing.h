@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-struct CodeLayout;  // of model/weights/stored_tensors.h
+struct CodeLayout;  // of tensors/stored_tensors.h
 struct CodedRows;
 
 /// Rows [begin,end) of a matrix.

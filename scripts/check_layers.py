@@ -11,7 +11,7 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "page", "kernels", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
+LAYERS = ["core", "text", "page", "kernels", "tensors", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
 NEVER = {"tests", "bench"}
 NO_TORCH = {"core", "text", "page"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen::train {
 namespace {

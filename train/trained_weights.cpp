@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen::train {
 namespace {

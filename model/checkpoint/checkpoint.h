@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "model/model_config.h"
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 #include "text/token_ids.h"
 #include "text/tokenize/tokenizer_files.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "model/checkpoint/gguf_vocabulary.h"
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 #include "text/tokenize/tokenizer_json.h"
 
 namespace predgen {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/checkpoint/checkpoint.h"
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 
 namespace predgen {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/json.h"
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 
 namespace predgen {
 

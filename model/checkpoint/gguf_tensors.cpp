@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "model/checkpoint/gguf_names.h"
-#include "model/weights/converted_read.h"
-#include "model/weights/safetensors.h"
+#include "tensors/converted_read.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace {

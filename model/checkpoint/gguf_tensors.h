@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "model/model_config.h"
-#include "model/weights/gguf_file.h"
-#include "model/weights/stored_tensors.h"
+#include "tensors/gguf_file.h"
+#include "tensors/stored_tensors.h"
 
 namespace predgen {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 #include "text/token_ids.h"
 #include "text/tokenize/tokenizer_files.h"
 

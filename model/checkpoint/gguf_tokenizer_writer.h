@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "model/weights/gguf_writer.h"
+#include "tensors/gguf_writer.h"
 #include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 #include "text/string_map.h"
 #include "text/token_ids.h"
 

@@ -11,8 +11,8 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "model/checkpoint/model_card.h"
-#include "model/weights/safetensors.h"
 #include "model/weights/weights_hash.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

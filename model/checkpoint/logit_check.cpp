@@ -7,7 +7,7 @@
 
 #include "model/attention_masks.h"
 #include "model/decoder_layer.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

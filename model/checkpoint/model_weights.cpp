@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/model_config.h"
-#include "model/weights/gguf_writer.h"
+#include "tensors/gguf_writer.h"
 #include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {

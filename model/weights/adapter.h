@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/weights/adapter_config.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

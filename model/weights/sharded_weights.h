@@ -10,7 +10,7 @@
 
 #include "core/json.h"
 #include "model/model_config.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

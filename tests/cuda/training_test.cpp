@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "data/dataset_store.h"
 #include "model/checkpoint/save_model.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"

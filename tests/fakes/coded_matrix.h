@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {

@@ -9,7 +9,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/dac/dac_config.h"
 
 namespace predgen {

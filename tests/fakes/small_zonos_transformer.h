@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/files.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/zonos/zonos_model.h"
 
 namespace predgen {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/zonos/zonos_model.h"
 
 namespace predgen {

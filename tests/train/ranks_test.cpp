@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "tests/fakes/run_ranks.h"
 #include "tests/train/training.h"
 #include "train/objectives/autoregressive_objective.h"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "tests/fakes/tokenizer_folder.h"
 #include "tests/train/training.h"
 #include "text/tokenize/tokenizer_files.h"

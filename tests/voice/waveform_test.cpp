@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/zonos_golden.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/dac/dac_config.h"
 
 namespace predgen {

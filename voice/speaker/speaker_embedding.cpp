@@ -1,8 +1,8 @@
 #include "voice/speaker/speaker_embedding.h"
 
 #include "core/error.h"
-#include "model/weights/safetensors.h"
 #include "model/weights/weight_check.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace {

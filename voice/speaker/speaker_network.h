@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/model_config.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

@@ -3,8 +3,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/error.h"
-#include "model/weights/safetensors.h"
 #include "model/weights/weight_check.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

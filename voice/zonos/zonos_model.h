@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "model/load_options.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/zonos/prefix_conditioner.h"
 #include "voice/zonos/zonos_backbone.h"
 #include "voice/zonos/zonos_cache.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 #include "text/tokenize/byte_alphabet.h"
 
 namespace predgen {

@@ -5,8 +5,8 @@
 
 #include "core/files.h"
 #include "model/checkpoint/save_model.h"
-#include "model/weights/safetensors.h"
 #include "model/weights/sharded_weights.h"
+#include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"

@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"

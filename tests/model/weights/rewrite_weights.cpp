@@ -11,8 +11,8 @@
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
-#include "model/weights/safetensors.h"
 #include "model/weights/sharded_weights.h"
+#include "tensors/safetensors.h"
 
 using namespace predgen;
 

@@ -9,7 +9,7 @@
 #include <exception>
 
 #include "core/json.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 #include "voice/zonos/code_generation.h"
 
 using namespace predgen;

@@ -1,8 +1,8 @@
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 
 #include <gtest/gtest.h>
 
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/gguf_writer.h"
 #include "tests/fakes/temporary_folder.h"

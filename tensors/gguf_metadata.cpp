@@ -1,11 +1,11 @@
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "core/error.h"
-#include "model/weights/gguf_value_types.h"
+#include "tensors/gguf_value_types.h"
 
 namespace predgen {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/weights/gguf_metadata.h"
-#include "model/weights/gguf_types.h"
-#include "model/weights/mapped_file.h"
+#include "tensors/gguf_metadata.h"
+#include "tensors/gguf_types.h"
+#include "tensors/mapped_file.h"
 
 namespace predgen {
 

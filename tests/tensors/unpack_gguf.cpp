@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/error.h"
-#include "model/weights/gguf_file.h"
-#include "model/weights/safetensors.h"
+#include "tensors/gguf_file.h"
+#include "tensors/safetensors.h"
 
 using namespace predgen;
 

@@ -1,4 +1,4 @@
-#include "model/weights/converted_read.h"
+#include "tensors/converted_read.h"
 
 #include <algorithm>
 #include <atomic>

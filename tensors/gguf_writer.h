@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/weights/gguf_types.h"
-#include "model/weights/gguf_value_types.h"
-#include "model/weights/safetensors.h"
+#include "tensors/gguf_types.h"
+#include "tensors/gguf_value_types.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 

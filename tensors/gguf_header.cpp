@@ -1,4 +1,4 @@
-#include "model/weights/gguf_header.h"
+#include "tensors/gguf_header.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "model/weights/gguf_cursor.h"
-#include "model/weights/gguf_value_types.h"
+#include "tensors/gguf_cursor.h"
+#include "tensors/gguf_value_types.h"
 
 namespace predgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/weights/gguf_types.h"
+#include "tensors/gguf_types.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +10,9 @@
 #include "core/error.h"
 #include "core/mutex.h"
 #include "kernels/threads/parallel_ranges.h"
-#include "model/weights/gguf_blocks.h"
-#include "model/weights/gguf_header.h"
-#include "model/weights/gguf_parts.h"
+#include "tensors/gguf_blocks.h"
+#include "tensors/gguf_header.h"
+#include "tensors/gguf_parts.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -1,8 +1,8 @@
-// SafetensorsFolder of model/weights/safetensors.h.
+// SafetensorsFolder of tensors/safetensors.h.
 
 #include "core/error.h"
 #include "core/json.h"
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-// The writing half of model/weights/safetensors.h.
+// The writing half of tensors/safetensors.h.
 
 #include <algorithm>
 #include <ostream>
@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
-#include "model/weights/safetensors.h"
-#include "model/weights/safetensors_types.h"
+#include "tensors/safetensors.h"
+#include "tensors/safetensors_types.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "model/weights/converted_read.h"
-#include "model/weights/safetensors_types.h"
+#include "tensors/converted_read.h"
+#include "tensors/safetensors_types.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

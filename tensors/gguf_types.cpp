@@ -1,9 +1,9 @@
-#include "model/weights/gguf_types.h"
+#include "tensors/gguf_types.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "model/weights/gguf_blocks.h"
+#include "tensors/gguf_blocks.h"
 
 namespace predgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

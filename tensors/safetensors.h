@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/weights/mapped_file.h"
-#include "model/weights/stored_tensors.h"
+#include "tensors/mapped_file.h"
+#include "tensors/stored_tensors.h"
 
 namespace predgen {
 

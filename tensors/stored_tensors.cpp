@@ -1,4 +1,4 @@
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 
 #include "core/error.h"
 

@@ -1,8 +1,8 @@
-#include "model/weights/gguf_writer.h"
+#include "tensors/gguf_writer.h"
 
 #include <gtest/gtest.h>
 
-#include "model/weights/gguf_file.h"
+#include "tensors/gguf_file.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/tensors.h"
 

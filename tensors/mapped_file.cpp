@@ -1,4 +1,4 @@
-#include "model/weights/mapped_file.h"
+#include "tensors/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "model/weights/safetensors.h"
+#include "tensors/safetensors.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

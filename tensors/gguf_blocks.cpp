@@ -1,4 +1,4 @@
-#include "model/weights/gguf_blocks.h"
+#include "tensors/gguf_blocks.h"
 
 #include <c10/util/Half.h>
 

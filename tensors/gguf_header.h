@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "model/weights/gguf_file.h"
-#include "model/weights/gguf_metadata.h"
-#include "model/weights/mapped_file.h"
+#include "tensors/gguf_file.h"
+#include "tensors/gguf_metadata.h"
+#include "tensors/mapped_file.h"
 
 namespace predgen {
 

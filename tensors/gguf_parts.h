@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "model/weights/gguf_metadata.h"
+#include "tensors/gguf_metadata.h"
 
 namespace predgen {
 

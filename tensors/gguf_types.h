@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/weights/stored_tensors.h"
+#include "tensors/stored_tensors.h"
 
 namespace predgen {
 

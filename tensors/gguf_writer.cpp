@@ -1,4 +1,4 @@
-#include "model/weights/gguf_writer.h"
+#include "tensors/gguf_writer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "model/weights/mapped_file.h"
+#include "tensors/mapped_file.h"
 #include "text/utf8.h"
 
 namespace predgen {

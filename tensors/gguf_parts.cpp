@@ -1,4 +1,4 @@
-#include "model/weights/gguf_parts.h"
+#include "tensors/gguf_parts.h"
 
 #include <optional>
 #include <string>
