@@ -1,6 +1,6 @@
 """GGUF files against `transformers`: what PyPI `gguf` wrote as llama.cpp's conversion does, and SmolLM2's own file.
 
-Where the reference data is (label shared), SmolLM2 answers 50 more prompts.
+Argument: sample, or whole: SmolLM2 answers 50 more prompts where the reference data is (label shared), and longer.
 """
 
 import json
@@ -189,7 +189,7 @@ def check_smollm2(scratch):
     model = as_stored(LlamaForCausalLM(config).eval(), SMOLLM2)
     texts = ["What is the capital of France?", "Tell me a joke about cats.", "def add(a, b):"]
     count = 16
-    if SHARED.exists():
+    if sys.argv[1] == "whole" and SHARED.exists():
         count = 64
         texts += [json.loads(line)["text"] for line in SHARED.read_text().splitlines()[:50]]
     ids = [json.loads(predgen("tokenize", "--model", SMOLLM2, "--text", text, "--json"))["results"][0]["token_ids"]
