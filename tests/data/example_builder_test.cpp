@@ -86,7 +86,7 @@ TEST(ExampleBuilder, DrawsRoundAndCutUniformly) {
 
 TEST(ExampleBuilder, APromptAloneIsCutAndHasNoTarget) {
   const FakeTokenizer tokenizer;
-  const ExampleBuilder builder(tokenizer, "S");
+  const ExampleBuilder builder(tokenizer, "!");
   std::map<TokenIds, int> cuts;
   for (uint64_t row = 0; row < 100; ++row) {
     const Record record = builder.truncated(conversation({"abc"}), Random(1, "round", row));
@@ -96,8 +96,8 @@ TEST(ExampleBuilder, APromptAloneIsCutAndHasNoTarget) {
     ++cuts[record.tokens];
   }
   EXPECT_EQ(cuts.size(), 4u);
-  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, 'S', kE, kU, 'a', 'b', 'c', kE, kA}));
-  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, 'S', kE, kU, kE, kA}));
+  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, '!', kE, kU, 'a', 'b', 'c', kE, kA}));
+  EXPECT_TRUE(cuts.contains({FakeTokenizer::kSystem, '!', kE, kU, kE, kA}));
 }
 
 TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
@@ -149,9 +149,9 @@ class EndlessTokenizer : public FakeTokenizer {
 
 TEST(ExampleBuilder, TemplatesThatChangeTheirHistory) {
   const MovingTokenizer moving;
-  const ExampleBuilder builder(moving, "S");
+  const ExampleBuilder builder(moving, "!");
   const CorpusConversation one = conversation({"ab", "cd"});
-  EXPECT_EQ(builder.whole(one).tokens, (TokenIds{kU, 'S', 'a', 'b', kE, kA, 'c', 'd', kE}));
+  EXPECT_EQ(builder.whole(one).tokens, (TokenIds{kU, '!', 'a', 'b', kE, kA, 'c', 'd', kE}));
   expect_user_error(
       [&] {
         builder.whole(conversation({"ab", "cd", "ef", "gh"}));
