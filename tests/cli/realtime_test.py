@@ -230,7 +230,7 @@ def main():
     check(not any(prompt in process.log for prompt in PROMPTS), "no text of users in the log")
     check_stop()
     if ESPEAK:
-        with server(key, "--tts", "espeak") as process:
+        with server(key, "realtime.system_prompt=none", "--tts", "espeak") as process:
             check_sound(process, texts)
     else:
         print("skipped: sound (no predgen-espeak)")
