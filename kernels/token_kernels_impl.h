@@ -83,7 +83,7 @@ inline int64_t first_largest(const float* x, int64_t count) {
   for (; i + kAtOnce * kLanes <= count; i += kAtOnce * kLanes) {
     for (int64_t j = 0; j < kAtOnce; ++j) {
       const Floats values = load(x + i + j * kLanes);
-      most[j] = (values > most[j]) | (values != values) ? values : most[j];
+      most[j] = ((values > most[j]) | (values != values)) ? values : most[j];
     }
   }
   float largest = x[0];

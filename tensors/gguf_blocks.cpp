@@ -7,7 +7,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kSmall = 32, kLarge = 256;  // values of a block
+constexpr int64_t kSmall = 32;  // values of a block
 /// The offset of types without one: nothing changes when it is added, not even the sign of a zero.
 constexpr float kNoOffset = -0.0f;
 

@@ -258,7 +258,7 @@ async def main():
     with server("wyoming.host=0.0.0.0", exit_code=130):  # without the service nothing is wrong with it
         pass
     if ESPEAK:
-        with service("--tts", "espeak") as process:
+        with service("realtime.system_prompt=none", "--tts", "espeak") as process:
             await check_info(process, has_voice=True)
             await check_answers(process)
             await check_sound(process)
