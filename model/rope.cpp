@@ -158,7 +158,7 @@ int64_t RopeConfig::context_length(int64_t max_positions) const {
 at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {
   const at::Tensor exponents =
       at::arange(0, head_dim, 2, at::kFloat) / static_cast<double>(head_dim);
-  const at::Tensor plain = at::pow(theta, exponents).reciprocal();
+  at::Tensor plain = at::pow(theta, exponents).reciprocal();
   switch (kind) {
     case RopeKind::kDefault:
     case RopeKind::kDynamic:
