@@ -42,8 +42,8 @@ std::string system_prompt_text(const std::string& setting) {
     return text;
   }
   if (!setting.empty() && is_one_word(setting)) {
-    throw UserError("system prompt \"{}\": no such name ({}); a text has more than one word", setting,
-                    suggest(setting, names));
+    throw UserError("system prompt \"{}\": no such name ({}); a text has more than one word",
+                    setting, suggest(setting, names));
   }
   return setting;
 }
