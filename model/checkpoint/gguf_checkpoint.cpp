@@ -125,7 +125,7 @@ std::vector<CheckpointFile> GgufCheckpoint::check_files() const {
 }
 
 void GgufCheckpoint::copy_files(CopiedFiles files, const fs::path& folder) const {
-  if (!has_tokenizer()) return;
+  if (!has_tokenizer() || files == CopiedFiles::kOther) return;
   const TokenizerFiles tokenizer = read_gguf_tokenizer(file_->metadata());
   if (files == CopiedFiles::kTokenizer) write_tokenizer(tokenizer, folder);
   if (files == CopiedFiles::kGeneration && tokenizer.generation_config.fields.is_object()) {

@@ -1,27 +1,17 @@
 #include "model/checkpoint/gguf_config.h"
 
-#include <array>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 
 #include "core/error.h"
+#include "model/checkpoint/gguf_names.h"
+#include "model/families/families.h"
 #include "model/rope.h"
 
 namespace predgen {
 namespace {
-
-/// What GGUF calls an architecture, and what transformers does.
-struct Architecture {
-  std::string_view gguf;
-  const char *architecture, *model_type;
-};
-constexpr std::array kArchitectures{Architecture{"llama", "LlamaForCausalLM", "llama"},
-                                    Architecture{"smollm3", "SmolLM3ForCausalLM", "smollm3"},
-                                    Architecture{"qwen2", "Qwen2ForCausalLM", "qwen2"},
-                                    Architecture{"qwen3", "Qwen3ForCausalLM", "qwen3"},
-                                    Architecture{"olmo2", "Olmo2ForCausalLM", "olmo2"},
-                                    Architecture{"gemma3", "Gemma3ForCausalLM", "gemma3_text"}};
-// With a window, which Llama has none of.
-constexpr Architecture kMistral{"llama", "MistralForCausalLM", "mistral"};
 
 /// Of what none of these has, and what would change what a pass computes.
 constexpr const char* kRefused[] = {"expert_count",        "logit_scale",
@@ -66,14 +56,22 @@ class Fields {
   const std::string name_;
 };
 
-const Architecture& find_architecture(const Fields& fields, const std::string& where) {
-  std::string known;
-  for (const Architecture& each : kArchitectures) {
-    if (fields.architecture() == each.gguf) return each;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", each.gguf);
+bool has_window(const Fields& fields) { return fields.size("attention.sliding_window", 0) > 0; }
+
+std::string find_architecture(const Fields& fields, const std::string& where) {
+  std::vector<std::string_view> known;
+  for (const auto& [gguf, architecture] : kGgufArchitectures) {
+    if (fields.architecture() == gguf) {
+      return gguf == "llama" && has_window(fields) ? "MistralForCausalLM" : architecture;
+    }
+    if (known.empty() || known.back() != gguf) known.push_back(gguf);
   }
   throw UserError("{}: the architecture \"{}\" is not supported ({})", where, fields.architecture(),
-                  known);
+                  fmt::join(known, ", "));
+}
+
+const char* model_type_of(const std::string& architecture) {
+  return std::ranges::find(families(), architecture, &Family::architecture)->model_type;
 }
 
 /// Llama 3's scaling, of which a GGUF has only what each frequency is divided by: the factors of
@@ -133,17 +131,12 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
   json["rope_scaling"] = std::move(scaling);
 }
 
-/// Every sixth layer sees all positions. Scores are divided by the root of the head size, but in
-/// the model of 62 layers by that of the width of a head.
 void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
-  constexpr int64_t kLayersOf27b = 62, kPattern = 6;
-  const int64_t heads = json["num_attention_heads"];
   json["hidden_activation"] = "gelu_pytorch_tanh";
   json["sliding_window"] = fields.size("attention.sliding_window");
-  json["sliding_window_pattern"] = fields.size("attention.sliding_window_pattern", kPattern);
-  json["query_pre_attn_scalar"] = json["num_hidden_layers"] == kLayersOf27b
-                                      ? json["hidden_size"].get<int64_t>() / heads
-                                      : head_dim;
+  json["sliding_window_pattern"] = fields.size("attention.sliding_window_pattern", kGemma3Pattern);
+  json["query_pre_attn_scalar"] = gemma3_query_scalar(
+      json["num_hidden_layers"], json["hidden_size"], json["num_attention_heads"], head_dim);
   json["rope_theta"] = fields.number("rope.freq_base", 1e6);
   json["rope_local_base_freq"] = fields.number("rope.freq_base_swa", 1e4);
   const double cap = fields.number("final_logit_softcapping", 0.0);
@@ -169,21 +162,20 @@ const char* stored_type(const GgufFile& file) {
 Json read_gguf_config(const GgufFile& file) {
   const std::string& where = file.metadata().where();
   const Fields fields(file.metadata());
-  const Architecture* architecture = &find_architecture(fields, where);
+  const std::string architecture = find_architecture(fields, where);
   for (const char* key : kRefused) {
     if (fields.has(key) && fields.number(key) != 0.0) fields.fail(key, "is not supported");
   }
-  const bool is_llama = architecture->gguf == "llama";
-  const bool has_window = fields.size("attention.sliding_window", 0) > 0;
-  if (is_llama && has_window) architecture = &kMistral;
-  if (has_window && !is_llama && architecture->gguf != "gemma3") {
+  const std::string& gguf = fields.architecture();
+  const bool is_llama = gguf == "llama", slides = has_window(fields);
+  if (slides && !is_llama && gguf != "gemma3") {
     fields.fail("attention.sliding_window", "is not supported");
   }
   const std::vector<int64_t>& embedding = file.entry("token_embd.weight").shape;
   if (embedding.size() != 2) throw UserError("{}: token_embd.weight is no matrix", where);
 
-  Json json{{"architectures", Json::array({architecture->architecture})},
-            {"model_type", architecture->model_type},
+  Json json{{"architectures", Json::array({architecture})},
+            {"model_type", model_type_of(architecture)},
             {"vocab_size", embedding[0]},
             {"hidden_size", fields.size("embedding_length")},
             {"intermediate_size", fields.size("feed_forward_length")},
@@ -205,12 +197,12 @@ Json read_gguf_config(const GgufFile& file) {
   add_rope(file, fields, head_dim, json);
   if (is_llama) {
     // transformers keeps one flag for the four of them.
-    if (!has_window) json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
-    if (!has_window) json["mlp_bias"] = file.entries().contains("blk.0.ffn_up.bias");
-    if (has_window) json["sliding_window"] = fields.size("attention.sliding_window");
-  } else if (architecture->gguf == "gemma3") {
+    if (!slides) json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
+    if (!slides) json["mlp_bias"] = file.entries().contains("blk.0.ffn_up.bias");
+    if (slides) json["sliding_window"] = fields.size("attention.sliding_window");
+  } else if (gguf == "gemma3") {
     add_gemma3(fields, head_dim, json);
-  } else if (architecture->gguf != "qwen2") {
+  } else if (gguf != "qwen2") {
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }
   return json;

@@ -38,6 +38,12 @@ at::Tensor swapped(const at::Tensor& rows, int64_t outer, int64_t inner) {
 
 }  // namespace
 
+int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num_heads,
+                            int64_t head_dim) {
+  constexpr int64_t kLayersOf27b = 62;
+  return num_layers == kLayersOf27b ? hidden_size / num_heads : head_dim;
+}
+
 std::string gguf_name(const std::string& name, const BlockSpec& block) {
   if (name == "model.embed_tokens.weight") return "token_embd.weight";
   if (name == "model.norm.weight") return "output_norm.weight";
@@ -55,6 +61,10 @@ int64_t rows_in_pairs(const std::string& name, std::string_view architecture, in
   const bool is_turned =
       name.find(".q_proj.") != std::string::npos || name.find(".k_proj.") != std::string::npos;
   return has_pairs && is_turned ? head_dim : 0;
+}
+
+std::pair<int64_t, int64_t> whole_heads(int64_t begin, int64_t end, int64_t head_dim) {
+  return {begin / head_dim * head_dim, (end + head_dim - 1) / head_dim * head_dim};
 }
 
 at::Tensor in_halves(const at::Tensor& rows, int64_t head_dim) {

@@ -67,7 +67,7 @@ at::Tensor GgufTensors::load(const std::string& name, at::Device device,
                              at::ScalarType dtype) const {
   const Stored& stored = find(name);
   const GgufFile::Entry& entry = *stored.entry;
-  const at::Tensor loaded = at::empty(entry.shape, at::TensorOptions(dtype).device(device));
+  at::Tensor loaded = at::empty(entry.shape, at::TensorOptions(dtype).device(device));
   if (device.is_cpu() && entry.type->is_plain() && stored.is_as_it_is()) {
     const auto read = [&](char* to, size_t num_bytes, size_t offset) {
       file_->read(entry, to, num_bytes, offset);
@@ -87,8 +87,7 @@ at::Tensor GgufTensors::read_rows(const std::string& name, int64_t begin, int64_
     const at::Tensor rows = file_->read_rows(*stored.entry, begin, end);
     return stored.norm_offset == 0.0 ? rows : rows - stored.norm_offset;
   }
-  const int64_t first = begin / stored.head_dim * stored.head_dim;
-  const int64_t last = (end + stored.head_dim - 1) / stored.head_dim * stored.head_dim;
+  const auto [first, last] = whole_heads(begin, end, stored.head_dim);
   return in_halves(file_->read_rows(*stored.entry, first, last), stored.head_dim)
       .narrow(0, begin - first, end - begin);
 }
@@ -103,11 +102,11 @@ std::optional<CodeLayout> GgufTensors::code_layout(const std::string& name) cons
 CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
   const Stored& stored = find(name);
   if (stored.head_dim == 0) return file_->read_codes(*stored.entry, begin, end);
-  const int64_t first = begin / stored.head_dim * stored.head_dim;
-  const int64_t last = (end + stored.head_dim - 1) / stored.head_dim * stored.head_dim;
+  const auto [first, last] = whole_heads(begin, end, stored.head_dim);
+  const int64_t skipped = begin - first;
   const CodedRows rows = file_->read_codes(*stored.entry, first, last);
   const auto part = [&](const at::Tensor& values) {
-    return in_halves(values, stored.head_dim).narrow(0, begin - first, end - begin);
+    return in_halves(values, stored.head_dim).narrow(0, skipped, end - begin);
   };
   return {.codes = part(rows.codes), .scales = part(rows.scales), .offsets = part(rows.offsets)};
 }

@@ -88,13 +88,11 @@ void add_pieces(const TokenizerFiles& files, Tokens& tokens, GgufContents& conte
             tokens);
   contents.add("tokenizer.ggml.scores", tokens.scores);
   contents.add("tokenizer.ggml.add_space_prefix", spec.adds_space_in_front);
-  const Json& config = files.tokenizer_config.fields;
-  const auto asks = [&](const char* key) {
-    return config.contains(key) && !config[key].is_null() &&
-           json_get<bool>(config, key, files.tokenizer_config.where);
-  };
-  contents.add("tokenizer.ggml.add_bos_token", asks("add_bos_token"));
-  contents.add("tokenizer.ggml.add_eos_token", asks("add_eos_token"));
+  const TextFrame frame =
+      read_added_ends(files.tokenizer_config.fields, files.tokenizer_config.where,
+                      [](const char*) { return TokenId{0}; });
+  contents.add("tokenizer.ggml.add_bos_token", !frame.before.empty());
+  contents.add("tokenizer.ggml.add_eos_token", !frame.after.empty());
 }
 
 }  // namespace

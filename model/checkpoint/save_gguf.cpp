@@ -12,12 +12,7 @@ namespace {
 constexpr const char* kRopeDivisors = "rope_freqs.weight";
 
 std::string_view architecture_of(const ModelConfig& config) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"LlamaForCausalLM", "llama"},     {"MistralForCausalLM", "llama"},
-      {"SmolLM3ForCausalLM", "smollm3"}, {"Qwen2ForCausalLM", "qwen2"},
-      {"Qwen3ForCausalLM", "qwen3"},     {"Olmo2ForCausalLM", "olmo2"},
-      {"Gemma3ForCausalLM", "gemma3"}};
-  for (const auto& [architecture, gguf] : kNames) {
+  for (const auto& [gguf, architecture] : kGgufArchitectures) {
     if (config.architecture == architecture) return gguf;
   }
   throw UserError("a GGUF file cannot hold a {}", config.architecture);
@@ -31,20 +26,19 @@ std::string_view architecture_of(const ModelConfig& config) {
 /// What llama.cpp takes for granted of an architecture.
 void check_assumptions(const ModelConfig& config, std::string_view architecture) {
   const BlockSpec& block = config.block;
-  constexpr int64_t kSmolPattern = 4, kGemmaPattern = 6, kLayersOfGemma27b = 62;
+  constexpr int64_t kSmolPattern = 4;
   for (int64_t i = 0; i < config.num_layers; ++i) {
     if (architecture == "smollm3" && block.rope_of(i) != (i % kSmolPattern == 3 ? 1 : 0)) {
       refuse(config, "other layers without positions than every fourth");
     }
-    if (architecture == "gemma3" && (block.window(i) > 0) != (i % kGemmaPattern != 5)) {
+    if (architecture == "gemma3" && (block.window(i) > 0) != ((i + 1) % kGemma3Pattern != 0)) {
       refuse(config, "other windows than in all but every sixth layer");
     }
     if (architecture.starts_with("qwen") && block.window(i) > 0) refuse(config, "windows");
   }
   if (architecture == "gemma3") {
-    const int64_t width = config.num_layers == kLayersOfGemma27b
-                              ? config.hidden_size / config.num_heads
-                              : config.head_dim;
+    const int64_t width = gemma3_query_scalar(config.num_layers, config.hidden_size,
+                                              config.num_heads, config.head_dim);
     if (block.query_scalar != static_cast<double>(width)) {
       refuse(config, "query_pre_attn_scalar of its own");
     }
@@ -177,7 +171,7 @@ void write_gguf(const std::filesystem::path& file, const GgufExport& what, const
     if (heads == 0) {
       return rows(weight.name, begin, end).to(at::kFloat) + added_to(weight.name, config.block);
     }
-    const int64_t first = begin / heads * heads, last = (end + heads - 1) / heads * heads;
+    const auto [first, last] = whole_heads(begin, end, heads);
     return in_pairs(rows(weight.name, first, last).to(at::kFloat), heads)
         .slice(0, begin - first, end - first);
   });
