@@ -73,8 +73,9 @@ function(predgen_add_cuda_source target source)
   get_filename_component(name ${source} NAME)
   set(input ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
-  # PTX of the oldest that nvcc knows, too: GPUs that are not listed compile it when they first run.
-  set(codes -gencode arch=compute_75,code=compute_75)
+  # PTX, too, which GPUs that are not listed compile when they first run: of the oldest that nvcc knows,
+  # and of the oldest with tensor cores for bfloat16.
+  set(codes -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=compute_80)
   foreach(architecture IN LISTS predgen_cuda_architectures)
     list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()

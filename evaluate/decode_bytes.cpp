@@ -23,8 +23,8 @@ DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
   }
   const auto count_as_stored = [&](const Linear& linear) {
     if (is_quantized || !linear.quantized) return;
-    const RowProduct matrix = linear.quantized->row_product().second;
-    bytes.weights += linear.quantized->num_bytes() - matrix.out * matrix.in * bytes_per_value;
+    const QuantizedWeight& matrix = *linear.quantized;
+    bytes.weights += matrix.num_bytes() - matrix.out() * matrix.in() * bytes_per_value;
   };
   count_as_stored(model.head());
   for (const Linear* linear : model.linears()) {

@@ -80,11 +80,14 @@ void add_error(const float* w, int64_t count, float scale, float offset, const S
 
 }  // namespace
 
-RowError quantize_int8_row(const float* w, int64_t in, int8_t* values, uint16_t* scale) {
+RowError quantize_int8_row(const float* w, int64_t in, ScaleType type, int8_t* values,
+                           uint16_t* scale) {
+  const bool is_half = type == ScaleType::kFloat16;
   const Range range = range_of(w, in);
-  const float largest = range.high > -range.low ? range.high : -range.low;
-  *scale = narrow(largest / 127 > kLeastScale ? largest / 127 : kLeastScale);
-  const float rounded_scale = widen(*scale);
+  const float wanted = (range.high > -range.low ? range.high : -range.low) / 127;
+  const float least = is_half ? kLeastHalf : kLeastScale, kept = wanted > least ? wanted : least;
+  *scale = is_half ? to_half(kept) : narrow(kept);
+  const float rounded_scale = is_half ? from_half(*scale) : widen(*scale);
   const auto step = [&](float value) { return clamp(round(value / rounded_scale), -127, 127); };
   RowError error;
   add_error(w, in, rounded_scale, 0, step, error);
@@ -93,20 +96,16 @@ RowError quantize_int8_row(const float* w, int64_t in, int8_t* values, uint16_t*
   return error;
 }
 
-RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre centre,
-                           ScaleType type, uint8_t* q, uint16_t* scales) {
-  const bool are_halves = type == ScaleType::kFloat16;
-  const auto narrowed = [&](float value) { return are_halves ? to_half(value) : narrow(value); };
-  const auto widened = [&](uint16_t bits) { return are_halves ? from_half(bits) : widen(bits); };
-  const float least = are_halves ? kLeastHalf : kLeastScale;
+RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre centre, uint8_t* q,
+                           uint16_t* scales) {
   RowError error;
   for (int64_t begin = 0; begin < in; begin += group, w += group) {
     const auto [low, high] = range_of(w, group);
     const bool at_zero = centre == Int4Centre::kZero;
     const float wanted = at_zero ? (high > -low ? high : -low) / 7.5f : (high - low) / 15;
-    const uint16_t scale_bits = narrowed(wanted > least ? wanted : least);
-    const uint16_t offset_bits = narrowed(at_zero ? 0 : low + 8 * wanted);
-    const float scale = widened(scale_bits), offset = widened(offset_bits);
+    const uint16_t scale_bits = to_half(wanted > kLeastHalf ? wanted : kLeastHalf);
+    const uint16_t offset_bits = to_half(at_zero ? 0 : low + 8 * wanted);
+    const float scale = from_half(scale_bits), offset = from_half(offset_bits);
     const auto step = [&](float value) { return clamp(round((value - offset) / scale), -8, 7); };
     add_error(w, group, scale, offset, step, error);
     if (q == nullptr || !std::isfinite(error.lost)) continue;

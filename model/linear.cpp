@@ -23,8 +23,7 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
   const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
   at::Tensor output;
   if (quantized) {
-    output = (*quantized)(input);
-    if (bias.defined()) output = output + bias;
+    output = (*quantized)(input, bias);
   } else {
     const at::ScalarType type = input.scalar_type();
     const bool same_type =

@@ -52,14 +52,11 @@ Quantization choose_quantization(const LoadOptions& options, at::Device device, 
     if (!has_codes) {
       throw UserError("{}: is not stored in 8 or fewer bits: quantise it to int8 or int4", where);
     }
-    if (!device.is_cpu()) {
-      throw UserError("quantisation \"stored\": runs on a CPU only, not on {}: use none",
-                      device.str());
-    }
   }
   const bool is_free = options.quantization == Quantization::kNone && options.dtype == "auto" &&
                        !options.leaves_linears;
-  return is_free && has_codes && device.is_cpu() ? Quantization::kStored : options.quantization;
+  const bool has_kernels = device.is_cpu() || group_kernels() != nullptr;
+  return is_free && has_codes && has_kernels ? Quantization::kStored : options.quantization;
 }
 
 }  // namespace predgen

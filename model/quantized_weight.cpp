@@ -50,10 +50,6 @@ RowError for_each_row(const at::Tensor& wide, const Quantize& quantize) {
   return sum;
 }
 
-uint16_t* mutable_bits(at::Tensor& tensor) {
-  return reinterpret_cast<uint16_t*>(tensor.mutable_data_ptr<at::BFloat16>());
-}
-
 /// Puts what was made of `num_rows` rows from `begin` on into `whole`, which is for `out` rows. Its
 /// first dimension counts rows, or the groups of rows that a kernel wants together.
 void put(at::Tensor& whole, const at::Tensor& part, int64_t begin, int64_t num_rows, int64_t out) {
@@ -109,7 +105,7 @@ int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind) {
 
 QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                                  const std::string& name)
-    : kind_(kind) {
+    : kind_(kind), out_(weight.size(0)), in_(weight.size(-1)) {
   PREDGEN_CHECK(weight.dim() == 2 && (kind == Quantization::kInt8 || kind == Quantization::kInt4),
                 "{}: nothing to quantise", name);
   relative_error_ = relative(
@@ -118,52 +114,74 @@ QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at
 }
 
 QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in,
-                                 const CodedRowsOf& rows, const std::string& name)
-    : kind_(Quantization::kStored) {
+                                 const CodedRowsOf& rows, at::Device device,
+                                 const std::string& name)
+    : kind_(Quantization::kStored), out_(out), in_(in) {
   RowError error;
-  grouped_ = pack_as_stored(layout, out, in, rows, error);
-  group_ = layout.group;
+  GroupedMatrix matrix = pack_as_stored(layout, out, in, rows, error);
   if (!std::isfinite(error.lost)) {
     throw UserError("{}: has scales that are not finite, or too large to run as stored: use bf16",
                     name);
   }
   relative_error_ = relative(error, name);
+  if (device.is_cpu()) {
+    grouped_ = std::move(matrix);
+  } else {
+    on_gpu_ = to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device);
+  }
 }
 
+QuantizedWeight::QuantizedWeight(const QuantizedWeight& like, GpuMatrix matrix)
+    : kind_(like.kind_),
+      out_(matrix.out),
+      in_(like.in_),
+      on_gpu_(std::move(matrix)),
+      relative_error_(like.relative_error_) {}
+
 RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
-  const int64_t out = weight.size(0), in = weight.size(1);
+  const bool is_on_gpu = !device.is_cpu();
+  std::vector<at::Tensor> words;
   RowError error;
   for_each_rows(weight, [&](int64_t begin, const at::Tensor& wide) {
-    at::Tensor values = at::empty({wide.size(0), in}, at::kChar);
-    at::Tensor scales = at::empty({wide.size(0)}, at::kBFloat16);
+    at::Tensor values = at::empty({wide.size(0), in_}, at::kChar);
+    at::Tensor scales = at::empty({wide.size(0)}, is_on_gpu ? at::kHalf : at::kBFloat16);
     auto* to = values.mutable_data_ptr<int8_t>();
-    uint16_t* scale = mutable_bits(scales);
+    auto* scale = static_cast<uint16_t*>(scales.mutable_data_ptr());
+    const ScaleType type = is_on_gpu ? ScaleType::kFloat16 : ScaleType::kBfloat16;
     add(error, for_each_row(wide, [&](int64_t row, const float* w) {
-          return quantize_int8_row(w, in, to + row * in, scale + row);
+          return quantize_int8_row(w, in_, type, to + row * in_, scale + row);
         }));
-    put(scales_, scales.to(device), begin, wide.size(0), out);
-    put(values_, values.to(device), begin, wide.size(0), out);
+    put(scales_, scales, begin, wide.size(0), out_);
+    if (is_on_gpu) {
+      constexpr int64_t kInputs = 16;  // filled up with zeros
+      const at::Tensor filled =
+          at::constant_pad_nd(values, {0, (kInputs - in_ % kInputs) % kInputs});
+      words.push_back(pack_words((filled.to(at::kInt) + 128).to(at::kByte), 8).to(device));
+    } else {
+      put(values_, values, begin, wide.size(0), out_);
+    }
   });
+  if (is_on_gpu) {
+    on_gpu_ = to_gpu_matrix(8, out_, at::cat(words), pack_scales(scales_.unsqueeze(1), {}), device);
+    scales_ = at::Tensor();
+  }
   return error;
 }
 
 RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
                                     const std::string& name) {
-  const int64_t out = weight.size(0), in = weight.size(1);
-  group_ = int4_group(out, in);
-  if (group_ == 0) {
+  const int64_t group = int4_group(out_, in_);
+  if (group == 0) {
     throw UserError(
         "{}: a {} x {} matrix cannot be packed into 4 bits (inputs must be a multiple "
         "of 32, outputs of 16): use int8",
-        name, out, in);
+        name, out_, in_);
   }
-  // On CUDA LibTorch's kernel decides the layout.
-  const ScaleType scale_type = device.is_cuda() ? ScaleType::kBfloat16 : ScaleType::kFloat16;
   RowError of_range, of_zero;
   for_each_rows(weight, [&](int64_t, const at::Tensor& wide) {
     const auto error = [&](Int4Centre centre) {
       return for_each_row(wide, [&](int64_t, const float* w) {
-        return quantize_int4_row(w, in, group_, centre, scale_type, nullptr, nullptr);
+        return quantize_int4_row(w, in_, group, centre, nullptr, nullptr);
       });
     };
     add(of_range, error(Int4Centre::kRange));
@@ -171,48 +189,38 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   });
   const bool at_zero = of_zero.lost < of_range.lost;
   const Int4Centre centre = at_zero ? Int4Centre::kZero : Int4Centre::kRange;
-  at::Tensor scales;  // [out,in/group,2]
+  at::Tensor words, scales;
   for_each_rows(weight, [&](int64_t begin, const at::Tensor& wide) {
-    at::Tensor q = at::empty({wide.size(0), in}, at::kByte);
-    at::Tensor pairs =
-        at::empty({wide.size(0), in / group_, 2}, device.is_cuda() ? at::kBFloat16 : at::kHalf);
+    at::Tensor q = at::empty({wide.size(0), in_}, at::kByte);
+    at::Tensor pairs = at::empty({wide.size(0), in_ / group, 2}, at::kHalf);
     auto* to = q.mutable_data_ptr<uint8_t>();
     auto* pair = static_cast<uint16_t*>(pairs.mutable_data_ptr());
     for_each_row(wide, [&](int64_t row, const float* w) {
-      return quantize_int4_row(w, in, group_, centre, scale_type, to + row * in,
-                               pair + row * (in / group_ * 2));
+      return quantize_int4_row(w, in_, group, centre, to + row * in_,
+                               pair + row * (in_ / group * 2));
     });
-    if (device.is_cuda()) {
-      const at::Tensor even = q.slice(1, 0, in, 2), odd = q.slice(1, 1, in, 2);
-      // Its tiles have as many inputs.
-      q = at::_convert_weight_to_int4pack((even * 16 + odd).to(device), group_ / 16);
-    } else {
-      q = pack_words(q, 4);
-      pairs = pack_scales(pairs.select(2, 0), pairs.select(2, 1));
-    }
-    put(scales, pairs.to(device), begin, wide.size(0), out);
-    put(values_, q, begin, wide.size(0), out);
+    put(scales, pack_scales(pairs.select(2, 0), pairs.select(2, 1)), begin, wide.size(0), out_);
+    put(words, pack_words(q, 4), begin, wide.size(0), out_);
   });
-  if (device.is_cuda()) {
-    scales_ = scales.transpose(0, 1).contiguous();
+  if (device.is_cpu()) {
+    grouped_ = {.bits = 4, .out = out_, .words = std::move(words), .scales = std::move(scales)};
   } else {
-    grouped_ = {.bits = 4, .out = out, .words = std::move(values_), .scales = std::move(scales)};
+    on_gpu_ = to_gpu_matrix(4, out_, words, scales, device);
   }
   return at_zero ? of_zero : of_range;
-}
-
-at::Tensor QuantizedWeight::cuda_int4_product(const at::Tensor& rows) const {
-  return at::_weight_int4pack_mm(rows, values_, group_, scales_);
 }
 
 at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
   constexpr int64_t kOutputs = 16384;  // of a large head, so that it is never there twice
   std::vector<at::Tensor> parts;
-  if (grouped_) {
-    const int64_t num_panels = grouped_->words.size(0), step = kOutputs / kGroupPanel;
+  if (grouped_ || on_gpu_) {
+    const at::Tensor& words = grouped_ ? grouped_->words : on_gpu_->words;
+    const int64_t num_panels = words.size(0), step = kOutputs / kGroupPanel;
     for (int64_t begin = 0; begin < num_panels; begin += step) {
-      const GroupedMatrix part = grouped_->panels(begin, std::min(begin + step, num_panels));
-      parts.push_back(at::linear(rows, part.widen()));
+      const int64_t end = std::min(begin + step, num_panels);
+      const at::Tensor wide = grouped_ ? grouped_->panels(begin, end).widen()
+                                       : widen(group_kernels(), on_gpu_->panels(begin, end));
+      parts.push_back(at::linear(rows, wide.narrow(1, 0, in_)));
     }
     return parts.size() == 1 ? parts[0] : at::cat(parts, -1);
   }
@@ -222,33 +230,37 @@ at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
   return (parts.size() == 1 ? parts[0] : at::cat(parts, -1)) * scales_;
 }
 
-at::Tensor QuantizedWeight::operator()(const at::Tensor& input) const {
+at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor& bias) const {
+  return multiply(*group_kernels(), *on_gpu_, rows, bias);
+}
+
+at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor& bias) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
+  const int64_t count = rows.size(0);
   at::Tensor output;
-  if (grouped_ && rows.size(0) <= max_rows_on_cpu()) {
+  if (on_gpu_ && count >= 1 && count <= kMaxGpuProductRows && group_kernels() != nullptr) {
+    return with_sizes_of(input, gpu_product(rows, bias)).to(input.scalar_type());
+  }
+  if (grouped_ && count <= max_rows_on_cpu()) {
     output = grouped_product(rows, *grouped_);
-  } else if (kind_ == Quantization::kInt4 && rows.is_cuda()) {
-    output = cuda_int4_product(rows);
-  } else if (kind_ == Quantization::kInt8 && has_int8_product(rows)) {
+  } else if (values_.defined() && has_int8_product(rows)) {
     output = int8_product(rows, values_, scales_);
   } else {
     output = widened_product(rows);
   }
-  return with_sizes_of(input, output).to(input.scalar_type());
+  output = with_sizes_of(input, output).to(input.scalar_type());
+  return bias.defined() ? output + bias : output;
 }
 
 at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
-  if (!rows.is_cuda()) {
+  if (!on_gpu_) {
     output = (*this)(rows);
-  } else if (kind_ == Quantization::kInt4) {
-    output = in_row_tiles(rows, kTileRows,
-                          [&](const at::Tensor& tile) { return cuda_int4_product(tile); });
-  } else if (cuda_kernels() != nullptr) {
+  } else if (group_kernels() != nullptr) {
     std::vector<at::Tensor> parts;
-    for (const at::Tensor& few : rows.split(kFewRowsOnCuda)) {
-      parts.push_back(int8_product(few, values_, scales_));
+    for (const at::Tensor& few : rows.split(kMaxGpuProductRows)) {
+      parts.push_back(gpu_product(few, {}));
     }
     output = at::cat(parts);
   } else {
@@ -258,34 +270,67 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   return with_sizes_of(input, output).to(at::kFloat);
 }
 
+std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piece(
+    std::span<const QuantizedWeight* const> weights) {
+  std::vector<GpuMatrix> matrices;
+  for (const QuantizedWeight* weight : weights) {
+    if (weight == nullptr || !weight->on_gpu_) return {};
+    matrices.push_back(*weight->on_gpu_);
+  }
+  const GpuMatrix whole = stacked(matrices);
+  std::vector<std::shared_ptr<const QuantizedWeight>> parts;
+  if (!whole.words.defined()) return parts;
+  int64_t begin = 0;
+  for (const QuantizedWeight* weight : weights) {
+    const int64_t end = begin + weight->on_gpu_->words.size(0);
+    parts.push_back(std::shared_ptr<const QuantizedWeight>(
+        new QuantizedWeight(*weight, whole.panels(begin, end))));
+    begin = end;
+  }
+  return parts;
+}
+
+std::shared_ptr<const QuantizedWeight> QuantizedWeight::whole_of(
+    std::span<const QuantizedWeight* const> weights) {
+  std::vector<GpuMatrix> matrices;
+  for (const QuantizedWeight* weight : weights) {
+    if (weight == nullptr || !weight->on_gpu_) return nullptr;
+    matrices.push_back(*weight->on_gpu_);
+  }
+  GpuMatrix whole = predgen::whole_of(matrices);
+  if (!whole.words.defined()) return nullptr;
+  return std::shared_ptr<const QuantizedWeight>(
+      new QuantizedWeight(*weights.front(), std::move(whole)));
+}
+
 std::pair<RowWeights, RowProduct> QuantizedWeight::row_product() const {
-  PREDGEN_CHECK(is_on_cpu(), "weights on {}", values_.device().str());
+  PREDGEN_CHECK(is_on_cpu(), "weights on {}", on_gpu_->words.device().str());
   if (grouped_) return {grouped_->weights(), grouped_->product()};
   return {RowWeights::kInt8,
           {.weight = values_.const_data_ptr(),
            .scales = static_cast<const uint16_t*>(scales_.const_data_ptr()),
-           .in = values_.size(1),
-           .out = values_.size(0)}};
+           .in = in_,
+           .out = out_}};
 }
 
 at::Tensor QuantizedWeight::rows(const at::Tensor& numbers) const {
   const at::Tensor list = numbers.to(at::kCPU, at::kLong).contiguous();
-  const int64_t in = grouped_.value().in();
-  at::Tensor wide = at::empty({list.numel(), in}, at::kFloat);
+  at::Tensor wide = at::empty({list.numel(), in_}, at::kFloat);
   for (int64_t i = 0; i < list.numel(); ++i) {
-    widen_row(list.const_data_ptr<int64_t>()[i], wide.mutable_data_ptr<float>() + i * in);
+    widen_row(list.const_data_ptr<int64_t>()[i], wide.mutable_data_ptr<float>() + i * in_);
   }
   std::vector<int64_t> sizes = numbers.sizes().vec();
-  sizes.push_back(in);
+  sizes.push_back(in_);
   return wide.to(at::kBFloat16).view(sizes);
 }
 
 int QuantizedWeight::bits() const {
-  if (grouped_) return grouped_->bits;
-  return kind_ == Quantization::kInt8 ? 8 : 4;
+  if (on_gpu_) return on_gpu_->bits;
+  return grouped_ ? grouped_->bits : 8;
 }
 
 int64_t QuantizedWeight::num_bytes() const {
+  if (on_gpu_) return on_gpu_->num_bytes();
   const at::Tensor& values = grouped_ ? grouped_->words : values_;
   const at::Tensor& scales = grouped_ ? grouped_->scales : scales_;
   return static_cast<int64_t>(values.nbytes() + scales.nbytes());

@@ -3,12 +3,16 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/grouped_matrix.h"
 #include "kernels/quantize_rows.h"
+#include "model/gpu/gpu_matrix.h"
 #include "model/stored_packing.h"
 
 namespace predgen {
@@ -39,24 +43,35 @@ class QuantizedWeight {
   QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                   const std::string& name);
 
-  /// As stored, on a CPU; see pack_as_stored(). UserError naming `name` for scales that float16 has
-  /// no number for.
+  /// As stored; see pack_as_stored(). UserError naming `name` for scales that float16 has no number
+  /// for.
   QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
-                  const std::string& name);
+                  at::Device device, const std::string& name);
 
-  /// x [..,in] bfloat16 -> x W^T [..,out]. Fast for few rows: a decoding step is bound by the
-  /// bytes of the weights. Many rows go through a matrix that
-  /// is widened to bfloat16, but not those of 4-bit weights on CUDA.
-  at::Tensor operator()(const at::Tensor& input) const;
-  /// The product in float32, on CUDA in calls of one shape: no row depends on how many there are.
+  /// x [..,in] bfloat16 -> x W^T + bias [..,out], `bias` undefined or [out]. Fast for few rows: a
+  /// decoding step is bound by the bytes of the weights. Many rows go through a matrix that is
+  /// widened to bfloat16.
+  at::Tensor operator()(const at::Tensor& input, const at::Tensor& bias = {}) const;
+  /// The product in float32: no row depends on how many there are.
   at::Tensor in_tiles(const at::Tensor& input) const;
 
-  /// Rows of W by their numbers [..], in bfloat16 [..,in]. Only as stored.
+  /// On a GPU: those of several linears over one input as one matrix, one below the other, and what
+  /// each of them is then, with the same memory. Nothing if their kinds differ.
+  static std::vector<std::shared_ptr<const QuantizedWeight>> in_one_piece(
+      std::span<const QuantizedWeight* const> weights);
+  /// The whole of what in_one_piece() gave; null for others. Only good for products.
+  static std::shared_ptr<const QuantizedWeight> whole_of(
+      std::span<const QuantizedWeight* const> weights);
+
+  /// Rows of W by their numbers [..], in bfloat16 [..,in]. Only as stored, on a CPU.
   at::Tensor rows(const at::Tensor& numbers) const;
   /// One of them, to [in].
   void widen_row(int64_t row, float* to) const { grouped_.value().widen_row(row, to); }
 
-  bool is_on_cpu() const { return grouped_ || values_.is_cpu(); }
+  bool is_on_cpu() const { return !on_gpu_; }
+  at::Device device() const { return on_gpu_ ? on_gpu_->words.device() : at::kCPU; }
+  int64_t out() const { return out_; }
+  int64_t in() const { return in_; }
   /// The matrix as the kernels for CPUs take it. Borrows it.
   std::pair<RowWeights, RowProduct> row_product() const;
 
@@ -66,16 +81,18 @@ class QuantizedWeight {
   double relative_error() const { return relative_error_; }
 
  private:
-  at::Tensor cuda_int4_product(const at::Tensor& rows) const;
+  QuantizedWeight(const QuantizedWeight& like, GpuMatrix matrix);
   at::Tensor widened_product(const at::Tensor& rows) const;
+  at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias) const;
   RowError make_int8(const at::Tensor& weight, at::Device device);
   RowError make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 
   Quantization kind_;
-  std::optional<GroupedMatrix> grouped_;  // of 4 bits on a CPU, and as stored; others:
-  at::Tensor values_;                     // int8 [out,in]; 4 bits as CUDA wants them
-  at::Tensor scales_;                     // bfloat16 [out]; 4 bits: [in/group,out,2]
-  int64_t group_ = 0;
+  int64_t out_, in_;
+  // One of these three.
+  std::optional<GpuMatrix> on_gpu_;
+  std::optional<GroupedMatrix> grouped_;  // on a CPU in groups
+  at::Tensor values_, scales_;            // there in 8 bits: int8 [out,in], bfloat16 [out]
   double relative_error_ = 0.0;
 };
 

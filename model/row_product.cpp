@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <c10/core/DeviceGuard.h>
 
 #include <limits>
 #include <optional>
@@ -10,47 +9,15 @@
 
 #include "core/error.h"
 #include "kernels/row_product_cpu.h"
-#include "model/gpu/gpu_support.h"
-#include "model/stream_priority.h"
 
 namespace predgen {
 namespace {
-
-bool are_rows(const at::Tensor& x) {
-  return x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 && x.size(1) >= 1;
-}
 
 const uint16_t* bits(const at::Tensor& tensor) {
   return reinterpret_cast<const uint16_t*>(tensor.const_data_ptr<at::BFloat16>());
 }
 uint16_t* mutable_bits(const at::Tensor& tensor) {
   return reinterpret_cast<uint16_t*>(tensor.mutable_data_ptr<at::BFloat16>());
-}
-
-void check_int8(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
-  PREDGEN_CHECK(values.dim() == 2 && values.size(1) == x.size(1) && values.is_contiguous() &&
-                    values.scalar_type() == at::kChar && values.device() == x.device(),
-                "{} inputs of {} for a weight of {}", x.size(1), x.device().str(),
-                values.dim() == 2 ? values.size(1) : -1);
-  const int64_t out = values.size(0);
-  PREDGEN_CHECK(scales.is_contiguous() && scales.numel() == out &&
-                    scales.scalar_type() == at::kBFloat16 && scales.device() == x.device(),
-                "{} scales for {} outputs", scales.numel(), out);
-}
-
-at::Tensor int8_product_on_cpu(const at::Tensor& x, const at::Tensor& values,
-                               const at::Tensor& scales) {
-  check_int8(x, values, scales);
-  const at::Tensor rows = x.contiguous();
-  at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
-  run_on_cpu(RowWeights::kInt8, {.x = bits(rows),
-                                 .weight = values.const_data_ptr(),
-                                 .scales = bits(scales),
-                                 .y = mutable_bits(y),
-                                 .rows = x.size(0),
-                                 .in = x.size(1),
-                                 .out = values.size(0)});
-  return y;
 }
 
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
@@ -81,30 +48,28 @@ int64_t max_rows_on_cpu() {
 }
 
 bool has_int8_product(const at::Tensor& x) {
-  if (!are_rows(x)) return false;
-  return x.is_cuda() ? x.size(0) <= kFewRowsOnCuda && cuda_kernels() != nullptr
-                     : x.is_cpu() && x.size(0) <= max_rows_on_cpu();
+  return x.is_cpu() && x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
+         x.size(1) >= 1 && x.size(0) <= max_rows_on_cpu();
 }
 
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales) {
   PREDGEN_CHECK(has_int8_product(x), "{} rows of {} inputs", x.size(0), x.size(1));
-  if (x.is_cpu()) return int8_product_on_cpu(x, values, scales);
-  check_int8(x, values, scales);
+  PREDGEN_CHECK(values.dim() == 2 && values.size(1) == x.size(1) && values.is_contiguous() &&
+                    values.scalar_type() == at::kChar && values.is_cpu(),
+                "{} inputs for a weight of {}", x.size(1), values.dim() == 2 ? values.size(1) : -1);
+  const int64_t out = values.size(0);
+  PREDGEN_CHECK(scales.is_contiguous() && scales.numel() == out &&
+                    scales.scalar_type() == at::kBFloat16 && scales.is_cpu(),
+                "{} scales for {} outputs", scales.numel(), out);
   const at::Tensor rows = x.contiguous();
-  at::Tensor y = at::empty({x.size(0), values.size(0)}, x.options());
-  const c10::DeviceGuard guard(x.device());
-  const GpuKernels& kernels = *cuda_kernels();
-  kernels.int8_product({.x = rows.const_data_ptr(),
-                        .values = values.const_data_ptr<int8_t>(),
-                        .scales = scales.const_data_ptr(),
-                        .y = y.mutable_data_ptr(),
-                        .rows = x.size(0),
-                        .in = x.size(1),
-                        .out = values.size(0)},
-                       current_cuda_stream(x.device()));
-  if (const char* problem = kernels.error()) {
-    throw Error("the kernel for 8-bit weights cannot be launched: {}", problem);
-  }
+  at::Tensor y = at::empty({x.size(0), out}, x.options());
+  run_on_cpu(RowWeights::kInt8, {.x = bits(rows),
+                                 .weight = values.const_data_ptr(),
+                                 .scales = bits(scales),
+                                 .y = mutable_bits(y),
+                                 .rows = x.size(0),
+                                 .in = x.size(1),
+                                 .out = out});
   return y;
 }
 

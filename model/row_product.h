@@ -8,29 +8,26 @@
 
 namespace predgen {
 
-// Products y = x W^T for the few rows of a decoding step or of a draft. They are bound by the bytes
-// of W, so W is read once, ahead of need. x is bfloat16 [rows,in], y bfloat16 [rows,out]; all lie
-// on one device, at any address. With our own kernels a row of y does not depend on how many others
-// there are; those of integers for CPUs give the same bits on every CPU. Callable from any thread;
-// on CUDA the work goes to the current stream and is not waited for, so that a graph can capture
-// it.
+// Products y = x W^T on a CPU for the few rows of a decoding step or of a draft. They are bound by
+// the bytes of W, so W is read once, ahead of need. x is bfloat16 [rows,in], y bfloat16 [rows,out],
+// at any address. With our own kernels a row of y does not depend on how many others there are;
+// those of integers give the same bits on every CPU. Callable from any thread. Those of GPUs are in
+// model/gpu/gpu_matrix.h.
 
-constexpr int64_t kFewRowsOnCuda = 16;
-/// Above, LibTorch's product is taken where it is faster: on CPUs with AMX, and where ours has no
-/// vectors; for integers with a matrix that was widened.
+/// Above, LibTorch's product is taken where it is faster: with AMX, and where ours has no vectors;
+/// for integers with a matrix that was widened.
 constexpr int64_t kFewRowsOnCpu = 64;
 /// kFewRowsOnCpu, or no bound.
 int64_t max_rows_on_cpu();
 
-/// Whether int8_product() takes `x`: on a CPU up to max_rows_on_cpu(), on CUDA up to kFewRowsOnCuda
-/// rows where nvcc was there when this was built.
+/// Whether int8_product() takes `x`: up to max_rows_on_cpu() rows on a CPU.
 bool has_int8_product(const at::Tensor& x);
 /// `values` int8 [out,in], contiguous; `scales` bfloat16 [out]: W ~ values * scales. Our kernels
-/// for CPUs multiply integers, exactly: 512 inputs of a row of x at a time are rounded to 16 bits
-/// of the largest, and a row that is not finite gives NaN. CUDA's sum in float32.
+/// multiply integers, exactly: 512 inputs of a row of x at a time are rounded to 16 bits of the
+/// largest, and a row that is not finite gives NaN.
 at::Tensor int8_product(const at::Tensor& x, const at::Tensor& values, const at::Tensor& scales);
 
-/// On a CPU, any number of rows; rounds x as int8_product() does, group by group.
+/// Any number of rows; rounds x as int8_product() does, group by group.
 at::Tensor grouped_product(const at::Tensor& x, const GroupedMatrix& matrix);
 
 /// input [..,in] W^T + bias [..,out], `bias` undefined or in the type of the others: at::linear, or

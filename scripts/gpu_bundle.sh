@@ -48,7 +48,7 @@ cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${progr
 
 rm -rf "$output"
 mkdir -p "$output/bin" "$output/lib" "$output/share/checkpoints" "$output/share/data" "$output/python/cli" \
-  "$output/python/model"
+  "$output/python/voice/zonos"
 : >"$output/made_for"  # a bundle from now on, to be replaced by the next one if this one fails
 for program in "${programs[@]}"; do
   strip -o "$output/bin/$program" "build-gpu/$program"
@@ -82,7 +82,7 @@ cp -r checkpoints/demo "$output/share/checkpoints"
 cp -r configs "$output/share"
 cp -r data/samples "$output/share/data"
 cp tests/cli/tiny_zonos.py "$output/python/cli"
-cp tests/voice/zonos/zonos_models.py "$output/python/model"
+cp tests/voice/zonos/zonos_models.py "$output/python/voice/zonos"
 cp scripts/random_model.py scripts/gpu_train.py "$output/python"
 cp scripts/gpu_run.sh "$output/run.sh"
 "$python" - "$output/made_for" <<'PYTHON'

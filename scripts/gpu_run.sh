@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Tests and measures predgen on this machine's GPU. Part of a bundle made by scripts/gpu_bundle.sh.
 #
-#   ./run.sh [--torch DIR] [--only PART,..] [--cpu]
+#   ./run.sh [--torch DIR] [--only PART,..] [--jobs N] [--cpu]
 #
 #   --torch DIR    the torch package or LibTorch folder to use; else that of $PREDGEN_PYTHON or python3
 #   --only PART,.. of: tests (every CUDA test), demo (the demo model's text on both devices), voice
 #                  (Zonos' sizes, random weights), model (those of a 7B language model, likewise), train
 #                  (some steps of every objective: of the demo model against the CPU, of the 7B one whole,
 #                  in few bits and offloaded; and, with more than one GPU, on 2 and all of them, sharded)
+#   --jobs N       tests that run at a time; 4 unless it is given
 #   --cpu          all of it on the CPU with small shapes: shows that the bundle is whole
 #
 # Needs x86-64, a GPU, a Python with torch (voice also safetensors and transformers) and 20 GB for a while in
@@ -17,17 +18,19 @@ set -uo pipefail
 bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "run: $*" >&2; exit 2; }
 
-torch='' parts=tests,demo,voice,model,train device=cuda
+torch='' parts=tests,demo,voice,model,train device=cuda jobs=4
 while [ $# -gt 0 ]; do
   case $1 in
     --torch) [ $# -ge 2 ] || die "--torch needs a folder"; torch=$2; shift ;;
     --only) [ $# -ge 2 ] || die "--only needs parts"; parts=$2; shift ;;
+    --jobs) [ $# -ge 2 ] || die "--jobs needs a number"; jobs=$2; shift ;;
     --cpu) device=cpu ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
 done
+case $jobs in '' | 0 | *[!0-9]*) die "--jobs $jobs: must be a number from 1 on" ;; esac
 [ -n "${parts//,/}" ] || die "--only needs parts; try --help"
 for part in ${parts//,/ }; do
   case $part in tests | demo | voice | model | train) ;; *) die "unknown part $part; try --help" ;; esac
@@ -129,19 +132,35 @@ if [ "$device" = cuda ] && [ "${num_gpus:-0}" = 0 ]; then
   exit 1
 fi
 
-# ---- Tests, each in a process of its own: a fault on the GPU spoils its process.
+# ---- Tests, each in a process of its own: a fault on the GPU spoils its process. Some at a time.
 run_tests() {
-  local suite='' line num_tests=0
+  local suite='' line begin=$SECONDS name status seconds num_tests=0
+  mkdir -p "$scratch/tests"
+  export bundle scratch
   while read -r line; do
     case $line in
       *.) suite=$line ;;
-      */"$device"*)
-        line=${line%% *} num_tests=$((num_tests + 1))
-        try 300 tests.log "$suite$line" "${predgen_env[@]}" "PREDGEN_REQUIRE_CUDA=$([ "$device" = cuda ] && echo 1)" \
-          GTEST_OUTPUT="json:$scratch/tests/${line//\//-}.json" \
-          "$bundle/bin/cuda_test" --gtest_filter="$suite$line" --gtest_brief=1 ;;
+      */"$device"*) echo "$suite${line%% *}" ;;
     esac
-  done < <("${predgen_env[@]}" "$bundle/bin/cuda_test" --gtest_list_tests)
+  done < <("${predgen_env[@]}" "$bundle/bin/cuda_test" --gtest_list_tests) >"$scratch/names"
+  xargs -P "$jobs" -I{} "${predgen_env[@]}" "PREDGEN_REQUIRE_CUDA=$([ "$device" = cuda ] && echo 1)" bash -c '
+    log=$scratch/tests/$(tr / - <<<"{}") begin=$SECONDS status=0
+    GTEST_OUTPUT=json:$log.json timeout --foreground -k 5 300 "$bundle/bin/cuda_test" \
+      --gtest_filter="{}" --gtest_brief=1 >"$log.log" 2>&1 </dev/null || status=$?
+    echo "{} $status $((SECONDS - begin))" >"$log.status"' <"$scratch/names"
+  while read -r name; do
+    num_tests=$((num_tests + 1))
+    line=$scratch/tests/$(tr / - <<<"$name")
+    { echo "==== $name"; cat "$line.log"; } >>"$out/tests.log"
+    read -r _ status seconds <"$line.status"
+    if [ "$status" = 0 ]; then
+      say "ok      $name ($seconds s)"
+    else
+      fail "$name (exit status $status after $seconds s; tests.log)"
+      tail -n 15 "$line.log" | cut -c1-300 | sed 's/^/        | /'
+    fi
+  done <"$scratch/names"
+  say "$num_tests tests in $((SECONDS - begin)) s, $jobs at a time"
   [ "$num_tests" -gt 0 ] || fail "cuda_test lists no tests for $device"
   [ -z "$python" ] || "$python" - "$scratch/tests" "$out/cuda_test.json" <<'PYTHON' || fail "cuda_test.json"
 import json

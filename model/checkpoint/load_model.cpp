@@ -60,18 +60,25 @@ class Loading {
   }
 
  private:
-  /// Whether this is stored in few bits, and a matrix that can stay so. A tied head is none.
+  /// Whether this is stored in few bits, and a matrix that can stay so. A tied head is none, and
+  /// GPUs look embeddings up in bfloat16.
   bool is_coded(const std::string& name) const {
     const bool is_linear = quantization_of(name, Quantization::kInt8) != Quantization::kNone;
-    const bool is_tied = name == kHead && weights_.config().tie_word_embeddings;
-    return (is_linear || name == kEmbedding) && !is_tied && weights_.code_layout(name).has_value();
+    const bool is_looked_up = name == kEmbedding && device_.is_cpu();
+    return (is_linear || is_looked_up) && !is_tied_head(name) &&
+           weights_.code_layout(name).has_value();
+  }
+  bool is_tied_head(const std::string& name) const {
+    return name == kHead && weights_.config().tie_word_embeddings;
   }
   bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
 
   void pack_as_stored(Transformer& model) {
     if (is_coded(kEmbedding)) model.pack_embedding(packed_as_stored(kEmbedding));
     model.pack_linears([&](const std::string& name, const at::Tensor&) {
-      return is_coded(name) ? packed_as_stored(name) : nullptr;
+      const bool is_tied = is_tied_head(name) && weights_.code_layout(kEmbedding).has_value();
+      return is_coded(name) ? packed_as_stored(name)
+                            : (is_tied ? packed_as_stored(kEmbedding) : nullptr);
     });
     spdlog::info(
         "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "
@@ -83,7 +90,8 @@ class Loading {
     const std::vector<int64_t> shape = weights_.shape(name).shape;
     auto packed = std::make_shared<const QuantizedWeight>(
         *weights_.code_layout(name), shape[0], shape[1],
-        [&](int64_t begin, int64_t end) { return weights_.read_codes(name, begin, end); }, name);
+        [&](int64_t begin, int64_t end) { return weights_.read_codes(name, begin, end); }, device_,
+        name);
     weights_.forget(name);
     if (packed->relative_error() > kMostStoredError) {
       throw UserError("{}: would be off by {:.1e} as stored, in float16 scales: use bf16 or fp32",

@@ -1,3 +1,4 @@
+#include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Event.h>
 #include <c10/core/InferenceMode.h>
@@ -24,7 +25,14 @@ Mutex& captures() {
 struct GraphMemory::Parts {
   Parts(c10::DeviceIndex device, StreamPriority priority)
       : stream(c10::cuda::getStreamFromPool(priority == StreamPriority::kHigh, device)),
-        pool(at::cuda::graph_pool_handle()) {}
+        pool(at::cuda::graph_pool_handle()) {
+    // Held here, too: the pool of graphs that are all gone takes no new one.
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // which makes the allocator
+    c10::cuda::CUDACachingAllocator::createOrIncrefPool(stream.device_index(), pool);
+  }
+  ~Parts() { c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), pool); }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
 
   c10::cuda::CUDAStream stream;
   at::cuda::MempoolId_t pool;

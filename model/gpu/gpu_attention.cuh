@@ -45,26 +45,16 @@ __device__ inline int place_of(const GpuToken& token, int key) {
 struct ChunkRange {
   int first, last;
 };
-template <int kChunk>
-__device__ ChunkRange chunks_of(const GpuToken& token, int window, bool by_key) {
+__device__ inline ChunkRange chunks_of(const GpuToken& token, int window, bool by_key) {
   const int hidden = num_hidden(token, window);
-  if (by_key) return {hidden / kChunk, (num_seen(token) - 1) / kChunk};
+  if (by_key) return {hidden / kGpuChunk, (num_seen(token) - 1) / kGpuChunk};
   const int first = hidden < token.num_consecutive ? hidden : token.num_consecutive;
-  return {first / kChunk, token.place / kChunk};
+  return {first / kGpuChunk, token.place / kGpuChunk};
 }
 
+/// Behind a key in shared memory, so that lanes read different banks.
 template <class T>
-struct TypeOf;
-template <>
-struct TypeOf<float> {
-  static constexpr int kChunk = kGpuChunkFloat32;
-  static constexpr int kPad = 1;  // so that lanes read different banks
-};
-template <>
-struct TypeOf<Bfloat16> {
-  static constexpr int kChunk = kGpuChunkBfloat16;
-  static constexpr int kPad = 2;
-};
+constexpr int kPad = 4 / sizeof(T);
 
 constexpr int kWarps = 4;
 constexpr int kAttendThreads = kWarps * kLanes;
@@ -78,7 +68,7 @@ __device__ void fetch(const void* from, int count, int D, const PlaceOf& place_o
   const int each = D / kValues;
   for (int i = static_cast<int>(threadIdx.x); i < count * each; i += kAttendThreads) {
     const Vector<T> vector = vectors[static_cast<int64_t>(place_of(i / each)) * each + i % each];
-    T* row = to + i / each * (D + TypeOf<T>::kPad) + i % each * kValues;
+    T* row = to + i / each * (D + kPad<T>)+i % each * kValues;
 #pragma unroll
     for (int j = 0; j < kValues; ++j) row[j] = vector.values[j];
   }
@@ -88,10 +78,9 @@ __device__ void fetch(const void* from, int count, int D, const PlaceOf& place_o
 /// the values' sums.
 template <class T>
 __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) {
-  constexpr int kChunk = TypeOf<T>::kChunk;
-  alignas(16) __shared__ T places[kChunk * (kMaxGpuHeadDim + TypeOf<T>::kPad)];
+  alignas(16) __shared__ T places[kGpuChunk * (kMaxGpuHeadDim + kPad<T>)];
   __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
-  __shared__ float weights[kMaxGpuRows * kChunk];
+  __shared__ float weights[kMaxGpuRows * kGpuChunk];
   // Of the chunks so far, and what their sums are multiplied by.
   __shared__ float largest_of[kMaxGpuRows], total_of[kMaxGpuRows], factor_of[kMaxGpuRows];
   const int split = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
@@ -105,7 +94,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
   for (; count < a.tile && first + count < a.num_tokens; ++count) {
     const GpuToken token = a.tokens[first + count];
     if (token.step != only.step) break;
-    const ChunkRange range = chunks_of<kChunk>(token, a.window, by_key);
+    const ChunkRange range = chunks_of(token, a.window, by_key);
     if (count == 0 || range.first < begin_chunk) begin_chunk = range.first;
     end_chunk = range.last + 1;  // they ascend
     end = by_key ? num_seen(token) : token.place + 1;
@@ -126,11 +115,11 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
     const int64_t token = first + row / shared, head = key_head * shared + row % shared;
     queries[i] = a.queries[(token * a.num_heads + head) * D + i % D] * a.scale;
   }
-  const int stride = D + TypeOf<T>::kPad;
+  const int stride = D + kPad<T>;
   for (int chunk = begin_chunk; chunk < end_chunk; chunk += a.num_splits) {
     const bool is_first = chunk == begin_chunk;
-    const int begin = chunk * kChunk;
-    const int num_places = end - begin < kChunk ? end - begin : kChunk;
+    const int begin = chunk * kGpuChunk;
+    const int num_places = end - begin < kGpuChunk ? end - begin : kGpuChunk;
     const auto place = [&](int i) { return by_key ? place_of(only, begin + i) : begin + i; };
     __syncthreads();  // the chunk before has been read
     fetch(keys, num_places, D, place, places);
@@ -138,7 +127,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
 
     for (int base = warp; base < num_rows; base += kWarps * kTogether) {
       const auto row_of = [&](int i) { return base + i * kWarps; };
-      for (int key = lane; key < kChunk; key += kLanes) {
+      for (int key = lane; key < kGpuChunk; key += kLanes) {
         float scores[kTogether] = {};
         if (key < num_places) {
           for (int d = 0; d < D; d += 2) {
@@ -157,17 +146,17 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
           const int hidden = num_hidden(token, a.window);
           const bool is_visible = key < num_places && (by_key ? begin + key >= hidden
                                                               : sees(token, hidden, begin + key));
-          weights[row_of(i) * kChunk + key] = is_visible ? scores[i] : kNothing;
+          weights[row_of(i) * kGpuChunk + key] = is_visible ? scores[i] : kNothing;
         }
       }
       for (int i = 0; i < kTogether && row_of(i) < num_rows; ++i) {
-        float* row = weights + row_of(i) * kChunk;
+        float* row = weights + row_of(i) * kGpuChunk;
         const float before = is_first ? kNothing : part_of(row_of(i))[D];
         float largest = before;
-        for (int key = lane; key < kChunk; key += kLanes) largest = fmaxf(largest, row[key]);
+        for (int key = lane; key < kGpuChunk; key += kLanes) largest = fmaxf(largest, row[key]);
         largest = warp_max(largest);
         float total = 0.0f;
-        for (int key = lane; key < kChunk; key += kLanes) {
+        for (int key = lane; key < kGpuChunk; key += kLanes) {
           const float weight = row[key] > kNothing ? expf(row[key] - largest) : 0.0f;
           row[key] = weight;
           total += weight;
@@ -196,7 +185,8 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
           const Pair pair = load_pair(places + key * stride + d);
 #pragma unroll
           for (int i = 0; i < kTogether; ++i) {
-            const float weight = weights[(row_of(i) < num_rows ? row_of(i) : base) * kChunk + key];
+            const float weight =
+                weights[(row_of(i) < num_rows ? row_of(i) : base) * kGpuChunk + key];
             sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
             sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
           }
@@ -228,7 +218,6 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
 /// A block for each head of each token: its splits, in the order of their first chunks.
 template <class T>
 __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
-  constexpr int kChunk = TypeOf<T>::kChunk;
   const GpuToken token = a.tokens[blockIdx.y];
   const int d = static_cast<int>(threadIdx.x), D = a.head_dim;
   if (d >= D) return;
@@ -238,7 +227,7 @@ __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
     *to = narrow<T>(0.0f);  // products of what fills up stay finite
     return;
   }
-  const ChunkRange range = chunks_of<kChunk>(token, a.window, a.tile == 1);
+  const ChunkRange range = chunks_of(token, a.window, a.tile == 1);
   const int last =
       range.last - range.first < a.num_splits ? range.last : range.first + a.num_splits - 1;
   const auto part_of = [&](int chunk) {

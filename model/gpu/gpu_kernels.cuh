@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/gpu/gpu_attention.cuh"
-#include "model/gpu/gpu_int8_product.cuh"
+#include "model/gpu/gpu_group_product.cuh"
 #include "model/gpu/gpu_token_kernels.cuh"
 
 namespace predgen {
@@ -16,7 +16,7 @@ struct Launches {
     launch(embed_kernel<T>, Grid{a.num_tokens}, kRowThreads, stream, a);
   }
   static void norm(const GpuNorm& a, void* stream) {
-    launch(norm_kernel<T>, Grid{a.num_rows}, kRowThreads, stream, a);
+    launch(norm_kernel<T>, Grid{a.num_rows}, kNormThreads, stream, a);
   }
   static void place_heads(const GpuHeads& a, void* stream) {
     const Grid grid{a.num_heads + 2 * a.num_key_heads, a.num_tokens};
@@ -46,7 +46,8 @@ GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)()) {
           by_type<GpuHeads, Wide::place_heads, Half::place_heads>,
           by_type<GpuAttention, Wide::attend, Half::attend>,
           by_type<GpuGate, Wide::gate, Half::gate>,
-          int8_product_launches,
+          group_product_launch,
+          widen_groups_launch,
           error,
           support};
 }

@@ -16,13 +16,11 @@ enum class GpuType { kFloat32, kBfloat16 };
 
 constexpr int64_t kMaxGpuTokens = 128;  // of a tree, and of a pass that can be a graph
 constexpr int kMaxGpuHeadDim = 128;
-constexpr int kMaxGpuRows = 32;  // queries that share a key head, of the tokens of a tile
+constexpr int kMaxGpuWidth = 16384;  // of the hidden size
+constexpr int kMaxGpuRows = 32;      // queries that share a key head, of the tokens of a tile
 /// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
 /// not on what shares the pass.
-constexpr int kGpuChunkFloat32 = 32, kGpuChunkBfloat16 = 64;
-constexpr int gpu_chunk(GpuType type) {
-  return type == GpuType::kFloat32 ? kGpuChunkFloat32 : kGpuChunkBfloat16;
-}
+constexpr int kGpuChunk = 32;
 
 /// A new token.
 struct GpuToken {
@@ -90,7 +88,7 @@ struct GpuAttention {
   const GpuCache* caches;
   int64_t cache_stride;
   int num_tokens, num_heads, num_key_heads, head_dim;
-  // Tokens that share keys: of one step, at most kMaxGpuRows * G / H. Chunks are gpu_chunk() places
+  // Tokens that share keys: of one step, at most kMaxGpuRows * G / H. Chunks are kGpuChunk places
   // of the cache; with 1 as many of the keys that the token sees, which on a branch of a tree are
   // not consecutive: then its bits are those of the same text in a row.
   int tile;
@@ -112,14 +110,23 @@ struct GpuGate {
   void* x;  // [T,I]
 };
 
-/// y = x W^T for a few rows, W ~ values * scales, at any addresses. Each row's bits do not depend
-/// on how many others there are. bfloat16 as its bits.
-struct GpuInt8Product {
-  const void* x;         // bfloat16 [rows,in]
-  const int8_t* values;  // [out,in]
-  const void* scales;    // bfloat16 [out]
-  void* y;               // bfloat16 [rows,out]
-  int64_t rows, in, out;
+constexpr int64_t kMaxGpuProductRows = 128;
+
+/// A matrix [out,in] in 4 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
+/// inputs of a row shares float16 scale and offset. Codes and scales lie as model/gpu/gpu_matrix.h
+/// says.
+struct GpuGroupProduct {
+  const void* words;   // at a multiple of 16 bytes
+  const void* scales;  // likewise
+  int bits;
+  int group;  // 16, 32, 64, .. or `in`
+  bool has_offsets;
+  int64_t in, out;  // `in` a multiple of 16
+  // y = x W^T + bias. Each row's bits do not depend on how many others there are. All bfloat16.
+  const void* x;     // [rows,in], at a multiple of 16 bytes
+  const void* bias;  // [out]; null: none
+  void* y;           // [rows,out]; of widen_groups() W itself, [out,in]
+  int64_t rows;      // up to kMaxGpuProductRows
 };
 
 /// What CUDA says of our kernels on this machine. Versions as CUDA counts them: 13020 is 13.2.
@@ -127,6 +134,7 @@ struct GpuSupport {
   int driver = 0;               // what it is for; 0: there is none
   int needed = 0;               // what the kernels were compiled for
   const char* error = nullptr;  // why the current device cannot load them; null: it can
+  int capability = 0;           // of the current device: 89 is 8.9
 };
 
 /// Launches on `stream`, a cudaStream_t of the current device; nothing is waited for.
@@ -136,7 +144,9 @@ struct GpuKernels {
   void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
   void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
   void (*gate)(GpuType type, const GpuGate& gate, void* stream);
-  void (*int8_product)(const GpuInt8Product& product, void* stream);
+  // From compute capability 8.0 on. Of widen_groups() W is the product's y.
+  void (*group_product)(const GpuGroupProduct& product, void* stream);
+  void (*widen_groups)(const GpuGroupProduct& matrix, void* stream);
   /// Why the last launches could not be; null: they could.
   const char* (*error)();
   GpuSupport (*support)();

@@ -1,5 +1,8 @@
 // The kernels of gpu_kernels.h as nvcc compiles them.
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
+
+#include <cstdint>
 
 namespace predgen {
 namespace {
@@ -9,6 +12,84 @@ void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Ar
   const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
                     static_cast<unsigned>(grid.z));
   kernel<<<blocks, static_cast<unsigned>(threads), 0, static_cast<cudaStream_t>(stream)>>>(args);
+}
+
+/// With `bytes` of shared memory that dynamic_memory() gives: more than 48 KB are asked for.
+template <class Kernel, class Grid, class Args>
+void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void* stream,
+                        const Args& args) {
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  kernel<<<static_cast<unsigned>(grid.x), static_cast<unsigned>(threads),
+           static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream)>>>(args);
+}
+
+__device__ inline char* dynamic_memory() {
+  extern __shared__ int4 memory[];
+  return reinterpret_cast<char*>(memory);
+}
+
+// Instructions that tests have in C++. Those of compute capability 8.0 are not asked for below it.
+
+__device__ inline float half_value(uint32_t bits) {
+  return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+}
+
+/// Two sums in bfloat16, rounded.
+__device__ inline uint32_t add_pairs(uint32_t a, uint32_t b) {
+  uint32_t sums = 0;
+#if __CUDA_ARCH__ >= 800
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sums) : "r"(a), "r"(0x3F803F80), "r"(b));
+#endif
+  return sums;
+}
+
+/// sums [16,8] += weights [16,16] * inputs [16,8] of a warp, as mma.m16n8k16 has its lanes.
+__device__ inline void multiply_tile(float sums[4], const uint32_t weights[4],
+                                     const uint32_t inputs[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "r"(inputs[0]),
+        "r"(inputs[1]));
+#endif
+}
+
+/// The same for sums that were nothing.
+__device__ inline void multiply_new_tile(float sums[4], const uint32_t weights[4],
+                                         const uint32_t inputs[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%10, %10, %10, %10};"
+      : "=f"(sums[0]), "=f"(sums[1]), "=f"(sums[2]), "=f"(sums[3])
+      : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "r"(inputs[0]),
+        "r"(inputs[1]), "f"(0.0f));
+#endif
+}
+
+/// 16 bytes, or as many zeros, to shared memory, which are there after await_copies().
+__device__ inline void copy_ahead(void* to, const void* from, bool is_there) {
+#if __CUDA_ARCH__ >= 800
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+               "r"(is_there ? 16 : 0)
+               : "memory");
+#endif
+}
+
+/// What was sent for since the last end is one part.
+__device__ inline void end_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Of this thread, but for the last kParts.
+template <int kParts>
+__device__ void await_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kParts) : "memory");
+#endif
 }
 
 }  // namespace
@@ -30,6 +111,11 @@ GpuSupport ask() {
   cudaRuntimeGetVersion(&support.needed);
   cudaFuncAttributes attributes;
   support.error = text_of(cudaFuncGetAttributes(&attributes, merge_kernel<Bfloat16>));
+  int device = 0, major = 0, minor = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  support.capability = 10 * major + minor;
   cudaGetLastError();  // forgotten: launches are asked for theirs
   return support;
 }

@@ -103,6 +103,10 @@ std::string GpuPass::refusal(const ModelConfig& config) {
     return fmt::format("our kernels for GPUs take heads of 8, 16, .. {} values, not of {}",
                        kMaxGpuHeadDim, D);
   }
+  if (config.hidden_size > kMaxGpuWidth) {
+    return fmt::format("our kernels for GPUs take up to {} hidden values, not {}", kMaxGpuWidth,
+                       config.hidden_size);
+  }
   if (shared <= kMaxGpuRows) return "";
   return fmt::format("our kernels for GPUs take {} heads that share a key head, not {}",
                      kMaxGpuRows, shared);

@@ -46,4 +46,9 @@ const GpuKernels* cuda_kernels() {
   return kernels;
 }
 
+const GpuKernels* group_kernels() {
+  static const bool has_them = cuda_kernels() && cuda_kernels()->support().capability >= 80;
+  return has_them ? cuda_kernels() : nullptr;
+}
+
 }  // namespace predgen

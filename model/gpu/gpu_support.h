@@ -19,5 +19,7 @@ const GpuKernels* usable_kernels(const GpuKernels* compiled);
 /// Our kernels for CUDA, or null where they cannot run: asked once, when a model or a weight first
 /// comes to a GPU.
 const GpuKernels* cuda_kernels();
+/// The same where they have products with weights in 4 and 8 bits: compute capability 8.0.
+const GpuKernels* group_kernels();
 
 }  // namespace predgen

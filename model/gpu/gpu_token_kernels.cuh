@@ -27,43 +27,46 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(GpuEmbedding a) {
   }
 }
 
+constexpr int kNormThreads = 1024;
+constexpr int kNormValues = kMaxGpuWidth / kNormThreads;  // of a row, that a thread keeps
+
 template <class T>
-__global__ void __launch_bounds__(kRowThreads) norm_kernel(GpuNorm a) {
+__global__ void __launch_bounds__(kNormThreads) norm_kernel(GpuNorm a) {
   const int64_t row = a.rows ? a.rows[blockIdx.x] : static_cast<int64_t>(blockIdx.x);
   float* hidden = a.hidden + row * a.width;
   const T* out = a.out ? static_cast<const T*>(a.out) + row * a.width : nullptr;
   const T* after = static_cast<const T*>(a.after);
   const T* before = static_cast<const T*>(a.before);
   T* x = static_cast<T*>(a.x) + static_cast<int64_t>(blockIdx.x) * a.width;
-  const auto scale_of = [&](float squares) {
-    return 1.0f / sqrtf(block_sum<kRowThreads>(squares) / static_cast<float>(a.width) + a.eps);
+  const auto place = [](int k) { return static_cast<int>(threadIdx.x) + k * kNormThreads; };
+  float values[kNormValues], given[kNormValues];
+#pragma unroll
+  for (int k = 0; k < kNormValues; ++k) {
+    values[k] = place(k) < a.width ? hidden[place(k)] : 0.0f;
+    given[k] = out && place(k) < a.width ? widen(out[place(k)]) : 0.0f;
+  }
+  const auto scale_of = [&](const float row_values[kNormValues]) {
+    float squares = 0.0f;
+#pragma unroll
+    for (int k = 0; k < kNormValues; ++k) squares = fmaf(row_values[k], row_values[k], squares);
+    return 1.0f / sqrtf(block_sum<kNormThreads>(squares) / static_cast<float>(a.width) + a.eps);
   };
-  float out_scale = 1.0f;
+  const auto factor = [&](const T* weights, int k) {
+    return place(k) < a.width ? widen(weights[place(k)]) + a.offset : 0.0f;
+  };
   if (after) {
-    float squares = 0.0f;
-    for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
-      squares = fmaf(widen(out[i]), widen(out[i]), squares);
-    }
-    out_scale = scale_of(squares);
+    const float scale = scale_of(given);
+#pragma unroll
+    for (int k = 0; k < kNormValues; ++k) given[k] *= scale * factor(after, k);
   }
-  const auto sum = [&](int i) {
-    if (!out) return hidden[i];
-    const float given = widen(out[i]);
-    return hidden[i] + (after ? given * out_scale * (widen(after[i]) + a.offset) : given);
-  };
-  float x_scale = 1.0f;
-  if (before) {
-    float squares = 0.0f;
-    for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
-      const float value = sum(i);
-      squares = fmaf(value, value, squares);
-    }
-    x_scale = scale_of(squares);
-  }
-  for (int i = threadIdx.x; i < a.width; i += kRowThreads) {
-    const float value = sum(i);
-    if (!a.rows) hidden[i] = value;
-    x[i] = narrow<T>(before ? value * x_scale * (widen(before[i]) + a.offset) : value);
+#pragma unroll
+  for (int k = 0; k < kNormValues; ++k) values[k] += given[k];
+  const float scale = before ? scale_of(values) : 1.0f;
+#pragma unroll
+  for (int k = 0; k < kNormValues; ++k) {
+    if (place(k) >= a.width) break;
+    if (!a.rows) hidden[place(k)] = values[k];
+    x[place(k)] = narrow<T>(before ? values[k] * scale * factor(before, k) : values[k]);
   }
 }
 

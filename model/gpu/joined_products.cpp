@@ -42,37 +42,53 @@ void join(std::initializer_list<at::Tensor*> parts) {
   }
 }
 
+/// The same of weights in few bits.
+void join_quantized(std::initializer_list<Linear*> linears) {
+  std::vector<const QuantizedWeight*> separate;
+  for (const Linear* linear : linears) separate.push_back(linear->quantized.get());
+  auto parts = QuantizedWeight::in_one_piece(separate);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    linears.begin()[i]->quantized = std::move(parts[i]);
+  }
+}
+
 /// One product instead of several over one input, where weights and biases lie in one piece.
 std::optional<Linear> joined(std::span<const Linear* const> linears) {
   std::vector<at::Tensor> weights, biases;
+  std::vector<const QuantizedWeight*> quantized;
   bool has_bias = false;
   for (const Linear* linear : linears) {
-    if (linear->quantized || linear->has_adapter()) return {};
+    if (linear->has_adapter()) return {};
     weights.push_back(linear->weight);
+    quantized.push_back(linear->quantized.get());
     biases.push_back(linear->bias);
     has_bias = has_bias || linear->bias.defined();
   }
   Linear whole;
-  whole.weight = whole_of(weights);
+  whole.quantized = QuantizedWeight::whole_of(quantized);
+  if (!whole.quantized) whole.weight = whole_of(weights);
   whole.bias = whole_of(biases);
   whole.width_invariant = linears.front()->width_invariant;
-  if (!whole.weight.defined() || whole.bias.defined() != has_bias) return {};
+  if ((!whole.quantized && !whole.weight.defined()) || whole.bias.defined() != has_bias) return {};
   return whole;
 }
 
 }  // namespace
 
 void join_products(std::span<DecoderLayer> layers) {
+  if (layers.empty()) return;
+  const Linear& first = layers.front().q;
+  const at::Device device = first.quantized ? first.quantized->device() : first.weight.device();
   for (DecoderLayer& layer : layers) {
     join({&layer.q.weight, &layer.k.weight, &layer.v.weight});
     join({&layer.q.bias, &layer.k.bias, &layer.v.bias});
     join({&layer.gate.weight, &layer.up.weight});
     join({&layer.gate.bias, &layer.up.bias});
+    join_quantized({&layer.q, &layer.k, &layer.v});
+    join_quantized({&layer.gate, &layer.up});
+    // What the weights lay in before fits nothing that comes later, the next layer's included.
+    if (device.is_cuda()) c10::getDeviceAllocator(device.type())->emptyCache();
   }
-  if (layers.empty() || !layers.front().q.weight.defined()) return;
-  // What the weights lay in before fits nothing that comes later.
-  const at::Device device = layers.front().q.weight.device();
-  if (device.is_cuda()) c10::getDeviceAllocator(device.type())->emptyCache();
 }
 
 JoinedProducts JoinedProducts::multiply(std::initializer_list<const Linear*> linears,
@@ -89,7 +105,7 @@ JoinedProducts JoinedProducts::multiply(std::initializer_list<const Linear*> lin
     int64_t begin = 0;
     for (const Linear* linear : linears) {
       add(products.kept.front(), begin);
-      begin += linear->weight.size(0);
+      begin += linear->quantized ? linear->quantized->out() : linear->weight.size(0);
     }
   } else {
     for (const Linear* linear : linears) {

@@ -28,12 +28,11 @@ const void* data(const at::Tensor& tensor) {
 
 /// Fewer where no token sees so many keys, as parts of many tokens are large: each split then has
 /// one chunk, so no bits change.
-int64_t num_splits(const ModelConfig& config, GpuType type, int64_t num_keys) {
-  const int64_t chunk = gpu_chunk(type);
+int64_t num_splits(const ModelConfig& config, int64_t num_keys) {
   const int64_t splits =
       std::clamp(kBlocksOfATile / config.num_kv_heads, kLeastSplits, kMostSplits);
   const int64_t most = num_keys > 0 ? num_keys : config.context_length();
-  return std::min(splits, (most + chunk - 1) / chunk);
+  return std::min(splits, (most + kGpuChunk - 1) / kGpuChunk);
 }
 
 /// A pass's launches on the current stream, in their order.
@@ -64,7 +63,7 @@ class PassLaunches {
     heads_THD_ = at::empty({T, H * D}, options_);
     gated_TI_ = at::empty({T, config_.intermediate_size}, options_);
     queries_ = at::empty({T, H, D}, wide);
-    num_splits_ = num_splits(config_, type_, kind.num_keys);
+    num_splits_ = num_splits(config_, kind.num_keys);
     parts_ = at::empty({T, H, num_splits_, D + 2}, wide);
     angles_ = at::empty({2, block_.num_ropes(), T, D / 2}, wide);
   }

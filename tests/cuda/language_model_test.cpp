@@ -260,7 +260,10 @@ void expect_near_the_full_product(Quantization kind, double bound, at::Device de
     const at::Tensor weight = normal({out, in}, 1);
     const QuantizedWeight quantized(weight, kind, device, "w"), on_cpu(weight, kind, at::kCPU, "w");
     EXPECT_NEAR(quantized.relative_error(), on_cpu.relative_error(), 1e-4);
-    EXPECT_EQ(quantized.num_bytes(), on_cpu.num_bytes());
+    const bool is_filled_up = device.is_cuda() && (out % 16 != 0 || in % 64 != 0);
+    if (!is_filled_up) {
+      EXPECT_EQ(quantized.num_bytes(), on_cpu.num_bytes());
+    }
     for (const int64_t rows : {1, 2, 16, 17, 130}) {
       const at::Tensor input = normal({rows, in}, 2).to(at::kBFloat16);
       const at::Tensor found = quantized(input.to(device));

@@ -42,47 +42,48 @@ void expect_errors(const RowError& error, const at::Tensor& found, const at::Ten
 TEST(QuantizeRows, EightBits) {
   for (const int64_t in : {1, 15, 67, 256}) {
     for (const at::Tensor& row : rows_of(in).unbind()) {
-      at::Tensor values = at::empty({in}, at::kChar);
-      std::vector<uint16_t> scale(1);
-      const RowError error = quantize_int8_row(row.const_data_ptr<float>(), in,
-                                               values.mutable_data_ptr<int8_t>(), scale.data());
-      const at::Tensor wanted_scale =
-          (row.abs().amax() / 127).clamp_min(1e-8).to(at::kBFloat16).to(at::kFloat);
-      const at::Tensor wanted = (row / wanted_scale).round().clamp(-127, 127);
-      EXPECT_TRUE(wide(scale).equal(wanted_scale.view({1}))) << in;
-      EXPECT_TRUE(values.to(at::kFloat).equal(wanted)) << in;
-      expect_errors(error, wanted * wanted_scale, row);
+      for (const ScaleType type : {ScaleType::kBfloat16, ScaleType::kFloat16}) {
+        const bool is_half = type == ScaleType::kFloat16;
+        const at::ScalarType scalar = is_half ? at::kHalf : at::kBFloat16;
+        at::Tensor values = at::empty({in}, at::kChar);
+        std::vector<uint16_t> scale(1);
+        const RowError error = quantize_int8_row(row.const_data_ptr<float>(), in, type,
+                                                 values.mutable_data_ptr<int8_t>(), scale.data());
+        const at::Tensor wanted_scale = (row.abs().amax() / 127)
+                                            .clamp_min(is_half ? std::ldexp(1.0, -24) : 1e-8)
+                                            .to(scalar)
+                                            .to(at::kFloat);
+        const at::Tensor wanted = (row / wanted_scale).round().clamp(-127, 127);
+        EXPECT_TRUE(wide(scale, scalar).equal(wanted_scale.view({1}))) << in;
+        EXPECT_TRUE(values.to(at::kFloat).equal(wanted)) << in;
+        expect_errors(error, wanted * wanted_scale, row);
+      }
     }
   }
 }
 
-class FourBits : public testing::TestWithParam<std::tuple<int64_t, Int4Centre, ScaleType>> {};
+class FourBits : public testing::TestWithParam<std::tuple<int64_t, Int4Centre>> {};
 INSTANTIATE_TEST_SUITE_P(QuantizeRows, FourBits,
                          testing::Combine(testing::Values(32, 64),
-                                          testing::Values(Int4Centre::kRange, Int4Centre::kZero),
-                                          testing::Values(ScaleType::kBfloat16,
-                                                          ScaleType::kFloat16)));
+                                          testing::Values(Int4Centre::kRange, Int4Centre::kZero)));
 
 TEST_P(FourBits, AreLibTorchs) {
   constexpr int64_t kIn = 192;
-  const auto [group, centre, scale_type] = GetParam();
-  const bool are_halves = scale_type == ScaleType::kFloat16;
-  const at::ScalarType type = are_halves ? at::kHalf : at::kBFloat16;
+  const auto [group, centre] = GetParam();
   for (const at::Tensor& row : rows_of(kIn).unbind()) {
     at::Tensor q = at::empty({kIn}, at::kByte);
     std::vector<uint16_t> pairs(static_cast<size_t>(kIn / group * 2));
-    const RowError error =
-        quantize_int4_row(row.const_data_ptr<float>(), kIn, group, centre, scale_type,
-                          q.mutable_data_ptr<uint8_t>(), pairs.data());
+    const RowError error = quantize_int4_row(row.const_data_ptr<float>(), kIn, group, centre,
+                                             q.mutable_data_ptr<uint8_t>(), pairs.data());
     const at::Tensor groups = row.view({-1, group});
     const at::Tensor low = groups.amin(-1, true), high = groups.amax(-1, true);
     const bool at_zero = centre == Int4Centre::kZero;
     const at::Tensor exact = at_zero ? at::maximum(high, -low) / 7.5 : (high - low) / 15;
-    const auto rounded = [&](const at::Tensor& x) { return x.to(type).to(at::kFloat); };
-    const at::Tensor scale = rounded(exact.clamp_min(are_halves ? std::ldexp(1.0, -24) : 1e-8));
+    const auto rounded = [&](const at::Tensor& x) { return x.to(at::kHalf).to(at::kFloat); };
+    const at::Tensor scale = rounded(exact.clamp_min(std::ldexp(1.0, -24)));
     const at::Tensor offset = rounded(at_zero ? at::zeros_like(low) : low + 8 * exact);
     const at::Tensor wanted = ((groups - offset) / scale).round().add(8).clamp(0, 15);
-    EXPECT_TRUE(wide(pairs, type).view({-1, 2}).equal(at::cat({scale, offset}, 1)));
+    EXPECT_TRUE(wide(pairs, at::kHalf).view({-1, 2}).equal(at::cat({scale, offset}, 1)));
     EXPECT_TRUE(q.to(at::kFloat).view_as(wanted).equal(wanted));
     expect_errors(error, ((wanted - 8) * scale + offset).flatten(), row);
   }
@@ -111,12 +112,12 @@ TEST(QuantizeRows, ARowThatIsNotFiniteIsSeen) {
     std::vector<int8_t> values(64);
     std::vector<uint8_t> q(64);
     std::vector<uint16_t> scales(4);
-    EXPECT_FALSE(
-        std::isfinite(quantize_int8_row(row.data(), 64, values.data(), scales.data()).lost));
+    EXPECT_FALSE(std::isfinite(
+        quantize_int8_row(row.data(), 64, ScaleType::kBfloat16, values.data(), scales.data())
+            .lost));
     for (const Int4Centre centre : {Int4Centre::kRange, Int4Centre::kZero}) {
-      EXPECT_FALSE(std::isfinite(quantize_int4_row(row.data(), 64, 32, centre, ScaleType::kFloat16,
-                                                   q.data(), scales.data())
-                                     .lost));
+      EXPECT_FALSE(std::isfinite(
+          quantize_int4_row(row.data(), 64, 32, centre, q.data(), scales.data()).lost));
     }
   }
 }

@@ -131,7 +131,7 @@ TEST_P(StoredPacking, ACodeThatIsNoneIsSeen) {
 TEST_P(StoredPacking, QuantisedWeightsMultiplyNearTheMatrix) {
   const CodedMatrix matrix = coded(70, 512);
   const auto read = [&](int64_t begin, int64_t end) { return matrix.read(begin, end); };
-  const QuantizedWeight weight(matrix.layout, 70, 512, read, "w");
+  const QuantizedWeight weight(matrix.layout, 70, 512, read, at::kCPU, "w");
   EXPECT_LT(weight.relative_error(), 5e-4);
   EXPECT_EQ(weight.bits(), GetParam().bits);
   const int64_t num_scales = 80 * (512 / matrix.layout.group) * (GetParam().has_offsets ? 2 : 1);
@@ -155,8 +155,9 @@ TEST(StoredWeight, RefusesScalesThatFloat16HasNoNumberFor) {
     CodedMatrix matrix(normal({32, 64}, 1), {32, -8, 7, false});
     matrix.rows.scales[31][1] = bad;
     const auto read = [&](int64_t begin, int64_t end) { return matrix.read(begin, end); };
-    expect_user_error([&] { QuantizedWeight(matrix.layout, 32, 64, read, "model.k_proj"); },
-                      {"model.k_proj", "use bf16"});
+    expect_user_error(
+        [&] { QuantizedWeight(matrix.layout, 32, 64, read, at::kCPU, "model.k_proj"); },
+        {"model.k_proj", "use bf16"});
   }
 }
 

@@ -27,7 +27,7 @@ struct Thread {
   jmp_buf place;
   std::unique_ptr<char[]> stack;
   State state = State::kEnded;
-  float given = 0.0f;  // to the others of its warp
+  const void* given = nullptr;  // to the others of its warp
 };
 
 std::vector<std::unique_ptr<Thread>> threads;
@@ -113,13 +113,15 @@ void run_emulated_block(int num_threads, ThreadOrder order, const std::function<
 
 void sync_emulated_block() { wait_at(State::kAtBlock); }
 
-float shuffle_emulated_warp(float value, int lane_mask) {
-  threads[current]->given = value;
+void sync_emulated_warp() { wait_at(State::kAtWarp); }
+
+void exchange_in_emulated_warp(const void* given,
+                               const std::function<void(const GivenByLane&)>& visit) {
+  const size_t me = current, first = me - me % kWarpThreads;
+  threads[me]->given = given;
   wait_at(State::kAtWarp);
-  const size_t lane = current % kWarpThreads;
-  const float taken = threads[current - lane + (lane ^ static_cast<size_t>(lane_mask))]->given;
+  visit([&](int lane) { return threads[first + static_cast<size_t>(lane)]->given; });
   wait_at(State::kAtWarp);  // nobody gives anew before all have taken
-  return taken;
 }
 
 }  // namespace predgen

@@ -19,8 +19,12 @@ enum class ThreadOrder { kAscending, kDescending };
 /// runs until it has to wait for others. Error if they wait for each other at different places.
 void run_emulated_block(int num_threads, ThreadOrder order, const std::function<void()>& kernel);
 
-/// For the kernel's threads: __syncthreads(), and __shfl_xor_sync() of a whole warp.
+/// For the kernel's threads: __syncthreads(), __syncwarp(), and what a whole warp exchanges:
+/// `visit` sees what each lane gives, while all lanes wait.
 void sync_emulated_block();
-float shuffle_emulated_warp(float value, int lane_mask);
+void sync_emulated_warp();
+using GivenByLane = std::function<const void*(int lane)>;
+void exchange_in_emulated_warp(const void* given,
+                               const std::function<void(const GivenByLane& given_by)>& visit);
 
 }  // namespace predgen

@@ -61,7 +61,7 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
 
 /// A long pass has no more splits than it has chunks, and tiles that end where a sequence does.
 TEST(GpuAttention, ALongPassHasTheBitsOfAShortOne) {
-  constexpr int kChunks = kPlaces / kGpuChunkFloat32;
+  constexpr int kChunks = kPlaces / kGpuChunk;
   const at::Tensor expected = attend(64, 1, {});
   const int32_t tiles[] = {0, 8, 10, 18};
   EXPECT_TRUE(attend(kChunks, 8, tiles).equal(expected));

@@ -8,6 +8,7 @@ import tempfile
 
 ARCHITECTURES = (80, 86, 89, 90, 100, 120)
 MOST_REGISTERS = 128  # so that two blocks of 256 threads share a processor
+MOST_OF_WIDE = 255  # products of many rows, whose sums fill a processor with one block
 MOST_SHARED = 48 * 1024  # bytes that a kernel may have without asking for more
 
 nvcc, headers, compiler = sys.argv[1:]
@@ -28,7 +29,8 @@ assert per_kind >= 20, f"{per_kind} kernels"
 for name, architecture, stores, loads, registers, shared in kernels:
     where = f"{name} on sm_{architecture}"
     assert (int(stores), int(loads)) == (0, 0), f"{where} spills {stores} + {loads} bytes"
-    assert int(registers) <= MOST_REGISTERS, f"{where} takes {registers} registers"
+    most = MOST_OF_WIDE if re.search("group_product_kernelILi[48]ELb[01]ELb[01]ELi2ELi4E", name) else MOST_REGISTERS
+    assert int(registers) <= most, f"{where} takes {registers} registers"
     assert int(shared or 0) <= MOST_SHARED, f"{where} shares {shared} bytes"
 print(f"{per_kind} kernels on {len(ARCHITECTURES)} kinds of GPU: at most "
       f"{max(int(k[4]) for k in kernels)} registers, no spills")

@@ -1,0 +1,395 @@
+// Products with weights in 4 or 8 bits whose groups of inputs share a scale: tensor cores multiply
+// codes, which bfloat16 holds exactly, and sums of a group are scaled in float32.
+//
+// A block makes 16 outputs of each of its panels for all rows. Its warps take every eighth chunk of
+// inputs: 16 bytes of codes a lane and panel, scales, and what the rows have there, all of which is
+// copied to shared memory ahead of need. In the end the warps' sums are added up in one order. So
+// weights are read once for up to 32 rows, and a row's bits do not depend on the others. Needs
+// compute capability 8.0.
+#pragma once
+
+#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_values.cuh"
+
+namespace predgen {
+namespace {
+
+constexpr int kProductWarps = 8;  // of a block
+constexpr int kProductThreads = kProductWarps * kLanes;
+constexpr int kPanelOutputs = 16, kTileRows = 8, kStepInputs = 16;  // of a tensor core's product
+constexpr int kCodeBytes = kLanes * 16;                             // of a panel's chunk
+constexpr int64_t kRowsOfALaunch = 32;
+
+/// Of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row, and of a panel's codes and
+/// scales: a float16 scale and perhaps an offset for each output and step at most.
+template <int kBits>
+constexpr int kSteps = 16 / kBits;
+template <int kBits>
+constexpr int kChunkInputs = kSteps<kBits>* kStepInputs;
+template <int kBits>
+constexpr int kRowBytes = 2 * kChunkInputs<kBits>;
+template <int kBits>
+constexpr int kPanelBytes = kCodeBytes + kSteps<kBits> * 2 * kPanelOutputs * 2;
+
+/// Where a lane stands in a tensor core's product.
+struct Lane {
+  int index;
+  int output, pair;  // output and output + 8; inputs 4 * pair .. of a step; rows 2 * pair, + 1
+  __device__ explicit Lane(int lane) : index(lane), output(lane / 4), pair(lane % 4) {}
+};
+
+/// The group of an input: inputs are shifted by this.
+__device__ inline int group_shift(const GpuGroupProduct& a) {
+  return a.group == a.in ? 31 : 31 - __clz(a.group);
+}
+
+/// Two values in bfloat16 from two codes in the low bits of both halves: code - 2^(bits - 1).
+template <int kBits>
+__device__ uint32_t centred_pair(uint32_t codes) {
+  // 128 + the low bits of the code; what is to be subtracted is exact, too.
+  constexpr uint32_t k128 = 0x43004300, kMinus136 = 0xC308C308, kMinus256 = 0xC380C380;
+  if constexpr (kBits == 4) return add_pairs((codes & 0x000F000F) | k128, kMinus136);
+  return add_pairs((codes & 0x007F007F) | k128, (codes & 0x00800080) ^ kMinus256);
+}
+
+/// The weights of a step for one panel: inputs of output, of output + 8, then the later ones.
+template <int kBits>
+__device__ void load_step(const uint32_t* words, int step, uint32_t weights[4]) {
+  const int word = kBits == 4 ? step / 2 * 2 : step * 2;
+  const int shift = kBits == 4 ? step % 2 * 8 : 0;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    weights[i] = centred_pair<kBits>(words[word + i] >> shift);
+    weights[2 + i] = centred_pair<kBits>(words[word + i] >> (shift + kBits));
+  }
+}
+
+struct Scale {
+  float first, second;  // of a lane's outputs
+};
+__device__ inline Scale load_scale(const uint32_t* scales, int index, int output) {
+  const uint32_t bits = scales[index * (kPanelOutputs / 2) + output];
+  return {half_value(bits & 0xFFFF), half_value(bits >> 16)};
+}
+
+__device__ inline void add_scaled(float sums[4], const Scale& scale, const float values[4]) {
+  sums[0] = fmaf(scale.first, values[0], sums[0]);
+  sums[1] = fmaf(scale.first, values[1], sums[1]);
+  sums[2] = fmaf(scale.second, values[2], sums[2]);
+  sums[3] = fmaf(scale.second, values[3], sums[3]);
+}
+
+/// Where 16 bytes of a row's inputs lie in shared memory: lanes that read a step of several rows
+/// find them in different banks.
+template <int kBits>
+__device__ int place_of_inputs(int row, int sixteen) {
+  const int turn = kBits == 4 ? row % 4 * 2 : row / 2 % 2 * 2;
+  return row * kRowBytes<kBits> + (sixteen ^ turn) * 16;
+}
+
+/// The chunks of a warp, and their places in its ring of kStages: codes and scales of each panel,
+/// then inputs.
+template <int kBits, int kPanels, int kTiles, int kStages>
+class WarpChunks {
+ public:
+  static constexpr int kInputs = kChunkInputs<kBits>;
+  static constexpr int kInputsAt = kPanels * kPanelBytes<kBits>;
+  static constexpr int kSlotBytes = kInputsAt + kTiles * kTileRows * kRowBytes<kBits>;
+  static constexpr int kRingBytes = kStages * kSlotBytes;
+
+  __device__ WarpChunks(const GpuGroupProduct& a, char* ring, int warp, const Lane& lane)
+      : ring_(ring + warp * kRingBytes),
+        next_(warp),
+        lane_(lane.index),
+        in_(static_cast<int>(a.in)),
+        rows_(static_cast<int>(a.rows)) {
+    num_chunks_ = static_cast<int>((a.in + kInputs - 1) / kInputs);
+    shift_ = group_shift(a);
+    const int num_groups = a.group == a.in ? 1 : static_cast<int>(a.in >> shift_);
+    bytes_a_group_ = (a.has_offsets ? 2 : 1) * kPanelOutputs * 2;
+    last_group_ = num_groups - 1;
+    scales_a_chunk_ = (kInputs >> shift_ > 1 ? kInputs >> shift_ : 1) * bytes_a_group_;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * kPanels;
+    const int64_t num_panels = (a.out + kPanelOutputs - 1) / kPanelOutputs;
+    panels_left_ = num_panels - first < kPanels ? static_cast<int>(num_panels - first) : kPanels;
+    codes_a_panel_ = static_cast<int64_t>(num_chunks_) * kCodeBytes;
+    scales_a_panel_ = static_cast<int64_t>(num_groups) * bytes_a_group_;
+    codes_ = static_cast<const char*>(a.words) + first * codes_a_panel_ + lane_ * 16;
+    scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
+    constexpr int kSixteens = kRowBytes<kBits> / 16;
+    row_bytes_ = a.in * 2;
+    x_ = static_cast<const char*>(a.x) + lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
+  }
+
+  __device__ int num_chunks() const { return num_chunks_; }
+  __device__ const char* slot(int stage) const { return ring_ + stage * kSlotBytes; }
+
+  /// Sends for the next chunk, zeros in place of what a cut one has not.
+  __device__ void send_to(int stage) {
+    if (next_ < num_chunks_) {
+      char* const to = ring_ + stage * kSlotBytes + lane_ * 16;
+      const int input = next_ * kInputs, group = input >> shift_;
+      const int bytes = (last_group_ - group + 1) * bytes_a_group_;
+      const bool has_scales = lane_ * 16 < bytes, wants_scales = lane_ * 16 < scales_a_chunk_;
+      const char* codes = codes_ + static_cast<int64_t>(next_) * kCodeBytes;
+      const char* scales = scales_ + (has_scales ? group * bytes_a_group_ : 0);
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        if (panel >= panels_left_) break;
+        copy_ahead(to + panel * kPanelBytes<kBits>, codes + panel * codes_a_panel_, true);
+        if (wants_scales) {
+          copy_ahead(to + panel * kPanelBytes<kBits> + kCodeBytes, scales + panel * scales_a_panel_,
+                     has_scales);
+        }
+      }
+      constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
+      const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
+      const bool has_inputs = input + sixteen * 8 < in_;
+      char* const inputs = ring_ + stage * kSlotBytes + kInputsAt;
+      const char* x = x_ + (has_inputs ? input * 2 : 0);
+#pragma unroll
+      for (int i = 0; i < kTiles * kTileRows; i += kRowsAtOnce) {
+        if (row + i >= rows_) break;
+        copy_ahead(inputs + place_of_inputs<kBits>(row + i, sixteen), x + i * row_bytes_,
+                   has_inputs);
+      }
+    }
+    end_copies();
+    next_ += kProductWarps;
+  }
+
+ private:
+  char* const ring_;
+  int next_;
+  const int lane_, in_, rows_;
+  int num_chunks_, shift_, bytes_a_group_, last_group_, scales_a_chunk_, panels_left_;
+  int64_t codes_a_panel_, scales_a_panel_, row_bytes_;
+  const char *codes_, *scales_, *x_;
+};
+
+/// kPanels panels of outputs, kTiles tiles of 8 rows. kCut: groups are one step.
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
+__global__ void __launch_bounds__(kProductThreads, kPanels* kTiles < 8 ? 2 : 1)
+    group_product_kernel(GpuGroupProduct a) {
+  using Chunks = WarpChunks<kBits, kPanels, kTiles, kStages>;
+  constexpr uint32_t kOnes = 0x3F803F80;  // twice in bfloat16
+  constexpr int kScales = kOffsets ? 2 : 1;
+  char* const memory = dynamic_memory();
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
+  const Lane lane(thread % kLanes);
+  Chunks chunks(a, memory, warp, lane);
+  const int shift = group_shift(a), num_chunks = chunks.num_chunks();
+  float sums[kPanels][kTiles][4] = {};
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) chunks.send_to(i);
+  int stage = 0, before = kStages - 1;  // this chunk's, and the one's that was read before it
+  for (int chunk = warp; chunk < num_chunks; chunk += kProductWarps) {
+    await_copies<kStages - 2>();
+    __syncwarp();  // all lanes' copies are there, and the chunk before has been read
+    chunks.send_to(before);
+    const char* const slot = chunks.slot(stage);
+    before = stage;
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    const auto load_inputs = [&](int tile, int step, uint32_t inputs[2]) {
+      const auto two = *reinterpret_cast<const uint2*>(
+          slot + Chunks::kInputsAt + tile * kTileRows * kRowBytes<kBits> +
+          place_of_inputs<kBits>(lane.output, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
+      inputs[0] = two.x;
+      inputs[1] = two.y;
+    };
+#pragma unroll
+    for (int step = 0; step < kSteps<kBits>; step += 2) {
+      uint32_t weights[kPanels][2][4];
+      Scale scales[kPanels][2], offsets[kPanels][2];  // of each step, or of both
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        const char* const from = slot + panel * kPanelBytes<kBits>;
+        const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
+        load_step<kBits>(codes.values, step, weights[panel][0]);
+        load_step<kBits>(codes.values, step + 1, weights[panel][1]);
+        const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
+#pragma unroll
+        for (int half = 0; half < (kCut ? 2 : 1); ++half) {
+          const int group = kCut ? step + half : step * kStepInputs >> shift;
+          scales[panel][half] = load_scale(numbers, group * kScales, lane.output);
+          if (kOffsets) offsets[panel][half] = load_scale(numbers, group * 2 + 1, lane.output);
+        }
+      }
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        uint32_t inputs[2][2];
+        load_inputs(tile, step, inputs[0]);
+        load_inputs(tile, step + 1, inputs[1]);
+        float totals[2][4];  // of the inputs, for offsets
+        if (kOffsets) {
+          constexpr uint32_t ones[4] = {kOnes, kOnes, kOnes, kOnes};
+          multiply_new_tile(totals[0], ones, inputs[0]);
+          if (kCut) {
+            multiply_new_tile(totals[1], ones, inputs[1]);
+          } else {
+            multiply_tile(totals[0], ones, inputs[1]);
+          }
+        }
+#pragma unroll
+        for (int panel = 0; panel < kPanels; ++panel) {
+          float values[4];
+          multiply_new_tile(values, weights[panel][0], inputs[0]);
+          if (kCut) {
+            add_scaled(sums[panel][tile], scales[panel][0], values);
+            multiply_new_tile(values, weights[panel][1], inputs[1]);
+          } else {
+            multiply_tile(values, weights[panel][1], inputs[1]);
+          }
+          add_scaled(sums[panel][tile], scales[panel][kCut ? 1 : 0], values);
+          if (kOffsets) {
+            add_scaled(sums[panel][tile], offsets[panel][0], totals[0]);
+            if (kCut) add_scaled(sums[panel][tile], offsets[panel][1], totals[1]);
+          }
+        }
+      }
+    }
+  }
+  await_copies<0>();
+  // Sums of a few panels and tiles, one warp beside the other; then each thread adds up some values
+  // of all warps.
+  constexpr int kSliceValues = kPanelOutputs * kTileRows, kAll = kPanels * kTiles;
+  constexpr int kSlices = kAll < 8 ? kAll : 8;
+  static_assert(kProductWarps * Chunks::kRingBytes >= kProductWarps * kSlices * kSliceValues * 4);
+  auto* const parts = reinterpret_cast<float*>(memory);
+#pragma unroll
+  for (int first = 0; first < kAll; first += kSlices) {
+    __syncthreads();  // the ring, or the slices before, have been read
+#pragma unroll
+    for (int slice = 0; slice < kSlices; ++slice) {
+      const int at = first + slice;
+#pragma unroll
+      for (int value = 0; value < 4; ++value) {
+        parts[((warp * kSlices + slice) * 4 + value) * kLanes + lane.index] =
+            sums[at / kTiles][at % kTiles][value];
+      }
+    }
+    __syncthreads();
+    for (int i = thread; i < kSlices * kSliceValues; i += kProductThreads) {
+      const int slice = i / kSliceValues, within = i % kSliceValues;
+      const int output = within % kPanelOutputs, token = within / kPanelOutputs;
+      const int value = output / 8 * 2 + token % 2, of_lane = output % 8 * 4 + token / 2;
+      float sum = 0.0f;
+#pragma unroll
+      for (int from = 0; from < kProductWarps; ++from) {
+        sum += parts[((from * kSlices + slice) * 4 + value) * kLanes + of_lane];
+      }
+      const int at = first + slice, row = at % kTiles * kTileRows + token;
+      const int64_t column =
+          (static_cast<int64_t>(blockIdx.x) * kPanels + at / kTiles) * kPanelOutputs + output;
+      if (row >= a.rows || column >= a.out) continue;
+      if (a.bias != nullptr) sum += widen(static_cast<const Bfloat16*>(a.bias)[column]);
+      static_cast<Bfloat16*>(a.y)[row * a.out + column] = narrow<Bfloat16>(sum);
+    }
+  }
+}
+
+constexpr int kWidenThreads = 256, kWidenWarps = kWidenThreads / kLanes;
+
+/// A panel's chunk for each warp: its weights in bfloat16, [out,in].
+template <int kBits>
+__global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupProduct a) {
+  constexpr int kInputs = kChunkInputs<kBits>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const Lane lane(thread % kLanes);
+  const int shift = group_shift(a);
+  const int64_t num_chunks = (a.in + kInputs - 1) / kInputs;
+  const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
+  const int64_t chunk = static_cast<int64_t>(blockIdx.x) * kWidenWarps + thread / kLanes;
+  const int64_t panel = blockIdx.y;
+  if (chunk >= num_chunks) return;
+  const auto codes =
+      stream_vector(static_cast<const Vector<uint32_t>*>(static_cast<const void*>(a.words)) +
+                    (panel * num_chunks + chunk) * kLanes + thread % kLanes);
+  const int num_scales = a.has_offsets ? 2 : 1;
+#pragma unroll
+  for (int step = 0; step < kSteps<kBits>; ++step) {
+    const int64_t input = chunk * kInputs + step * kStepInputs;
+    if (input >= a.in) break;
+    uint32_t weights[4];
+    load_step<kBits>(codes.values, step, weights);
+    const auto* numbers = static_cast<const uint32_t*>(a.scales) +
+                          (panel * num_groups + (input >> shift)) * num_scales * 8;
+    const Scale scale = load_scale(numbers, 0, lane.output);
+    const Scale offset = a.has_offsets ? load_scale(numbers, 1, lane.output) : Scale{0.0f, 0.0f};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t output = panel * kPanelOutputs + half * 8 + lane.output;
+      if (output >= a.out) break;
+      const float factor = half == 0 ? scale.first : scale.second;
+      const float constant = half == 0 ? offset.first : offset.second;
+      const auto value = [&](uint32_t bits) {
+        return static_cast<uint32_t>(
+            narrow<Bfloat16>(fmaf(__uint_as_float(bits), factor, constant)).bits);
+      };
+      const auto both = [&](uint32_t two) {
+        return value(two << 16) | value(two & 0xFFFF0000) << 16;
+      };
+      auto* const to = static_cast<Bfloat16*>(a.y) + output * a.in + input + 4 * lane.pair;
+      *reinterpret_cast<uint2*>(to) = {both(weights[half]), both(weights[2 + half])};
+    }
+  }
+}
+
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
+void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  constexpr int kBytes = kProductWarps * WarpChunks<kBits, kPanels, kTiles, kStages>::kRingBytes;
+  static_assert(kBytes <= 99 << 10, "what a block may have on all GPUs");
+  const int64_t outputs = kPanels * kPanelOutputs;
+  const Grid grid{static_cast<int>((a.out + outputs - 1) / outputs)};
+  launch_with_memory(group_product_kernel<kBits, kCut, kOffsets, kPanels, kTiles, kStages>, grid,
+                     kProductThreads, kBytes, stream, a);
+}
+
+/// More panels a block read inputs less often; fewer give a GPU enough blocks.
+template <int kBits, bool kCut, bool kOffsets>
+void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  const bool is_wide = a.out >= kPanelOutputs * 1024;
+  if (a.rows <= 8) {
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, 4, 1, 2>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, 1, 1, 4>(a, stream);
+  } else if (a.rows <= 16) {
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, 2, 2, 3>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, 1, 2, 3>(a, stream);
+  } else {
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, 2, 4, 2>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, 1, 4, 2>(a, stream);
+  }
+}
+
+template <int kBits>
+void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  if (a.group == kStepInputs && a.group != a.in) {
+    a.has_offsets ? launch_group_product<kBits, true, true>(a, stream)
+                  : launch_group_product<kBits, true, false>(a, stream);
+  } else {
+    a.has_offsets ? launch_group_product<kBits, false, true>(a, stream)
+                  : launch_group_product<kBits, false, false>(a, stream);
+  }
+}
+
+void group_product_launch(const GpuGroupProduct& a, void* stream) {
+  for (int64_t first = 0; first < a.rows; first += kRowsOfALaunch) {
+    GpuGroupProduct part = a;
+    part.x = static_cast<const Bfloat16*>(a.x) + first * a.in;
+    part.y = static_cast<Bfloat16*>(a.y) + first * a.out;
+    part.rows = a.rows - first < kRowsOfALaunch ? a.rows - first : kRowsOfALaunch;
+    a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
+  }
+}
+
+void widen_groups_launch(const GpuGroupProduct& a, void* stream) {
+  const int64_t inputs = a.bits == 4 ? kChunkInputs<4> : kChunkInputs<8>;
+  const int64_t num_chunks = (a.in + inputs - 1) / inputs;
+  const Grid grid{static_cast<int>((num_chunks + kWidenWarps - 1) / kWidenWarps),
+                  static_cast<int>((a.out + kPanelOutputs - 1) / kPanelOutputs)};
+  launch(a.bits == 4 ? widen_groups_kernel<4> : widen_groups_kernel<8>, grid, kWidenThreads, stream,
+         a);
+}
+
+}  // namespace
+}  // namespace predgen

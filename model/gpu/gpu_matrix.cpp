@@ -1,0 +1,217 @@
+#include "model/gpu/gpu_matrix.h"
+
+#include <c10/core/DeviceGuard.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "kernels/row_tiles.h"
+#include "model/stream_priority.h"
+
+namespace predgen {
+namespace {
+
+constexpr int64_t kPanel = 16, kStep = 16;
+
+int64_t chunk_inputs(int bits) { return bits == 4 ? 64 : 32; }
+int64_t rounded_up(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
+
+/// With zeros behind what dimension 1 has, up to `size`.
+at::Tensor filled_up(const at::Tensor& tensor, int64_t size) {
+  std::vector<int64_t> sizes = tensor.sizes().vec();
+  if (sizes[1] == size) return tensor;
+  sizes[1] = size - sizes[1];
+  return at::cat({tensor, at::zeros(sizes, tensor.options())}, 1);
+}
+
+/// [panels,words,16] with 8 inputs a word to the words that GpuMatrix has, [panels,words,16].
+at::Tensor steps_together(const at::Tensor& words) {
+  constexpr int kHalves = 0x00FF00FF;
+  const int64_t panels = words.size(0);
+  // Two steps of 16 inputs, two words each, whose low and high bytes have 4 inputs each.
+  const at::Tensor by_step = words.reshape({panels, -1, 2, 2, kPanel});
+  const at::Tensor fours =
+      at::stack({at::bitwise_and(by_step, kHalves),
+                 at::bitwise_and(at::bitwise_right_shift(by_step, 8), kHalves)},
+                4);
+  const at::Tensor early = fours.select(2, 0), late = fours.select(2, 1);
+  return at::bitwise_or(early, at::bitwise_left_shift(late, 8)).reshape({panels, -1, kPanel});
+}
+
+bool are_alike(const GpuMatrix& a, const GpuMatrix& b) {
+  return a.words.defined() && b.words.defined() && a.bits == b.bits && a.in == b.in &&
+         a.words.sizes().slice(1) == b.words.sizes().slice(1) &&
+         a.scales.sizes().slice(1) == b.scales.sizes().slice(1) &&
+         a.words.device() == b.words.device();
+}
+
+/// Whether each begins where the one before ends.
+bool is_one_piece(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_contiguous() && b.is_contiguous() && a.is_alias_of(b) &&
+         static_cast<const char*>(a.const_data_ptr()) + a.nbytes() ==
+             static_cast<const char*>(b.const_data_ptr());
+}
+
+bool can_stack(std::span<const GpuMatrix> matrices) {
+  for (size_t i = 1; i < matrices.size(); ++i) {
+    if (!are_alike(matrices[i - 1], matrices[i]) || matrices[i - 1].out % kPanel != 0) return false;
+  }
+  return !matrices.empty() && matrices[0].words.defined();
+}
+
+int64_t outputs_of(std::span<const GpuMatrix> matrices) {
+  int64_t out = 0;
+  for (const GpuMatrix& matrix : matrices) out += matrix.out;
+  return out;
+}
+
+void* stream_of(const at::Tensor& tensor) {
+  return tensor.is_cuda() ? current_cuda_stream(tensor.device()) : nullptr;
+}
+
+void check_launched(const GpuKernels& kernels) {
+  if (const char* problem = kernels.error()) {
+    throw Error("the kernel for weights in few bits cannot be launched: {}", problem);
+  }
+}
+
+}  // namespace
+
+GpuMatrix GpuMatrix::panels(int64_t begin, int64_t end) const {
+  return {.bits = bits,
+          .out = std::min(end * kPanel, out) - begin * kPanel,
+          .in = in,
+          .words = words.narrow(0, begin, end - begin),
+          .scales = scales.narrow(0, begin, end - begin)};
+}
+
+GpuGroupProduct GpuMatrix::product() const {
+  return {.words = words.const_data_ptr(),
+          .scales = scales.const_data_ptr(),
+          .bits = bits,
+          .group = static_cast<int>(group()),
+          .has_offsets = has_offsets(),
+          .in = in,
+          .out = out,
+          .x = nullptr,
+          .bias = nullptr,
+          .y = nullptr,
+          .rows = 0};
+}
+
+GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
+                        at::Device device) {
+  const int64_t unit = 32 / bits, in = rounded_up(words.size(1) * unit, kStep);
+  const int64_t panels = words.size(0), groups = scales.size(1);
+  const int64_t group = in / groups;
+  PREDGEN_CHECK(groups == 1 || (in == words.size(1) * unit && in % groups == 0 && group >= 16 &&
+                                (group & (group - 1)) == 0),
+                "groups of {} for {} inputs", group, in);
+  const int64_t chunks = rounded_up(in, chunk_inputs(bits)) / chunk_inputs(bits);
+  at::Tensor units = filled_up(words.to(device), chunks * chunk_inputs(bits) / unit);
+  if (bits == 4) units = steps_together(units);
+  // Of a chunk two words of four lanes, for outputs o and o + 8.
+  GpuMatrix matrix{.bits = bits, .out = out, .in = in, .words = {}, .scales = {}};
+  matrix.words = units.view({panels, chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
+  matrix.scales =
+      scales.to(device).view({panels, groups, scales.size(2), 2, 8}).transpose(3, 4).contiguous();
+  return matrix;
+}
+
+GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
+  if (!can_stack(matrices)) return {};
+  std::vector<at::Tensor> words, scales;
+  for (const GpuMatrix& matrix : matrices) {
+    words.push_back(matrix.words);
+    scales.push_back(matrix.scales);
+  }
+  return {.bits = matrices[0].bits,
+          .out = outputs_of(matrices),
+          .in = matrices[0].in,
+          .words = at::cat(words),
+          .scales = at::cat(scales)};
+}
+
+GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
+  if (!can_stack(matrices)) return {};
+  int64_t panels = 0;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    panels += matrices[i].words.size(0);
+    if (i > 0 && !(is_one_piece(matrices[i - 1].words, matrices[i].words) &&
+                   is_one_piece(matrices[i - 1].scales, matrices[i].scales))) {
+      return {};
+    }
+  }
+  const auto whole = [&](const at::Tensor& first) {
+    std::vector<int64_t> sizes = first.sizes().vec();
+    sizes[0] = panels;
+    return first.as_strided(sizes, first.strides());
+  };
+  return {.bits = matrices[0].bits,
+          .out = outputs_of(matrices),
+          .in = matrices[0].in,
+          .words = whole(matrices[0].words),
+          .scales = whole(matrices[0].scales)};
+}
+
+at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
+                    const at::Tensor& bias) {
+  PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
+                    x.size(0) <= kMaxGpuProductRows && x.size(1) <= matrix.in &&
+                    rounded_up(x.size(1), kStep) == matrix.in &&
+                    x.device() == matrix.words.device(),
+                "{} for {}-bit weights of {} inputs", c10::str(x.sizes()), matrix.bits, matrix.in);
+  at::Tensor rows =
+      x.size(1) == matrix.in ? x.contiguous() : at::constant_pad_nd(x, {0, matrix.in - x.size(1)});
+  if (reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 != 0) rows = rows.clone();
+  at::Tensor y = at::empty({x.size(0), matrix.out}, x.options());
+  const at::Tensor biases = bias.defined() ? bias.to(at::kBFloat16).contiguous() : bias;
+  GpuGroupProduct product = matrix.product();
+  product.x = rows.const_data_ptr();
+  product.bias = biases.defined() ? biases.const_data_ptr() : nullptr;
+  product.y = y.mutable_data_ptr();
+  product.rows = x.size(0);
+  const c10::DeviceGuard guard(x.device());
+  kernels.group_product(product, stream_of(x));
+  check_launched(kernels);
+  return y;
+}
+
+at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {
+  if (kernels != nullptr) {
+    at::Tensor wide =
+        at::empty({matrix.out, matrix.in}, matrix.words.options().dtype(at::kBFloat16));
+    GpuGroupProduct product = matrix.product();
+    product.y = wide.mutable_data_ptr();
+    const c10::DeviceGuard guard(wide.device());
+    kernels->widen_groups(product, stream_of(wide));
+    check_launched(*kernels);
+    return wide;
+  }
+  // Codes in the order of outputs and inputs: [panels,8,2 (o, o + 8),chunks,..,4 lanes,4 inputs].
+  const int bits = matrix.bits, steps_a_word = bits == 4 ? 2 : 1;
+  std::vector<at::Tensor> codes;
+  for (int i = 0; i < 4 * steps_a_word; ++i) {
+    const int shift = i / 4 * 8 + i % 4 / 2 * bits + i % 2 * 16;
+    codes.push_back(at::bitwise_and(at::bitwise_right_shift(matrix.words, shift), (1 << bits) - 1));
+  }
+  const int64_t panels = matrix.words.size(0), chunks = matrix.words.size(1);
+  const at::Tensor q = at::stack(codes, -1)
+                           .view({panels, chunks, 8, 4, 2, 2, steps_a_word, 4})
+                           .permute({0, 5, 2, 1, 4, 6, 3, 7})
+                           .reshape({panels * kPanel, chunks * chunk_inputs(bits)})
+                           .narrow(1, 0, matrix.in);
+  const auto numbers = [&](int64_t which) {  // [outputs,groups,1]
+    return matrix.scales.select(2, which)
+        .permute({0, 3, 2, 1})
+        .reshape({panels * kPanel, -1, 1})
+        .to(at::kFloat);
+  };
+  at::Tensor wide = (q - (1 << (bits - 1))).to(at::kFloat).view({q.size(0), -1, matrix.group()});
+  wide = wide * numbers(0);
+  if (matrix.has_offsets()) wide = wide + numbers(1);
+  return wide.view(q.sizes()).narrow(0, 0, matrix.out).to(at::kBFloat16);
+}
+
+}  // namespace predgen

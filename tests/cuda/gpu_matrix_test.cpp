@@ -1,0 +1,75 @@
+// Products with weights in few bits on a GPU against exact arithmetic.
+#include "model/gpu/gpu_matrix.h"
+
+#include <fmt/format.h>
+
+#include "model/gpu/gpu_support.h"
+#include "tests/cuda/on_device.h"
+#include "tests/model/gpu/coded_gpu_matrix.h"
+
+namespace predgen {
+namespace {
+
+class GpuMatrixOnDevice : public OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (!IsSkipped() && group_kernels() == nullptr) {
+      GTEST_SKIP() << "built without nvcc, or a GPU of less than compute capability 8.0";
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, GpuMatrixOnDevice, testing::Values("cuda"), device_name);
+
+at::Tensor random_rows(int64_t rows, int64_t in) { return normal({rows, in}, 3).to(at::kBFloat16); }
+
+struct Kind {
+  int bits;
+  int64_t out, in, group;
+  bool has_offsets;
+};
+
+TEST_P(GpuMatrixOnDevice, ProductsAndMatricesAreExactButForRoundings) {
+  for (const auto& [bits, out, in, group, has_offsets] :
+       {Kind{4, 16, 32, 32, true}, Kind{4, 33, 96, 32, false}, Kind{4, 40, 80, 16, true},
+        Kind{4, 896, 4864, 32, true}, Kind{4, 30'000, 64, 64, true}, Kind{4, 1536, 896, 128, true},
+        Kind{8, 19, 48, 16, true}, Kind{8, 896, 4864, 16, false}, Kind{8, 21, 304, 304, false},
+        Kind{8, 30'000, 96, 32, false}, Kind{8, 1536, 896, 896, false}}) {
+    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+    const GpuMatrix matrix = coded.on(device());
+    const at::Tensor values = coded.values(), bias = normal({out}, 4).to(at::kBFloat16);
+    EXPECT_LT(error_beyond_rounding(widen(group_kernels(), matrix), values), 1e-6);
+    for (const int64_t rows : {1, 2, 8, 9, 16, 17, 32, 33, 64, 65, 128}) {
+      SCOPED_TRACE(fmt::format("{} rows, {} bits, {} x {} by {}", rows, bits, out, in, group));
+      const at::Tensor x = random_rows(rows, in);
+      const at::Tensor exact = at::linear(x.to(at::kDouble), values) + bias.to(at::kDouble);
+      const at::Tensor y = multiply(*group_kernels(), matrix, x.to(device()), bias.to(device()));
+      EXPECT_LT(error_beyond_rounding(y, exact), 2e-5);
+    }
+  }
+}
+
+TEST_P(GpuMatrixOnDevice, ARowDoesNotDependOnTheOthers) {
+  for (const int bits : {4, 8}) {
+    const GpuMatrix matrix = CodedGpuMatrix(bits, 17'000, 960, 32, true).on(device());
+    const at::Tensor x = random_rows(128, 960).to(device());
+    const at::Tensor all = multiply(*group_kernels(), matrix, x, {});
+    for (const int64_t rows : {1, 3, 8, 12, 16, 31, 64, 100}) {
+      const at::Tensor some = multiply(*group_kernels(), matrix, x.narrow(0, 5, rows), {});
+      EXPECT_TRUE(at::equal(some, all.narrow(0, 5, rows))) << rows;
+      EXPECT_TRUE(at::equal(some, multiply(*group_kernels(), matrix, x.narrow(0, 5, rows), {})));
+    }
+  }
+}
+
+TEST_P(GpuMatrixOnDevice, NaNStaysInItsRow) {
+  const GpuMatrix matrix = CodedGpuMatrix(4, 48, 640, 32, true).on(device());
+  at::Tensor x = random_rows(20, 640);
+  x[19][639] = std::nan("");
+  const at::Tensor y = multiply(*group_kernels(), matrix, x.to(device()), {}).cpu();
+  EXPECT_FALSE(y.narrow(0, 0, 19).isnan().any().item<bool>());
+  EXPECT_TRUE(y[19].isnan().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace predgen

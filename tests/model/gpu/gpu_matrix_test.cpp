@@ -1,0 +1,134 @@
+// Products with weights in few bits, the kernels run thread by thread on the CPU. tests/cuda has
+// them on a GPU.
+#include "model/gpu/gpu_matrix.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/model/gpu/coded_gpu_matrix.h"
+#include "tests/model/gpu/emulated_kernels.h"
+
+namespace predgen {
+namespace {
+
+constexpr auto kAscending = ThreadOrder::kAscending, kDescending = ThreadOrder::kDescending;
+
+at::Tensor product(const GpuMatrix& matrix, const at::Tensor& x, ThreadOrder order = kAscending,
+                   const at::Tensor& bias = {}) {
+  return multiply(emulated_kernels(order), matrix, x, bias);
+}
+
+at::Tensor random_rows(int64_t rows, int64_t in) { return normal({rows, in}, 3).to(at::kBFloat16); }
+
+struct Kind {
+  int bits;
+  int64_t out, in, group;
+  bool has_offsets;
+};
+
+// Panels and chunks that are not full, fewer chunks than warps and many more, every size of groups.
+const std::vector<Kind> kKinds{
+    {4, 16, 32, 32, true},    {4, 33, 96, 32, false},   {4, 40, 80, 16, true},
+    {4, 16, 1088, 16, false}, {4, 24, 640, 64, true},   {4, 16, 1280, 128, true},
+    {8, 16, 32, 16, false},   {8, 19, 48, 16, true},    {8, 32, 544, 32, true},
+    {8, 16, 320, 32, false},  {8, 21, 304, 304, false}, {8, 16, 512, 256, false}};
+
+TEST(GpuMatrix, ProductsAreExactButForRoundings) {
+  for (const auto& [bits, out, in, group, has_offsets] : kKinds) {
+    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+    const GpuMatrix matrix = coded.on(at::kCPU);
+    const at::Tensor bias = normal({out}, 4).to(at::kBFloat16);
+    for (const int64_t rows : {1, 7, 9, 30}) {
+      SCOPED_TRACE(fmt::format("{} rows, {} bits, {} x {} by {}", rows, bits, out, in, group));
+      const at::Tensor x = random_rows(rows, in);
+      const at::Tensor exact = at::linear(x.to(at::kDouble), coded.values());
+      const at::Tensor y = product(matrix, x);
+      EXPECT_LT(error_beyond_rounding(y, exact), 1e-5);
+      EXPECT_TRUE(y.equal(product(matrix, x, kDescending)));
+      EXPECT_LT(
+          error_beyond_rounding(product(matrix, x, kAscending, bias), exact + bias.to(at::kDouble)),
+          1e-5);
+    }
+  }
+}
+
+TEST(GpuMatrix, ARowDoesNotDependOnTheOthersNorOnAddresses) {
+  for (const int bits : {4, 8}) {
+    const GpuMatrix matrix = CodedGpuMatrix(bits, 48, 576, 32, true).on(at::kCPU);
+    const at::Tensor x = random_rows(65, 576), all = product(matrix, x);
+    for (const int64_t rows : {1, 8, 9, 20, 40, 64}) {
+      EXPECT_TRUE(product(matrix, x.narrow(0, 1, rows)).equal(all.narrow(0, 1, rows))) << rows;
+    }
+    at::Tensor elsewhere = at::empty({2 * 576 + 1}, at::kBFloat16).narrow(0, 1, 2 * 576);
+    elsewhere.copy_(x.narrow(0, 0, 2).flatten());
+    EXPECT_TRUE(product(matrix, elsewhere.view({2, 576})).equal(all.narrow(0, 0, 2)));
+  }
+}
+
+TEST(GpuMatrix, NaNStaysInItsRow) {
+  const CodedGpuMatrix coded(4, 16, 64, 32, true);
+  at::Tensor x = random_rows(2, 64);
+  x[1][63] = std::nan("");
+  const at::Tensor y = product(coded.on(at::kCPU), x);
+  EXPECT_FALSE(y[0].isnan().any().item<bool>());
+  EXPECT_TRUE(y[1].isnan().all().item<bool>());
+}
+
+TEST(GpuMatrix, ManyOutputsTakeOneLaunchAndTheSameBits) {
+  const CodedGpuMatrix coded(4, 16400, 64, 32, false);  // more panels a block
+  const GpuMatrix matrix = coded.on(at::kCPU);
+  const at::Tensor x = random_rows(10, 64);
+  const int64_t before = num_emulated_launches();
+  const at::Tensor y = product(matrix, x);
+  EXPECT_EQ(num_emulated_launches() - before, 1);
+  EXPECT_TRUE(product(matrix.panels(1000, 1025), x).equal(y.narrow(1, 16000, 400)));
+  EXPECT_TRUE(product(matrix, x.narrow(0, 3, 1)).equal(y.narrow(0, 3, 1)));
+}
+
+TEST(GpuMatrix, WidensToTheSameValues) {
+  for (const auto& [bits, out, in, group, has_offsets] : kKinds) {
+    SCOPED_TRACE(fmt::format("{} bits, {} x {} by {}", bits, out, in, group));
+    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+    const GpuMatrix matrix = coded.on(at::kCPU);
+    const at::Tensor exact = coded.values();
+    for (const GpuKernels* kernels :
+         {&emulated_kernels(kDescending), static_cast<const GpuKernels*>(nullptr)}) {
+      const at::Tensor wide = widen(kernels, matrix);
+      ASSERT_EQ(wide.sizes(), exact.sizes());
+      EXPECT_LT(error_beyond_rounding(wide, exact), 1e-6);
+    }
+  }
+}
+
+TEST(GpuMatrix, SeveralLieInOnePiece) {
+  const GpuMatrix q = CodedGpuMatrix(4, 32, 96, 32, true, 1).on(at::kCPU);
+  const GpuMatrix k = CodedGpuMatrix(4, 16, 96, 32, true, 5).on(at::kCPU);
+  const GpuMatrix v = CodedGpuMatrix(4, 10, 96, 32, true, 9).on(at::kCPU);
+  const GpuMatrix whole = stacked(std::array{q, k, v});
+  ASSERT_TRUE(whole.words.defined());
+  EXPECT_EQ(whole.out, 58);
+  const at::Tensor x = random_rows(3, 96), y = product(whole, x);
+  EXPECT_TRUE(y.narrow(1, 32, 16).equal(product(k, x)));
+  const std::array parts{whole.panels(0, 2), whole.panels(2, 3), whole.panels(3, 4)};
+  EXPECT_EQ(whole_of(parts).words.data_ptr(), whole.words.data_ptr());
+  EXPECT_TRUE(product(whole_of(parts), x).equal(y));
+  EXPECT_FALSE(whole_of(std::array{parts[0], parts[2]}).words.defined());
+  EXPECT_FALSE(stacked(std::array{v, q}).words.defined());  // v's panel is not full
+  EXPECT_FALSE(
+      stacked(std::array{q, CodedGpuMatrix(8, 16, 96, 32, true).on(at::kCPU)}).words.defined());
+}
+
+TEST(GpuMatrix, RefusesOtherGroupsAndInputs) {
+  EXPECT_ANY_THROW(CodedGpuMatrix(4, 16, 96, 48, true).on(at::kCPU));
+  const GpuMatrix matrix = CodedGpuMatrix(4, 16, 96, 32, true).on(at::kCPU);
+  EXPECT_ANY_THROW(product(matrix, random_rows(1, 128)));
+  EXPECT_ANY_THROW(product(matrix, random_rows(1, 64)));
+  EXPECT_ANY_THROW(product(matrix, random_rows(129, 96)));
+  EXPECT_ANY_THROW(product(matrix, random_rows(1, 96).to(at::kFloat)));
+}
+
+}  // namespace
+}  // namespace predgen
