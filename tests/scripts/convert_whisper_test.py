@@ -20,6 +20,7 @@ except ImportError:
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 import convert_whisper  # noqa: E402
+from whisper_graphs import quantize  # noqa: E402
 
 WIDTH, HEADS, LAYERS, MELS, PLACES, CONTEXT = 64, 2, 2, 8, 60, 20
 BYTES = convert_whisper.byte_of_character()
@@ -252,7 +253,7 @@ class ConvertWhisper(unittest.TestCase):
     def test_weights_leave_room_for_sums_in_16_bits(self):
         matrix = self.random.normal(0, 1, (5, 7)).astype(numpy.float32)
         matrix[2] = 0
-        codes, scales = convert_whisper.quantize(matrix)
+        codes, scales = quantize(matrix)
         self.assertLessEqual(2 * 255 * int(numpy.abs(codes).max()), 32767)
         errors = numpy.abs(codes * scales[:, None] - matrix).max(axis=1)
         self.assertTrue((errors <= scales * 0.501).all())

