@@ -76,7 +76,7 @@ def check_list(folder):
                    "licence": "cc-by-sa-4.0", "context": 1024}, "a whole one with what it says")
     check(demo["type"] in ("bf16", "fp32") and 5e6 < demo["parameters"] < 6e6, "and what its files say")
     for name, path in (("broken", "broken.gguf"), ("empty", "empty")):
-        check(set(rows[name]) == {"name", "path", "error"} and str(folder.path / path) in rows[name]["error"] and
+        check(set(rows[name]) == {"name", "kind", "path", "error"} and str(folder.path / path) in rows[name]["error"] and
               "\n" not in rows[name]["error"], f"{name}: its fault")
     text = folder.run("models").stdout
     for row in rows.values():
