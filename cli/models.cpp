@@ -10,16 +10,30 @@
 #include "core/text.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/model_names.h"
+#include "model/checkpoint/speech_model.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// A model of the folder, with what it says of itself or what is wrong with it.
+/// A language model of the folder, with what it says of itself or what is wrong with it.
 struct Row {
   NamedModel model;
   std::optional<CheckpointLabel> label;
   std::string fault;
+};
+
+/// The same of a model that hears or speaks.
+struct SpeechRow {
+  NamedModel model;
+  std::optional<SpeechModel> label;
+  std::string fault;
+};
+
+struct Listing {
+  fs::path folder;
+  std::vector<Row> rows;
+  std::vector<SpeechRow> speech_rows;
 };
 
 Row read_row(const NamedModel& model) {
@@ -30,12 +44,24 @@ Row read_row(const NamedModel& model) {
   }
 }
 
+SpeechRow read_speech_row(const NamedModel& model, bool with_hashes) {
+  try {
+    SpeechModel label = read_speech_model(model.path);
+    if (with_hashes) check_hashes(label);
+    return {model, std::move(label), ""};
+  } catch (const std::exception& error) {
+    return {model, std::nullopt, first_line(error.what())};
+  }
+}
+
 /// Of those that can be fetched, which are not there.
-std::vector<KnownModel> absent_models(const std::vector<Row>& rows) {
+std::vector<KnownModel> absent_models(const Listing& listing) {
   std::vector<KnownModel> absent;
   for (const KnownModel& known : known_models()) {
-    const bool is_there =
-        std::ranges::any_of(rows, [&](const Row& row) { return row.model.name == known.name; });
+    const auto is_it = [&](const auto& row) { return row.model.name == known.name; };
+    const bool is_there = known.is_language_model()
+                              ? std::ranges::any_of(listing.rows, is_it)
+                              : std::ranges::any_of(listing.speech_rows, is_it);
     if (!is_there) absent.push_back(known);
   }
   return absent;
@@ -44,7 +70,8 @@ std::vector<KnownModel> absent_models(const std::vector<Row>& rows) {
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json row_json(const Row& row) {
-  Json json{{"name", row.model.name}, {"path", row.model.path.string()}};
+  Json json{
+      {"name", row.model.name}, {"kind", "language model"}, {"path", row.model.path.string()}};
   if (!row.label) {
     json["error"] = row.fault;
     return json;
@@ -59,23 +86,42 @@ Json row_json(const Row& row) {
   return json;
 }
 
-void print_json(const fs::path& folder, const std::vector<Row>& rows) {
-  Json models = Json::array(), absent = Json::array();
-  for (const Row& row : rows) models.push_back(row_json(row));
-  for (const KnownModel& known : absent_models(rows)) {
+Json row_json(const SpeechRow& row) {
+  Json json{{"name", row.model.name}, {"path", row.model.path.string()}};
+  if (!row.label) {
+    json["error"] = row.fault;
+    return json;
+  }
+  json.update(Json{{"kind", row.label->kind},
+                   {"title", row.label->title},
+                   {"bytes", row.label->num_bytes()},
+                   {"licence", row.label->licence}});
+  return json;
+}
+
+void print_json(const Listing& listing) {
+  Json models = Json::array(), speech = Json::array(), absent = Json::array();
+  for (const Row& row : listing.rows) models.push_back(row_json(row));
+  for (const SpeechRow& row : listing.speech_rows) speech.push_back(row_json(row));
+  for (const KnownModel& known : absent_models(listing)) {
     absent.push_back({{"name", known.name},
+                      {"kind", known.kind},
                       {"title", known.title},
                       {"bytes", known.num_bytes},
                       {"licence", known.licence},
                       {"command", known.command()}});
   }
-  const Json document{{"folder", folder.string()}, {"models", models}, {"can_be_fetched", absent}};
+  const Json document{{"folder", listing.folder.string()},
+                      {"models", models},
+                      {"speech_models", speech},
+                      {"can_be_fetched", absent}};
   std::printf("%s\n",
               document.dump(-1, ' ', false, nlohmann::detail::error_handler_t::replace).c_str());
 }
 
 std::string megabytes(int64_t bytes) {
-  return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
+  const double size = static_cast<double>(bytes) / 1e6;
+  return fmt::format("{:.{}f} MB", size, size < 10 ? 1 : 0);
 }
 
 /// Lines of cells, each column as wide as its widest; a line of one cell behind the first counts
@@ -95,62 +141,89 @@ void print_table(const std::vector<std::vector<std::string>>& lines) {
   }
 }
 
-void print_text(const fs::path& folder, const std::vector<Row>& rows) {
-  if (rows.empty()) {
+void print_language_models(const Listing& listing) {
+  if (listing.rows.empty()) {
     std::printf("There are no models in %s yet. docs/models.md says how they get there.\n",
-                folder.c_str());
-  } else {
-    std::printf("Models in %s\n", folder.c_str());
-    std::vector<std::vector<std::string>> lines{
-        {"name", "size", "type", "licence", "context", "path"}};
-    for (const Row& row : rows) {
-      if (!row.label) {
-        lines.push_back({row.model.name, row.fault});
-        continue;
-      }
-      const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
-      lines.push_back({row.model.name, megabytes(row.label->num_bytes), or_dash(row.label->type),
-                       or_dash(row.label->licence), std::to_string(row.label->context),
-                       row.model.path.string()});
-    }
-    print_table(lines);
+                listing.folder.c_str());
+    return;
   }
-  const std::vector<KnownModel> absent = absent_models(rows);
+  std::printf("Models in %s\n", listing.folder.c_str());
+  std::vector<std::vector<std::string>> lines{
+      {"name", "size", "type", "licence", "context", "path"}};
+  for (const Row& row : listing.rows) {
+    if (!row.label) {
+      lines.push_back({row.model.name, row.fault});
+      continue;
+    }
+    const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
+    lines.push_back({row.model.name, megabytes(row.label->num_bytes), or_dash(row.label->type),
+                     or_dash(row.label->licence), std::to_string(row.label->context),
+                     row.model.path.string()});
+  }
+  print_table(lines);
+}
+
+void print_speech_models(const Listing& listing) {
+  if (listing.speech_rows.empty()) return;
+  std::printf("To hear and speak\n");
+  std::vector<std::vector<std::string>> lines{{"name", "kind", "size", "licence", "what", "path"}};
+  for (const SpeechRow& row : listing.speech_rows) {
+    if (!row.label) {
+      lines.push_back({row.model.name, row.fault});
+      continue;
+    }
+    lines.push_back({row.model.name, row.label->kind, megabytes(row.label->num_bytes()),
+                     row.label->licence, row.label->title, row.model.path.string()});
+  }
+  print_table(lines);
+}
+
+void print_absent_models(const Listing& listing) {
+  const std::vector<KnownModel> absent = absent_models(listing);
   if (absent.empty()) return;
   std::printf("Can be fetched\n");
-  std::vector<std::vector<std::string>> lines{{"name", "size", "licence", "what", "by"}};
+  std::vector<std::vector<std::string>> lines{{"name", "kind", "size", "licence", "what", "by"}};
   for (const KnownModel& known : absent) {
-    lines.push_back({std::string(known.name), megabytes(known.num_bytes),
+    lines.push_back({std::string(known.name), std::string(known.kind), megabytes(known.num_bytes),
                      std::string(known.licence), std::string(known.title), known.command()});
   }
   print_table(lines);
 }
 
-void run_models(bool json) {
-  const fs::path folder = models_folder();
-  if (folder.empty()) {
+void run_models(bool json, bool with_hashes) {
+  Listing listing{models_folder(), {}, {}};
+  if (listing.folder.empty()) {
     throw UserError("PREDGEN_MODELS: is not set, nor is HOME; set it to the folder of models");
   }
-  std::vector<Row> rows;
-  for (const NamedModel& model : models_in(folder)) rows.push_back(read_row(model));
-  if (json) {
-    print_json(folder, rows);
-  } else {
-    print_text(folder, rows);
+  for (const NamedModel& model : models_in(listing.folder)) {
+    listing.rows.push_back(read_row(model));
   }
+  for (const NamedModel& model : speech_models_in(listing.folder)) {
+    listing.speech_rows.push_back(read_speech_row(model, with_hashes));
+  }
+  if (json) {
+    print_json(listing);
+    return;
+  }
+  print_language_models(listing);
+  print_speech_models(listing);
+  print_absent_models(listing);
 }
 
 }  // namespace
 
 void add_models(CLI::App& app, const std::stop_token&) {
   auto json = std::make_shared<bool>(false);
+  auto with_hashes = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
       "models", "Which models can be called by their name, and which can be fetched");
   command->add_flag("--json", *json, "one JSON document on stdout");
+  command->add_flag("--check", *with_hashes,
+                    "read all that hears and speaks, and compare it with its hashes");
   command->footer(
       "They lie in $PREDGEN_MODELS, or else in predgen/models in your cache folder.\n\n"
       "Example:\n  scripts/fetch_model.py smollm2\n  predgen models");
-  command->callback([json] { run_models(*json); });
+  command->callback([json, with_hashes] { run_models(*json, *with_hashes); });
 }
 
 }  // namespace predgen::cli

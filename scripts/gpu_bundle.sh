@@ -38,7 +38,7 @@ libtorch='' cuda=''
 [ ! -f build/setup-options ] || source build/setup-options
 programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench)
 cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
-  -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF \
+  -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF -DPREDGEN_SPEECH=OFF \
   -DPREDGEN_CUDA_ARCHITECTURES=all
 for source in captured_graph_cuda.cpp gpu_kernels_cuda.cu; do
   grep -q "$source" build-gpu/build.ninja ||

@@ -4,6 +4,7 @@ Asks the package index that pip is configured for: PIP_INDEX_URL or pip's own fi
 PIP_CERT and PIP_NO_INDEX mean what they mean to pip.
 """
 import base64
+import errno
 import hashlib
 import http.client
 import json
@@ -12,6 +13,7 @@ import re
 import ssl
 import subprocess
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -48,13 +50,28 @@ def open_url(url, **headers):
     return urllib.request.urlopen(request, timeout=180, context=context)
 
 
+def without_login(url):
+    """A URL as messages may show it."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def read_page(page):
+    """What an index says of a package, where it says that, and whether it is JSON."""
+    try:
+        with open_url(page, Accept="application/vnd.pypi.simple.v1+json, text/html;q=0.5") as answer:
+            return answer.read().decode(), answer.geturl(), "json" in answer.headers.get("Content-Type", "")
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        raise DownloadError(f"the package index has no such package (HTTP 404): {without_login(page)}") from error
+
+
 def file_url(index, package, name):
     """Where the index says that the file `name` of `package` lies; it answers in JSON, or in HTML if
     it is an old one."""
     page = f"{index.rstrip('/')}/{package}/"
-    with open_url(page, Accept="application/vnd.pypi.simple.v1+json, text/html;q=0.5") as answer:
-        text, base = answer.read().decode(), answer.geturl()
-        is_json = "json" in answer.headers.get("Content-Type", "")
+    text, base, is_json = read_page(page)
     if is_json:
         links = [entry["url"] for entry in json.loads(text)["files"]]
     else:
@@ -62,7 +79,7 @@ def file_url(index, package, name):
     for link in links:
         if link.partition("#")[0].endswith("/" + name):
             return urllib.parse.urljoin(base, link)
-    raise DownloadError(f"{page} has no {name}")
+    raise DownloadError(f"{without_login(page)} has no {name} any more")
 
 
 def copy_to(url, path, sha256):
@@ -72,7 +89,13 @@ def copy_to(url, path, sha256):
             digest.update(block)
             file.write(block)
     if digest.hexdigest() != sha256:
-        raise DownloadError(f"{url} has the SHA-256 {digest.hexdigest()} instead of {sha256}")
+        raise DownloadError(f"{without_login(url)} has the SHA-256 {digest.hexdigest()} instead of {sha256}")
+
+
+def advice(error):
+    """What to do about an error, after its message."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "; free some room there" if is_full else ""
 
 
 def download(package, name, sha256, path):
@@ -82,4 +105,4 @@ def download(package, name, sha256, path):
     try:
         copy_to(file_url(index_url(), package, name), path, sha256)
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:  # urllib's errors are OSErrors, too
-        raise DownloadError(f"could not download {name}: {error or type(error).__name__}") from error
+        raise DownloadError(f"could not download {name}: {error or type(error).__name__}{advice(error)}") from error

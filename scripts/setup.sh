@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what predgen needs: Debian packages, and a Python environment whose wheels carry LibTorch
-# and Arrow, with the source of a Jinja engine in it; and a small language model, smollm2. Does nothing
-# when that is done. Prints the environment's python as its only line on stdout; everything else goes
-# to stderr.
+# Installs what predgen needs: Debian packages, and a Python environment whose wheels carry LibTorch,
+# Arrow and sherpa-onnx, with the source of a Jinja engine in it; and small models: the language model
+# smollm2, and what a spoken conversation hears and speaks with. Does nothing when that is done. Prints
+# the environment's python as its only line on stdout; everything else goes to stderr.
 #
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
@@ -13,7 +13,7 @@
 #                   (an empty DIR forgets either)
 #
 # The environment lies in the user's cache folder under a name made from the requirements, so all
-# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones. The model lies in
+# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones. The models lie in
 # $PREDGEN_MODELS, or else in models/ there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
       fi
       if [ "$1" = --libtorch ]; then libtorch=$folder; else cuda=$folder; fi
       shift ;;
-    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
@@ -106,7 +106,8 @@ key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; unam
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
 jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
-# Beside requirements-test.txt, whose text names the environment: a new one would be made for it.
+# Beside requirements.txt and requirements-test.txt, whose text names the environment: a new one would be made for them.
+sherpa='sherpa-onnx-core==2.0.1'
 gguf=gguf==0.19.0
 models=${PREDGEN_MODELS:-$cache/models}
 
@@ -121,9 +122,15 @@ install() {  # install FILE|PACKAGE..: requirement files and packages into the e
 have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 
 have_tests() { have DONE-tests && have "DONE-$gguf"; }
-have_model() { [ -f "$models/smollm2.gguf" ]; }
+missing_models() {  # the names of models that are to be fetched
+  local name
+  [ -f "$models/smollm2.gguf" ] || echo smollm2
+  for name in silero smart-turn whisper-base hibari; do
+    [ -f "$models/$name/speech_model.json" ] || echo "$name"
+  done
+}
 
-if ! have DONE || ! have $jinja || ! have_model || { [ $with_tests = 1 ] && ! have_tests; }; then
+if ! have DONE || ! have $jinja || ! have "DONE-$sherpa" || [ -n "$(missing_models)" ] || { [ $with_tests = 1 ] && ! have_tests; }; then
   mkdir -p "$cache" || die "cannot write to $cache; set XDG_CACHE_HOME to a folder of yours"
   exec 9>"$env.lock"
   flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
@@ -141,15 +148,25 @@ if ! have DONE || ! have $jinja || ! have_model || { [ $with_tests = 1 ] && ! ha
     "$env/bin/python" "$root/scripts/fetch_jinja.py" "$env/$jinja" >&2 ||
       die "no Jinja engine (is there a network?). Run this script again when there is"
   fi
+  if ! have "DONE-$sherpa"; then
+    say "adding sherpa-onnx (downloads 11 MB, keeps 31 MB)"
+    install "$sherpa"
+    touch "$env/DONE-$sherpa"
+  fi
   if [ $with_tests = 1 ] && ! have_tests; then
     say "adding the Python packages of the tests"
     install "$effective" "$root/requirements-test.txt" "$gguf"
     touch "$env/DONE-tests" "$env/DONE-$gguf"
   fi
-  if ! have_model; then
-    say "adding the language model smollm2 (downloads 93 MB, keeps 98 MB)"
-    "$env/bin/python" "$root/scripts/fetch_model.py" smollm2 "$models" >/dev/null ||
-      die "no model smollm2 (is there a network?). Run this script again when there is"
+  mapfile -t missing < <(missing_models)
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "adding the models ${missing[*]}"
+    "$env/bin/python" "$root/scripts/fetch_model.py" "${missing[@]}" --into "$models" >/dev/null || {
+      [ -f "$models/smollm2.gguf" ] ||
+        die "no model smollm2 (is there a network?). Run this script again when there is"
+      mapfile -t missing < <(missing_models)
+      say "going on without ${missing[*]}: predgen builds, and converses by text; the next set-up tries again"
+    }
   fi
   exec 9>&-
 fi

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "model/checkpoint/speech_model.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -14,7 +15,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr KnownModel kKnown[] = {
-    {"smollm2", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"}};
+    {"smollm2", "language model", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"},
+    {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 80400271, "MIT"},
+    {"whisper-tiny.en", "recogniser", "Whisper tiny, English, 8 bits", 43201114, "MIT"},
+    {"silero", "voice activity", "Silero VAD 6.2", 2328599, "MIT"},
+    {"smart-turn", "end of turn", "Smart Turn 3.2, 8 bits", 8680483, "BSD-2-Clause"},
+    {"hibari", "voice", "Hibari, English, one voice, 24 kHz", 7951799, "Apache-2.0"},
+    {"joe", "voice", "Joe, English, a Piper voice, 22 kHz", 63206368, "CC0-1.0"}};
 
 constexpr std::string_view kGguf = ".gguf";
 
@@ -49,9 +56,18 @@ std::string suggest_briefly(const std::string& wrong, const std::vector<std::str
   return shortened(suggest(wrong, valid), 300);
 }
 
+[[noreturn]] void fail_kind(const std::string& asked) {
+  throw UserError("{}: is no language model, it hears or speaks; \"predgen models\" lists both",
+                  asked);
+}
+
 [[noreturn]] void fail_name(const std::string& name, const fs::path& folder) {
   std::vector<std::string> names;
   for (const KnownModel& known : kKnown) {
+    if (!known.is_language_model()) {
+      if (name == known.name) fail_kind(name);
+      continue;
+    }
     if (name == known.name || name == std::string(known.name).append(kGguf)) {
       throw UserError("{}: no such model here; {} fetches it", name, known.command());
     }
@@ -110,6 +126,10 @@ std::string hub_name(const fs::path& asked) {
 
 }  // namespace
 
+std::string fetch_command(const std::string& name) { return "scripts/fetch_model.py " + name; }
+
+std::string KnownModel::command() const { return fetch_command(std::string(name)); }
+
 std::span<const KnownModel> known_models() { return kKnown; }
 
 fs::path models_folder() {
@@ -133,6 +153,7 @@ std::vector<NamedModel> models_in(const fs::path& folder) {
     const fs::path& path = entry.path();
     const std::string file = path.filename().string();
     if (file.starts_with('.')) continue;  // under way, or not meant to be seen
+    if (is_speech_model(path)) continue;
     if (entry.is_directory(absent)) {
       models.push_back({file, path});
     } else if (const fs::path stem = path.stem(); is_gguf(path) && !is_later_part(stem.string())) {
@@ -145,10 +166,14 @@ std::vector<NamedModel> models_in(const fs::path& folder) {
 }
 
 fs::path find_model(const fs::path& asked, const fs::path& folder) {
-  if (is_there(asked)) return asked;
+  const auto checked = [&](const fs::path& path) {
+    if (is_speech_model(path)) fail_kind(asked.string());
+    return path;
+  };
+  if (is_there(asked)) return checked(asked);
   if (is_name(asked) && !folder.empty()) {
     for (const fs::path& path : {folder / asked, folder / (asked.string() + std::string(kGguf))}) {
-      if (is_there(path)) return path;
+      if (is_there(path)) return checked(path);
     }
   }
   fail_missing(asked, folder);

@@ -1,6 +1,7 @@
 """predgen models: what is in the folder of models, broken ones included, and what can be fetched; and that a name of it
 works wherever a model is taken."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" / "demo-cllm"
 sys.path.insert(0, str(REPOSITORY / "scripts"))
-import fetch_model  # noqa: E402
+import known_models  # noqa: E402
 
 
 def check(condition, what):
@@ -46,9 +47,12 @@ def check_empty(folder):
     check(done.returncode == 0 and str(folder.path) in done.stdout, "no folder yet: it is named")
     check("docs/models.md" in done.stdout and "scripts/fetch_model.py smollm2" in done.stdout, "and how models get there")
     known = folder.models()["can_be_fetched"]
-    ours = {name: (model.title, model.size, model.licence) for name, model in fetch_model.MODELS.items()}
-    check({one["name"]: (one["title"], one["bytes"], one["licence"]) for one in known} == ours,
+    ours = {name: (model.kind, model.title, model.size, model.licence) for name, model in known_models.MODELS.items()}
+    check({one["name"]: (one["kind"], one["title"], one["bytes"], one["licence"]) for one in known} == ours,
           "predgen and fetch_model.py know the same models")
+    for one in known:
+        (line,) = [line for line in done.stdout.splitlines() if line.split()[:1] == [one["name"]]]
+        check(one["kind"] in line and line.endswith(one["command"]), f"{one['name']} has a line: {line}")
     done = folder.run("models", PREDGEN_MODELS="", XDG_CACHE_HOME=str(folder.elsewhere))
     check(f"{folder.elsewhere}/predgen/models" in done.stdout, "otherwise it is in the cache")
     done = folder.run("models", PREDGEN_MODELS="", XDG_CACHE_HOME="", HOME="")
@@ -67,12 +71,12 @@ def check_list(folder):
     check(list(rows) == ["broken", "demo", "empty"] and listed["folder"] == str(folder.path), "all that may be models")
     demo = rows["demo"]
     size = sum((DEMO / name).stat().st_size for name in ("config.json", "model.safetensors"))
-    check(demo == {"name": "demo", "path": str(folder.path / "demo"), "architecture": demo["architecture"],
+    check(demo == {"name": "demo", "kind": "language model", "path": str(folder.path / "demo"), "architecture": demo["architecture"],
                    "title": "The demo", "parameters": demo["parameters"], "bytes": size, "type": demo["type"],
                    "licence": "cc-by-sa-4.0", "context": 1024}, "a whole one with what it says")
     check(demo["type"] in ("bf16", "fp32") and 5e6 < demo["parameters"] < 6e6, "and what its files say")
     for name, path in (("broken", "broken.gguf"), ("empty", "empty")):
-        check(set(rows[name]) == {"name", "path", "error"} and str(folder.path / path) in rows[name]["error"] and
+        check(set(rows[name]) == {"name", "kind", "path", "error"} and str(folder.path / path) in rows[name]["error"] and
               "\n" not in rows[name]["error"], f"{name}: its fault")
     text = folder.run("models").stdout
     for row in rows.values():
@@ -80,8 +84,53 @@ def check_list(folder):
         check(row["path"] in line, f"{row['name']} has a line: {line}")
     check(len(text.split("Can be fetched")[0].splitlines()) == 2 + len(rows), "heading, columns, and no line more")
     (folder.path / "smollm2.gguf").write_bytes(b"no model")
+    check("smollm2" not in {one["name"] for one in folder.models()["can_be_fetched"]}, "what is there is not to be fetched")
+    (folder.path / "smollm2.gguf").unlink()
+
+
+def add_voice(folder, name, content):
+    """As scripts/fetch_model.py makes one."""
+    (folder.path / name).mkdir()
+    (folder.path / name / "voice.onnx").write_bytes(content)
+    file = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (folder.path / name / "speech_model.json").write_text(json.dumps(
+        {"name": name, "kind": "voice", "title": "A voice", "licence": "MIT", "files": {"voice.onnx": file}}))
+
+
+def check_speech(folder):
+    """Models that hear and speak: listed as such, and never taken as language models."""
+    before = folder.models()
+    check(before["speech_models"] == [], "none yet")
+    add_voice(folder, "hibari", b"sound" * 300000)
+    listed = folder.models()
+    path = folder.path / "hibari"
+    check(listed["speech_models"] == [{"name": "hibari", "path": str(path), "kind": "voice", "title": "A voice",
+                                       "bytes": 1500000, "licence": "MIT"}], "one with what it says")
+    check(listed["models"] == before["models"], "it is no language model")
+    check("hibari" not in {one["name"] for one in listed["can_be_fetched"]}, "and not to be fetched")
+    (line,) = [line for line in folder.run("models").stdout.splitlines() if line.split()[:1] == ["hibari"]]
+    check(line.split() == ["hibari", "voice", "1.5", "MB", "MIT", "A", "voice", str(path)], f"its line: {line}")
+    for model in ("hibari", path, "silero"):
+        done = folder.run("chat", "--model", model)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and "is no language model" in done.stderr,
+              f"--model {model}: {done.stderr.strip()}")
+    done = folder.run("models", "--check")
+    check(done.returncode == 0 and "holds something else" not in done.stdout, "its hashes are right")
+    (path / "voice.onnx").write_bytes(b"noise" * 300000)
+    check("holds something else" not in folder.run("models").stdout, "hashes are not looked at by the way")
+    check("holds something else" in folder.run("models", "--check").stdout, "but where they are asked for")
+    (path / "voice.onnx").write_bytes(b"")
+    (row,) = folder.models()["speech_models"]
+    check(set(row) == {"name", "path", "error"} and "has 0 bytes" in row["error"] and
+          "scripts/fetch_model.py hibari fetches it again" in row["error"], f"a damaged one says so: {row}")
+    for missing in known_models.MODELS:
+        if missing not in ("hibari", "smollm2"):
+            add_voice(folder, missing, b"sound")
+    (folder.path / "smollm2.gguf").write_bytes(b"no model")
     check(folder.models()["can_be_fetched"] == [] and "Can be fetched" not in folder.run("models").stdout,
-          "what is there is not to be fetched")
+          "nothing is left to fetch")
+    for missing in known_models.MODELS:
+        shutil.rmtree(folder.path / missing, ignore_errors=True)
     (folder.path / "smollm2.gguf").unlink()
 
 
@@ -126,6 +175,7 @@ def main():
         folder = Folder(Path(scratch).resolve())
         check_empty(folder)
         check_list(folder)
+        check_speech(folder)
         check_newcomers(folder)
         check_names(folder)
 

@@ -12,6 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD, PYTHON = map(pathlib.Path, sys.argv[1:3])
+HAS_SPEECH = "libsherpa-onnx-c-api.so" in (BUILD / "cmake_install.cmake").read_text()
 
 CONSUMER = """
 #include <cstdio>
@@ -29,6 +30,18 @@ project(consumer LANGUAGES CXX)
 find_package(predgen 0.1 REQUIRED COMPONENTS {component})
 add_executable(consumer main.cpp)
 target_link_libraries(consumer PRIVATE predgen::{component})
+"""
+# What the libraries of the rooms link is a target again, and lies in the tree.
+SPEECH_CMAKE = """
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C CXX)
+find_package(predgen 0.1 REQUIRED COMPONENTS voice)
+foreach(name IN ITEMS predgen_sherpa predgen_onnxruntime)
+  get_target_property(place ${name} LOCATION)
+  if(NOT place MATCHES "^TREE/lib/lib.*[.]so$" OR NOT EXISTS ${place})
+    message(FATAL_ERROR "${name} is ${place}")
+  endif()
+endforeach()
 """
 SUPERPROJECT_CMAKE = f"""
 cmake_minimum_required(VERSION 3.25)
@@ -139,6 +152,16 @@ class Package(unittest.TestCase):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}
         self.assertLessEqual({"LICENSE", "LICENSE.llama.cpp", "LICENSE.predgen-espeak"} - (
             set() if (BUILD / "predgen-espeak").exists() else {"LICENSE.predgen-espeak"}), names)
+
+    @unittest.skipUnless(HAS_SPEECH, "built without sherpa-onnx")
+    def test_libraries_that_hear_and_speak_come_along(self):
+        names = ["libsherpa-onnx-c-api.so", "libonnxruntime.so"]
+        loaded = self.succeeds(run("ldd", self.tree / "lib" / names[0]))
+        self.assertIn(f"{names[1]} => {(self.tree / 'lib' / names[1]).resolve()}", loaded)
+        licences = {file.name for file in (self.tree / "share/doc/predgen").iterdir()}
+        self.assertLessEqual({"LICENSE.sherpa-onnx", "LICENSE.onnxruntime"}, licences)
+        project = SPEECH_CMAKE.replace("TREE", str(self.tree))
+        self.succeeds(self.configured("speech", project, f"-DCMAKE_PREFIX_PATH={self.tree}")[0])
 
     def test_find_package(self):
         done, build = self.configured("text", CONSUMER_CMAKE.format(component="text"), f"-DCMAKE_PREFIX_PATH={self.tree}")

@@ -1,14 +1,17 @@
-"""scripts/fetch_model.py against a package index on this machine that serves a small wheel: what is fetched is the
-model's file, and whatever fails is one line, exit code 2, and leaves nothing behind."""
+"""scripts/fetch_model.py against a package index on this machine that serves small wheels: what is fetched is the
+model's files, and whatever fails is one line, exit code 2, and leaves nothing behind."""
 import base64
 import contextlib
+import dataclasses
 import hashlib
 import http.server
 import io
 import json
 import os
 import pathlib
+import pickle
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,30 +21,62 @@ import unittest
 import zipfile
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+import known_models  # noqa: E402
+
 CONTENT = b"GGUF" + os.urandom(1 << 20)
+SOUND, WORDS, LICENCE = os.urandom(50000), b"{}", b"Do as you like."
+HALVES = [b"first ", b"second"]
 WHEEL = "tiny-1.0-py3-none-any.whl"
+WHEELS = {"voice": "voice-2.0-py3-none-any.whl", "part1": "part1-1.0-py3-none-any.whl",
+          "part2": "part2-1.0-py3-none-any.whl"}
+# `joined` stands in for a converter.
 PROGRAM = """
-import json, sys
+import pickle, sys
 sys.path.insert(0, sys.argv.pop(1))
 import fetch_model
-fetch_model.MODELS = {"tiny": fetch_model.Model(**json.loads(sys.argv.pop(1)))}
+fetch_model.MODELS = pickle.loads(bytes.fromhex(sys.argv.pop(1)))
+def joined(source, target):
+    parts = [path.read_bytes() for path in sorted(source.glob("part*"))]
+    if b"broken" in parts:
+        raise ValueError("a broken part")
+    (target / "joined").write_bytes(b"".join(parts))
+fetch_model.CONVERTERS["joined"] = lambda name: joined
 fetch_model.run()
 """
 
 
-def make_wheel(content):
+def make_wheel(files):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("tiny/model.gguf", content)
+        for name, content in files.items():
+            archive.writestr(name, content)
     return data.getvalue()
 
 
+def tiny_wheel(content):
+    return make_wheel({"tiny/model.gguf": content})
+
+
+def hash_of(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def describe_wheel(package, name, content, members):
+    """`members`: what it holds, by the name that it gets, from the path in the wheel."""
+    return known_models.Wheel(package, name, len(content), hash_of(content), tuple(
+        known_models.Member(path, taken, len(data), hash_of(data)) for taken, (path, data) in members.items()))
+
+
 class Index(http.server.ThreadingHTTPServer):
-    """Serves `wheel`; with `cut` only half of it, until the client goes."""
+    """Serves `wheel` and `others`; with `cut` only half of each, until the client goes."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.wheel, self.cut, self.html = make_wheel(CONTENT), False, False
+        self.wheel, self.cut, self.html = tiny_wheel(CONTENT), False, False
+        self.others = {"voice": make_wheel({"v/sound.onnx": SOUND, "v/words.json": WORDS, "LICENSE": LICENCE}),
+                       "part1": make_wheel({"data/a": HALVES[0], "LICENSE": LICENCE}),
+                       "part2": make_wheel({"data/b": HALVES[1]})}
         self.half_is_sent = threading.Event()
         self.logins = []
         self.num_wheels = 0
@@ -59,6 +94,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path == f"/files/{WHEEL}":
             index.num_wheels += 1
             self.answer(index.wheel, "application/zip")
+        elif (package := self.path.split("/")[2]) in index.others:
+            name = WHEELS[package]
+            if self.path.startswith("/simple/"):
+                self.answer(json.dumps({"files": [{"url": f"/files/{package}/{name}"}]}).encode(), "application/json")
+            else:
+                index.num_wheels += 1
+                self.answer(index.others[package], "application/zip")
         else:
             self.send_error(404)
 
@@ -89,16 +131,32 @@ class FetchModel(unittest.TestCase):
         threading.Thread(target=self.index.serve_forever, daemon=True).start()
         self.addCleanup(self.index.server_close)
         self.addCleanup(self.index.shutdown)
-        self.model = {"title": "Tiny", "licence": "MIT", "package": "tiny", "wheel": WHEEL,
-                      "wheel_sha256": hashlib.sha256(self.index.wheel).hexdigest(), "member": "tiny/model.gguf",
-                      "size": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
+        self.models_known = {}
+        self.know_tiny()
+        others = self.index.others
+        voice = describe_wheel("voice", WHEELS["voice"], others["voice"], {
+            "sound.onnx": ("v/sound.onnx", SOUND), "words.json": ("v/words.json", WORDS),
+            "LICENSE": ("LICENSE", LICENCE)})
+        parts = (describe_wheel("part1", WHEELS["part1"], others["part1"],
+                                {"part1": ("data/a", HALVES[0]), "LICENSE": ("LICENSE", LICENCE)}),
+                 describe_wheel("part2", WHEELS["part2"], others["part2"], {"part2": ("data/b", HALVES[1])}))
+        whole = b"".join(HALVES)
+        self.models_known |= {
+            "voice": known_models.Model("voice", "A voice", "CC0-1.0", (voice,)),
+            "ears": known_models.Model("recogniser", "Ears", "MIT", parts, "joined",
+                                       {"joined": known_models.File(len(whole), hash_of(whole))})}
+
+    def know_tiny(self):
+        """The wheel that the index has now is the right one."""
+        wheel = describe_wheel("tiny", WHEEL, self.index.wheel, {"tiny.gguf": ("tiny/model.gguf", CONTENT)})
+        self.models_known["tiny"] = known_models.Model("language model", "Tiny", "MIT", (wheel,))
 
     def start(self, *arguments, limit=resource.RLIM_INFINITY, **more):
         url = f"http://me:s%40fe@127.0.0.1:{self.index.server_port}/simple"
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("PIP_") and "proxy" not in key.lower()}
         environment |= {"PIP_INDEX_URL": url, "PREDGEN_MODELS": str(self.models), **more}
-        command = [sys.executable, "-c", PROGRAM, str(SCRIPTS), json.dumps(self.model), *map(str, arguments)]
+        command = [sys.executable, "-c", PROGRAM, str(SCRIPTS), pickle.dumps(self.models_known).hex(), *map(str, arguments)]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
 
@@ -133,15 +191,16 @@ class FetchModel(unittest.TestCase):
     def test_into_a_folder_of_ones_own(self):
         own = self.models.parent / "own"
         (own / ".fetch-killed").mkdir(parents=True)  # what was left by a run that was killed
-        self.assertEqual(self.fetch("tiny", own)[0], 0)
+        self.assertEqual(self.fetch("tiny", "--into", own)[0], 0)
         self.assertEqual([path.name for path in own.iterdir()], ["tiny.gguf"])
         self.expect_nothing_left()
 
     def test_other_files_are_refused(self):
-        self.index.wheel = make_wheel(b"something else")
-        self.expect_fault(self.fetch(), "SHA-256", self.model["wheel_sha256"])
+        right = hash_of(self.index.wheel)
+        self.index.wheel = tiny_wheel(b"something else")
+        self.expect_fault(self.fetch(), "tiny: ", "SHA-256", right)
         self.expect_nothing_left()
-        self.model["wheel_sha256"] = hashlib.sha256(self.index.wheel).hexdigest()
+        self.know_tiny()
         self.expect_fault(self.fetch(), "tiny/model.gguf", "not the file")
         self.expect_nothing_left()
 
@@ -173,11 +232,116 @@ class FetchModel(unittest.TestCase):
         self.expect_fault(self.fetch(), "SHA-256")
         self.expect_nothing_left()
 
+    def test_a_folder_is_there_as_a_whole(self):
+        code, out, error = self.fetch("voice")
+        voice = self.models / "voice"
+        self.assertEqual((code, out), (0, f"{voice}\n"), error)
+        self.assertIn("fetching voice: A voice (downloads 0.1 MB, keeps 0.1 MB)", error)
+        self.assertEqual((voice / "sound.onnx").read_bytes(), SOUND)
+        self.assertEqual((voice / "LICENSE").read_bytes(), LICENCE)
+        written = json.loads((voice / "speech_model.json").read_text())
+        self.assertEqual((written["name"], written["kind"], written["licence"]), ("voice", "voice", "CC0-1.0"))
+        self.assertEqual(written["files"]["words.json"], {"bytes": len(WORDS), "sha256": hash_of(WORDS)})
+        self.assertEqual({path.name for path in voice.iterdir()}, {*written["files"], "speech_model.json"})
+        self.assertEqual(self.fetch("voice", PIP_NO_INDEX="1")[0], 0, "it is there, and needs no network")
+
+    def test_a_damaged_folder_is_made_anew(self):
+        voice = self.models / "voice"
+        for damage in [lambda: (voice / "sound.onnx").write_bytes(SOUND[:-1] + b"x"),
+                       lambda: (voice / "words.json").unlink(), lambda: (voice / "speech_model.json").unlink(),
+                       lambda: (voice / "speech_model.json").write_text('{"files": {"old.onnx": {}}}'),
+                       lambda: (voice / "speech_model.json").write_text("no JSON")]:
+            self.assertEqual(self.fetch("voice")[0], 0)
+            damage()
+            self.expect_fault(self.fetch("voice", PIP_NO_INDEX="1"), "voice: PIP_NO_INDEX")
+            self.assertTrue(voice.exists(), "what is there stays until there is something better")
+            self.assertEqual(self.fetch("voice")[0], 0)
+            self.assertEqual((voice / "sound.onnx").read_bytes(), SOUND)
+            self.assertIn("words.json", json.loads((voice / "speech_model.json").read_text())["files"])
+            self.assertEqual([path.name for path in self.models.iterdir()], ["voice"])
+
+    def test_files_of_others_stay(self):
+        (self.models / "voice").mkdir(parents=True)
+        mine = self.models / "voice" / "mine.onnx"
+        mine.write_bytes(b"mine")
+        self.expect_fault(self.fetch("voice"), "mine.onnx", "move it elsewhere")
+        self.assertEqual(mine.read_bytes(), b"mine")
+        (self.models / "voice" / "speech_model.json").write_text('{"files": {"mine.onnx": {}}}')
+        self.assertEqual(self.fetch("voice")[0], 0, "a file of an earlier version may go")
+        self.assertFalse(mine.exists())
+
+    def test_what_is_converted(self):
+        code, out, error = self.fetch("ears")
+        ears = self.models / "ears"
+        self.assertEqual((code, out), (0, f"{ears}\n"), error)
+        self.assertEqual((ears / "joined").read_bytes(), b"".join(HALVES))
+        self.assertEqual({path.name for path in ears.iterdir()}, {"joined", "LICENSE", "speech_model.json"})
+        (ears / "joined").unlink()
+        known = self.models_known["ears"]
+        known.converted["joined"] = known_models.File(5, hash_of(b"other"))
+        self.expect_fault(self.fetch("ears"), "ears: joined did not become the file that was expected")
+        self.assertEqual([path.name for path in self.models.iterdir()], ["ears"])
+        self.index.others["part2"] = make_wheel({"data/b": b"broken"})
+        part2 = describe_wheel("part2", WHEELS["part2"], self.index.others["part2"], {"part2": ("data/b", b"broken")})
+        self.models_known["ears"] = dataclasses.replace(known, wheels=(known.wheels[0], part2))
+        self.expect_fault(self.fetch("ears"), "ears: could not be converted: a broken part")
+        self.assertEqual([path.name for path in self.models.iterdir()], ["ears"])
+
+    def test_without_numpy(self):
+        self.models_known["ears"] = dataclasses.replace(self.models_known["ears"], converter="whisper")
+        nothing = self.models.parent / "nothing"
+        nothing.mkdir(parents=True)
+        (nothing / "numpy.py").write_text('raise ImportError("none here", name="numpy")')
+        self.expect_fault(self.fetch("ears", PYTHONPATH=str(nothing)), "needs numpy",
+                          '"$(scripts/setup.sh)" scripts/fetch_model.py ears')
+        self.assertEqual(self.index.num_wheels, 0, "that is known before anything is downloaded")
+        self.expect_nothing_left()
+
+    def test_one_that_is_gone_keeps_no_other_from_coming(self):
+        del self.index.others["part2"]
+        code, out, error = self.fetch("tiny", "ears", "voice")
+        self.assertEqual((code, out), (2, f"{self.models}/tiny.gguf\n{self.models}/voice\n"))
+        (line,) = [line for line in error.splitlines() if not line.startswith("fetching ")]
+        self.assertRegex(line, r"^fetch_model: ears: .*no such package \(HTTP 404\): \S+/part2/; there are tiny, voice$")
+        self.assertNotIn("s%40fe", line)
+        self.assertEqual({path.name for path in self.models.iterdir()}, {"tiny.gguf", "voice"})
+        del self.index.others["voice"]
+        shutil.rmtree(self.models / "voice")
+        code, out, error = self.fetch("ears", "voice")
+        lines = [line for line in error.splitlines() if not line.startswith("fetching ")]
+        self.assertEqual([line.split(":")[1] for line in lines], [" ears", " voice"], "a line for each")
+
+    def test_interrupted_with_a_folder(self):
+        self.assertEqual(self.fetch("voice")[0], 0)
+        (self.models / "voice" / "words.json").write_bytes(b"[]")
+        self.index.cut = True
+        process = self.start("voice")
+        self.index.half_is_sent.wait()
+        process.send_signal(signal.SIGTERM)
+        out, error = process.communicate()
+        self.expect_fault((process.returncode, out, error), "interrupted")
+        self.assertEqual([path.name for path in self.models.iterdir()], ["voice"])
+
     def test_names(self):
-        self.assertEqual(self.fetch("--list"), (0, "tiny  Tiny  1 MB  MIT\n", ""))
-        for wrong in ["--nonsense", "other", "../tiny", ""]:
-            self.expect_fault(self.fetch(wrong), "tiny")
-        self.expect_fault(self.fetch("tiny", "a", "b"), "--help")
+        shown = ("language model\n  tiny   1.0 MB  MIT  Tiny\nrecogniser\n  ears   0.0 MB  MIT  Ears\n"
+                 "voice\n  voice  0.1 MB  CC0-1.0  A voice\n")
+        self.assertEqual(self.fetch("--list"), (0, shown, ""))
+        for wrong in [["--nonsense"], ["other"], ["../tiny"], [""], ["tiny", "a"], ["tiny", "--into"], ["--into", "a"]]:
+            self.expect_fault(self.fetch(*wrong), "tiny", "see --help")
+        self.expect_nothing_left()
+
+
+class KnownModels(unittest.TestCase):
+    def test_table(self):
+        for name, model in known_models.MODELS.items():
+            self.assertIn(model.kind, known_models.KINDS)
+            hashes = [file.sha256 for file in model.files.values()]
+            hashes += [one.sha256 for wheel in model.wheels for one in (wheel, *wheel.members)]
+            for value in hashes:
+                self.assertRegex(value, "^[0-9a-f]{64}$", name)
+            self.assertEqual(model.is_folder, f"{name}.gguf" not in model.files)
+            for file in model.files:
+                self.assertEqual(file, pathlib.Path(file).name)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPEECH_MODELS = ["silero", "smart-turn", "whisper-base", "hibari"]
 ALL_INSTALLED = '#!/bin/sh\nfor word; do case $word in -*) ;; *) echo "ii $word" ;; esac; done\n'
 
 
@@ -19,7 +20,7 @@ class SetupScript(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.clone = self.root / "clone"
         (self.clone / "scripts").mkdir(parents=True)
-        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "package_index.py"]:
+        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "package_index.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-test.txt"]:
             shutil.copy(ROOT / name, self.clone)
@@ -55,9 +56,17 @@ class SetupScript(unittest.TestCase):
         (folder / name).mkdir(parents=True)
         return folder / name
 
-    def finish_model(self):
+    def pinned(self, name):
+        """A package beside the requirements, as the script names it."""
+        (package,) = re.findall(rf"^{name}='?([^'\s]+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
+        return package
+
+    def finish_models(self, *speech):
         self.models.mkdir(parents=True, exist_ok=True)
         (self.models / "smollm2.gguf").touch()
+        for name in speech or SPEECH_MODELS:
+            (self.models / name).mkdir(exist_ok=True)
+            (self.models / name / "speech_model.json").touch()
 
     def test_names_missing_packages_without_root(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
@@ -100,26 +109,40 @@ class SetupScript(unittest.TestCase):
         self.finish_jinja(folder)
         done = self.setup()
         self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("pip could not install sherpa-onnx-core", done.stderr)
+        self.finish_environment(f"DONE-{self.pinned('sherpa')}")
+        done = self.setup()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no model smollm2", done.stderr)
-        self.finish_model()
+        self.finish_models()
         done = self.setup()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{folder}/bin/python\n", ""))
         self.models = self.root / "elsewhere"
         self.assertEqual(self.setup().returncode, 2, "PREDGEN_MODELS is another folder")
-        self.finish_model()
+        self.finish_models()
         self.assertEqual(self.setup().returncode, 0)
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the tests' packages are not there yet")
         self.assertTrue((folder / "DONE").exists(), "a failed addition must keep the rest")
         self.finish_environment("DONE-tests")
         done = self.setup("--with-tests")
         self.assertEqual(done.returncode, 2, "an environment of before the tests used gguf lacks it")
-        (gguf,) = re.findall(r"^gguf=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
-        self.finish_environment(f"DONE-{gguf}")
+        self.finish_environment(f"DONE-{self.pinned('gguf')}")
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
         (self.clone / "requirements.txt").write_text("numpy==1.0\n")
         self.assertEqual(self.setup().returncode, 2, "other requirements, another environment")
         self.assertEqual(len([path for path in folder.parent.glob("env-*") if path.is_dir()]), 2)
+
+    def test_goes_on_without_models_that_hear_and_speak(self):
+        self.setup()
+        self.finish_jinja(self.finish_environment("DONE", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_models("silero")
+        done = self.setup()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^/.*/bin/python\n$")
+        for name in SPEECH_MODELS[1:]:
+            self.assertRegex(done.stderr, f"(?m)^fetch_model: {name}: .*PIP_NO_INDEX")
+        self.assertRegex(done.stderr, "(?m)^setup: going on without smart-turn whisper-base hibari: ")
 
     def test_libtorch_is_checked_and_remembered(self):
         done = self.setup("--libtorch", str(self.root / "absent"))
@@ -136,8 +159,8 @@ class SetupScript(unittest.TestCase):
         (wanted,) = (self.cache / "predgen").glob("requirements-*.txt")
         self.assertNotRegex(wanted.read_text(), r"(?m)^torch")
         self.assertIn("pyarrow", wanted.read_text())
-        self.finish_jinja(self.finish_environment("DONE"))
-        self.finish_model()
+        self.finish_jinja(self.finish_environment("DONE", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_models()
         self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
         shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],
                                capture_output=True, text=True)
@@ -150,6 +173,11 @@ class SetupScript(unittest.TestCase):
             done = self.setup(*options)
             self.assertEqual(done.returncode, 2)
             self.assertNotEqual(done.stderr, "")
+
+    def test_help_is_its_head(self):
+        done = self.setup("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("Installs what predgen needs") and done.stdout.endswith("there.\n"))
 
 
 if __name__ == "__main__":
