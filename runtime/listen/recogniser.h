@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,22 @@ namespace predgen {
 
 constexpr int kRecogniserRate = 16000;  // Hz
 
+/// What the sound says of the voice, with words or without. Samples are those of the utterance.
+struct HeardVoice {
+  bool is_active = false;       // somebody is speaking
+  int64_t since = 0;            // the sample with which that, or what was said last, began
+  int64_t until = 0;            // behind the last sample of it so far
+  bool is_in_words = false;     // the text has all of it
+  std::optional<double> end{};  // how likely the turn is over, by the sound of what was said last
+};
+
 /// What a recogniser has heard of one part of an utterance, between two pauses. Later ones of the
 /// same number replace it.
 struct RecognisedSegment {
-  std::string text;
+  std::string text{};
   int64_t number = 0;
-  bool is_over = false;  // the user has paused
+  bool is_over = false;               // the user has paused
+  std::optional<HeardVoice> voice{};  // nothing: the recogniser does not tell
 };
 
 /// Who is told what was heard. Called by a thread of the recogniser; must not throw.

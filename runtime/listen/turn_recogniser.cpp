@@ -33,7 +33,6 @@ TurnRecogniser::TurnRecogniser(const MakeRecogniser& make_recogniser, int sample
                                RecognisedTurnHandler& handler)
     : make_recogniser_(make_recogniser),
       sample_rate_(sample_rate),
-      per_millisecond_(sample_rate / 1000),
       clock_(clock),
       handler_(handler),
       resampler_(
@@ -47,6 +46,17 @@ TurnRecogniser::~TurnRecogniser() = default;
 void TurnRecogniser::set_end(const EndOfTurn& end) {
   const Lock lock(mutex_);
   end_ = end;
+}
+
+void TurnRecogniser::set_on_voice(std::function<void(const UserVoice&)> on_voice) {
+  const Lock lock(mutex_);
+  on_voice_ = std::move(on_voice);
+}
+
+void TurnRecogniser::expect_end(const std::string& words, double probability) {
+  const Lock lock(mutex_);
+  expected_ = {words, probability};
+  end_turn_after_silence();
 }
 
 void TurnRecogniser::add(std::span<const float> samples) {
@@ -87,7 +97,7 @@ void TurnRecogniser::commit() {
     begin_turn();
     throw failure("did not hear this turn to its end");
   }
-  if (num_samples_ - turn_begin_ < kShortest * per_millisecond_) {
+  if (milliseconds(num_samples_ - turn_begin_) < kShortest) {
     throw SoundError(SoundError::Kind::kTurnTooShort,
                      fmt::format("the buffer has {} ms of sound, and must have {} at least",
                                  milliseconds(num_samples_ - turn_begin_), kShortest));
@@ -104,14 +114,14 @@ void TurnRecogniser::commit() {
   RecognisedTurn turn = spoken();
   turn.was_committed = true;
   commits_.push_back({.utterance = utterance_, .turn = std::move(turn)});
-  ++utterance_;
+  begin_utterance();
   begin_turn();
 }
 
 void TurnRecogniser::clear() {
   const Lock lock(mutex_);
   if (recogniser_) recogniser_->drop(utterance_);
-  ++utterance_;
+  begin_utterance();
   resampler_.clear();
   resampled_.clear();
   const bool is_heard = commits_.empty() && !words_.all().empty();
@@ -123,7 +133,7 @@ void TurnRecogniser::clear() {
 void TurnRecogniser::lose(const SoundError& why) {
   recogniser_->drop(utterance_);
   for (const Commit& commit : commits_) recogniser_->drop(commit.utterance);
-  ++utterance_;
+  begin_utterance();
   commits_.clear();
   words_ = {};
   resampler_.clear();
@@ -149,12 +159,51 @@ RecognisedTurn TurnRecogniser::spoken() const {
   return turn;
 }
 
+void TurnRecogniser::begin_utterance() {
+  take_voice({});
+  ++utterance_;
+  utterance_begin_ = num_samples_;
+}
+
+int64_t TurnRecogniser::place_of(int64_t sample) const {
+  return milliseconds(utterance_begin_) + sample * 1000 / kRecogniserRate;
+}
+
+void TurnRecogniser::take_voice(const std::optional<HeardVoice>& voice) {
+  const auto is_active = [](const std::optional<HeardVoice>& of) { return of && of->is_active; };
+  const std::optional<HeardVoice> before = std::exchange(voice_, voice);
+  if (!on_voice_ || is_active(before) == is_active(voice)) return;
+  const HeardVoice& of = voice ? *voice : *before;
+  on_voice_({.is_active = is_active(voice),
+             .since_ms = place_of(of.since),
+             .until_ms = place_of(of.until)});
+}
+
+bool TurnRecogniser::is_turn_over() const {
+  if (!commits_.empty()) return false;
+  if (!voice_)
+    return end_.is_reached(words_.has_paused, milliseconds(num_samples_ - words_changed_));
+  const std::string words = words_.all();
+  if (voice_->is_active || !voice_->is_in_words || words.empty()) return false;
+  PauseSigns signs{.pause_ms = milliseconds(num_samples_) - place_of(voice_->until),
+                   .sound = voice_->end};
+  if (expected_ && expected_->first == words) signs.words = expected_->second;
+  return end_.is_reached(signs);
+}
+
 void TurnRecogniser::end_turn_after_silence() {
-  const int64_t quiet_ms = milliseconds(num_samples_ - words_changed_);
-  if (!commits_.empty() || !end_.is_reached(words_.has_paused, quiet_ms)) return;
+  if (!is_turn_over()) return;
   RecognisedTurn turn = spoken();
   turn.text = words_.all();
-  words_ = {.number = words_.number};
+  const int64_t number = words_.number;
+  words_ = {};
+  if (voice_) {
+    // Its segment may go on with words that are the next turn's.
+    recogniser_->drop(utterance_);
+    begin_utterance();
+  } else {
+    words_.number = number;
+  }
   begin_turn();
   handler_.on_turn(turn);
 }
@@ -163,6 +212,7 @@ void TurnRecogniser::on_segment(int64_t utterance, const RecognisedSegment& segm
   const Lock lock(mutex_);
   const bool is_committed = !commits_.empty();
   if (utterance != (is_committed ? commits_.front().utterance : utterance_)) return;
+  if (!is_committed && segment.voice) take_voice(segment.voice);
   const std::string before = words_.all();
   if (segment.number != words_.number && !words_.now.empty()) words_.end_segment();
   words_.number = segment.number;

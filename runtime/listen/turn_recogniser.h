@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -51,17 +53,27 @@ class RecognisedTurnHandler {
   virtual void on_lost(const SoundError& why) = 0;
 };
 
+/// The voice of the user, where a recogniser tells of it: with words or before there are any.
+struct UserVoice {
+  bool is_active = false;
+  int64_t since_ms = 0, until_ms = 0;  // of all sound; what is said now, or was said last
+};
+
 /// The sound of one user: it goes to a recogniser, and turns come out. A turn ends where whoever
 /// sends the sound says so, or where the recogniser finds a pause. Thread-safe.
 class TurnRecogniser : private RecogniserHandler {
  public:
-  /// `sample_rate`: of what add() gets, in Hz, a multiple of 1,000. The recogniser is made with the
-  /// first sound. Borrows the others; the handler must not hold its lock while it calls this.
+  /// `sample_rate`: of what add() gets, in Hz. The recogniser is made with the first sound. Borrows
+  /// the others; the handler must not hold its lock while it calls this.
   TurnRecogniser(const MakeRecogniser& make_recogniser, int sample_rate, Clock& clock,
                  RecognisedTurnHandler& handler);
   ~TurnRecogniser() override;
 
   void set_end(const EndOfTurn& end);
+  /// `on_voice` is called when the voice begins or pauses, as the handler's functions are.
+  void set_on_voice(std::function<void(const UserVoice&)> on_voice);
+  /// What `words` themselves say: the probability that a turn that has just these is over.
+  void expect_end(const std::string& words, double probability);
   /// Mono, in [-1,1]. SoundError: they were not taken.
   void add(std::span<const float> samples);
   /// The turn ends here; RecognisedTurnHandler::on_turn() follows. SoundError if there is no sound,
@@ -95,19 +107,29 @@ class TurnRecogniser : private RecogniserHandler {
   void lose(const SoundError& why) REQUIRES(mutex_);
   void begin_turn() REQUIRES(mutex_);
   void end_turn_after_silence() REQUIRES(mutex_);
-  int64_t milliseconds(int64_t num_samples) const { return num_samples / per_millisecond_; }
+  bool is_turn_over() const REQUIRES(mutex_);
+  /// Sound that begins now is the next utterance's.
+  void begin_utterance() REQUIRES(mutex_);
+  void take_voice(const std::optional<HeardVoice>& voice) REQUIRES(mutex_);
+  /// In ms of all sound: a sample of the utterance.
+  int64_t place_of(int64_t sample) const REQUIRES(mutex_);
+  int64_t milliseconds(int64_t num_samples) const { return num_samples * 1000 / sample_rate_; }
   RecognisedTurn spoken() const REQUIRES(mutex_);
 
   const MakeRecogniser& make_recogniser_;
-  const int64_t sample_rate_, per_millisecond_;
+  const int64_t sample_rate_;
   Clock& clock_;
   RecognisedTurnHandler& handler_;
 
   Mutex mutex_;
   EndOfTurn end_ GUARDED_BY(mutex_);
+  std::function<void(const UserVoice&)> on_voice_ GUARDED_BY(mutex_);
   std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
   ResamplingSink resampler_ GUARDED_BY(mutex_);
-  int64_t utterance_ GUARDED_BY(mutex_) = 0;       // that the recogniser is getting
+  int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
+  int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
+  std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nothing: none was told
+  std::optional<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);  // by expect_end()
   int64_t turn_ GUARDED_BY(mutex_) = 0;            // the number of that under way
   bool is_begun_ GUARDED_BY(mutex_) = false;       // its beginning was told
   std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet

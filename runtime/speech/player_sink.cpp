@@ -1,47 +1,21 @@
 #include "runtime/speech/player_sink.h"
 
-#include <fcntl.h>
 #include <portaudio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "core/error.h"
 #include "core/stop.h"
+#include "runtime/speech/silent_stderr.h"
 
 namespace predgen {
 namespace {
 
 constexpr size_t kMaxQueued = 60 * 44'100;  // samples
 constexpr const char* kInstead = "use --audio-out FILE.wav or --audio-out none";
-
-/// ALSA and JACK tell stderr about every device that they do not find.
-class SilentStderr {
- public:
-  SilentStderr() {
-    std::fflush(stderr);
-    saved_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere >= 0) {
-      dup2(nowhere, STDERR_FILENO);
-      close(nowhere);
-    }
-  }
-  ~SilentStderr() {
-    if (saved_ < 0) return;
-    dup2(saved_, STDERR_FILENO);
-    close(saved_);
-  }
-  SilentStderr(const SilentStderr&) = delete;
-  SilentStderr& operator=(const SilentStderr&) = delete;
-
- private:
-  int saved_ = -1;
-};
 
 int on_device(const void*, void* output, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
               PaStreamCallbackFlags, void* buffer) {

@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "voice/espeak/helper_process.h"
+#include "core/helper_process.h"
 
 namespace predgen {
 

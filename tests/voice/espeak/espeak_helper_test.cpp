@@ -1,13 +1,9 @@
 #include "voice/espeak/espeak_helper.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <set>
 
 #include "core/error.h"
 
@@ -173,20 +169,6 @@ TEST_F(EspeakHelperTest, AVoiceIsANameAndNeverAPath) {
       {{"text", ""}, {"voice", std::string(100'000, 'x')}, {"rate", 175}, {"pitch", 50}}));
   EXPECT_THAT([&] { helper.receive(); },
               ThrowsMessage<UserError>(testing::SizeIs(testing::Lt(300u))));
-}
-
-TEST(HelperProcess, HasNoFileOfOursButItsSocketAndOurErrors) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);  // as a library may open one
-  const int above = ::fcntl(socket, F_DUPFD, 200);
-  const HelperProcess process("/bin/cat");
-  std::set<std::string> files;
-  for (const auto& file :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(process.pid()) + "/fd")) {
-    files.insert(file.path().filename());
-  }
-  ::close(socket);
-  ::close(above);
-  EXPECT_EQ(files, (std::set<std::string>{"0", "1", "2"}));
 }
 
 TEST_F(EspeakHelperTest, AnAnswerThatNobodyReadIsDropped) {

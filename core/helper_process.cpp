@@ -1,4 +1,4 @@
-#include "voice/espeak/helper_process.h"
+#include "core/helper_process.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +16,8 @@
 
 namespace predgen {
 
-HelperProcess::HelperProcess(const std::filesystem::path& program) : program_(program) {
+HelperProcess::HelperProcess(const std::filesystem::path& program, const HelperOptions& options)
+    : program_(program) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw Error("socketpair: {}", std::strerror(errno));
@@ -40,8 +41,12 @@ HelperProcess::HelperProcess(const std::filesystem::path& program) : program_(pr
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string name = program.string();
-  char* const arguments[] = {name.data(), nullptr};
-  const int error = posix_spawn(&pid_, name.c_str(), &actions, &attributes, arguments, environ);
+  std::vector<std::string> words = options.arguments;
+  std::vector<char*> arguments{name.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int error =
+      posix_spawn(&pid_, name.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(sockets[1]);
@@ -53,7 +58,9 @@ HelperProcess::HelperProcess(const std::filesystem::path& program) : program_(pr
     if (is_scarce) throw Error("cannot start {}: {}", name, why);
     throw UserError("cannot start {}: {}", name, why);
   }
-  setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), 10);  // passes go first
+  if (options.niceness > 0) {
+    setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), options.niceness);
+  }
 }
 
 HelperProcess::~HelperProcess() {

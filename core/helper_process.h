@@ -4,11 +4,18 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.h"
 
 namespace predgen {
+
+struct HelperOptions {
+  std::vector<std::string> arguments{};  // behind the program's name
+  int niceness = 10;                     // passes go first; 0: as we are
+};
 
 /// A child process whose standard input and output are one socket to us. It is in a process group
 /// of its own, so that Ctrl-C reaches us only; it ends when we do, because its input ends. Used by
@@ -16,7 +23,7 @@ namespace predgen {
 class HelperProcess {
  public:
   /// UserError if `program` cannot be started.
-  explicit HelperProcess(const std::filesystem::path& program);
+  explicit HelperProcess(const std::filesystem::path& program, const HelperOptions& options = {});
   ~HelperProcess();  // kills it
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
@@ -26,6 +33,7 @@ class HelperProcess {
   bool receive(std::span<char> bytes, Seconds timeout);
 
   pid_t pid() const { return pid_; }
+  int socket() const { return socket_; }  // to wait for; open as long as this is there
 
  private:
   void wait_for(short events, Seconds timeout);

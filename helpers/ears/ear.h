@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "helpers/ears/voice_activity.h"
+#include "runtime/listen/recogniser.h"
+
+namespace predgen::ears {
+
+/// How a decoder wants its sound.
+struct DecoderPace {
+  int64_t period = kRate * 2 / 5;  // samples of new sound for which decoding again is worth it
+  int64_t longest = 28 * kRate;    // samples of one segment at most
+  int64_t lag =
+      VoiceActivity::kPause;  // samples of silence behind a word that is surely in the text
+};
+
+/// Why a decode is wanted; the later, the sooner.
+enum class Need { kNothing, kPartial, kPause, kFinal };
+
+/// One decode: the sound of a segment from its beginning.
+struct DecodeJob {
+  uint32_t stream = 0;
+  int64_t segment = 0;
+  Need need = Need::kNothing;
+  std::vector<float> sound{};
+};
+
+/// What a decoder made of it.
+struct Decoded {
+  std::string text{};
+  bool is_end = false;  // the decoder itself hears the end of the segment
+};
+
+/// The probability of a voice in the next window of a stream.
+using HearVoice = std::function<double(std::span<const float> window)>;
+
+/// One stream of sound: where somebody speaks in it, what is to be decoded of it, and what is known
+/// of its words. Has no thread and no clock: the sound is its time.
+class Ear {
+ public:
+  Ear(HearVoice hear_voice, const DecoderPace& pace);
+
+  void add(std::span<const float> samples);
+  /// There is no more of it.
+  void finish();
+
+  /// What is to be decoded now: nothing while a decode of this stream is under way, which keeps
+  /// partials from queueing.
+  Need need() const;
+  DecodeJob begin_decode();
+  void end_decode(const DecodeJob& job, const Decoded& decoded);
+
+  /// The sound by which the end of the turn is judged, once in a pause; at most kTurnSound samples,
+  /// the pause with them.
+  std::optional<std::vector<float>> take_turn_sound();
+  /// The same, now.
+  std::vector<float> turn_sound() const;
+  void set_end(double probability) { end_ = probability; }
+
+  /// What is known, where that has changed since the last call. In the order of the segments.
+  std::optional<RecognisedSegment> take_news();
+  /// It is finished, and all was told.
+  bool is_done() const;
+
+  static constexpr int64_t kTurnSound = 8 * kRate;
+
+ private:
+  struct Segment {
+    int64_t number = 0;
+    int64_t begin = 0, end = 0;  // samples; the end counts where it is closed
+    int64_t until = 0;           // behind the last one of voice in it
+    int64_t voice = 0;           // samples of voice in it
+    bool is_closed = false;
+    int64_t decoded = -1;  // sound up to this sample is in the text; -1: none was decoded
+    std::string text{};
+
+    /// Whether the text has all of its voice, by what was decoded of it.
+    bool is_whole(int64_t lag) const;
+  };
+
+  void hear_window(std::span<const float> window);
+  void open_segment();
+  static void close(Segment& segment, int64_t end);
+  void forget_old_sound();
+  int64_t heard() const { return begin_ + static_cast<int64_t>(sound_.size()); }
+  std::vector<float> sound(int64_t begin, int64_t end) const;
+  Segment* open();  // null: none is
+  RecognisedSegment state() const;
+
+  const HearVoice hear_voice_;
+  const DecoderPace pace_;
+  VoiceActivity activity_;
+  std::vector<float> sound_;      // what may be needed still
+  int64_t begin_ = 0;             // the number of its first sample
+  int64_t judged_ = 0;            // samples that the voice activity has heard
+  int64_t turn_begin_ = 0;        // where the sound by which a turn's end is judged begins
+  std::deque<Segment> segments_;  // not told to their ends: closed ones, then at most one open
+  int64_t next_number_ = 0;
+  int64_t told_until_ = 0;  // where the last segment that was told to its end ended
+  bool is_decoding_ = false, is_finished_ = false, is_end_judged_ = false;
+  std::optional<double> end_;
+  RecognisedSegment told_{.voice = HeardVoice{.is_in_words = true}};
+};
+
+}  // namespace predgen::ears

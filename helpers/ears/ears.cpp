@@ -1,0 +1,93 @@
+#include "helpers/ears/ears.h"
+
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+
+namespace predgen::ears {
+
+using Type = EarsFrame::Type;
+
+Ears::Ears(MakeHearVoice make_hear_voice, JudgeEnd judge_end, const DecoderPace& pace)
+    : make_hear_voice_(std::move(make_hear_voice)), judge_end_(std::move(judge_end)), pace_(pace) {}
+
+Ear& Ears::ear_of(uint32_t stream) {
+  if (const auto found = streams_.find(stream); found != streams_.end()) return found->second.ear;
+  if (stream <= newest_) throw UserError("stream {} is over", stream);
+  if (streams_.size() >= kMostStreams) throw UserError("there are {} streams", kMostStreams);
+  newest_ = stream;
+  return streams_.emplace(stream, Stream{.ear = Ear(make_hear_voice_(), pace_)}).first->second.ear;
+}
+
+void Ears::take(const EarsFrame& frame) {
+  switch (frame.type) {
+    case Type::kSound: {
+      Ear& ear = ear_of(frame.stream);
+      ear.add(samples_from_bytes(frame.payload));
+      const auto sound = judge_end_ ? ear.take_turn_sound() : std::nullopt;
+      if (sound) ear.set_end(judge_end_(*sound));
+      return tell(frame.stream);
+    }
+    case Type::kEnd:
+      ear_of(frame.stream).finish();
+      return tell(frame.stream);
+    case Type::kDrop:
+      if (streams_.contains(frame.stream)) end(frame.stream);
+      return;
+    case Type::kJudge: {
+      Ear& ear = ear_of(frame.stream);
+      if (judge_end_) ear.set_end(judge_end_(ear.turn_sound()));
+      return tell(frame.stream);
+    }
+    default:
+      throw UserError("a frame has the type {}, which is not for this program",
+                      static_cast<char>(frame.type));
+  }
+}
+
+void Ears::tell(uint32_t stream) {
+  Ear& ear = streams_.at(stream).ear;
+  while (const auto news = ear.take_news()) {
+    frames_.push_back({.type = Type::kHeard, .stream = stream, .payload = segment_to_json(*news)});
+  }
+  if (!ear.is_done()) return;
+  frames_.push_back({.type = Type::kDone, .stream = stream});
+  end(stream);
+}
+
+void Ears::end(uint32_t stream) {
+  streams_.erase(stream);
+  ended_.push_back(stream);
+}
+
+std::optional<DecodeJob> Ears::next_job() {
+  Stream* next = nullptr;
+  uint32_t number = 0;
+  for (auto& [stream, state] : streams_) {
+    const Need need = state.ear.need();
+    if (need == Need::kNothing) continue;
+    const bool is_first = next == nullptr || need > next->ear.need() ||
+                          (need == next->ear.need() && state.served < next->served);
+    if (!is_first) continue;
+    next = &state;
+    number = stream;
+  }
+  if (next == nullptr) return std::nullopt;
+  next->served = ++num_jobs_;
+  DecodeJob job = next->ear.begin_decode();
+  job.stream = number;
+  return job;
+}
+
+void Ears::finish_job(const DecodeJob& job, const Decoded& decoded) {
+  const auto found = streams_.find(job.stream);
+  if (found == streams_.end()) return;  // dropped meanwhile
+  found->second.ear.end_decode(job, decoded);
+  tell(job.stream);
+}
+
+std::vector<EarsFrame> Ears::take_frames() { return std::exchange(frames_, {}); }
+std::vector<uint32_t> Ears::take_ended() { return std::exchange(ended_, {}); }
+
+}  // namespace predgen::ears

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "core/mutex.h"
+
+namespace predgen::ears {
+
+/// Says why the program ends, in one frame for the client and one line on standard error, even where
+/// sherpa-onnx ends it. What the libraries write on standard error goes into a file of no name
+/// meanwhile, whose last line is the reason then. One for the program.
+class FailureReport {
+ public:
+  /// `out`: where frames are written.
+  explicit FailureReport(int out);
+
+  /// What is being done, for the case that a library ends the program.
+  void set_part(std::string part);
+  /// Ends the program.
+  [[noreturn]] void fail(const std::string& why, int exit_code);
+
+ private:
+  void on_exit();
+  std::string last_line() const;
+
+  const int out_;
+  int errors_ = -1;  // the standard error that we were given
+  int log_ = -1;     // what libraries write instead
+  Mutex mutex_;
+  std::string part_ GUARDED_BY(mutex_);
+};
+
+}  // namespace predgen::ears

@@ -1,0 +1,152 @@
+#include "helpers/ears/heard_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "core/text.h"
+#include "helpers/ears/voice_activity.h"
+
+namespace predgen::ears {
+namespace {
+
+constexpr size_t kLongestLoop = 8;  // words
+constexpr size_t kMostRepeats = 4;  // of words in a row, that somebody may have said
+constexpr int64_t kShortVoice = kRate * 3 / 10;
+
+// What Whisper hears in silence and noise. In a voice that is long enough each is taken as said.
+constexpr std::array<std::string_view, 15> kOfSilence{"you",
+                                                      "oh",
+                                                      "thank you",
+                                                      "thanks for watching",
+                                                      "thank you for watching",
+                                                      "bye",
+                                                      "bye bye",
+                                                      "byebye",
+                                                      "okay",
+                                                      "the",
+                                                      "so",
+                                                      "hmm",
+                                                      "uh",
+                                                      "ah",
+                                                      "a"};
+
+bool is_word_byte(char byte) {
+  return std::isalnum(static_cast<unsigned char>(byte)) != 0 || (byte & 0x80) != 0;
+}
+
+/// As it is compared: small letters without marks.
+std::string plain(std::string_view word) {
+  std::string letters;
+  for (const char byte : word) {
+    if (is_word_byte(byte) || byte == '\'') {
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
+    }
+  }
+  return letters;
+}
+
+/// Without [Music], (coughs) and notes: what is described is not said.
+std::string without_descriptions(const std::string& text) {
+  constexpr std::string_view kOpening = "[(", kClosing = "])", kNote = "\u266a";
+  std::string said;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t bracket = kOpening.find(text[i]);
+    const size_t end =
+        bracket == std::string_view::npos ? std::string::npos : text.find(kClosing[bracket], i + 1);
+    if (end != std::string::npos) {
+      i = end;
+    } else if (text.compare(i, kNote.size(), kNote) == 0) {
+      i += kNote.size() - 1;
+    } else {
+      said += text[i];
+    }
+  }
+  return said;
+}
+
+/// How often the `size` words at `begin` follow each other.
+size_t count_repeats(const std::vector<std::string>& words, size_t begin, size_t size) {
+  size_t count = 1;
+  while (begin + (count + 1) * size <= words.size() &&
+         std::equal(words.begin() + static_cast<std::ptrdiff_t>(begin),
+                    words.begin() + static_cast<std::ptrdiff_t>(begin + size),
+                    words.begin() + static_cast<std::ptrdiff_t>(begin + count * size))) {
+    ++count;
+  }
+  return count;
+}
+
+/// A loop becomes what it repeats, once.
+std::string without_loops(const std::string& text) {
+  std::vector<std::string> words, plain_words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) {
+    plain_words.push_back(plain(word));
+    words.push_back(std::move(word));
+  }
+  std::string kept;
+  for (size_t i = 0; i < words.size(); ++i) {
+    kept = joined(kept, " ", words[i]);
+    for (size_t size = 1; size <= kLongestLoop && i + 1 >= size; ++size) {
+      const size_t begin = i + 1 - size;
+      const size_t repeats = count_repeats(plain_words, begin, size);
+      if (repeats <= kMostRepeats) continue;
+      i = begin + repeats * size - 1;
+      break;
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string believable_text(const std::string& text, int64_t voice) {
+  std::string said = without_loops(without_descriptions(text));
+  if (std::none_of(said.begin(), said.end(), is_word_byte)) return {};
+  if (voice >= kShortVoice) return said;
+  std::string letters;
+  std::istringstream stream(said);
+  for (std::string word; stream >> word;) letters = joined(letters, " ", plain(word));
+  const bool is_of_silence = std::ranges::find(kOfSilence, letters) != kOfSilence.end();
+  return is_of_silence ? std::string() : said;
+}
+
+std::string without_end_mark(const std::string& text) {
+  // ASCII's, and those of Chinese and Japanese.
+  constexpr std::array<std::string_view, 7> kMarks{".",      "?",      "!",     "\u2026",
+                                                   "\u3002", "\uff1f", "\uff01"};
+  std::string_view rest = trimmed(text);
+  for (bool is_cut = true; is_cut;) {
+    is_cut = false;
+    for (const std::string_view mark : kMarks) {
+      if (!rest.ends_with(mark)) continue;
+      rest = trimmed(rest.substr(0, rest.size() - mark.size()));
+      is_cut = true;
+    }
+  }
+  return std::string(rest);
+}
+
+std::string in_small_letters(const std::string& text) {
+  const auto is = [](int (*kind)(int)) {
+    return [kind](char byte) { return kind(static_cast<unsigned char>(byte)) != 0; };
+  };
+  if (std::any_of(text.begin(), text.end(), is(std::islower))) return text;
+  std::string small;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) {
+    const bool is_i = word == "I" || word.starts_with("I'");
+    std::transform(word.begin() + (is_i ? 1 : 0), word.end(), word.begin() + (is_i ? 1 : 0),
+                   [](char byte) {
+                     return static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
+                   });
+    small = joined(small, " ", word);
+  }
+  return small;
+}
+
+}  // namespace predgen::ears

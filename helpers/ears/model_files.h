@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace predgen::ears {
+
+/// A recogniser's files, looked at before sherpa-onnx loads them: it ends the program where they
+/// are not as it expects, and says so to nobody but a log.
+struct ModelFiles {
+  enum class Kind { kWhisper, kTransducer };
+  Kind kind = Kind::kWhisper;
+  std::filesystem::path encoder, decoder, tokens;
+  std::filesystem::path joiner{};                 // a transducer's
+  std::map<std::string, std::string> metadata{};  // the encoder's
+};
+
+/// Those of a folder with tokens.txt and .onnx files with "encoder", "decoder" and, for a streaming
+/// transducer, "joiner" in their names; of several the int8 one. UserError for what is missing, cut
+/// off or something else.
+ModelFiles find_model(const std::filesystem::path& folder);
+
+/// The metadata of an ONNX file. UserError if it is none, or cut off.
+std::map<std::string, std::string> read_onnx_metadata(const std::filesystem::path& file);
+
+/// `place`, or the only .onnx file in the folder `place`. UserError if there is none.
+std::filesystem::path onnx_file_at(const std::filesystem::path& place);
+
+/// UserError, with the languages that there are, if the Whisper model does not know this one.
+void check_language(const ModelFiles& whisper, const std::string& language);
+
+}  // namespace predgen::ears

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace predgen::ears {
+
+/// A tensor that a model is given: floats, or integers where there are any. Borrows both.
+struct OnnxInput {
+  const char* name;
+  std::vector<int64_t> shape;
+  std::span<const float> floats{};
+  std::span<const int64_t> integers{};
+};
+
+/// A network in an ONNX file, run by the ONNX Runtime that sherpa-onnx brings, on one thread. Used
+/// by one thread at a time.
+class OnnxModel {
+ public:
+  /// UserError if the file cannot be loaded.
+  explicit OnnxModel(const std::filesystem::path& file);
+  ~OnnxModel();
+  OnnxModel(const OnnxModel&) = delete;
+  OnnxModel& operator=(const OnnxModel&) = delete;
+
+  /// The named outputs, all of floats. Error if the model lacks one, or takes other inputs.
+  std::vector<std::vector<float>> run(const std::vector<OnnxInput>& inputs,
+                                      const std::vector<const char*>& outputs);
+
+ private:
+  const std::string file_;
+  void* environment_ = nullptr;
+  void* session_ = nullptr;
+};
+
+}  // namespace predgen::ears

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+
+#include "core/mutex.h"
+#include "helpers/ears/decoder.h"
+#include "helpers/ears/ears.h"
+
+namespace predgen::ears {
+
+/// Ears between two file descriptors: one thread reads and hears, another one decodes.
+class Service {
+ public:
+  /// `out`: where frames are written. Borrows the decoder.
+  Service(int in, int out, Decoder& decoder, MakeHearVoice make_hear_voice, JudgeEnd judge_end);
+
+  /// Returns when the input ends. UserError for what is no frame.
+  void run();
+  /// Decodes without end, in a thread of its own.
+  void decode();
+
+  /// Ends the program if that fails: the client is gone, and so is our purpose.
+  static void write_frame(int out, const EarsFrame& frame);
+
+ private:
+  void take(const EarsFrame& frame);
+  void tell() REQUIRES(mutex_);
+
+  const int in_, out_;
+  Decoder& decoder_;
+  Mutex mutex_;
+  std::condition_variable changed_;
+  Ears ears_ GUARDED_BY(mutex_);
+  std::deque<EarsFrame> pings_ GUARDED_BY(mutex_);
+};
+
+}  // namespace predgen::ears

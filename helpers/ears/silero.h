@@ -1,0 +1,21 @@
+#pragma once
+
+#include "helpers/ears/ears.h"
+#include "helpers/ears/onnx_model.h"
+
+namespace predgen::ears {
+
+/// Silero's voice activity model (versions 5 and 6, MIT), whose weights streams share.
+class Silero {
+ public:
+  /// UserError if the file is not that model.
+  explicit Silero(const std::filesystem::path& file);
+
+  /// For one stream each. Borrows this.
+  MakeHearVoice hearers();
+
+ private:
+  OnnxModel model_;
+};
+
+}  // namespace predgen::ears

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "helpers/ears/ears.h"
+#include "helpers/ears/log_mel.h"
+#include "helpers/ears/onnx_model.h"
+
+namespace predgen::ears {
+
+/// Pipecat's smart-turn (version 3, BSD-2): how likely a turn is over, by its last 8 seconds.
+class SmartTurn {
+ public:
+  /// UserError if the file is not that model.
+  explicit SmartTurn(const std::filesystem::path& file);
+
+  /// At kRate, up to Ear::kTurnSound samples, the silence behind the last word with them.
+  double probability(std::span<const float> sound);
+
+ private:
+  LogMel log_mel_;
+  OnnxModel model_;
+};
+
+}  // namespace predgen::ears

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "helpers/ears/decoder.h"
+#include "helpers/ears/model_files.h"
+
+struct SherpaOnnxOnlineRecognizer;
+struct SherpaOnnxOnlineStream;
+
+namespace predgen::ears {
+
+/// A streaming transducer through sherpa-onnx: each decode hears what is new of the segment. Its
+/// own end of a segment counts, too.
+class StreamingDecoder : public Decoder {
+ public:
+  /// As WhisperDecoder's.
+  StreamingDecoder(const ModelFiles& files, int num_threads);
+  ~StreamingDecoder() override;
+
+  DecoderPace pace() const override;
+  Decoded decode(const DecodeJob& job) override;
+  void forget(uint32_t stream) override { streams_.erase(stream); }
+
+ private:
+  struct Delete {
+    void operator()(const SherpaOnnxOnlineStream* stream) const;
+  };
+  struct Stream {
+    int64_t segment = -1;
+    size_t num_taken = 0;  // samples of the segment
+    std::unique_ptr<const SherpaOnnxOnlineStream, Delete> stream{};
+  };
+  void decode_ready(const SherpaOnnxOnlineStream* stream) const;
+
+  const SherpaOnnxOnlineRecognizer* recogniser_;
+  std::map<uint32_t, Stream> streams_;
+};
+
+}  // namespace predgen::ears

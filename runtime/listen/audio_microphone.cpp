@@ -1,0 +1,118 @@
+#include "runtime/listen/audio_microphone.h"
+
+#include <portaudio.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/stop.h"
+#include "runtime/speech/sample_ring.h"
+#include "runtime/speech/silent_stderr.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kBlocksPerSecond = 50;
+constexpr const char* kInstead = "use a sound file, or - for raw samples on standard input";
+
+int on_device(const void* input, void*, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
+              PaStreamCallbackFlags, void* ring) {
+  if (input != nullptr) {
+    static_cast<SampleRing*>(ring)->push({static_cast<const float*>(input), num_frames});
+  }
+  return paContinue;
+}
+
+/// The library, as long as it is needed.
+class PortAudio {
+ public:
+  PortAudio() {
+    const PaError error = Pa_Initialize();
+    if (error != paNoError) {
+      throw UserError("audio cannot be recorded here ({}): {}", Pa_GetErrorText(error), kInstead);
+    }
+  }
+  ~PortAudio() { Pa_Terminate(); }
+  PortAudio(const PortAudio&) = delete;
+  PortAudio& operator=(const PortAudio&) = delete;
+};
+
+PaDeviceIndex find_device(const std::string& name) {
+  std::string names;
+  for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); ++i) {
+    const PaDeviceInfo& device = *Pa_GetDeviceInfo(i);
+    if (device.maxInputChannels == 0) continue;
+    if (!name.empty() && std::string(device.name).find(name) != std::string::npos) return i;
+    names += (names.empty() ? "" : ", ") + std::string(device.name);
+  }
+  if (names.empty()) throw UserError("there is no microphone: {}", kInstead);
+  if (!name.empty()) throw UserError("no microphone is called '{}'; there are {}", name, names);
+  const PaDeviceIndex device = Pa_GetDefaultInputDevice();
+  if (device == paNoDevice) {
+    throw UserError("no microphone is the system's own choice; name one of {}", names);
+  }
+  return device;
+}
+
+class Microphone : public AudioSource {
+ public:
+  Microphone(const std::string& name, int preferred_rate, std::stop_token stop)
+      : sample_rate_(preferred_rate), stop_(std::move(stop)) {
+    const PaDeviceIndex device = find_device(name);
+    const PaDeviceInfo& info = *Pa_GetDeviceInfo(device);
+    const PaStreamParameters parameters{.device = device,
+                                        .channelCount = 1,
+                                        .sampleFormat = paFloat32,
+                                        .suggestedLatency = info.defaultLowInputLatency,
+                                        .hostApiSpecificStreamInfo = nullptr};
+    if (Pa_IsFormatSupported(&parameters, nullptr, sample_rate_) != paFormatIsSupported) {
+      sample_rate_ = static_cast<int>(info.defaultSampleRate);
+    }
+    ring_ = std::make_unique<SampleRing>(static_cast<size_t>(sample_rate_));
+    block_.resize(static_cast<size_t>(sample_rate_ / kBlocksPerSecond));
+    PaError error = Pa_OpenStream(&stream_, &parameters, nullptr, sample_rate_,
+                                  paFramesPerBufferUnspecified, paNoFlag, on_device, ring_.get());
+    if (error == paNoError) error = Pa_StartStream(stream_);
+    if (error != paNoError) {
+      throw UserError("the microphone '{}' does not record {} Hz ({}): {}", info.name, sample_rate_,
+                      Pa_GetErrorText(error), kInstead);
+    }
+  }
+  ~Microphone() override {
+    Pa_AbortStream(stream_);
+    Pa_CloseStream(stream_);
+  }
+
+  int sample_rate() const override { return sample_rate_; }
+
+  std::span<const float> read() override {
+    while (ring_->size() < block_.size()) {
+      throw_if_stopped(stop_);
+      if (Pa_IsStreamActive(stream_) != 1) throw UserError("the microphone has stopped");
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ring_->pop(block_);
+    return block_;
+  }
+
+ private:
+  const PortAudio library_;  // first: it closes the stream of a constructor that fails
+  int sample_rate_;
+  const std::stop_token stop_;
+  std::unique_ptr<SampleRing> ring_;
+  std::vector<float> block_;
+  PaStream* stream_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<AudioSource> open_microphone(const std::string& device, int preferred_rate,
+                                             std::stop_token stop) {
+  const SilentStderr silence;
+  return std::make_unique<Microphone>(device, preferred_rate, std::move(stop));
+}
+
+}  // namespace predgen

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/listen/recogniser.h"
+
+namespace predgen {
+
+/// One message between us and the program predgen-ears; helpers/ears/README.md has the protocol.
+struct EarsFrame {
+  enum class Type : char {
+    // to the program
+    kSound = 'S',
+    kEnd = 'E',
+    kDrop = 'X',
+    kJudge = 'J',
+    kPing = '?',
+    // from the program
+    kReady = 'R',
+    kHeard = 'H',
+    kDone = 'D',
+    kPong = '!',
+    kFailure = 'F',
+  };
+  Type type = Type::kPing;
+  uint32_t stream = 0;  // whose; 0: nobody's
+  std::string payload{};
+};
+
+constexpr size_t kMaxEarsPayload = 1 << 20;  // bytes
+
+/// Its bytes. Error for a payload that is longer than kMaxEarsPayload.
+std::string to_bytes(const EarsFrame& frame);
+
+/// Bytes into frames. Used by one thread at a time.
+class EarsFrameReader {
+ public:
+  void add(std::string_view bytes) { bytes_ += bytes; }
+  /// The next whole one. UserError for what begins no frame: nothing behind it can be read.
+  std::optional<EarsFrame> next();
+  /// Whether a part of a frame is left.
+  bool is_inside() const { return begin_ < bytes_.size(); }
+
+ private:
+  std::string bytes_;
+  size_t begin_ = 0;  // of what is not read yet
+};
+
+/// Samples as kSound carries them: 32-bit floats, little-endian.
+std::string samples_to_bytes(std::span<const float> samples);
+/// UserError if they are not whole; what is no number, or far outside of [-1,1], becomes silence.
+std::vector<float> samples_from_bytes(std::string_view bytes);
+
+/// A segment as kHeard carries it: JSON.
+std::string segment_to_json(const RecognisedSegment& segment);
+/// UserError for what is none; it quotes nothing of it.
+RecognisedSegment segment_from_json(const std::string& json);
+
+}  // namespace predgen

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/mutex.h"
+#include "runtime/listen/ears_process.h"
+#include "runtime/listen/recogniser.h"
+
+namespace predgen {
+
+/// Hears one user with the program predgen-ears, which conversations share: an utterance is a
+/// stream of it. When the program ends, what was told of an utterance stays, as if the user had
+/// paused, and the utterance goes on with what is added from then on; only where nothing was told
+/// of one that is finished, or the program does not start again, that is a failure.
+class EarsRecogniser : public Recogniser, private EarsListener {
+ public:
+  /// The handler is borrowed.
+  EarsRecogniser(std::shared_ptr<EarsProcess> process, RecogniserHandler& handler);
+  ~EarsRecogniser() override;  // the handler is not called any more
+
+  bool add(int64_t utterance, std::vector<float> samples) override;
+  void finish(int64_t utterance) override;
+  void drop(int64_t utterance) override;
+
+ private:
+  struct Utterance {
+    std::optional<uint32_t> stream{};  // nothing: the next sound opens one
+    int64_t num_samples = 0;           // added
+    int64_t first_sample = 0;          // of the utterance, in this stream
+    int64_t first_segment = 0;
+    std::deque<RecognisedSegment> untold{};
+    RecognisedSegment last{};  // that was heard
+    bool has_words = false;    // something was heard
+    bool is_finished = false;  // nothing is added any more
+    bool is_done = false;      // nothing more comes of it
+  };
+
+  void on_heard(uint32_t stream, const RecognisedSegment& segment) override;
+  void on_done(uint32_t stream) override;
+  void on_lost(const std::string& why, bool is_starting) override;
+
+  /// Null: it was dropped.
+  Utterance* find(uint32_t stream) REQUIRES(mutex_);
+  /// Tells what is untold of one utterance after the other: those that were finished come first.
+  void tell();
+
+  const std::shared_ptr<EarsProcess> process_;
+  RecogniserHandler& handler_;
+  Mutex mutex_;  // never held while the handler is called, which may add
+  std::map<int64_t, Utterance> utterances_ GUARDED_BY(mutex_);
+};
+
+}  // namespace predgen

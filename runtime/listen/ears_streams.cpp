@@ -1,0 +1,73 @@
+#include "runtime/listen/ears_streams.h"
+
+namespace predgen {
+
+void EarsStreams::add(EarsListener& listener) {
+  const Lock lock(mutex_);
+  listeners_.insert(&listener);
+}
+
+std::vector<uint32_t> EarsStreams::remove(EarsListener& listener) {
+  const Lock telling(telling_);
+  const Lock lock(mutex_);
+  listeners_.erase(&listener);
+  std::vector<uint32_t> streams;
+  std::erase_if(streams_, [&](const auto& entry) {
+    if (entry.second != &listener) return false;
+    streams.push_back(entry.first);
+    return true;
+  });
+  return streams;
+}
+
+uint32_t EarsStreams::open(EarsListener& listener) {
+  const Lock lock(mutex_);
+  streams_.emplace(++newest_, &listener);
+  return newest_;
+}
+
+void EarsStreams::close(uint32_t stream) {
+  const Lock lock(mutex_);
+  streams_.erase(stream);
+}
+
+bool EarsStreams::is_open(uint32_t stream) {
+  const Lock lock(mutex_);
+  return streams_.contains(stream);
+}
+
+bool EarsStreams::is_empty() {
+  const Lock lock(mutex_);
+  return streams_.empty();
+}
+
+EarsListener* EarsStreams::listener_of(uint32_t stream) {
+  const Lock lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+void EarsStreams::tell_heard(uint32_t stream, const RecognisedSegment& segment) {
+  const Lock telling(telling_);
+  if (EarsListener* const listener = listener_of(stream)) listener->on_heard(stream, segment);
+}
+
+void EarsStreams::tell_done(uint32_t stream) {
+  const Lock telling(telling_);
+  EarsListener* const listener = listener_of(stream);
+  close(stream);
+  if (listener != nullptr) listener->on_done(stream);
+}
+
+void EarsStreams::tell_lost(const std::string& why, bool is_starting) {
+  const Lock telling(telling_);
+  std::set<EarsListener*> listeners;
+  {
+    const Lock lock(mutex_);
+    streams_.clear();
+    listeners = listeners_;
+  }
+  for (EarsListener* const listener : listeners) listener->on_lost(why, is_starting);
+}
+
+}  // namespace predgen

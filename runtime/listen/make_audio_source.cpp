@@ -1,0 +1,27 @@
+#include "runtime/listen/make_audio_source.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "runtime/listen/audio_file_source.h"
+#include "runtime/listen/audio_microphone.h"
+#include "runtime/listen/audio_pipe_source.h"
+#include "runtime/listen/recogniser.h"
+
+namespace predgen {
+
+std::unique_ptr<AudioSource> make_audio_source(const std::string& from, int raw_rate, Clock& clock,
+                                               std::stop_token stop) {
+  const std::string named = "mic:";
+  if (from == "mic" || from.starts_with(named)) {
+    const std::string device = from == "mic" ? "" : from.substr(named.size());
+    return open_microphone(device, kRecogniserRate, std::move(stop));
+  }
+  if (from == "-") {
+    return std::make_unique<AudioPipeSource>(STDIN_FILENO, raw_rate, clock, std::move(stop));
+  }
+  return std::make_unique<AudioFileSource>(from, clock);
+}
+
+}  // namespace predgen

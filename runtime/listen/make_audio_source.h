@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "runtime/listen/audio_source.h"
+
+namespace predgen {
+
+/// "mic", "mic:" and a part of a device's name, "-" (raw 16-bit mono samples on standard input) or
+/// a sound file. `raw_rate`: of raw samples, in Hz. The clock, which is borrowed, paces what is
+/// there already. UserError for what cannot be opened; a source that waits throws Interrupted after
+/// a stop.
+std::unique_ptr<AudioSource> make_audio_source(const std::string& from, int raw_rate, Clock& clock,
+                                               std::stop_token stop);
+
+}  // namespace predgen
