@@ -1,11 +1,11 @@
 #include "cli/chat_view.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
 #include "core/log.h"
 #include "runtime/converse/turn_json.h"
@@ -23,20 +23,6 @@ Json to_json(const TurnResult& result) {
   turn.update(metrics_json(result.metrics));
   turn["error"] = result.error ? Json(result.error->text) : Json(nullptr);
   return turn;
-}
-
-/// The end of `text` that fits into one line, control characters blanked.
-std::string last_line(std::string text) {
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 8;
-  const size_t width = (known ? size.ws_col : 80) - 4u;
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  if (text.size() <= width) return text;
-  size_t begin = text.size() - width;
-  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
-  return text.substr(begin);
 }
 
 }  // namespace

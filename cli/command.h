@@ -25,6 +25,7 @@ void add_plan(CLI::App& app, const std::stop_token& stop);
 void add_report(CLI::App& app, const std::stop_token& stop);
 void add_score(CLI::App& app, const std::stop_token& stop);
 void add_serve(CLI::App& app, const std::stop_token& stop);
+void add_talk(CLI::App& app, const std::stop_token& stop);
 void add_tokenize(CLI::App& app, const std::stop_token& stop);
 void add_train(CLI::App& app, const std::stop_token& stop);
 

@@ -1,0 +1,158 @@
+#include "cli/conversation.h"
+
+#include <vector>
+
+#include "cli/model_setup.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "data/repetition.h"
+#include "model/stream_priority.h"
+#include "runtime/converse/preset.h"
+#include "runtime/converse/session_options.h"
+#include "runtime/generate/model_source.h"
+#include "runtime/speech/make_audio_sink.h"
+#include "runtime/speech/make_speaker.h"
+#include "voice/make_voice.h"
+
+namespace predgen::cli {
+namespace {
+
+std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rate,
+                                     const std::stop_token& stop) {
+  constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
+  try {
+    return make_audio_sink(options.audio_out, rate, options.audio_rate, stop);
+  } catch (const UserError& error) {
+    if (options.audio_out != "play") throw;
+    make_folder("runs");
+    auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate, stop);
+    spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
+    return file;
+  }
+}
+
+}  // namespace
+
+Conversation::Conversation(const ConversationOptions& options, const std::stop_token& stop)
+    : checkpoint_(open_checkpoint(options.model.model)),
+      tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))),
+      clock_(stop) {
+  std::unique_ptr<const Checkpoint> draft_checkpoint;
+  if (!options.draft_model.empty()) {
+    draft_checkpoint = open_checkpoint(options.draft_model);
+    check_draft_model(*tokenizer_, *checkpoint_, *draft_checkpoint);
+  }
+  const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
+  const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint_, options.model);
+  engine_.emplace(model, engine_config);
+  if (draft_checkpoint) {
+    draft_.emplace(set_up_draft_model(*draft_checkpoint, options.model), engine_config);
+  }
+  stream_.emplace(make_stream(model->device(), StreamPriority::kHigh));
+  voice_ = make_voice(options.voice.parse());
+  if (voice_) {
+    synthesizer_ = voice_->synthesizer();
+    sink_ = make_sink(options, voice_->sample_rate(), stop);
+  }
+  SessionConfig config =
+      make_session_config({.verifier = options.verifier,
+                           .top_k = options.top_k,
+                           .judged_sentences = options.judged_sentences,
+                           .decoder = options.decoder,
+                           .draft_model = draft_ ? &*draft_ : nullptr,
+                           .preset = options.preset,
+                           .system_prompt = options.system_prompt,
+                           .has_voice = voice_ != nullptr,
+                           .sampling = options.sampling.parse(checkpoint_->read_generation()),
+                           .max_new_tokens = options.max_new_tokens,
+                           .max_context = options.max_context},
+                          *engine_);
+  if (!options.let_repeat) {
+    config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
+      return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
+    };
+  }
+  std::unique_ptr<Speaker> speaker =
+      make_speaker(clock_,
+                   {.voice = synthesizer_.get(),
+                    .sink = sink_.get(),
+                    .ahead = voice_ ? voice_->ahead_buffer() : AheadBuffer{}},
+                   stop);
+  speaker_ = speaker.get();
+  session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock_);
+  session_->set_history({});
+}
+
+void Conversation::drain() {
+  if (!sink_) return;
+  try {
+    sink_->drain();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    spdlog::error("audio output failed: {}", error.what());
+  }
+}
+
+void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out_name) {
+  model.add_to(command);
+  command
+      .add_option("--verifier", verifier,
+                   "off, or what keeps a draft: greedy (exact), topk, reflection")
+      ->check(CLI::IsMember(verifier_choices()))
+      ->capture_default_str();
+  command.add_option("--top-k", top_k, "With --verifier topk")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000}))
+      ->capture_default_str();
+  command
+      .add_option("--judged-sentences", judged_sentences,
+                   "With --verifier reflection: how much of a draft the model may keep at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{100}))
+      ->capture_default_str();
+  command.add_option("--decoder", decoder, "ar, or jacobi for a consistency model")
+      ->check(CLI::IsMember(generator_names()))
+      ->capture_default_str();
+  command.add_option("--draft-model", draft_model, kDraftModelHelp);
+  std::vector<std::string> names;
+  std::string help = "What speculation may cost;";
+  for (const Preset& preset : presets()) {
+    names.push_back(preset.name);
+    help += "\n" + preset.name + ": " + preset.help;
+  }
+  command.add_option("--preset", preset, help)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  sampling.add_to(command, "--sampling-top-k");
+  command.add_option("--max-new-tokens", max_new_tokens, "Of one answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--let-repeat", let_repeat,
+                    "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
+                    "tokens or a sentence three times");
+  command
+      .add_option("--max-context", max_context, "Tokens of conversation to keep room for")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--pass-tokens", pass_tokens,
+                   "Tokens of one forward pass; a longer prompt takes several, and new words are "
+                   "seen between them")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  voice.add_to(command);
+  command
+      .add_option(audio_out_name, audio_out,
+                   "play, none, a .wav file, or - for raw 16-bit samples on stdout")
+      ->capture_default_str();
+  command.add_option("--audio-rate", audio_rate, "Hz of the sound; the voice's if absent")
+      ->check(CLI::Range(4000, 192000));
+  command
+      .add_option("--system-prompt", system_prompt,
+                   "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
+                   "paper's), or auto: spoken with a voice, else none")
+      ->capture_default_str();
+  add_chat_template(command, chat_template);
+}
+
+}  // namespace predgen::cli

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <c10/core/StreamGuard.h>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/sampling_flags.h"
+#include "cli/voice_flags.h"
+#include "core/clock.h"
+#include "model/checkpoint/checkpoint.h"
+#include "runtime/converse/session.h"
+#include "runtime/engine/engine.h"
+#include "runtime/speech/audio_sink.h"
+#include "runtime/speech/speaker.h"
+#include "text/tokenizer.h"
+#include "voice/voice.h"
+
+namespace predgen::cli {
+
+/// The options of commands in which one person talks to a model.
+struct ConversationOptions {
+  ModelOptions model;
+  std::string verifier = "greedy", draft_model, decoder = "ar", preset = "plain",
+              system_prompt = "auto";
+  SamplingFlags sampling;
+  int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
+          pass_tokens = 512;
+  VoiceFlags voice;
+  std::string audio_out = "play", chat_template;
+  int audio_rate = 0;  // Hz; 0: the voice's
+  bool let_repeat = false;
+
+  /// `audio_out_name`: "--audio-out", say.
+  void add_to(CLI::App& command, const std::string& audio_out_name);
+  bool is_stdout_sound() const { return audio_out == "-" && voice.tts != "none"; }
+};
+
+/// A model and a voice that are loaded, and the session between them. Used by one thread, in
+/// LibTorch's inference mode.
+class Conversation {
+ public:
+  /// UserError for whatever cannot be. After a stop all waits throw Interrupted.
+  Conversation(const ConversationOptions& options, const std::stop_token& stop);
+
+  Session& session() { return *session_; }
+  Engine& engine() { return *engine_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  SystemClock& clock() { return clock_; }
+  const Speaker& speaker() const { return *speaker_; }
+  bool has_voice() const { return voice_ != nullptr; }
+  /// Returns when all sound was played; sound that fails is worth a message only.
+  void drain();
+
+ private:
+  std::unique_ptr<const Checkpoint> checkpoint_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::optional<Engine> engine_, draft_;
+  std::optional<c10::StreamGuard> stream_;
+  SystemClock clock_;
+  std::unique_ptr<const Voice> voice_;
+  std::unique_ptr<SpeechSynthesizer> synthesizer_;
+  std::unique_ptr<AudioSink> sink_;
+  const Speaker* speaker_ = nullptr;  // the session's
+  std::optional<Session> session_;
+};
+
+}  // namespace predgen::cli

@@ -1,0 +1,155 @@
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/conversation.h"
+#include "cli/talk_view.h"
+#include "core/error.h"
+#include "model/checkpoint/speech_model.h"
+#include "runtime/listen/make_audio_source.h"
+#include "runtime/listen/make_recogniser.h"
+#include "runtime/listen/spoken_turns.h"
+
+namespace predgen::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Speak; the answer is drafted while you do, and begins when your turn is over: the longer, the less
+your pause sounds like an end (--shortest-wait, --longest-wait). Without headphones nothing is
+heard while the answer plays; with them (--headphones) your words end it. Ctrl-C leaves.
+
+A sound file is heard as fast as it was spoken, one turn or several.
+
+Examples:
+  predgen talk
+  predgen talk --headphones --recogniser tiny
+  predgen talk --input question.wav --output answer.wav
+  arecord -q -t raw -f S16_LE -r 16000 | predgen talk --input - --headphones
+)";
+
+struct TalkOptions {
+  ConversationOptions conversation;
+  std::string input = "mic", recogniser = "base", language = "en";
+  int input_rate = 16000;
+  double shortest_wait = 0.2, longest_wait = 1.2;
+  bool has_headphones = false, json = false;
+};
+
+/// "base", "tiny", a server's address or a folder.
+MakeRecogniser make_recognisers(const TalkOptions& options) {
+  if (options.recogniser.starts_with("ws://")) return recognisers_at(options.recogniser);
+  EarsOptions ears{.voice_activity = speech_model("silero"),
+                   .end_of_turn = speech_model("smart-turn"),
+                   .language = options.language};
+  if (options.recogniser == "base") {
+    ears.recogniser = speech_model("whisper-base");
+  } else if (options.recogniser == "tiny") {
+    ears.recogniser = speech_model("whisper-tiny.en");
+  } else {
+    ears.recogniser = options.recogniser;
+  }
+  return recognisers_here(ears);
+}
+
+EndOfTurn make_end_of_turn(const TalkOptions& options) {
+  if (options.shortest_wait > options.longest_wait) {
+    throw UserError("--shortest-wait {} is longer than --longest-wait {}", options.shortest_wait,
+                    options.longest_wait);
+  }
+  const auto milliseconds = [](double seconds) { return static_cast<int64_t>(seconds * 1e3); };
+  return {.is_detected = true,
+          .silence_ms = milliseconds((options.shortest_wait + options.longest_wait) / 2),
+          .waits = EndWaits{.shortest_ms = milliseconds(options.shortest_wait),
+                            .longest_ms = milliseconds(options.longest_wait)}};
+}
+
+void talk(const TalkOptions& options, const std::stop_token& stop) {
+  const c10::InferenceMode inference;
+  if (options.conversation.is_stdout_sound() && options.json) {
+    throw UserError("--json and --output - both want stdout: use --output FILE.wav");
+  }
+  const bool is_microphone = options.input.starts_with("mic");
+  const EndOfTurn end = make_end_of_turn(options);
+  SystemClock clock(stop);
+  // What is missing is said before a model is loaded, and nothing is heard before all are.
+  if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
+  const MakeRecogniser make_recogniser = make_recognisers(options);
+  Conversation conversation(options.conversation, stop);
+  Session& session = conversation.session();
+  const std::unique_ptr<AudioSource> audio =
+      make_audio_source(options.input, options.input_rate, conversation.clock(), stop);
+  // A file or pipe does not hear the loudspeaker.
+  const auto while_speaking = is_microphone && !options.has_headphones ? WhileSpeaking::kNotHeard
+                                                                       : WhileSpeaking::kInterrupts;
+  TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
+  if (is_microphone) view.say("listening; Ctrl-C leaves");
+  SpokenTurns turns(make_recogniser, *audio, end, while_speaking, conversation.clock(), stop);
+  int64_t num_failed = 0;
+  while (true) {
+    const std::stop_token leaves = turns.begin_turn();
+    try {
+      const std::optional<TurnResult> result = session.run_turn(turns, view.observer(), leaves);
+      if (!result) break;
+      view.end_turn(*result, turns.times());
+      num_failed += result->error.has_value();
+    } catch (const Interrupted&) {
+      if (stop.stop_requested()) throw;
+      view.interrupt(session.interrupt());
+    }
+  }
+  conversation.drain();
+  view.finish();
+  if (num_failed > 0) throw UserError("{} turns failed, see above", num_failed);
+}
+
+}  // namespace
+
+void add_talk(CLI::App& app, const std::stop_token& stop) {
+  CLI::App* command = app.add_subcommand("talk", "Speak with a model: microphone to loudspeaker");
+  command->footer(kExamples);
+  auto options = std::make_shared<TalkOptions>();
+  options->conversation.model.model = "smollm2";
+  options->conversation.voice.tts = best_voice();
+  options->conversation.add_to(*command, "--output");
+  command->get_option("--model")->required(false)->capture_default_str();
+  command
+      ->add_option("--input", options->input,
+                   "mic, mic:NAME (a part of a device's name), a sound file, or - for raw 16-bit "
+                   "mono samples on stdin")
+      ->capture_default_str();
+  command->add_option("--input-rate", options->input_rate, "Hz, with --input -")
+      ->check(CLI::Range(8000, 192000))
+      ->capture_default_str();
+  command
+      ->add_option("--recogniser", options->recogniser,
+                   "base or tiny (Whisper's), the folder of a streaming sherpa-onnx model, or the "
+                   "ws:// address of a sherpa-onnx server")
+      ->capture_default_str();
+  command->add_option("--language", options->language, "That you speak; tiny has English only")
+      ->capture_default_str();
+  command
+      ->add_option("--shortest-wait", options->shortest_wait,
+                   "Seconds of pause that end a turn which sounds over")
+      ->check(CLI::Range(0.05, 10.0))
+      ->capture_default_str();
+  command
+      ->add_option("--longest-wait", options->longest_wait,
+                   "Seconds of pause that end one which does not")
+      ->check(CLI::Range(0.05, 10.0))
+      ->capture_default_str();
+  command->add_flag("--headphones", options->has_headphones,
+                    "The microphone does not hear the answer: your words end it");
+  command->add_flag("--json", options->json,
+                    "One JSON document on stdout, at the end: what was heard and said, and how "
+                    "long it took");
+  command->callback([options, stop] { talk(*options, stop); });
+}
+
+}  // namespace predgen::cli

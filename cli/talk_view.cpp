@@ -1,0 +1,143 @@
+#include "cli/talk_view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/terminal/last_line.h"
+#include "cli/turn_summary.h"
+#include "core/log.h"
+
+namespace predgen::cli {
+namespace {
+
+Json to_json(const TurnResult& result, const std::optional<VoiceToVoice>& wait) {
+  Json turn{{"heard", result.prompt_text},
+            {"text", result.text},
+            {"voice_to_voice", nullptr},
+            {"parts", nullptr},
+            {"first_sentence_kept", result.metrics.first_sentence_kept},
+            {"interrupted", false},
+            {"error", result.error ? Json(result.error->text) : Json(nullptr)}};
+  if (!wait) return turn;
+  if (wait->voice) turn["voice_to_voice"] = wait->total();
+  turn["parts"] = {{"end_of_turn", wait->end_of_turn},
+                   {"recogniser", wait->recogniser},
+                   {"model", wait->model},
+                   {"voice", wait->voice ? Json(*wait->voice) : Json(nullptr)}};
+  return turn;
+}
+
+std::string wait_line(const VoiceToVoice& wait, bool is_kept) {
+  const auto ms = [](double seconds) { return fmt::format("{:.0f}", seconds * 1e3); };
+  std::string line = fmt::format("{} {} ms after your last word: recogniser {}, end of turn {}, "
+                                 "model {}",
+                                 wait.voice ? "sound" : "first sentence", ms(wait.total()),
+                                 ms(wait.recogniser), ms(wait.end_of_turn), ms(wait.model));
+  if (wait.voice) line += ", voice " + ms(*wait.voice);
+  return is_kept ? line + "; kept from the draft" : line;
+}
+
+}  // namespace
+
+std::optional<VoiceToVoice> VoiceToVoice::of(const TurnMetrics& metrics, const SpokenTimes& times) {
+  if (!metrics.ttfs) return std::nullopt;
+  VoiceToVoice wait{.recogniser = (times.words_known - times.voice_ended).count(),
+                    .end_of_turn = (times.turn_ended - times.words_known).count(),
+                    .model = *metrics.ttfs};
+  if (metrics.audio_latency) wait.voice = *metrics.audio_latency - *metrics.ttfs;
+  return wait;
+}
+
+TalkView::TalkView(bool is_json, std::FILE* text_output)
+    : is_json_(is_json),
+      is_terminal_(!is_json && isatty(STDERR_FILENO) != 0),
+      text_output_(text_output) {}
+
+TurnObserver TalkView::observer() {
+  TurnObserver observer;
+  observer.on_transcript = [this](const Transcript& heard) {
+    heard_ = heard.text;
+    if (!heard.is_final) return show_heard();
+    show_line("");
+    draft_.clear();
+    if (is_json_) return;
+    std::fprintf(text_output_, "> %s\n", heard.text.c_str());
+    std::fflush(text_output_);
+  };
+  observer.on_draft = [this](const std::string& draft, size_t) {
+    draft_ = draft;
+    show_heard();
+  };
+  observer.on_text = [this](const std::string& text) {
+    show_line("");
+    if (is_json_) return;
+    std::fwrite(text.data(), 1, text.size(), text_output_);
+    std::fflush(text_output_);
+  };
+  observer.on_rounds_dropped = [this](int64_t num_rounds) {
+    show_line("");
+    spdlog::warn("{}", dropped_rounds_message(num_rounds));
+  };
+  return observer;
+}
+
+void TalkView::say(const std::string& line) {
+  if (!is_json_) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
+  show_line("");
+  const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
+  if (is_json_) {
+    turns_.push_back(to_json(result, wait));
+    return;
+  }
+  std::fputs("\n", text_output_);
+  std::fflush(text_output_);
+  if (result.error) {
+    spdlog::error("this turn failed and is forgotten: {}", result.error->text);
+    return;
+  }
+  if (!wait) return say("[no answer]");
+  say("[" + wait_line(*wait, result.metrics.first_sentence_kept) + "]");
+  if (const auto cut = cut_message(result)) say("[" + *cut + "]");
+}
+
+void TalkView::interrupt(const std::string& kept) {
+  show_line("");
+  if (is_json_) {
+    turns_.push_back({{"heard", heard_},
+                      {"text", kept},
+                      {"voice_to_voice", nullptr},
+                      {"parts", nullptr},
+                      {"first_sentence_kept", false},
+                      {"interrupted", true},
+                      {"error", nullptr}});
+    return;
+  }
+  std::fputs("\n", text_output_);
+  std::fflush(text_output_);
+  say("[you broke in; heard of it: " + (kept.empty() ? "nothing" : kept) + "]");
+}
+
+void TalkView::finish() {
+  show_line("");
+  if (!is_json_) return;
+  const Json document{{"turns", turns_}};
+  std::printf("%s\n", document.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void TalkView::show_heard() {
+  show_line(draft_.empty() ? "> " + heard_ : "> " + heard_ + "  ~ " + draft_);
+}
+
+void TalkView::show_line(const std::string& line) {
+  if (!is_terminal_ || (line.empty() && !has_line_)) return;
+  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", last_line(line).c_str());
+  std::fflush(stderr);
+  has_line_ = !line.empty();
+}
+
+}  // namespace predgen::cli
