@@ -1,7 +1,8 @@
 # cmake --install: a tree that may be moved as a whole.
 #   bin/predgen         finds LibTorch, then starts libexec/predgen/predgen (predgen.sh.in)
 #   libexec/predgen/    the programs
-#   lib/                the libraries, Arrow's with them; lib/torch: LibTorch, a link to it or a copy
+#   lib/                the libraries, Arrow's and sherpa-onnx's with them; lib/torch: LibTorch, a link to
+#                       it or a copy
 #   lib/cmake/predgen/  what find_package(predgen) reads
 #   include/predgen/    headers
 #   share/predgen/      configurations, and what those of the quickstart name; docs in share/doc/predgen/
@@ -52,6 +53,13 @@ if(predgen_arrow_dir)
   install(FILES ${arrow_so} ${parquet_so} DESTINATION lib)
   file(GLOB arrow_licences ${predgen_arrow_dir}-*.dist-info/licenses/*)
   install(FILES ${arrow_licences} DESTINATION share/doc/predgen/arrow)
+endif()
+if(predgen_speech_dir)
+  install(FILES ${predgen_speech_dir}/lib/libsherpa-onnx-c-api.so ${predgen_speech_dir}/lib/libonnxruntime.so
+          DESTINATION lib)
+  # The wheel has no texts: sherpa-onnx is Apache-2.0, as predgen is.
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.sherpa-onnx)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/LICENSE.onnxruntime DESTINATION share/doc/predgen)
 endif()
 
 get_property(libraries GLOBAL PROPERTY predgen_libraries)

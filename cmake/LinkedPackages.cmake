@@ -1,7 +1,8 @@
 # What predgen's libraries link. Installed as well: find_package(predgen) finds it with this same file.
-#   predgen_torch_dir  folder of LibTorch; empty: only what predgen::core and predgen::text link
-#   predgen_arrow_dir  folder of Arrow's libraries; empty: no Parquet
-#   PREDGEN_CUDA       CUDA toolkit, for a LibTorch that is not the wheel's; empty: none
+#   predgen_torch_dir   folder of LibTorch; empty: only what predgen::core and predgen::text link
+#   predgen_arrow_dir   folder of Arrow's libraries; empty: no Parquet
+#   predgen_speech_dir  folder of sherpa-onnx, its libraries in lib/; empty: no recogniser, no small voices
+#   PREDGEN_CUDA        CUDA toolkit, for a LibTorch that is not the wheel's; empty: none
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -77,4 +78,18 @@ if(predgen_arrow_dir)
     target_include_directories(predgen::arrow INTERFACE ${predgen_arrow_dir}/include)
   endif()
   target_link_libraries(predgen::arrow INTERFACE ${parquet_so} ${arrow_so})
+endif()
+
+# sherpa-onnx by its C interface, and the ONNX Runtime that it brings, whose headers it does not.
+if(predgen_speech_dir)
+  add_library(predgen_onnxruntime SHARED IMPORTED)
+  set_target_properties(predgen_onnxruntime PROPERTIES
+    IMPORTED_LOCATION ${predgen_speech_dir}/lib/libonnxruntime.so IMPORTED_SONAME libonnxruntime.so)
+  add_library(predgen_sherpa SHARED IMPORTED)
+  set_target_properties(predgen_sherpa PROPERTIES
+    IMPORTED_LOCATION ${predgen_speech_dir}/lib/libsherpa-onnx-c-api.so IMPORTED_SONAME libsherpa-onnx-c-api.so
+    IMPORTED_LINK_DEPENDENT_LIBRARIES predgen_onnxruntime)
+  if(EXISTS ${predgen_speech_dir}/include/sherpa-onnx)
+    target_include_directories(predgen_sherpa INTERFACE ${predgen_speech_dir}/include)
+  endif()
 endif()
