@@ -15,6 +15,9 @@ struct VoiceFlags {
   void add_to(CLI::App& command);
   /// UserError for flags that the chosen voice does not have.
   VoiceOptions parse() const;
+
+ private:
+  void refuse_what_it_lacks(VoiceKind kind) const;
 };
 
 }  // namespace predgen::cli
