@@ -7,6 +7,9 @@
 
 namespace predgen::cli {
 
+/// The name of default_voice_kind().
+std::string best_voice();
+
 /// The options of every command that speaks.
 struct VoiceFlags {
   std::string tts = "none";
@@ -15,6 +18,9 @@ struct VoiceFlags {
   void add_to(CLI::App& command);
   /// UserError for flags that the chosen voice does not have.
   VoiceOptions parse() const;
+
+ private:
+  void refuse_what_it_lacks(VoiceKind kind) const;
 };
 
 }  // namespace predgen::cli

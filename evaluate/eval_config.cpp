@@ -101,6 +101,14 @@ EvalConfig read_eval_config(ConfigReader& reader) {
     ConfigReader espeak = speech.section("espeak");
     config.voice.espeak = read_espeak_options(espeak);
   }
+  if (speech.has("hibari")) {
+    ConfigReader hibari = speech.section("hibari");
+    config.voice.hibari = read_hibari_options(hibari);
+  }
+  if (config.voice.kind == VoiceKind::kPiper || speech.has("piper")) {
+    ConfigReader piper = speech.section("piper");
+    config.voice.piper = read_piper_options(piper);
+  }
   if (config.voice.kind == VoiceKind::kZonos || speech.has("zonos")) {
     ConfigReader zonos = speech.section("zonos");
     config.voice.zonos = read_zonos_options(zonos);

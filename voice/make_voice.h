@@ -6,22 +6,31 @@
 #include <vector>
 
 #include "voice/espeak/espeak_options.h"
+#include "voice/hibari/hibari_options.h"
+#include "voice/piper/piper_options.h"
 #include "voice/voice.h"
 #include "voice/zonos/zonos_options.h"
 
 namespace predgen {
 
-enum class VoiceKind { kNone, kEspeak, kZonos };
+enum class VoiceKind { kNone, kHibari, kPiper, kEspeak, kZonos };
 
-/// "none", "espeak" and "zonos".
+/// Their names: "none", "hibari" ..
 const std::vector<std::pair<std::string, VoiceKind>>& voice_kinds();
 
 /// Which voice speaks, and how each would.
 struct VoiceOptions {
   VoiceKind kind = VoiceKind::kNone;
+  HibariOptions hibari;
+  PiperOptions piper;
   EspeakOptions espeak;
   ZonosOptions zonos;
 };
+
+/// The best that is installed and speaks on any machine, for those who ask for none: Hibari where
+/// its folder and ONNX Runtime are, else espeak-ng where its helper is, else kNone. Looks only
+/// whether files are there.
+VoiceKind default_voice_kind();
 
 /// Null for kNone. UserError as the voice's constructor.
 std::unique_ptr<const Voice> make_voice(const VoiceOptions& options);

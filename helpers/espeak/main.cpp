@@ -82,8 +82,9 @@ std::string phonemes_of(const std::string& word) {
 void pronounce(const Json& request) {
   const auto language = request.at("language").get<std::string>();
   const auto words = request.at("words").get<std::vector<std::string>>();
-  const std::string voice = voice_of_language(language);
-  if (voice.empty() || !set_voice(voice)) {
+  std::string voice = voice_of_language(language);
+  if (voice.empty()) voice = language;  // a code that is no voice's first one: fr
+  if (!set_voice(voice)) {
     return write_frame('V', "espeak-ng has no voice of the language '" + quoted(language) + "'");
   }
   Json phonemes = Json::array();

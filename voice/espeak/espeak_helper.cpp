@@ -25,6 +25,11 @@ EspeakHelper::EspeakHelper(const std::filesystem::path& program, Seconds timeout
   }
 }
 
+bool EspeakHelper::is_there() {
+  std::error_code absent;
+  return std::filesystem::exists(helper_beside_this_program(), absent);
+}
+
 void EspeakHelper::start() {
   if (process_) return;
   process_ = std::make_unique<HelperProcess>(program_);

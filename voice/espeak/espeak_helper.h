@@ -36,6 +36,9 @@ class EspeakHelper {
   /// Empty `program`: predgen-espeak beside this program. `timeout`: for every frame.
   EspeakHelper(const std::filesystem::path& program, Seconds timeout, const std::string& user);
 
+  /// Whether the program is beside this one.
+  static bool is_there();
+
   /// Starts the program if it does not run. UserError if it cannot speak.
   void start();
   void stop() { process_.reset(); }

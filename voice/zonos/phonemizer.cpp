@@ -98,19 +98,18 @@ std::string clean_phonemes(std::string_view raw) {
 Phonemizer::Phonemizer(const PhonemizerOptions& options)
     : english_numbers_(options.english_numbers),
       checked_mandarin_(!options.warns),
-      helper_(options.helper, options.timeout, "the Zonos voice") {
-  helper_.start();
-}
+      espeak_(options.helper, options.timeout, "the Zonos voice") {}
 
 std::string Phonemizer::phonemes(const std::string& text, const std::string& language) {
   check_text(text, language);
   if (language == "cmn" && !std::exchange(checked_mandarin_, true)) check_mandarin();
   const auto pieces = split_words(english_numbers_ ? numbers_to_words(text) : text);
-  Json words = Json::array();
+  std::vector<std::string> words;
   for (const TextPiece& piece : pieces) {
     if (piece.is_word) words.push_back(piece.text);
   }
-  const auto pronounced = words.empty() ? std::vector<std::string>() : pronounce(words, language);
+  std::vector<std::string> pronounced;
+  if (!words.empty()) pronounced = espeak_.pronounce(words, language);
   std::string result;
   auto word = pronounced.begin();
   for (const TextPiece& piece : pieces) {
@@ -129,31 +128,11 @@ std::vector<int64_t> Phonemizer::phoneme_ids(const std::string& text, const std:
 }
 
 void Phonemizer::check_mandarin() {
-  const std::string phonemes = pronounce({"\u4f60\u597d"}, "cmn").front();
+  const std::string phonemes = espeak_.pronounce({"\u4f60\u597d"}, "cmn").front();
   if (phonemes.find("(en)") == std::string::npos) return;
   spdlog::warn(
       "the Zonos voice will not speak Chinese characters (language cmn) understandably: the "
       "installed espeak-ng, whose phonemes it reads, spells their tones as English numbers");
-}
-
-std::vector<std::string> Phonemizer::pronounce(const Json& words, const std::string& language) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (attempt > 0) spdlog::warn("the espeak helper ended; starting it again");
-    if (!helper_.request({{"words", words}, {"language", language}})) continue;
-    std::string answer;
-    for (auto frame = helper_.receive(); frame; frame = helper_.receive()) {
-      if (frame->type == EspeakFrame::Type::kPhonemes) answer = std::move(frame->payload);
-      if (frame->type != EspeakFrame::Type::kDone) continue;
-      auto pronounced =
-          parse_json(answer, "the espeak helper's answer").get<std::vector<std::string>>();
-      if (pronounced.size() != words.size()) {
-        throw Error("the espeak helper pronounced {} of {} words", pronounced.size(), words.size());
-      }
-      return pronounced;
-    }
-  }
-  throw Error("the espeak helper ends on the words {}",
-              words.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace predgen

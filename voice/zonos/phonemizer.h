@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/json.h"
-#include "voice/espeak/espeak_helper.h"
+#include "voice/espeak/espeak_phonemes.h"
 #include "voice/zonos/languages.h"
 
 namespace predgen {
@@ -52,11 +51,10 @@ class Phonemizer {
 
  private:
   void check_mandarin();
-  std::vector<std::string> pronounce(const Json& words, const std::string& language);
 
   bool english_numbers_;
   bool checked_mandarin_;
-  EspeakHelper helper_;
+  EspeakPhonemes espeak_;
 };
 
 }  // namespace predgen

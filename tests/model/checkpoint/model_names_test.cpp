@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <optional>
 
 #include "core/files.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/model_card.h"
+#include "tests/fakes/environment_variable.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -16,29 +15,6 @@ namespace predgen {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// An environment variable, until the end of the test.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    set(value);
-  }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  void set(const char* value) const {
-    if (value == nullptr) {
-      unsetenv(name_);
-    } else {
-      setenv(name_, value, 1);
-    }
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 class ModelNames : public testing::Test {
  protected:
@@ -55,14 +31,14 @@ class ModelNames : public testing::Test {
 };
 
 TEST(ModelsFolder, IsTheUsersOwnOrInTheCache) {
-  const Variable models("PREDGEN_MODELS", "/some/models"), cache("XDG_CACHE_HOME", "/cache"),
-      home("HOME", "/home/me");
+  const EnvironmentVariable models("PREDGEN_MODELS", "/some/models"),
+      cache("XDG_CACHE_HOME", "/cache"), home("HOME", "/home/me");
   EXPECT_EQ(models_folder(), "/some/models");
-  const Variable no_models("PREDGEN_MODELS", "");
+  const EnvironmentVariable no_models("PREDGEN_MODELS", "");
   EXPECT_EQ(models_folder(), "/cache/predgen/models");
-  const Variable no_cache("XDG_CACHE_HOME", nullptr);
+  const EnvironmentVariable no_cache("XDG_CACHE_HOME", nullptr);
   EXPECT_EQ(models_folder(), "/home/me/.cache/predgen/models");
-  const Variable no_home("HOME", nullptr);
+  const EnvironmentVariable no_home("HOME", nullptr);
   EXPECT_EQ(models_folder(), "");
 }
 
@@ -146,7 +122,7 @@ TEST_F(ModelNames, TheFolderIsListed) {
 
 TEST(OpenCheckpoint, TakesNames) {
   const TemporaryFolder models;
-  const Variable folder("PREDGEN_MODELS", models.path().c_str());
+  const EnvironmentVariable folder("PREDGEN_MODELS", models.path().c_str());
   make_folder(models / "tiny");
   EXPECT_EQ(open_checkpoint("tiny")->name(), (models / "tiny").string());
   write_file(models / "other", "x");

@@ -1,4 +1,4 @@
-#include "voice/zonos/speech_parts.h"
+#include "voice/clauses/speech_parts.h"
 
 #include <gmock/gmock.h>
 

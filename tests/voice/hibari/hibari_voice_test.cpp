@@ -1,0 +1,81 @@
+#include "voice/hibari/hibari_voice.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "core/files.h"
+#include "tests/fakes/espeak_test.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_graph.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+struct HibariVoiceTest : EspeakTest {
+  HibariVoiceTest() {
+    std::string vocabulary = "{\" \": 1";
+    for (char c = 'a'; c <= 'z'; ++c) vocabulary += fmt::format(", \"{}\": {}", c, c - 'a' + 2);
+    write_file(folder / "vocab.json", vocabulary + "}");
+  }
+
+  std::shared_ptr<const HibariNetwork> network(FakeGraph graph) const {
+    return std::make_shared<const HibariNetwork>(
+        std::make_unique<const FakeGraph>(std::move(graph)), HibariAlphabet(folder / "vocab.json"),
+        HibariSettings());
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(HibariVoiceTest, SpeaksAmericanEnglishAtTwentyFourKilohertz) {
+  const HibariVoice voice(network(fake_hibari_graph()), {});
+  EXPECT_EQ(voice.sample_rate(), 24000);
+  EXPECT_EQ(voice.language(), "en-us");
+  EXPECT_THAT(voice.names(), testing::ElementsAre("hibari"));
+  const auto synthesizer = voice.synthesizer("hibari");
+  EXPECT_EQ(synthesizer->sample_rate(), 24000);
+  EXPECT_EQ(synthesizer->language(), "en-us");
+  EXPECT_GT(speak(*synthesizer, "Hello there.").size(), 12000U);
+  expect_user_error([&] { voice.synthesizer("nobody"); }, {"'nobody'", "hibari"});
+}
+
+TEST_F(HibariVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
+  const HibariVoice voice(network(fake_hibari_graph()), {});
+  const std::vector<std::string> texts{"Hello there, my friend.",
+                                       "What is it that you want, then?"};
+  std::vector<std::vector<float>> alone, together(texts.size());
+  for (const std::string& text : texts) alone.push_back(speak(*voice.synthesizer(), text));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      threads.emplace_back([&, i] { together[i] = speak(*voice.synthesizer(), texts[i]); });
+    }
+  }
+  EXPECT_EQ(together, alone);
+}
+
+TEST_F(HibariVoiceTest, ANetworkWithoutSoundIsFoundAtOnce) {
+  const FakeGraph graph = fake_hibari_graph();
+  for (const float value : {-40.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    const auto broken = network(FakeGraph(graph.inputs(), graph.outputs(),
+                                          [&, value](const std::vector<OnnxInput>& inputs) {
+                                            auto outputs = graph.run(inputs, {});
+                                            for (at::Tensor& output : outputs) output.fill_(value);
+                                            return outputs;
+                                          }));
+    expect_user_error([&] { HibariVoice(broken, {}); }, {"no sound", "fetch"});
+  }
+}
+
+TEST_F(HibariVoiceTest, MissingFilesAreNamed) {
+  expect_user_error([&] { HibariVoice(HibariOptions{.model = "/nowhere"}); }, {"/nowhere"});
+  HibariOptions options;
+  options.espeak_helper = "/no/helper";
+  expect_user_error([&] { HibariVoice(network(fake_hibari_graph()), options); },
+                    {"the Hibari voice", "/no/helper"});
+}
+
+}  // namespace
+}  // namespace predgen

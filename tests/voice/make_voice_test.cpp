@@ -1,0 +1,49 @@
+#include "voice/make_voice.h"
+
+#include <gmock/gmock.h>
+
+#include "core/files.h"
+#include "tests/fakes/environment_variable.h"
+#include "tests/fakes/espeak_test.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/temporary_folder.h"
+#include "voice/onnx/onnx_runtime.h"
+
+namespace predgen {
+namespace {
+
+struct ModelsFolder {
+  TemporaryFolder folder;
+  EnvironmentVariable variable{"PREDGEN_MODELS", folder.path().c_str()};
+};
+
+using MakeVoiceTest = EspeakTest;
+
+TEST(MakeVoice, EveryKindHasAName) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : voice_kinds()) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre("none", "hibari", "piper", "espeak", "zonos"));
+  EXPECT_EQ(make_voice({}), nullptr);
+}
+
+TEST_F(MakeVoiceTest, TheDefaultIsTheBestThatIsInstalled) {
+  const ModelsFolder models;
+  EXPECT_EQ(default_voice_kind(), VoiceKind::kEspeak);
+  make_folder(models.folder / "hibari");
+  EXPECT_EQ(default_voice_kind(), VoiceKind::kEspeak) << "an empty folder is no voice";
+  write_file(models.folder / "hibari/hibari.onnx", "");
+  EXPECT_EQ(default_voice_kind(),
+            OnnxRuntime::is_there() ? VoiceKind::kHibari : VoiceKind::kEspeak);
+}
+
+TEST(MakeVoice, AVoiceThatIsNotInstalledSaysHowItIsHad) {
+  const ModelsFolder models;
+  VoiceOptions options;
+  options.kind = VoiceKind::kHibari;
+  expect_user_error([&] { make_voice(options); }, {"hibari", "fetch_model.py hibari"});
+  options.kind = VoiceKind::kPiper;
+  expect_user_error([&] { make_voice(options); }, {"no such folder"});
+}
+
+}  // namespace
+}  // namespace predgen

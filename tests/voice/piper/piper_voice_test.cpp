@@ -1,0 +1,161 @@
+#include "voice/piper/piper_voice.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "tests/fakes/environment_variable.h"
+#include "tests/fakes/espeak_test.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_graph.h"
+#include "tests/fakes/onnx_file.h"
+#include "tests/fakes/temporary_folder.h"
+#include "voice/onnx/onnx_runtime.h"
+
+namespace predgen {
+namespace {
+
+using testing::ElementsAre;
+
+Json small_config() {
+  Json json = parse_json(R"({"audio": {"sample_rate": 16000}, "espeak": {"voice": "en-us"},
+                             "phoneme_id_map": {"_": [0], "^": [1], "$": [2]}})",
+                         "the test's configuration");
+  for (char c = 'a'; c <= 'z'; ++c) json["phoneme_id_map"][std::string(1, c)] = {c - 'a' + 3};
+  return json;
+}
+
+/// Sound that depends on all inputs, 100 samples for each id.
+FakeGraph fake_piper_graph(std::vector<OnnxInput>* given = nullptr, bool has_speakers = false) {
+  std::vector<std::string> inputs{"input", "input_lengths", "scales"};
+  if (has_speakers) inputs.emplace_back("sid");
+  return FakeGraph(inputs, {"output"}, [given](const std::vector<OnnxInput>& run) {
+    if (given != nullptr) *given = run;
+    const at::Tensor ids = run[0].values.reshape(-1).to(at::kFloat);
+    at::Tensor sound = ids.unsqueeze(1).expand({ids.size(0), 100}).reshape({1, 1, 1, -1}) / 100;
+    if (run.size() > 3) sound = sound + run[3].values.to(at::kFloat) / 10;
+    return std::vector<at::Tensor>{sound};
+  });
+}
+
+struct PiperVoiceTest : EspeakTest {
+  std::shared_ptr<const PiperModel> model(FakeGraph graph, const Json& json,
+                                          const PiperSettings& settings = {}) const {
+    write_file(folder / "voice.onnx.json", json.dump());
+    return std::make_shared<const PiperModel>(std::make_unique<const FakeGraph>(std::move(graph)),
+                                              PiperConfig::load(folder / "voice.onnx.json"),
+                                              settings);
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(PiperVoiceTest, SpeaksAsItsConfigurationSays) {
+  std::vector<OnnxInput> given;
+  const PiperVoice voice(model(fake_piper_graph(&given), small_config()), "joe", {});
+  EXPECT_EQ(voice.sample_rate(), 16000);
+  EXPECT_EQ(voice.language(), "en-us");
+  EXPECT_THAT(voice.names(), ElementsAre("joe"));
+  EXPECT_GT(speak(*voice.synthesizer("joe"), "Hello.").size(), 1000U);
+  ASSERT_EQ(given.size(), 3U);
+  EXPECT_EQ(given[1].values.item<int64_t>(), given[0].values.numel());
+  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.667F, 1.0F, 0.8F})));
+  expect_user_error([&] { voice.synthesizer("nobody"); }, {"'nobody'", "joe"});
+}
+
+TEST_F(PiperVoiceTest, SettingsGoBeforeTheVoicesOwn) {
+  std::vector<OnnxInput> given;
+  Json json = small_config();
+  json["inference"] = {{"noise_scale", 0.5}, {"length_scale", 3}, {"noise_w", 0.25}};
+  PiperModel own(std::make_unique<const FakeGraph>(fake_piper_graph(&given)),
+                 model(fake_piper_graph(), json)->config(), {.speed = 2});
+  own.run({1, 0, 5, 0, 2}, 0);
+  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.5F, 1.5F, 0.25F})));
+  PiperModel set(std::make_unique<const FakeGraph>(fake_piper_graph(&given)), own.config(),
+                 {.noise_scale = 0, .noise_w = 1});
+  set.run({1, 0, 5, 0, 2}, 0);
+  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.0F, 3.0F, 1.0F})));
+}
+
+TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
+  std::vector<OnnxInput> given;
+  Json json = small_config();
+  json["num_speakers"] = 3;
+  json["speaker_id_map"] = {{"anna", 0}, {"ben", 1}, {"zoe", 2}};
+  const auto speakers = model(fake_piper_graph(&given, true), json);
+  const PiperVoice voice(speakers, "several", {.speaker = "zoe"});
+  EXPECT_THAT(voice.names(), ElementsAre("zoe", "anna", "ben"));
+  const auto ben = speak(*voice.synthesizer("ben"), "Hello.");
+  EXPECT_EQ(given[3].values.item<int64_t>(), 1);
+  EXPECT_NE(speak(*voice.synthesizer(), "Hello."), ben);
+  EXPECT_EQ(given[3].values.item<int64_t>(), 2) << "the one that was chosen";
+  expect_user_error([&] { PiperVoice(speakers, "several", {.speaker = "nobody"}); },
+                    {"'nobody'", "anna"});
+  expect_user_error([&] { model(fake_piper_graph(), json); }, {"fake.onnx", "'sid'"});
+}
+
+TEST_F(PiperVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
+  const PiperVoice voice(model(fake_piper_graph(), small_config()), "joe", {});
+  const std::vector<std::string> texts{"Hello there, my friend.",
+                                       "What is it that you want, then?"};
+  std::vector<std::vector<float>> alone, together(texts.size());
+  for (const std::string& text : texts) alone.push_back(speak(*voice.synthesizer(), text));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      threads.emplace_back([&, i] { together[i] = speak(*voice.synthesizer(), texts[i]); });
+    }
+  }
+  EXPECT_EQ(together, alone);
+}
+
+TEST_F(PiperVoiceTest, NoSampleIsLouderThanOne) {
+  const PiperVoice voice(
+      model(FakeGraph({"input", "input_lengths", "scales"}, {"output"},
+                      [](const std::vector<OnnxInput>&) {
+                        return std::vector<at::Tensor>{at::tensor({-3.0F, 2.0F})};
+                      }),
+            small_config()),
+      "loud", {});
+  const auto samples = speak(*voice.synthesizer(), "Hello.");
+  EXPECT_EQ(samples[0], -1);
+  EXPECT_EQ(samples[1], 1);
+}
+
+TEST(PiperOptions, AVoiceIsAFolderAFileOrANameAmongTheModels) {
+  const TemporaryFolder models;
+  make_folder(models / "joe");
+  write_file(models / "joe/en.onnx", "");
+  const EnvironmentVariable folder("PREDGEN_MODELS", models.path().c_str());
+  EXPECT_EQ(PiperOptions{.voice = "joe"}.file(), models / "joe/en.onnx");
+  EXPECT_EQ(PiperOptions{.voice = models / "joe"}.file(), models / "joe/en.onnx");
+  EXPECT_EQ(PiperOptions{.voice = models / "joe/en.onnx"}.file(), models / "joe/en.onnx");
+  expect_user_error([] { PiperOptions{.voice = "ann"}.file(); }, {"ann: no such folder", "joe"});
+  expect_user_error([] { PiperOptions{.voice = ""}.file(); }, {"no such folder"});
+}
+
+TEST_F(PiperVoiceTest, FoldersThatAreNoVoiceAreUserErrors) {
+  const auto load = [&](const std::filesystem::path& path) {
+    return [path] { PiperVoice voice(PiperOptions{.voice = path}); };
+  };
+  expect_user_error(load("/nowhere"), {"/nowhere: no such folder", "NAME.onnx.json"});
+  expect_user_error(load(folder.path()), {"has no .onnx file"});
+  write_file(folder / "b.onnx", "no network");
+  expect_user_error(load(folder.path()), {"b.onnx.json"});
+  write_file(folder / "b.onnx.json", small_config().dump());
+  write_file(folder / "a.onnx", "no network");
+  expect_user_error(load(folder.path()), {"2 voices", "a.onnx and b.onnx", "name one"});
+  if (!OnnxRuntime::is_there()) GTEST_SKIP() << "there is no ONNX Runtime (PREDGEN_SPEECH=OFF)";
+  expect_user_error(load(folder / "b.onnx"), {"b.onnx", "fetch it again"});
+  OnnxFile file;
+  file.add_input("input", OnnxFile::Type::kFloat);
+  file.add_node("Add", {"input", "input"}, "output");
+  file.add_output("output", OnnxFile::Type::kFloat);
+  write_file(folder / "b.onnx", file.contents());
+  expect_user_error(load(folder / "b.onnx"),
+                    {"b.onnx: is no network of a Piper voice", "input_lengths"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,94 @@
+#include "voice/clauses/clause_synthesizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "text/utf8.h"
+#include "voice/clauses/quiet_edges.h"
+#include "voice/clauses/spoken_pieces.h"
+
+namespace predgen {
+
+class ClauseSynthesizer::Sentence : public Synthesis {
+ public:
+  Sentence(ClauseSynthesizer& voice, std::string text)
+      : voice_(voice), text_(std::move(text)), edges_(voice.sample_rate()) {}
+
+  bool advance(std::vector<float>& samples) override {
+    if (!std::exchange(is_read_, true)) {
+      read();
+      return !pieces_.empty();
+    }
+    if (!sound_ && !pieces_.empty()) start_piece();
+    if (sound_) continue_piece(samples);
+    return sound_ || !pieces_.empty();
+  }
+
+ private:
+  void read() {
+    const auto pieces = spoken_pieces(
+        text_, voice_.network_->longest_piece(), [this](const std::vector<std::string>& clauses) {
+          return voice_.espeak_.pronounce(clauses, voice_.options_.language);
+        });
+    pieces_.assign(pieces.begin(), pieces.end());
+    if (pieces_.empty() && !text_.empty()) warn();
+  }
+
+  void start_piece() {
+    sound_ = voice_.network_->speak(pieces_.front().phonemes);
+    if (sound_) return;
+    pieces_.pop_front();
+    warn();
+  }
+
+  void continue_piece(std::vector<float>& samples) {
+    std::vector<float> sound;
+    const bool more = sound_->advance(sound);
+    edges_.push(sound, samples);
+    if (more) return;
+    edges_.end(pause_behind(pieces_.front().mark), samples);
+    sound_.reset();
+    pieces_.pop_front();
+  }
+
+  void warn() const {
+    spdlog::warn("{} has no sounds for a part of \"{}\" in the language {}: it is left out",
+                 voice_.options_.user, shortened(text_), voice_.options_.language);
+  }
+
+  ClauseSynthesizer& voice_;
+  std::string text_;
+  bool is_read_ = false;
+  std::deque<SpokenPiece> pieces_;    // still to be said, with the one under way
+  std::unique_ptr<Synthesis> sound_;  // of the first one; null: it has not begun
+  QuietEdges edges_;
+};
+
+ClauseSynthesizer::ClauseSynthesizer(std::shared_ptr<const PhonemeNetwork> network,
+                                     const ClauseOptions& options)
+    : network_(std::move(network)),
+      options_(options),
+      espeak_(options_.espeak_helper, options_.timeout, options_.user) {
+  espeak_.pronounce({"a"}, options_.language);
+}
+
+std::unique_ptr<Synthesis> ClauseSynthesizer::begin(const std::string& spoken) {
+  return std::make_unique<Sentence>(*this, replace_ill_formed_utf8(spoken));
+}
+
+void try_out(SpeechSynthesizer& voice, const std::string& word, const std::string& advice) {
+  std::vector<float> unheard;
+  const auto speech = voice.begin(word);
+  while (speech->advance(unheard)) {
+  }
+  const bool is_sound = std::ranges::all_of(unheard, [](float x) { return std::isfinite(x); });
+  if (unheard.empty() || !is_sound) throw UserError("the voice gives no sound: {}", advice);
+}
+
+}  // namespace predgen

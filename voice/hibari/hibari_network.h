@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "voice/clauses/phoneme_network.h"
+#include "voice/hibari/hibari_alphabet.h"
+#include "voice/hibari/hibari_sound.h"
+#include "voice/onnx/onnx_graph.h"
+
+namespace predgen {
+
+struct HibariSettings {
+  double speed = 1;   // of speech: 2 takes half the time
+  uint64_t seed = 0;  // of the noise in the sound, the same for every piece
+};
+
+/// Hibari: phonemes to sound at 24 kHz. The network says what spectrum each moment has, in one
+/// pass; the samples follow from that, half a second a step.
+class HibariNetwork : public PhonemeNetwork {
+ public:
+  /// UserError if the graph is not Hibari's.
+  HibariNetwork(std::unique_ptr<const OnnxGraph> graph, HibariAlphabet alphabet,
+                const HibariSettings& settings);
+  /// From a folder that has hibari.onnx and vocab.json. UserError if one cannot be used.
+  static std::shared_ptr<const HibariNetwork> load(const std::filesystem::path& folder,
+                                                   const HibariSettings& settings);
+
+  int sample_rate() const override { return 24000; }
+  int64_t longest_piece() const override { return 300; }
+  std::unique_ptr<Synthesis> speak(const std::string& phonemes) const override;
+
+  const HibariAlphabet& alphabet() const { return alphabet_; }
+  /// One pass, over ids of alphabet(). Error if what comes out has not the shape of Hibari's.
+  HibariFrames frames(const std::vector<int64_t>& ids) const;
+
+ private:
+  std::unique_ptr<const OnnxGraph> graph_;
+  HibariAlphabet alphabet_;
+  HibariSettings settings_;
+};
+
+}  // namespace predgen

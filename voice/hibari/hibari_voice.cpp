@@ -1,0 +1,40 @@
+#include "voice/hibari/hibari_voice.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "voice/clauses/clause_synthesizer.h"
+
+namespace predgen {
+namespace {
+
+std::shared_ptr<const HibariNetwork> load(const HibariOptions& options) {
+  const std::filesystem::path folder = options.model.empty() ? hibari_folder() : options.model;
+  std::error_code absent;
+  if (options.model.empty() && !std::filesystem::is_directory(folder, absent)) {
+    throw UserError(
+        "the Hibari voice is not in {}: scripts/fetch_model.py hibari fetches it; or use --tts "
+        "espeak",
+        folder.string());
+  }
+  return HibariNetwork::load(folder, options.settings);
+}
+
+}  // namespace
+
+HibariVoice::HibariVoice(const HibariOptions& options) : HibariVoice(load(options), options) {}
+
+HibariVoice::HibariVoice(std::shared_ptr<const HibariNetwork> network, const HibariOptions& options)
+    : options_(options), network_(std::move(network)) {
+  try_out(*synthesizer(), "Ready.", "fetch the Hibari voice again");
+}
+
+std::unique_ptr<SpeechSynthesizer> HibariVoice::synthesizer(const std::string& name) const {
+  if (!name.empty() && name != names_.front()) throw unknown_voice(name, names_);
+  return std::make_unique<ClauseSynthesizer>(
+      network_, ClauseOptions{.user = "the Hibari voice",
+                              .language = language(),
+                              .espeak_helper = options_.espeak_helper});
+}
+
+}  // namespace predgen

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "voice/onnx/onnx_api.h"
+
+namespace predgen {
+
+/// ONNX Runtime in this process. It is opened when it is first needed and not linked: it is 27 MB
+/// that no other command has to load, and a program without it, or whose library is gone, says so
+/// in a line instead of not starting. Any number of them share one library and its environment.
+class OnnxRuntime {
+ public:
+  /// UserError if this program was built without it, or it cannot be opened or is too old.
+  /// `library`: empty: the one that the build found.
+  static std::shared_ptr<const OnnxRuntime> open(const std::filesystem::path& library = {});
+  /// Whether open() gives one.
+  static bool is_there() noexcept;
+
+  ~OnnxRuntime();
+  OnnxRuntime(const OnnxRuntime&) = delete;
+  OnnxRuntime& operator=(const OnnxRuntime&) = delete;
+
+  const std::string& version() const { return version_; }
+  const onnx::Env* env() const { return env_; }
+
+  /// Calls a function of the table; Error with the library's own words where it fails.
+  template <typename... Parameters, typename... Arguments>
+  void call(onnx::Slot<onnx::Status*(Parameters...)> slot, Arguments... arguments) const {
+    if (onnx::Status* const status = function(slot)(arguments...)) fail(status);
+  }
+
+  /// Frees a handle.
+  template <typename Handle>
+  void release(onnx::Slot<void(Handle*)> slot, Handle* handle) const {
+    function(slot)(handle);
+  }
+
+ private:
+  OnnxRuntime(const void* const* table, std::string version);
+
+  template <typename Function>
+  Function* function(onnx::Slot<Function> slot) const {
+    return reinterpret_cast<Function*>(const_cast<void*>(table_[slot.place]));
+  }
+  [[noreturn]] void fail(onnx::Status* status) const;
+
+  const void* const* table_;
+  std::string version_;
+  onnx::Env* env_ = nullptr;
+};
+
+}  // namespace predgen

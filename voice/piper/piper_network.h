@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "voice/clauses/phoneme_network.h"
+#include "voice/onnx/onnx_graph.h"
+#include "voice/piper/piper_config.h"
+
+namespace predgen {
+
+/// How a Piper voice speaks.
+struct PiperSettings {
+  double speed = 1;  // 2 takes half the time
+  // Of the sound and of the phonemes' lengths: how much of each is drawn. The network draws it
+  // itself and takes no seed, so only with 0 for both a text has the same sound again.
+  double noise_scale = -1, noise_w = -1;  // below 0: as the voice says
+};
+
+/// The network of a Piper voice. Immutable, used by any number of threads.
+class PiperModel {
+ public:
+  /// UserError if the graph is not that of a Piper voice, or of another one.
+  PiperModel(std::unique_ptr<const OnnxGraph> graph, PiperConfig config,
+             const PiperSettings& settings);
+
+  const PiperConfig& config() const { return config_; }
+  /// Samples [N] for config().phoneme_ids(), said by a speaker of the config.
+  at::Tensor run(const std::vector<int64_t>& ids, int64_t speaker) const;
+
+ private:
+  std::unique_ptr<const OnnxGraph> graph_;
+  PiperConfig config_;
+  PiperSettings settings_;
+};
+
+/// One of its speakers. A piece is one step.
+class PiperNetwork : public PhonemeNetwork {
+ public:
+  PiperNetwork(std::shared_ptr<const PiperModel> model, int64_t speaker)
+      : model_(std::move(model)), speaker_(speaker) {}
+
+  int sample_rate() const override { return static_cast<int>(model_->config().sample_rate); }
+  int64_t longest_piece() const override { return 120; }
+  std::unique_ptr<Synthesis> speak(const std::string& phonemes) const override;
+
+ private:
+  std::shared_ptr<const PiperModel> model_;
+  int64_t speaker_;
+};
+
+}  // namespace predgen

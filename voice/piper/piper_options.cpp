@@ -1,0 +1,59 @@
+#include "voice/piper/piper_options.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "model/checkpoint/model_names.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// There, or what the folder of models holds of that name.
+fs::path find_voice(const fs::path& asked) {
+  std::error_code absent;
+  if (fs::exists(asked, absent)) return asked;
+  const bool is_name = !asked.empty() && asked == asked.filename();
+  if (is_name && fs::is_directory(models_folder() / asked, absent)) return models_folder() / asked;
+  throw UserError(
+      "{}: no such folder; a Piper voice is a folder with NAME.onnx and NAME.onnx.json, such as "
+      "'joe', which scripts/fetch_model.py joe fetches",
+      shortened(asked.string()));
+}
+
+}  // namespace
+
+fs::path PiperOptions::file() const {
+  const fs::path place = find_voice(voice);
+  std::error_code absent;
+  if (!fs::is_directory(place, absent)) return place;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(place)) {
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  if (files.empty()) {
+    throw UserError("{}: has no .onnx file; a Piper voice is NAME.onnx and NAME.onnx.json",
+                    place.string());
+  }
+  if (files.size() > 1) {
+    throw UserError("{}: has {} voices, such as {} and {}: name one file", place.string(),
+                    files.size(), files[0].filename().string(), files[1].filename().string());
+  }
+  return files.front();
+}
+
+PiperOptions read_piper_options(ConfigReader& reader) {
+  PiperOptions options;
+  reader.required("voice", options.voice);
+  reader.optional("speaker", options.speaker);
+  reader.optional("speed", options.settings.speed, 0.25, 4.0);
+  reader.optional("noise_scale", options.settings.noise_scale, -1.0, 2.0);
+  reader.optional("noise_w", options.settings.noise_w, -1.0, 2.0);
+  return options;
+}
+
+}  // namespace predgen
