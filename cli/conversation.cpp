@@ -116,9 +116,9 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
   command.add_option("--draft-model", draft_model, kDraftModelHelp);
   std::vector<std::string> names;
   std::string help = "What speculation may cost;";
-  for (const Preset& preset : presets()) {
-    names.push_back(preset.name);
-    help += "\n" + preset.name + ": " + preset.help;
+  for (const Preset& known : presets()) {
+    names.push_back(known.name);
+    help += "\n" + known.name + ": " + known.help;
   }
   command.add_option("--preset", preset, help)
       ->check(CLI::IsMember(names))

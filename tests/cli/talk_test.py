@@ -1,0 +1,89 @@
+"""predgen talk, from a recorded question to a spoken answer, with the models that set-up fetches."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import wave
+from pathlib import Path
+
+from tiny_model import PREDGEN, REPOSITORY, check, make_folder, run
+
+QUESTION = REPOSITORY / "data/samples/question.wav"
+
+
+def refused(words, *arguments):
+    result = run("talk", *arguments)
+    check(result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1 and not result.stdout,
+          f"{arguments}: {result.returncode} {result.stderr.strip()}")
+
+
+def write_wav(file, seconds, rate=16000, channels=1):
+    with wave.open(str(file), "wb") as sound:
+        sound.setnchannels(channels)
+        sound.setsampwidth(2)
+        sound.setframerate(rate)
+        sound.writeframes(bytes(2 * channels * int(seconds * rate)))
+
+
+def bad_input(scratch, model):
+    talk = ["--model", model, "--tts", "none"]
+    refused("mic", *talk, "--input", "mic:no such microphone")
+    refused("nothing.wav", *talk, "--input", scratch / "nothing.wav")
+    (scratch / "text.wav").write_text("this is no sound")
+    refused("text.wav", *talk, "--input", scratch / "text.wav")
+    refused("--shortest-wait", *talk, "--input", QUESTION, "--shortest-wait", "2")
+    refused("no such folder", *talk, "--input", QUESTION, "--recogniser", scratch / "no such folder")
+    refused("--json", "--model", model, "--tts", "espeak", "--input", QUESTION, "--json", "--output", "-")
+
+
+def conversations(scratch, model):
+    talk = ["talk", "--model", model, "--threads", "1", "--max-new-tokens", "24", "--json"]
+    result = run(*talk, "--tts", "none", "--input", QUESTION)
+    check(result.returncode == 0, f"a recording: {result.stderr[-300:]}")
+    turns = json.loads(result.stdout)["turns"]
+    check(len(turns) == 1 and "capital of france" in turns[0]["heard"].lower(), f"what was said is heard: {turns}")
+    check(turns[0]["text"] and turns[0]["voice_to_voice"] is None, "it is answered, without sound")
+    parts = turns[0]["parts"]
+    check(parts["voice"] is None and 0 <= parts["recogniser"] < 10 and 0 <= parts["model"] < 10, f"parts: {parts}")
+    wait = parts["recogniser"] + parts["end_of_turn"]
+    check(0.15 < wait < 10, f"a pause of at least the shortest wait ends the turn: {wait}")
+
+    answer = scratch / "answer.wav"
+    result = run(*talk, "--tts", "hibari", "--input", QUESTION, "--output", answer)
+    check(result.returncode == 0, f"into a file: {result.stderr[-300:]}")
+    turn = json.loads(result.stdout)["turns"][0]
+    check(abs(turn["voice_to_voice"] - sum(turn["parts"].values())) < 1e-6, "the wait is the sum of its parts")
+    with wave.open(str(answer)) as sound:
+        check(sound.getframerate() == 24000 and sound.getnframes() > 2400, "the answer is sound")
+
+    write_wav(scratch / "silence.wav", 1, rate=48000, channels=2)
+    result = run(*talk, "--tts", "none", "--input", scratch / "silence.wav")
+    check(result.returncode == 0 and json.loads(result.stdout) == {"turns": []}, "silence alone is no turn")
+
+    with wave.open(str(QUESTION)) as sound:
+        rate, samples = sound.getframerate(), sound.readframes(sound.getnframes())
+    result = subprocess.run([PREDGEN, *map(str, talk), "--tts", "none", "--input", "-", "--input-rate", str(rate)],
+                            input=samples, capture_output=True)
+    check(result.returncode == 0 and "capital of france" in json.loads(result.stdout)["turns"][0]["heard"].lower(),
+          f"raw samples through a pipe: {result.stderr[-300:]}")
+
+
+def main(scratch):
+    model = make_folder(scratch)
+    ears = Path(PREDGEN).with_name("predgen-ears")
+    folder = Path(os.environ.get("PREDGEN_MODELS") or
+                  Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "predgen/models")
+    missing = [name for name in ("whisper-base", "silero", "smart-turn", "hibari") if not (folder / name).is_dir()]
+    if missing or not ears.exists():
+        print(f"skipped: talk (no {', '.join(missing) or 'predgen-ears'})")
+        return
+    bad_input(scratch, model)
+    conversations(scratch, model)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="predgen-test-") as scratch:
+        main(Path(scratch))
+    sys.exit(0)

@@ -1,0 +1,199 @@
+#include "runtime/listen/spoken_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/recogniser_desk.h"
+
+namespace predgen {
+namespace {
+
+/// Blocks of sound that the test gives.
+class GivenAudio : public AudioSource {
+ public:
+  int sample_rate() const override { return kRecogniserRate; }
+  std::span<const float> read() override {
+    std::unique_lock lock(mutex_);
+    waits_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !waits_; });
+    if (fails_) throw UserError("the microphone was unplugged");
+    return block_;
+  }
+
+  /// Returns when the block was heard.
+  void give(int milliseconds, float value) {
+    hand_over(std::vector<float>(static_cast<size_t>(milliseconds * kRecogniserRate / 1000), value));
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waits_; });
+  }
+  void end() { hand_over({}); }
+  void fail() {
+    {
+      const std::lock_guard lock(mutex_);
+      fails_ = true;
+    }
+    hand_over({});
+  }
+
+ private:
+  void hand_over(std::vector<float> block) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waits_; });
+    block_ = std::move(block);
+    waits_ = false;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<float> block_;
+  bool waits_ = false, fails_ = false;
+};
+
+/// Speaks to a SpokenTurns, whose thread is gone before the sound that it reads.
+struct Talk {
+  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard)
+      : turns(desk.make, audio, {.is_detected = true, .silence_ms = 500, .waits = {}},
+              while_speaking, clock, stop.get_token()) {}
+  ~Talk() {
+    if (!is_over) audio.end();
+  }
+
+  void hear_voice(const std::string& text, bool is_active, int64_t until) {
+    desk.handler->on_segment(
+        desk.utterance,
+        {.text = text,
+         .is_over = !is_active,
+         .voice = HeardVoice{.is_active = is_active, .since = 0, .until = until, .is_in_words = true}});
+  }
+  /// A whole turn of one second, and the pause behind it.
+  void say(const std::string& words) {
+    audio.give(1000, 0.5f);
+    hear_voice(words, true, 16000);
+    hear_voice(words, false, 16000);
+    clock.set(clock.now().count() + 0.5);
+    audio.give(500, 0.0f);
+    ++desk.utterance;
+  }
+  Transcript next() {
+    const auto newest = turns.wait_newer(revision, clock);
+    if (!newest) return {.text = "the end"};
+    revision = newest->revision;
+    return *newest;
+  }
+
+  GivenAudio audio;
+  RecogniserDesk desk;
+  ManualClock clock;
+  std::stop_source stop;
+  SpokenTurns turns;
+  int64_t revision = 0;
+  bool is_over = false;
+};
+
+TEST(SpokenTurns, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
+  Talk talk;
+  talk.clock.set(11.0);
+  talk.audio.give(1000, 0.5f);  // began at 10
+  talk.hear_voice("what", true, 12000);
+  EXPECT_EQ(talk.next().text, "what");
+  talk.clock.set(11.3);
+  talk.hear_voice("what is it", true, 16000);
+  talk.hear_voice("what is it", false, 16000);
+  EXPECT_FALSE(talk.next().is_final);
+  talk.clock.set(11.5);
+  talk.audio.give(500, 0.0f);
+  const Transcript last = talk.next();
+  EXPECT_EQ(last.text, "what is it");
+  EXPECT_TRUE(last.is_final);
+  const SpokenTimes times = talk.turns.times();
+  EXPECT_NEAR(times.voice_ended.count(), 11.0, 1e-6);
+  EXPECT_NEAR(times.words_known.count(), 11.3, 1e-6);
+  EXPECT_NEAR(times.turn_ended.count(), 11.5, 1e-6);
+}
+
+TEST(SpokenTurns, WithHeadphonesWordsEndAnAnswerAndListeningSoundsDoNot) {
+  Talk talk(WhileSpeaking::kInterrupts);
+  const std::stop_token first = talk.turns.begin_turn();
+  talk.say("tell me a story");
+  while (!talk.next().is_final) continue;
+  talk.audio.give(200, 0.5f);
+  talk.hear_voice("Mm-hm, okay.", true, 3200);
+  EXPECT_FALSE(first.stop_requested());
+  talk.hear_voice("okay, stop", true, 3200);
+  EXPECT_TRUE(first.stop_requested());
+  EXPECT_FALSE(talk.turns.begin_turn().stop_requested());
+  EXPECT_EQ(talk.next().text, "okay, stop");
+}
+
+TEST(SpokenTurns, WithoutHeadphonesNothingIsHeardWhileAnAnswerIsSaid) {
+  Talk talk;
+  const std::stop_token first = talk.turns.begin_turn();
+  talk.say("tell me a story");
+  while (!talk.next().is_final) continue;
+  talk.desk.samples.clear();
+  talk.audio.give(200, 0.5f);
+  EXPECT_TRUE(std::ranges::all_of(talk.desk.samples, [](float x) { return x == 0.0f; }));
+  EXPECT_GE(talk.desk.samples.size(), 3000u);  // time goes on
+  talk.turns.begin_turn();
+  talk.audio.give(200, 0.5f);
+  EXPECT_TRUE(std::ranges::any_of(talk.desk.samples, [](float x) { return x > 0.4f; }));
+  EXPECT_FALSE(first.stop_requested());
+}
+
+TEST(SpokenTurns, TheEndOfTheSoundEndsTheTurnUnderWay) {
+  Talk talk;
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what is it", true, 16000);
+  talk.audio.end();
+  talk.is_over = true;
+  Transcript last;
+  while (!(last = talk.next()).is_final) ASSERT_NE(last.text, "the end");
+  EXPECT_EQ(last.text, "what is it");
+  EXPECT_EQ(talk.next().text, "the end");
+}
+
+TEST(SpokenTurns, SilenceAloneHasNoTurns) {
+  Talk talk;
+  talk.audio.give(1000, 0.0f);
+  talk.audio.end();
+  talk.is_over = true;
+  EXPECT_EQ(talk.next().text, "the end");
+}
+
+TEST(SpokenTurns, AMicrophoneThatIsUnpluggedIsSaidBehindWhatWasHeard) {
+  Talk talk;
+  talk.say("what is it");
+  talk.audio.fail();
+  talk.is_over = true;
+  while (!talk.next().is_final) continue;
+  EXPECT_THROW(talk.next(), UserError);
+}
+
+TEST(SpokenTurns, AStopEndsEveryWait) {
+  Talk talk;
+  const std::stop_token turn = talk.turns.begin_turn();
+  talk.stop.request_stop();
+  EXPECT_TRUE(turn.stop_requested());
+  EXPECT_THROW(talk.next(), Interrupted);
+  EXPECT_TRUE(talk.turns.begin_turn().stop_requested());
+}
+
+TEST(Backchannel, IsEveryWordOfTheList) {
+  for (const char* words : {"Hm.", "mm-hm", "Yeah, okay!", "Uh... right", ""}) {
+    EXPECT_TRUE(is_backchannel(words)) << words;
+  }
+  for (const char* words : {"no", "okay stop", "yeah but", "\xc3\xbc", "hmmm wait"}) {
+    EXPECT_FALSE(is_backchannel(words)) << words;
+  }
+}
+
+}  // namespace
+}  // namespace predgen
