@@ -1,0 +1,114 @@
+"""How long a person waits for the first sound of an answer in `predgen talk`: prompts that a voice reads, each a
+recording of its own, through the whole chain of real parts in real time.
+
+usage: talk_waits.py PREDGEN PROMPTS [COUNT [PIPER_VOICE [NAME=OPTIONS ..]]]
+
+  PROMPTS       JSON lines with "text"; COUNT of them, evenly spread (60)
+  PIPER_VOICE   the folder of the voice that reads (joe in the models folder); not the one that answers
+  NAME=OPTIONS  more ways to run `predgen talk`; beside it as it is, there is a plain cascade with a fixed pause
+
+Prints a row for each way. Wait: from the last sample of the voice to the first that can be played. A turn is
+cut off if it ended before the recording did, in the middle of the prompt.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+WAYS = {"talk": "", "fixed pause of 0.8 s, no speculation": "--shortest-wait 0.8 --longest-wait 0.8 --verifier off"}
+DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
+
+
+def read_aloud(predgen, voice, texts, folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen([predgen, "serve", "--model", DEMO, "--tts", "piper", "--voice", voice, "--port",
+                               str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.2)
+        for i, text in enumerate(texts):
+            body = json.dumps({"model": "demo", "input": text, "response_format": "wav"}).encode()
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/audio/speech", data=body,
+                                             headers={"Content-Type": "application/json"})
+            (folder / f"{i}.wav").write_bytes(urllib.request.urlopen(request, timeout=60).read())
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def words(text):
+    return re.findall(r"[a-z0-9']+", text.lower())
+
+
+def word_errors(heard, said):
+    row = list(range(len(said) + 1))
+    for i, word in enumerate(heard, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(said, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != other))
+    return row[-1]
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
+
+
+def measure(name, predgen, options, texts, folder):
+    waits, parts, errors, count, cut, unheard, kept = [], {}, 0, 0, 0, 0, 0
+    for i, text in enumerate(texts):
+        command = [predgen, "talk", "--input", folder / f"{i}.wav", "--output", folder / "answer.wav", "--json",
+                   "--max-new-tokens", "24", *shlex.split(options)]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{name}: {done.stderr.strip()}")
+        turns = json.loads(done.stdout)["turns"]
+        heard = words(" ".join(turn["heard"] for turn in turns))
+        errors += word_errors(heard, words(text))
+        count += len(words(text))
+        unheard += not turns
+        cut += len(turns) > 1
+        if len(turns) != 1 or turns[0]["voice_to_voice"] is None:
+            continue
+        kept += turns[0]["first_sentence_kept"]
+        waits.append(turns[0]["voice_to_voice"])
+        for part, seconds in turns[0]["parts"].items():
+            parts.setdefault(part, []).append(seconds)
+    means = ", ".join(f"{part} {1e3 * percentile(parts[part], 0.5):.0f}" for part in
+                      ("recogniser", "end_of_turn", "model", "voice"))
+    print(f"{name}: {len(waits)} turns, wait P50 {1e3 * percentile(waits, 0.5):.0f} ms, P95 "
+          f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off, {unheard} not "
+          f"heard, {100 * errors / count:.1f} % of words wrong, {kept} first sentences kept from a draft; load "
+          f"{os.getloadavg()[0]:.1f}", flush=True)
+
+
+def main(predgen, prompts, count=60, voice=None, *more):
+    rows = [json.loads(line)["text"] for line in open(prompts)]
+    count = int(count)
+    texts = [rows[i * len(rows) // count] for i in range(count)]
+    models = os.environ.get("PREDGEN_MODELS") or pathlib.Path.home() / ".cache/predgen/models"
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        read_aloud(predgen, voice or pathlib.Path(models) / "joe", texts, folder)
+        for name, options in {**WAYS, **dict(way.split("=", 1) for way in more)}.items():
+            measure(name, predgen, options, texts, folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
