@@ -34,6 +34,7 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
            "cli/terminal/raw_terminal.cpp": "what a signal handler reaches",
            "cli/typed_turns.cpp": "loggers that a thread may be in still",
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
+           "helpers/ears/failure_report.cpp": "what a library's _Exit() reaches",
            "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
            "kernels/threads/parallel_ranges.cpp": "the program's threads",

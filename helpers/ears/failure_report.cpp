@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -15,13 +17,25 @@ namespace {
 
 constexpr size_t kLongest = 400;  // bytes of a message
 
+FailureReport* report_of_program = nullptr;
+
 }  // namespace
+}  // namespace predgen::ears
+
+/// sherpa-onnx ends the program so; its call finds this instead of the one of the C library.
+extern "C" void _Exit(int code) noexcept {
+  if (predgen::ears::report_of_program != nullptr) predgen::ears::report_of_program->on_exit();
+  ::_exit(code);
+}
+
+namespace predgen::ears {
 
 FailureReport::FailureReport(int out)
     : out_(out),
       errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)),
       log_(::memfd_create("predgen-ears", MFD_CLOEXEC)) {
   if (log_ >= 0) ::dup2(log_, STDERR_FILENO);
+  report_of_program = this;
   ::on_exit([](int, void* self) { static_cast<FailureReport*>(self)->on_exit(); }, this);
 }
 
@@ -33,9 +47,14 @@ void FailureReport::set_part(std::string part) {
 void FailureReport::fail(const std::string& why, int exit_code) {
   const Lock lock(mutex_);
   const std::string line = shortened(first_line(why), kLongest);
-  const std::string report = "predgen-ears: " + line + "\n";
-  if (errors_ >= 0) static_cast<void>(::write(errors_, report.data(), report.size()) < 0);
-  Service::write_frame(out_, {.type = EarsFrame::Type::kFailure, .payload = line});
+  struct stat out {};
+  const bool has_client = ::fstat(out_, &out) == 0 && S_ISSOCK(out.st_mode);
+  if (has_client) {
+    Service::write_frame(out_, {.type = EarsFrame::Type::kFailure, .payload = line});
+  } else {
+    const std::string report = "predgen-ears: " + line + "\n";
+    static_cast<void>(::write(errors_, report.data(), report.size()) < 0);
+  }
   ::_exit(exit_code);
 }
 
@@ -57,10 +76,10 @@ std::string FailureReport::last_line() const {
   const ssize_t count = ::pread(log_, text.data(), text.size(), begin);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   const std::string_view lines = trimmed(text);
-  const std::string_view last = lines.substr(lines.rfind('\n') + 1);
-  // It begins with the place in sherpa-onnx's source, which ends in a function's name and a line.
-  const size_t place = last.find(":");
-  return std::string(place != std::string_view::npos && last.starts_with('/') ? last : last);
+  std::string_view last = lines.substr(lines.rfind('\n') + 1);
+  if (last.starts_with('/'))
+    last.remove_prefix(std::min(last.size(), last.find(' ') + 1));  // its source
+  return std::string(last);
 }
 
 }  // namespace predgen::ears

@@ -7,9 +7,10 @@
 
 namespace predgen::ears {
 
-/// Says why the program ends, in one frame for the client and one line on standard error, even where
-/// sherpa-onnx ends it. What the libraries write on standard error goes into a file of no name
-/// meanwhile, whose last line is the reason then. One for the program.
+/// Says why the program ends, even where sherpa-onnx ends it: in one frame for the client, or in
+/// one line on standard error where no client is at the other end. What the libraries write on
+/// standard error goes into a file of no name, whose last line is the reason then. One for the
+/// program.
 class FailureReport {
  public:
   /// `out`: where frames are written.
@@ -19,9 +20,10 @@ class FailureReport {
   void set_part(std::string part);
   /// Ends the program.
   [[noreturn]] void fail(const std::string& why, int exit_code);
+  /// A library ends the program, by exit() or _Exit(). Returns if nothing was begun.
+  void on_exit();
 
  private:
-  void on_exit();
   std::string last_line() const;
 
   const int out_;

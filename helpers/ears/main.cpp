@@ -59,8 +59,8 @@ Options parse(int argc, char** argv) {
 int threads_of(const std::string& text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool is_count = error == std::errc() && end == text.data() + text.size() && count >= 1 &&
-                        count <= 64;
+  const bool is_count =
+      error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= 64;
   if (!is_count) throw UserError("--threads must be in [1,64], but is '{}'", text);
   return count;
 }

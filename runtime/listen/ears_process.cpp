@@ -32,6 +32,11 @@ SteadyClock::duration duration(double seconds) {
   return std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(seconds));
 }
 
+std::string ended_at_once(const std::filesystem::path& program) {
+  return fmt::format("has ended at once: run {} by hand to see why, or fetch its models again",
+                     program.string());
+}
+
 size_t num_samples_of(const EarsFrame& frame) {
   return frame.type == Type::kSound ? frame.payload.size() / sizeof(float) : 0;
 }
@@ -170,7 +175,7 @@ void EarsProcess::write() {
 void EarsProcess::read() {
   running_->socket.async_read_some(
       asio::buffer(running_->buffer), of_process([this](const Code& error, size_t count) {
-        if (error) return lose(running_->is_ready ? "has ended" : "has ended at once");
+        if (error) return lose(running_->is_ready ? "has ended" : ended_at_once(program_));
         const std::shared_ptr<Running> of = running_;
         of->reader.add({of->buffer.data(), count});
         try {

@@ -20,6 +20,10 @@ struct RecogniserDesk {
   void hear(const std::string& text, bool is_over = false, int64_t number = 0) {
     handler->on_segment(utterance, {.text = text, .number = number, .is_over = is_over});
   }
+  /// The same, with what the sound says of the voice.
+  void hear_voice(const std::string& text, const HeardVoice& voice, bool is_over = false) {
+    handler->on_segment(utterance, {.text = text, .is_over = is_over, .voice = voice});
+  }
   /// The answer to finish().
   void end() { handler->on_end(utterance++); }
 

@@ -9,8 +9,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/helper_process.h"
+#include "core/json.h"
 
 namespace predgen {
 

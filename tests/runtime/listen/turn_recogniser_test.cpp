@@ -250,5 +250,125 @@ TEST(TurnRecogniser, SegmentsOfChineseAndJapaneseHaveNoSpacesBetweenThem) {
   EXPECT_EQ(ear.log.back(), "turn 今天天气怎么样");
 }
 
+/// Voice from 100 ms on, up to `until` ms of the utterance.
+HeardVoice voice(int64_t until, bool is_active, std::optional<double> end = std::nullopt) {
+  return {.is_active = is_active,
+          .since = 1600,
+          .until = until * kRecogniserRate / 1000,
+          .is_in_words = !is_active,
+          .end = end};
+}
+
+const EndOfTurn kEstimated{.is_detected = true, .waits = EndWaits{}};
+
+TEST(TurnRecogniser, WhereTheVoiceIsKnownAPauseIsCountedFromItsLastSample) {
+  Ear ear(/*detects=*/true);
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("find me", voice(1000, true));
+  ear.in.add(tone(900));
+  EXPECT_THAT(ear.turns, IsEmpty());  // somebody is speaking
+  ear.desk.hear_voice("find me a hotel.", voice(1500, false));
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.in.add(tone(99));
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.in.add(tone(1));
+  ASSERT_THAT(ear.turns, SizeIs(1));
+  EXPECT_EQ(ear.turns[0].text, "find me a hotel.");
+  EXPECT_EQ(ear.turns[0].stopped_at, 2000);
+}
+
+TEST(TurnRecogniser, WhatTheRecogniserStillHearsOfATurnThatIsOverIsNotTheNextOnes) {
+  Ear ear(/*detects=*/true);
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("find me a hotel.", voice(400, false));
+  ASSERT_THAT(ear.turns, SizeIs(1));
+  EXPECT_THAT(ear.desk.log, ElementsAre("drop 0"));
+  ear.desk.hear_voice("find me a hotel. Please", voice(1000, true));
+  EXPECT_THAT(ear.log,
+              ElementsAre("speech at 1000", "words find me a hotel.", "turn find me a hotel."));
+  ++ear.desk.utterance;
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("please", voice(300, false));
+  ASSERT_THAT(ear.turns, SizeIs(2));  // by the samples of its own utterance
+  EXPECT_EQ(ear.turns[1].text, "please");
+}
+
+TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
+  const auto quiet_until_end = [](std::optional<double> sound, std::optional<double> words) {
+    Ear ear;
+    ear.in.set_end(kEstimated);
+    ear.in.add(tone(1000));
+    ear.desk.hear_voice("find me", voice(1000, false, sound));
+    if (words) ear.in.expect_end("find me", *words);
+    ear.in.expect_end("find", 1);  // of other words
+    if (words) ear.in.expect_end("find me", *words);
+    int64_t quiet = 0;
+    for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
+    return quiet;
+  };
+  EXPECT_EQ(quiet_until_end({}, {}), 550);
+  EXPECT_EQ(quiet_until_end(1.0, {}), 420);
+  EXPECT_EQ(quiet_until_end(1.0, 0.99), 230);
+  EXPECT_EQ(quiet_until_end(0.0, 0.01), 1140);
+}
+
+TEST(TurnRecogniser, ATurnHasWordsAndAllOfThem) {
+  Ear ear;
+  ear.in.set_end(kEstimated);
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("", voice(400, false));  // a cough
+  ear.in.add(tone(2000));
+  EXPECT_THAT(ear.turns, IsEmpty());
+  HeardVoice behind = voice(3000, false);
+  behind.is_in_words = false;
+  ear.desk.hear_voice("find", behind);
+  ear.in.add(tone(2000));
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.desk.hear_voice("find me", voice(3000, false));
+  EXPECT_EQ(ear.turns.at(0).text, "find me");
+}
+
+TEST(TurnRecogniser, TheLanguageModelMayEndATurnInAPause) {
+  Ear ear;
+  ear.in.set_end(kEstimated);
+  ear.in.add(tone(1300));
+  ear.desk.hear_voice("find me a hotel", voice(1000, false));
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.in.expect_end("find me a hotel", 0.99);
+  EXPECT_THAT(ear.turns, SizeIs(1));
+}
+
+TEST(TurnRecogniser, TheVoiceIsToldWithWordsOrWithout) {
+  Ear ear(/*detects=*/true);
+  ear.in.set_on_voice([&](const UserVoice& of) {
+    ear.log.push_back((of.is_active ? "voice " : "pause ") + std::to_string(of.since_ms) + "-" +
+                      std::to_string(of.until_ms));
+  });
+  ear.in.add(tone(1000));
+  ear.in.clear();
+  ++ear.desk.utterance;
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("", voice(200, true));
+  ear.desk.hear_voice("", voice(300, true));
+  ear.desk.hear_voice("", voice(350, false));
+  ear.desk.hear_voice("", voice(500, true));
+  ear.desk.handler->on_failure("has ended");
+  EXPECT_THAT(ear.log, ElementsAre("voice 1100-1200", "pause 1100-1350", "voice 1100-1500",
+                                   "pause 1100-1500", "lost"));
+}
+
+TEST(TurnRecogniser, SoundOfAnyRateIsHeard) {
+  for (const int rate : {8000, 11025, 44100, 48000}) {
+    Ear ear;
+    TurnRecogniser in(ear.desk.make, rate, ear.clock, ear);
+    in.set_end(kEstimated);
+    in.add(std::vector<float>(static_cast<size_t>(rate)));
+    ear.desk.hear_voice("find me", voice(400, false, 1.0));
+    ASSERT_THAT(ear.turns, SizeIs(1)) << rate;
+    EXPECT_EQ(ear.turns[0].stopped_at, 1000);
+    EXPECT_NEAR(static_cast<double>(ear.desk.samples.size()), kRecogniserRate, 100);
+  }
+}
+
 }  // namespace
 }  // namespace predgen

@@ -1,0 +1,169 @@
+#include "runtime/listen/audio_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sndfile.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "runtime/listen/audio_file_source.h"
+#include "runtime/listen/audio_microphone.h"
+#include "runtime/listen/audio_pipe_source.h"
+#include "runtime/listen/make_audio_source.h"
+#include "runtime/speech/pcm16.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/pipe.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::FloatNear;
+
+struct SoundFile {
+  SoundFile(int rate, int channels, int format, const std::vector<float>& samples) {
+    SF_INFO info{};
+    info.samplerate = rate;
+    info.channels = channels;
+    info.format = SF_FORMAT_WAV | format;
+    SNDFILE* const file = sf_open(path.c_str(), SFM_WRITE, &info);
+    sf_command(file, SFC_SET_CLIPPING, nullptr, SF_TRUE);
+    sf_write_float(file, samples.data(), static_cast<sf_count_t>(samples.size()));
+    sf_close(file);
+  }
+  TemporaryFolder folder;
+  std::filesystem::path path = folder / "sound.wav";
+};
+
+std::vector<float> read_all(AudioSource& source) {
+  std::vector<float> samples;
+  for (auto block = source.read(); !block.empty(); block = source.read()) {
+    samples.insert(samples.end(), block.begin(), block.end());
+  }
+  return samples;
+}
+
+TEST(AudioFileSource, ChannelsOfAnyRateAndFormatAreMixed) {
+  for (const int format : {SF_FORMAT_PCM_16, SF_FORMAT_FLOAT, SF_FORMAT_PCM_24}) {
+    for (const int rate : {8000, 16000, 44100, 48000}) {
+      std::vector<float> stereo;
+      for (int i = 0; i < rate / 10; ++i) stereo.insert(stereo.end(), {0.5f, -0.25f});
+      const SoundFile file(rate, 2, format, stereo);
+      ManualClock clock;
+      AudioFileSource source(file.path, clock);
+      EXPECT_EQ(source.sample_rate(), rate);
+      const std::vector<float> samples = read_all(source);
+      EXPECT_EQ(samples.size(), static_cast<size_t>(rate / 10));
+      EXPECT_THAT(samples, Each(FloatNear(0.125f, 1e-4f)));
+      EXPECT_NEAR(clock.now().count(), 0.1, 1e-9);
+      EXPECT_TRUE(source.read().empty());
+    }
+  }
+}
+
+TEST(AudioFileSource, ABlockComesWhenItWouldHaveBeenSpoken) {
+  const SoundFile file(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000 + 100));
+  ManualClock clock;
+  AudioFileSource source(file.path, clock);
+  clock.set(5);  // the first call is the beginning
+  EXPECT_EQ(source.read().size(), 320u);
+  EXPECT_DOUBLE_EQ(clock.now().count(), 5.02);
+  source.read();
+  EXPECT_DOUBLE_EQ(clock.now().count(), 5.04);
+  clock.set(5.5);  // whoever reads was late: what is there comes at once
+  source.read();
+  EXPECT_DOUBLE_EQ(clock.now().count(), 5.5);
+  read_all(source);
+  EXPECT_NEAR(clock.now().count(), 5 + 16100.0 / 16000, 1e-9);
+}
+
+TEST(AudioFileSource, WhatIsTooLoudOrNoNumberStaysInRange) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const SoundFile file(16000, 1, SF_FORMAT_FLOAT, {2, -3, NAN, infinity, -infinity, 0.5f});
+  ManualClock clock;
+  AudioFileSource source(file.path, clock);
+  EXPECT_THAT(read_all(source), ElementsAre(1, -1, 0, 0, 0, 0.5f));
+}
+
+TEST(AudioFileSource, WhatIsNoSoundIsTheUsersError) {
+  ManualClock clock;
+  const TemporaryFolder folder;
+  const auto open = [&](const std::filesystem::path& path) {
+    return [&clock, path] { AudioFileSource source(path, clock); };
+  };
+  expect_user_error(open(folder / "none.wav"), {"none.wav: no such file"});
+  expect_user_error(open(folder.path()), {"no such file"});
+  write_file(folder / "text.wav", "hello");
+  expect_user_error(open(folder / "text.wav"), {"text.wav: cannot be read as sound"});
+  write_file(folder / "empty.wav", "");
+  expect_user_error(open(folder / "empty.wav"), {"empty.wav: "});
+  const SoundFile silent(16000, 1, SF_FORMAT_PCM_16, {});
+  expect_user_error(open(silent.path), {"holds no sound"});
+  const SoundFile slow(4000, 1, SF_FORMAT_PCM_16, {0, 0});
+  expect_user_error(open(slow.path), {"4000 Hz"});
+}
+
+TEST(AudioFileSource, AFileThatIsCutOffEndsEarly) {
+  const SoundFile whole(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000, 0.5f));
+  const std::string bytes = read_file(whole.path);
+  write_file(whole.path, bytes.substr(0, bytes.size() / 2));
+  ManualClock clock;
+  AudioFileSource source(whole.path, clock);
+  const size_t count = read_all(source).size();
+  EXPECT_GT(count, 7000u);
+  EXPECT_LT(count, 9000u);
+}
+
+TEST(AudioPipeSource, SamplesComeAsTheyAreWritten) {
+  Pipe pipe;
+  ManualClock clock;
+  AudioPipeSource source(pipe.out(), 16000, clock, {});
+  const std::vector<int16_t> values(480, 8192);
+  pipe.send(std::string(bytes_of(values)) + "x");  // half a sample at the end
+  pipe.end();
+  const auto first = source.read();
+  EXPECT_EQ(first.size(), 320u);
+  EXPECT_THAT(first, Each(FloatNear(0.25f, 1e-4f)));
+  EXPECT_EQ(source.read().size(), 160u);
+  EXPECT_DOUBLE_EQ(clock.now().count(), 0.03);
+  EXPECT_TRUE(source.read().empty());
+}
+
+TEST(AudioPipeSource, AStopEndsItsWait) {
+  const Pipe pipe;
+  ManualClock clock;
+  std::stop_source stop;
+  AudioPipeSource source(pipe.out(), 16000, clock, stop.get_token());
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_THROW(source.read(), Interrupted);
+}
+
+TEST(AudioPipeSource, ARateIsOneOfSound) {
+  ManualClock clock;
+  expect_user_error([&] { AudioPipeSource(0, 10, clock, {}); }, {"10 Hz"});
+}
+
+TEST(MakeAudioSource, AFileIsTheDefault) {
+  const SoundFile file(8000, 1, SF_FORMAT_PCM_16, {0, 0});
+  ManualClock clock;
+  EXPECT_EQ(make_audio_source(file.path, 16000, clock, {})->sample_rate(), 8000);
+  EXPECT_EQ(make_audio_source("-", 24000, clock, {})->sample_rate(), 24000);
+  expect_user_error([&] { make_audio_source("micro.wav", 16000, clock, {}); }, {"no such file"});
+}
+
+// Machines that run tests have no microphone, or one that nobody speaks into.
+TEST(Microphone, OneThatIsNotThereIsNamedWithThoseThatAre) {
+  ManualClock clock;
+  expect_user_error([&] { make_audio_source("mic:no such device", 16000, clock, {}); },
+                    {"microphone"});
+}
+
+}  // namespace
+}  // namespace predgen

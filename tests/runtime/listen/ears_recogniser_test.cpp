@@ -1,0 +1,150 @@
+#include "runtime/listen/ears_recogniser.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/fakes/fake_ears.h"
+#include "tests/fakes/waiting.h"
+
+namespace predgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+struct Log : RecogniserHandler {
+  void on_segment(int64_t utterance, const RecognisedSegment& segment) override {
+    std::string line = fmt::format("{}.{} {}", utterance, segment.number, segment.text);
+    if (segment.is_over) line += " |";
+    if (segment.voice) line += fmt::format(" until {}", segment.voice->until);
+    if (segment.voice && segment.voice->is_active) line += " ..";
+    add(line);
+  }
+  void on_end(int64_t utterance) override { add(std::to_string(utterance) + " ends"); }
+  void on_failure(const std::string& why) override { add(why); }
+  void add(const std::string& line) {
+    const Lock lock(mutex);
+    lines.push_back(line);
+  }
+  std::vector<std::string> take(size_t count) {
+    comes_true([&] {
+      const Lock lock(mutex);
+      return lines.size() >= count;
+    });
+    const Lock lock(mutex);
+    return lines;
+  }
+  Mutex mutex;
+  std::vector<std::string> lines;
+};
+
+struct Ears {
+  explicit Ears(const std::string& script) : fake(script) {}
+  FakeEars fake;
+  Log log;
+  std::shared_ptr<EarsProcess> process = std::make_shared<EarsProcess>(fake.options());
+  EarsRecogniser recogniser{process, log};
+};
+
+const std::vector<float> kSound(512, 0.5f);
+
+TEST(EarsRecogniser, AnUtteranceIsAStream) {
+  Ears ears("ready\nawait S\ntext one\nawait E\ndone\nawait S\ntext two\n");
+  EXPECT_TRUE(ears.recogniser.add(5, kSound));
+  ears.recogniser.finish(5);
+  ears.recogniser.add(6, kSound);
+  EXPECT_THAT(ears.log.take(3),
+              ElementsAre("5.0 one until 100 ..", "5 ends", "6.0 two until 100 .."));
+}
+
+TEST(EarsRecogniser, WhatComesOfALaterUtteranceWaitsForTheEndOfTheFirst) {
+  Ears ears("ready\nawait E\nawait S\ntext later\nawait E\ndone\nawait J\n");
+  ears.recogniser.add(0, kSound);
+  ears.recogniser.finish(0);
+  ears.recogniser.add(1, kSound);
+  ears.recogniser.finish(1);
+  EXPECT_TRUE(stays_true(std::chrono::milliseconds(30), [&] { return ears.log.take(0).empty(); }));
+}
+
+TEST(EarsRecogniser, WhatIsDroppedIsNotTold) {
+  Ears ears("ready\nawait S\ntext one\nawait X\nawait S\ntext two\n");
+  ears.recogniser.add(0, kSound);
+  ears.log.take(1);
+  ears.recogniser.drop(0);
+  ears.recogniser.drop(99);
+  ears.recogniser.add(1, kSound);
+  EXPECT_THAT(ears.log.take(2), ElementsAre("0.0 one until 100 ..", "1.0 two until 100 .."));
+}
+
+TEST(EarsRecogniser, AnUtteranceGoesOnAfterTheProgramHasEnded) {
+  Ears ears("ready\nawait S\ntext one\n---\nready\nawait S\ntext two\n");
+  ears.recogniser.add(0, kSound);
+  ears.log.take(1);
+  kill(ears.process->pid(), SIGKILL);
+  // As if the user had paused.
+  EXPECT_THAT(ears.log.take(2), ElementsAre("0.0 one until 100 ..", "0.0 one | until 100"));
+  ears.recogniser.add(0, kSound);
+  // In samples and segments of the utterance, not of the second program's stream.
+  EXPECT_EQ(ears.log.take(3).back(), "0.1 two until 612 ..");
+}
+
+TEST(EarsRecogniser, WhatWasOverIsNotToldTwice) {
+  Ears ears(R"(ready
+await S
+heard {"segment": 4, "text": "one", "over": true}
+---
+ready
+await S
+text two
+)");
+  ears.recogniser.add(0, kSound);
+  ears.log.take(1);
+  kill(ears.process->pid(), SIGKILL);
+  EXPECT_THAT(ears.log.take(2), ElementsAre("0.4 one |", "0.5  |"));
+  ears.recogniser.add(0, kSound);
+  EXPECT_EQ(ears.log.take(3).back(), "0.6 two until 612 ..");
+}
+
+TEST(EarsRecogniser, AnUtteranceThatIsFinishedEndsWithWhatWasHeard) {
+  Ears ears("ready\nawait S\ntext one\nawait E\nexit 1\n---\nready\n");
+  ears.recogniser.add(0, kSound);
+  ears.log.take(1);
+  ears.recogniser.finish(0);
+  EXPECT_THAT(ears.log.take(3),
+              ElementsAre("0.0 one until 100 ..", "0.0 one | until 100", "0 ends"));
+}
+
+TEST(EarsRecogniser, OneOfWhichNothingWasHeardIsAFailure) {
+  Ears ears("ready\nawait E\nexit 1\n---\nready\nawait S\ntext two\n");
+  ears.recogniser.add(0, kSound);
+  ears.recogniser.finish(0);
+  EXPECT_THAT(ears.log.take(1), ElementsAre("has ended"));
+  ears.recogniser.add(1, kSound);
+  EXPECT_EQ(ears.log.take(2).back(), "1.0 two until 100 ..");
+}
+
+TEST(EarsRecogniser, OneThatDoesNotStartAgainIsAFailure) {
+  Ears ears("ready\nawait S\ntext one\nexit 1\n---\nexit 1\n---\nready\nawait S\ntext three\n");
+  ears.recogniser.add(0, kSound);
+  ears.log.take(2);
+  ears.recogniser.add(0, kSound);
+  EXPECT_THAT(ears.log.take(3).back(), StartsWith("has ended at once: "));
+  ears.recogniser.add(1, kSound);
+  EXPECT_EQ(ears.log.take(4).back(), "1.0 three until 100 ..");
+}
+
+TEST(EarsRecogniser, ConversationsShareAProgram) {
+  Ears ears("ready\nawait S\ntext one\nawait S\ntext two\n");
+  Log other_log;
+  EarsRecogniser other(ears.process, other_log);
+  ears.recogniser.add(0, kSound);
+  EXPECT_THAT(ears.log.take(1), ElementsAre("0.0 one until 100 .."));
+  other.add(0, kSound);
+  EXPECT_THAT(other_log.take(1), ElementsAre("0.0 two until 100 .."));
+  EXPECT_EQ(ears.fake.num_starts(), 1);
+}
+
+}  // namespace
+}  // namespace predgen

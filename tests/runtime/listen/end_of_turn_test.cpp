@@ -1,0 +1,96 @@
+#include "runtime/listen/end_of_turn.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace predgen {
+namespace {
+
+/// The pause in ms after which a turn ends that sounds so and has such words.
+int64_t pause_until_end(const EndOfTurn& end, std::optional<double> sound,
+                        std::optional<double> words) {
+  int64_t pause = 0;
+  while (pause < 10'000 && !end.is_reached({.pause_ms = pause, .sound = sound, .words = words})) {
+    ++pause;
+  }
+  return pause;
+}
+
+TEST(EndOfTurn, WithoutWaitsAPauseOfOneLengthEndsATurn) {
+  const EndOfTurn end{.is_detected = true, .silence_ms = 300};
+  EXPECT_EQ(pause_until_end(end, {}, {}), 300);
+  EXPECT_EQ(pause_until_end(end, 0.0, 0.0), 300);
+  EXPECT_EQ(pause_until_end(end, 1.0, 1.0), 300);
+  EXPECT_FALSE(EndOfTurn{}.is_reached({.pause_ms = 100'000}));
+  EXPECT_FALSE(EndOfTurn{.waits = EndWaits{}}.is_reached({.pause_ms = 100'000}));
+}
+
+TEST(EndOfTurn, AWaitIsBetweenTheTwoOfTheConfiguration) {
+  EXPECT_EQ(end_wait_ms(1, {}), 200);
+  EXPECT_EQ(end_wait_ms(0, {}), 1200);
+  EXPECT_EQ(end_wait_ms(0.5, {}), 700);
+  EXPECT_EQ(end_wait_ms(0.25, {.shortest_ms = 0, .longest_ms = 400}), 300);
+  EXPECT_EQ(end_wait_ms(0.3, {.shortest_ms = 500, .longest_ms = 500}), 500);
+}
+
+TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
+  struct Case {
+    std::optional<double> sound, words;
+    int64_t pause;
+  };
+  const EndOfTurn end{.is_detected = true, .waits = EndWaits{}};
+  const std::vector<Case> cases{
+      {{}, {}, 542},      // nobody knows
+      {1.0, {}, 416},     // it sounds finished
+      {0.0, {}, 829},     // it does not
+      {{}, 0.99, 251},    // the words are a whole sentence
+      {{}, 0.01, 978},    //
+      {1.0, 0.99, 222},   // both are sure
+      {0.0, 0.01, 1140},  //
+      {0.0, 0.99, 399},   // words count for more
+      {1.0, 0.01, 851},   //
+      {0.5, 0.5, 612},
+  };
+  for (const Case& one : cases) {
+    EXPECT_NEAR(static_cast<double>(pause_until_end(end, one.sound, one.words)),
+                static_cast<double>(one.pause), 1)
+        << one.sound.value_or(-1) << " " << one.words.value_or(-1);
+  }
+}
+
+TEST(EndOfTurn, EverySignMakesTheEndMoreLikely) {
+  double before = 0;
+  for (int64_t pause = 0; pause <= 2000; pause += 50) {
+    const double now = end_probability({.pause_ms = pause});
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  for (const auto& of : {&PauseSigns::sound, &PauseSigns::words}) {
+    before = -1;
+    for (int i = 0; i <= 10; ++i) {
+      PauseSigns signs{.pause_ms = 300};
+      signs.*of = i / 10.0;
+      const double now = end_probability(signs);
+      EXPECT_GE(now, before);
+      EXPECT_GT(now, 0);
+      EXPECT_LT(now, 1);
+      before = now;
+    }
+  }
+}
+
+TEST(EndOfTurn, WhatIsNoProbabilityYetIsWaitedForNoLongerThanTheLongestWait) {
+  const EndOfTurn end{.is_detected = true,
+                      .waits = EndWaits{.shortest_ms = 100, .longest_ms = 800}};
+  for (const double sound : {0.0, 0.3, 0.7, 1.0}) {
+    for (const double words : {0.0, 0.3, 0.7, 1.0}) {
+      const int64_t pause = pause_until_end(end, sound, words);
+      EXPECT_GE(pause, 100);
+      EXPECT_LE(pause, 800);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace predgen
