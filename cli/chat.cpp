@@ -65,8 +65,8 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
   if (options.transcripts.empty() && !options.json &&
       RawTerminal::is_possible(STDIN_FILENO, screen)) {
-    run_typed_turns({session, conversation.engine(), conversation.tokenizer(),
-                     conversation.clock(), conversation.speaker()},
+    run_typed_turns({session, conversation.engine(), conversation.tokenizer(), conversation.clock(),
+                     conversation.speaker()},
                     STDIN_FILENO, screen, stop);
     conversation.drain();
     return;

@@ -99,7 +99,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
   model.add_to(command);
   command
       .add_option("--verifier", verifier,
-                   "off, or what keeps a draft: greedy (exact), topk, reflection")
+                  "off, or what keeps a draft: greedy (exact), topk, reflection")
       ->check(CLI::IsMember(verifier_choices()))
       ->capture_default_str();
   command.add_option("--top-k", top_k, "With --verifier topk")
@@ -107,7 +107,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
       ->capture_default_str();
   command
       .add_option("--judged-sentences", judged_sentences,
-                   "With --verifier reflection: how much of a draft the model may keep at once")
+                  "With --verifier reflection: how much of a draft the model may keep at once")
       ->check(CLI::Range(int64_t{1}, int64_t{100}))
       ->capture_default_str();
   command.add_option("--decoder", decoder, "ar, or jacobi for a consistency model")
@@ -120,37 +120,34 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
     names.push_back(known.name);
     help += "\n" + known.name + ": " + known.help;
   }
-  command.add_option("--preset", preset, help)
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
+  command.add_option("--preset", preset, help)->check(CLI::IsMember(names))->capture_default_str();
   sampling.add_to(command, "--sampling-top-k");
   command.add_option("--max-new-tokens", max_new_tokens, "Of one answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_flag("--let-repeat", let_repeat,
-                    "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
-                    "tokens or a sentence three times");
-  command
-      .add_option("--max-context", max_context, "Tokens of conversation to keep room for")
+                   "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
+                   "tokens or a sentence three times");
+  command.add_option("--max-context", max_context, "Tokens of conversation to keep room for")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
       .add_option("--pass-tokens", pass_tokens,
-                   "Tokens of one forward pass; a longer prompt takes several, and new words are "
-                   "seen between them")
+                  "Tokens of one forward pass; a longer prompt takes several, and new words are "
+                  "seen between them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   voice.add_to(command);
   command
       .add_option(audio_out_name, audio_out,
-                   "play, none, a .wav file, or - for raw 16-bit samples on stdout")
+                  "play, none, a .wav file, or - for raw 16-bit samples on stdout")
       ->capture_default_str();
   command.add_option("--audio-rate", audio_rate, "Hz of the sound; the voice's if absent")
       ->check(CLI::Range(4000, 192000));
   command
       .add_option("--system-prompt", system_prompt,
-                   "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
-                   "paper's), or auto: spoken with a voice, else none")
+                  "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
+                  "paper's), or auto: spoken with a voice, else none")
       ->capture_default_str();
   add_chat_template(command, chat_template);
 }

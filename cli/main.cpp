@@ -16,8 +16,8 @@ namespace predgen::cli {
 namespace {
 
 const std::vector<AddCommand> kCommands{
-    add_bench, add_chat, add_data,   add_doctor, add_eval,  add_export, add_generate, add_models,
-    add_plan,  add_report, add_score, add_serve, add_talk, add_tokenize, add_train};
+    add_bench, add_chat,   add_data,  add_doctor, add_eval, add_export,   add_generate, add_models,
+    add_plan,  add_report, add_score, add_serve,  add_talk, add_tokenize, add_train};
 
 /// Whether a path that a user has given is the reason, and not the disk or this program.
 bool is_of_path(const std::error_code& code) {

@@ -12,7 +12,6 @@
 #include "cli/conversation.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
-#include "model/checkpoint/speech_model.h"
 #include "runtime/listen/make_audio_source.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/listen/spoken_turns.h"
@@ -42,22 +41,6 @@ struct TalkOptions {
   bool has_headphones = false, json = false;
 };
 
-/// "base", "tiny", a server's address or a folder.
-MakeRecogniser make_recognisers(const TalkOptions& options) {
-  if (options.recogniser.starts_with("ws://")) return recognisers_at(options.recogniser);
-  EarsOptions ears{.voice_activity = speech_model("silero"),
-                   .end_of_turn = speech_model("smart-turn"),
-                   .language = options.language};
-  if (options.recogniser == "base") {
-    ears.recogniser = speech_model("whisper-base");
-  } else if (options.recogniser == "tiny") {
-    ears.recogniser = speech_model("whisper-tiny.en");
-  } else {
-    ears.recogniser = options.recogniser;
-  }
-  return recognisers_here(ears);
-}
-
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
   if (options.shortest_wait > options.longest_wait) {
     throw UserError("--shortest-wait {} is longer than --longest-wait {}", options.shortest_wait,
@@ -80,7 +63,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
   if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
-  const MakeRecogniser make_recogniser = make_recognisers(options);
+  const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   Conversation conversation(options.conversation, stop);
   Session& session = conversation.session();
   const std::unique_ptr<AudioSource> audio =

@@ -31,10 +31,11 @@ Json to_json(const TurnResult& result, const std::optional<VoiceToVoice>& wait) 
 
 std::string wait_line(const VoiceToVoice& wait, bool is_kept) {
   const auto ms = [](double seconds) { return fmt::format("{:.0f}", seconds * 1e3); };
-  std::string line = fmt::format("{} {} ms after your last word: recogniser {}, end of turn {}, "
-                                 "model {}",
-                                 wait.voice ? "sound" : "first sentence", ms(wait.total()),
-                                 ms(wait.recogniser), ms(wait.end_of_turn), ms(wait.model));
+  std::string line = fmt::format(
+      "{} {} ms after your last word: recogniser {}, end of turn {}, "
+      "model {}",
+      wait.voice ? "sound" : "first sentence", ms(wait.total()), ms(wait.recogniser),
+      ms(wait.end_of_turn), ms(wait.model));
   if (wait.voice) line += ", voice " + ms(*wait.voice);
   return is_kept ? line + "; kept from the draft" : line;
 }

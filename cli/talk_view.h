@@ -13,9 +13,9 @@ namespace predgen::cli {
 /// How long the user waited for the first sound of an answer, from the last sample of the voice, in
 /// seconds, and for what.
 struct VoiceToVoice {
-  double recogniser = 0;   // until the last words were known
-  double end_of_turn = 0;  // from then on until the turn was over
-  double model = 0;        // until the first sentence was confirmed
+  double recogniser = 0;          // until the last words were known
+  double end_of_turn = 0;         // from then on until the turn was over
+  double model = 0;               // until the first sentence was confirmed
   std::optional<double> voice{};  // until its first sample could be played; nothing: no voice
 
   /// Nothing where the answer is empty.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "kernels/row_tiles.h"
 #include "kernels/threads/parallel_ranges.h"
+#include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_support.h"
 #include "model/row_product.h"
 #include "tensors/stored_tensors.h"
@@ -127,16 +128,9 @@ QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t 
   if (device.is_cpu()) {
     grouped_ = std::move(matrix);
   } else {
-    on_gpu_ = to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device);
+    put_on_gpu(to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device));
   }
 }
-
-QuantizedWeight::QuantizedWeight(const QuantizedWeight& like, GpuMatrix matrix)
-    : kind_(like.kind_),
-      out_(matrix.out),
-      in_(like.in_),
-      on_gpu_(std::move(matrix)),
-      relative_error_(like.relative_error_) {}
 
 RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {
   const bool is_on_gpu = !device.is_cpu();
@@ -162,7 +156,8 @@ RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device)
     }
   });
   if (is_on_gpu) {
-    on_gpu_ = to_gpu_matrix(8, out_, at::cat(words), pack_scales(scales_.unsqueeze(1), {}), device);
+    const at::Tensor scales = pack_scales(scales_.unsqueeze(1), {});
+    put_on_gpu(to_gpu_matrix(8, out_, at::cat(words), scales, device));
     scales_ = at::Tensor();
   }
   return error;
@@ -205,7 +200,7 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   if (device.is_cpu()) {
     grouped_ = {.bits = 4, .out = out_, .words = std::move(words), .scales = std::move(scales)};
   } else {
-    on_gpu_ = to_gpu_matrix(4, out_, words, scales, device);
+    put_on_gpu(to_gpu_matrix(4, out_, words, scales, device));
   }
   return at_zero ? of_zero : of_range;
 }
@@ -228,10 +223,6 @@ at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
     parts.push_back(at::linear(rows, values.to(at::kBFloat16)));
   }
   return (parts.size() == 1 ? parts[0] : at::cat(parts, -1)) * scales_;
-}
-
-at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor& bias) const {
-  return multiply(*group_kernels(), *on_gpu_, rows, bias);
 }
 
 at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor& bias) const {
@@ -268,39 +259,6 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
                           [&](const at::Tensor& tile) { return widened_product(tile); });
   }
   return with_sizes_of(input, output).to(at::kFloat);
-}
-
-std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piece(
-    std::span<const QuantizedWeight* const> weights) {
-  std::vector<GpuMatrix> matrices;
-  for (const QuantizedWeight* weight : weights) {
-    if (weight == nullptr || !weight->on_gpu_) return {};
-    matrices.push_back(*weight->on_gpu_);
-  }
-  const GpuMatrix whole = stacked(matrices);
-  std::vector<std::shared_ptr<const QuantizedWeight>> parts;
-  if (!whole.words.defined()) return parts;
-  int64_t begin = 0;
-  for (const QuantizedWeight* weight : weights) {
-    const int64_t end = begin + weight->on_gpu_->words.size(0);
-    parts.push_back(std::shared_ptr<const QuantizedWeight>(
-        new QuantizedWeight(*weight, whole.panels(begin, end))));
-    begin = end;
-  }
-  return parts;
-}
-
-std::shared_ptr<const QuantizedWeight> QuantizedWeight::whole_of(
-    std::span<const QuantizedWeight* const> weights) {
-  std::vector<GpuMatrix> matrices;
-  for (const QuantizedWeight* weight : weights) {
-    if (weight == nullptr || !weight->on_gpu_) return nullptr;
-    matrices.push_back(*weight->on_gpu_);
-  }
-  GpuMatrix whole = predgen::whole_of(matrices);
-  if (!whole.words.defined()) return nullptr;
-  return std::shared_ptr<const QuantizedWeight>(
-      new QuantizedWeight(*weights.front(), std::move(whole)));
 }
 
 std::pair<RowWeights, RowProduct> QuantizedWeight::row_product() const {

@@ -12,10 +12,11 @@
 
 #include "kernels/grouped_matrix.h"
 #include "kernels/quantize_rows.h"
-#include "model/gpu/gpu_matrix.h"
 #include "model/stored_packing.h"
 
 namespace predgen {
+
+struct GpuMatrix;  // of model/gpu/gpu_matrix.h
 
 /// kStored: matrices that a checkpoint stores in few bits stay so, the rest is as with kNone.
 enum class Quantization { kNone, kInt8, kInt4, kStored };
@@ -69,7 +70,7 @@ class QuantizedWeight {
   void widen_row(int64_t row, float* to) const { grouped_.value().widen_row(row, to); }
 
   bool is_on_cpu() const { return !on_gpu_; }
-  at::Device device() const { return on_gpu_ ? on_gpu_->words.device() : at::kCPU; }
+  at::Device device() const;
   int64_t out() const { return out_; }
   int64_t in() const { return in_; }
   /// The matrix as the kernels for CPUs take it. Borrows it.
@@ -81,7 +82,8 @@ class QuantizedWeight {
   double relative_error() const { return relative_error_; }
 
  private:
-  QuantizedWeight(const QuantizedWeight& like, GpuMatrix matrix);
+  QuantizedWeight(const QuantizedWeight& like, const GpuMatrix& matrix);
+  void put_on_gpu(const GpuMatrix& matrix);
   at::Tensor widened_product(const at::Tensor& rows) const;
   at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias) const;
   RowError make_int8(const at::Tensor& weight, at::Device device);
@@ -90,7 +92,7 @@ class QuantizedWeight {
   Quantization kind_;
   int64_t out_, in_;
   // One of these three.
-  std::optional<GpuMatrix> on_gpu_;
+  std::shared_ptr<const GpuMatrix> on_gpu_;
   std::optional<GroupedMatrix> grouped_;  // on a CPU in groups
   at::Tensor values_, scales_;            // there in 8 bits: int8 [out,in], bfloat16 [out]
   double relative_error_ = 0.0;

@@ -8,6 +8,7 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/listen/make_recogniser.h"
 #include "runtime/listen/web_socket_url.h"
 
 namespace predgen::serve {
@@ -52,7 +53,7 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   realtime.optional("recogniser", into.recogniser);
   realtime.optional("drafts_yield", into.drafts_yield);
   realtime.optional<int64_t>("turn_draft_tokens", into.turn_draft_tokens, 0, kAny);
-  if (into.recogniser.empty()) return;
+  if (!is_recogniser_url(into.recogniser)) return;
   try {
     parse_web_socket_url(into.recogniser);
   } catch (const UserError& error) {

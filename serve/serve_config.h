@@ -40,7 +40,7 @@ struct RealtimeConfig {
   int64_t top_k = 3;
   std::string preset = "plain";
   std::string system_prompt = "auto";  // of clients that give no instructions
-  std::string recogniser{};            // ws:// of one for sound; empty: sound is refused
+  std::string recogniser{};            // of recognisers_named(); empty: sound is refused
   bool drafts_yield = true;            // to answers of others (Engine::yield_speculation)
   int64_t turn_draft_tokens = 0;       // TurnConfig
 };

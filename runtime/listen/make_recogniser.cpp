@@ -1,5 +1,6 @@
 #include "runtime/listen/make_recogniser.h"
 
+#include "model/checkpoint/speech_model.h"
 #include "runtime/listen/ears_recogniser.h"
 #include "runtime/listen/sherpa_recogniser.h"
 
@@ -16,6 +17,19 @@ MakeRecogniser recognisers_here(const EarsOptions& options) {
   return [process = std::make_shared<EarsProcess>(options)](RecogniserHandler& handler) {
     return std::make_unique<EarsRecogniser>(process, handler);
   };
+}
+
+bool is_recogniser_url(const std::string& name) { return name.find(':') != std::string::npos; }
+
+MakeRecogniser recognisers_named(const std::string& name, const std::string& language) {
+  if (name.empty() || is_recogniser_url(name)) return recognisers_at(name);
+  EarsOptions options{.recogniser = name,
+                      .voice_activity = speech_model("silero"),
+                      .end_of_turn = speech_model("smart-turn"),
+                      .language = language};
+  if (name == "base") options.recogniser = speech_model("whisper-base");
+  if (name == "tiny") options.recogniser = speech_model("whisper-tiny.en");
+  return recognisers_here(options);
 }
 
 }  // namespace predgen

@@ -16,4 +16,12 @@ MakeRecogniser recognisers_at(const std::string& url);
 /// UserError if it does not start, or does not like its models.
 MakeRecogniser recognisers_here(const EarsOptions& options);
 
+/// Whether `name` is one of recognisers_named() on another server.
+bool is_recogniser_url(const std::string& name);
+
+/// "base" and "tiny" (Whisper's, of scripts/fetch_model.py), the folder of a model for
+/// predgen-ears, or the ws:// address of a server; empty: nothing. `language`: that is spoken, for
+/// Whisper base. UserError as the others, and for models that are not there.
+MakeRecogniser recognisers_named(const std::string& name, const std::string& language = "en");
+
 }  // namespace predgen

@@ -17,7 +17,8 @@ namespace predgen {
 namespace {
 
 constexpr std::array<std::string_view, 16> kBackchannels{
-    "ah", "aha", "hm", "hmm", "huh", "mhm", "mm", "mmhm", "oh", "ok", "okay", "right", "uh", "uhhuh", "um", "yeah"};
+    "ah", "aha", "hm",   "hmm",   "huh", "mhm",   "mm", "mmhm",
+    "oh", "ok",  "okay", "right", "uh",  "uhhuh", "um", "yeah"};
 constexpr Seconds kBlock{0.02};
 /// Of silence behind the sound beyond the longest wait: a recogniser needs time for its last words.
 constexpr Seconds kGrace{2.0};
@@ -27,7 +28,8 @@ constexpr Seconds kGrace{2.0};
 bool is_backchannel(const std::string& words) {
   std::string word;
   const auto ends = [&] {
-    const bool is_one = word.empty() || std::ranges::find(kBackchannels, word) != kBackchannels.end();
+    const bool is_one =
+        word.empty() || std::ranges::find(kBackchannels, word) != kBackchannels.end();
     word.clear();
     return is_one;
   };

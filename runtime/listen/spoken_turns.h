@@ -70,14 +70,14 @@ class SpokenTurns : public TranscriptSource, private RecognisedTurnHandler {
   TranscriptQueue queue_;
 
   mutable Mutex mutex_;
-  std::optional<Seconds> begin_ GUARDED_BY(mutex_);      // of the sound
-  Seconds voice_ended_ GUARDED_BY(mutex_){0};            // of the turn under way
-  Seconds words_known_ GUARDED_BY(mutex_){0};            // likewise
-  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);   // of final transcripts in the queue
+  std::optional<Seconds> begin_ GUARDED_BY(mutex_);     // of the sound
+  Seconds voice_ended_ GUARDED_BY(mutex_){0};           // of the turn under way
+  Seconds words_known_ GUARDED_BY(mutex_){0};           // likewise
+  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);  // of final transcripts in the queue
   SpokenTimes taken_ GUARDED_BY(mutex_){};
   bool is_answering_ GUARDED_BY(mutex_) = false;
-  bool is_speaking_ GUARDED_BY(mutex_) = false;          // a turn is under way
-  std::string lost_ GUARDED_BY(mutex_);                  // why sound was refused last
+  bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
+  std::string lost_ GUARDED_BY(mutex_);          // why sound was refused last
   std::stop_source turn_ GUARDED_BY(mutex_);
   std::stop_callback<std::function<void()>> on_stop_;
 

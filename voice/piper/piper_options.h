@@ -13,7 +13,7 @@ struct PiperOptions {
   // Its folder, the name of one among the models (models_folder()), or its .onnx file, beside which
   // the .onnx.json is.
   std::filesystem::path voice{};
-  std::string speaker{};          // one of several; empty: the first
+  std::string speaker{};  // one of several; empty: the first
   PiperSettings settings{};
   std::filesystem::path espeak_helper{};  // empty: predgen-espeak beside this program
 

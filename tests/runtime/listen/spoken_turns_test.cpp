@@ -29,7 +29,8 @@ class GivenAudio : public AudioSource {
 
   /// Returns when the block was heard.
   void give(int milliseconds, float value) {
-    hand_over(std::vector<float>(static_cast<size_t>(milliseconds * kRecogniserRate / 1000), value));
+    hand_over(
+        std::vector<float>(static_cast<size_t>(milliseconds * kRecogniserRate / 1000), value));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waits_; });
   }
@@ -71,7 +72,8 @@ struct Talk {
         desk.utterance,
         {.text = text,
          .is_over = !is_active,
-         .voice = HeardVoice{.is_active = is_active, .since = 0, .until = until, .is_in_words = true}});
+         .voice =
+             HeardVoice{.is_active = is_active, .since = 0, .until = until, .is_in_words = true}});
   }
   /// A whole turn of one second, and the pause behind it.
   void say(const std::string& words) {

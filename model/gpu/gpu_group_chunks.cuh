@@ -1,0 +1,165 @@
+// How weights in groups come to tensor cores: codes and scales, with the inputs that they are
+// multiplied by, into shared memory, and codes into bfloat16.
+#pragma once
+
+#include "model/gpu/gpu_kernels.h"
+#include "model/gpu/gpu_values.cuh"
+
+namespace predgen {
+namespace {
+
+constexpr int kProductWarps = 8;  // of a block
+constexpr int kProductThreads = kProductWarps * kLanes;
+constexpr int kPanelOutputs = 16, kTileRows = 8, kStepInputs = 16;  // of a tensor core's product
+constexpr int kCodeBytes = kLanes * 16;                             // of a panel's chunk
+constexpr int64_t kRowsOfALaunch = 32;
+
+/// Of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row, and of a panel's codes and
+/// scales: a float16 scale and perhaps an offset for each output and step at most.
+template <int kBits>
+constexpr int kSteps = 16 / kBits;
+template <int kBits>
+constexpr int kChunkInputs = kSteps<kBits>* kStepInputs;
+template <int kBits>
+constexpr int kRowBytes = 2 * kChunkInputs<kBits>;
+template <int kBits>
+constexpr int kPanelBytes = kCodeBytes + kSteps<kBits> * 2 * kPanelOutputs * 2;
+
+/// Where a lane stands in a tensor core's product.
+struct Lane {
+  int index;
+  int output, pair;  // output and output + 8; inputs 4 * pair .. of a step; rows 2 * pair, + 1
+  __device__ explicit Lane(int lane) : index(lane), output(lane / 4), pair(lane % 4) {}
+};
+
+/// The group of an input: inputs are shifted by this.
+__device__ inline int group_shift(const GpuGroupProduct& a) {
+  return a.group == a.in ? 31 : 31 - __clz(a.group);
+}
+
+/// Two values in bfloat16 from two codes in the low bits of both halves: code - 2^(bits - 1).
+template <int kBits>
+__device__ uint32_t centred_pair(uint32_t codes) {
+  // 128 + the low bits of the code; what is to be subtracted is exact, too.
+  constexpr uint32_t k128 = 0x43004300, kMinus136 = 0xC308C308, kMinus256 = 0xC380C380;
+  if constexpr (kBits == 4) return add_pairs((codes & 0x000F000F) | k128, kMinus136);
+  return add_pairs((codes & 0x007F007F) | k128, (codes & 0x00800080) ^ kMinus256);
+}
+
+/// The weights of a step for one panel: inputs of output, of output + 8, then the later ones.
+template <int kBits>
+__device__ void load_step(const uint32_t* words, int step, uint32_t weights[4]) {
+  const int word = kBits == 4 ? step / 2 * 2 : step * 2;
+  const int shift = kBits == 4 ? step % 2 * 8 : 0;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    weights[i] = centred_pair<kBits>(words[word + i] >> shift);
+    weights[2 + i] = centred_pair<kBits>(words[word + i] >> (shift + kBits));
+  }
+}
+
+struct Scale {
+  float first, second;  // of a lane's outputs
+};
+__device__ inline Scale load_scale(const uint32_t* scales, int index, int output) {
+  const uint32_t bits = scales[index * (kPanelOutputs / 2) + output];
+  return {half_value(bits & 0xFFFF), half_value(bits >> 16)};
+}
+
+__device__ inline void add_scaled(float sums[4], const Scale& scale, const float values[4]) {
+  sums[0] = fmaf(scale.first, values[0], sums[0]);
+  sums[1] = fmaf(scale.first, values[1], sums[1]);
+  sums[2] = fmaf(scale.second, values[2], sums[2]);
+  sums[3] = fmaf(scale.second, values[3], sums[3]);
+}
+
+/// Where 16 bytes of a row's inputs lie in shared memory: lanes that read a step of several rows
+/// find them in different banks.
+template <int kBits>
+__device__ int place_of_inputs(int row, int sixteen) {
+  const int turn = kBits == 4 ? row % 4 * 2 : row / 2 % 2 * 2;
+  return row * kRowBytes<kBits> + (sixteen ^ turn) * 16;
+}
+
+/// The chunks of a warp, and their places in its ring of kStages: codes and scales of each panel,
+/// then inputs.
+template <int kBits, int kPanels, int kTiles, int kStages>
+class WarpChunks {
+ public:
+  static constexpr int kInputs = kChunkInputs<kBits>;
+  static constexpr int kInputsAt = kPanels * kPanelBytes<kBits>;
+  static constexpr int kSlotBytes = kInputsAt + kTiles * kTileRows * kRowBytes<kBits>;
+  static constexpr int kRingBytes = kStages * kSlotBytes;
+
+  __device__ WarpChunks(const GpuGroupProduct& a, char* ring, int warp, const Lane& lane)
+      : ring_(ring + warp * kRingBytes),
+        next_(warp),
+        lane_(lane.index),
+        in_(static_cast<int>(a.in)),
+        rows_(static_cast<int>(a.rows)) {
+    num_chunks_ = static_cast<int>((a.in + kInputs - 1) / kInputs);
+    shift_ = group_shift(a);
+    const int num_groups = a.group == a.in ? 1 : static_cast<int>(a.in >> shift_);
+    bytes_a_group_ = (a.has_offsets ? 2 : 1) * kPanelOutputs * 2;
+    last_group_ = num_groups - 1;
+    scales_a_chunk_ = (kInputs >> shift_ > 1 ? kInputs >> shift_ : 1) * bytes_a_group_;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * kPanels;
+    const int64_t num_panels = (a.out + kPanelOutputs - 1) / kPanelOutputs;
+    panels_left_ = num_panels - first < kPanels ? static_cast<int>(num_panels - first) : kPanels;
+    codes_a_panel_ = static_cast<int64_t>(num_chunks_) * kCodeBytes;
+    scales_a_panel_ = static_cast<int64_t>(num_groups) * bytes_a_group_;
+    codes_ = static_cast<const char*>(a.words) + first * codes_a_panel_ + lane_ * 16;
+    scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
+    constexpr int kSixteens = kRowBytes<kBits> / 16;
+    row_bytes_ = a.in * 2;
+    x_ = static_cast<const char*>(a.x) + lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
+  }
+
+  __device__ int num_chunks() const { return num_chunks_; }
+  __device__ const char* slot(int stage) const { return ring_ + stage * kSlotBytes; }
+
+  /// Sends for the next chunk, zeros in place of what a cut one has not.
+  __device__ void send_to(int stage) {
+    if (next_ < num_chunks_) {
+      char* const to = ring_ + stage * kSlotBytes + lane_ * 16;
+      const int input = next_ * kInputs, group = input >> shift_;
+      const int bytes = (last_group_ - group + 1) * bytes_a_group_;
+      const bool has_scales = lane_ * 16 < bytes, wants_scales = lane_ * 16 < scales_a_chunk_;
+      const char* codes = codes_ + static_cast<int64_t>(next_) * kCodeBytes;
+      const char* scales = scales_ + (has_scales ? group * bytes_a_group_ : 0);
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        if (panel >= panels_left_) break;
+        copy_ahead(to + panel * kPanelBytes<kBits>, codes + panel * codes_a_panel_, true);
+        if (wants_scales) {
+          copy_ahead(to + panel * kPanelBytes<kBits> + kCodeBytes, scales + panel * scales_a_panel_,
+                     has_scales);
+        }
+      }
+      constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
+      const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
+      const bool has_inputs = input + sixteen * 8 < in_;
+      char* const inputs = ring_ + stage * kSlotBytes + kInputsAt;
+      const char* x = x_ + (has_inputs ? input * 2 : 0);
+#pragma unroll
+      for (int i = 0; i < kTiles * kTileRows; i += kRowsAtOnce) {
+        if (row + i >= rows_) break;
+        copy_ahead(inputs + place_of_inputs<kBits>(row + i, sixteen), x + i * row_bytes_,
+                   has_inputs);
+      }
+    }
+    end_copies();
+    next_ += kProductWarps;
+  }
+
+ private:
+  char* const ring_;
+  int next_;
+  const int lane_, in_, rows_;
+  int num_chunks_, shift_, bytes_a_group_, last_group_, scales_a_chunk_, panels_left_;
+  int64_t codes_a_panel_, scales_a_panel_, row_bytes_;
+  const char *codes_, *scales_, *x_;
+};
+
+}  // namespace
+}  // namespace predgen
