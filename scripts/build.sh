@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up and builds. Leaves build/predgen and its voice helper build/predgen-espeak.
+# Sets up and builds. Leaves build/predgen, and build/predgen-espeak and build/predgen-ears, which it starts.
 #
 #   scripts/build.sh [--all] [options of setup.sh]
 #
@@ -8,7 +8,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-targets=(--target predgen predgen-espeak)
+targets=(--target predgen_programs)
 setup_options=() options=()
 for argument in "$@"; do
   case $argument in

@@ -49,11 +49,16 @@ echo '[{"role": "user", "content": "Why do cats purr?"}]' >"$runs/messages.json"
 step "SmolLM2 answers while questions are still being spoken, beside a plain cascade" \
   "$predgen" eval --config configs/eval/quickstart.yaml "${few_turns[@]}"
 
+if [ -x build/predgen-ears ] && "$predgen" models | grep -q '^ *whisper-base '; then
+  step "A recorded question is heard, and answered in a voice" \
+    "$predgen" talk --input data/samples/question.wav --output "$runs/answer.wav"
+fi
+
 wav=$(find "$runs/eval" -name '*.wav' | sort | head -n 1)
 [ -n "$wav" ] || { echo "quickstart: eval left no spoken answer in $runs/eval" >&2; exit 1; }
 cat <<END
 
 Done in $SECONDS s. Listen to an answer:  $root/$wav
 All figures:                              $root/$runs/eval/results.json
-Talk to it yourself:                      build/predgen chat --model smollm2 --tts espeak
+Talk to it yourself:                      build/predgen talk, or build/predgen chat --model smollm2
 END
