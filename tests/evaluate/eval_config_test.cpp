@@ -41,6 +41,21 @@ TEST(EvalConfig, ThePaperPresetIsThePapers) {
   EXPECT_EQ(other.turn.max_draft_tokens, 64);
 }
 
+TEST(EvalConfig, VoicesHaveTheirOwnKeys) {
+  const TemporaryFolder folder;
+  write_file(folder / "eval.yaml", "model: m\noutput: o\nturns: {kind: prompts, file: p}\n");
+  const auto speech = [&](const std::vector<std::string>& overrides) {
+    return load(folder / "eval.yaml", overrides).voice;
+  };
+  const VoiceOptions hibari = speech({"speech.voice=hibari", "speech.hibari.speed=1.5"});
+  EXPECT_EQ(hibari.kind, VoiceKind::kHibari);
+  EXPECT_EQ(hibari.hibari.settings.speed, 1.5);
+  EXPECT_EQ(speech({"speech.voice=hibari"}).hibari.settings.speed, 1);
+  EXPECT_EQ(speech({"speech.voice=piper", "speech.piper.voice=joe"}).piper.voice, "joe");
+  EXPECT_THROW(speech({"speech.voice=piper"}), UserError) << "which one?";
+  EXPECT_THROW(speech({"speech.hibari.speed=9"}), UserError);
+}
+
 TEST(EvalConfig, NamesWhatIsWrong) {
   const TemporaryFolder folder;
   write_file(folder / "eval.yaml", "model: m\noutput: o\nturns: {kind: prompts, file: p}\n");

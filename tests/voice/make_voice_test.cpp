@@ -37,12 +37,22 @@ TEST_F(MakeVoiceTest, TheDefaultIsTheBestThatIsInstalled) {
 }
 
 TEST(MakeVoice, AVoiceThatIsNotInstalledSaysHowItIsHad) {
+  if (!OnnxRuntime::is_there()) GTEST_SKIP() << "there is no ONNX Runtime (PREDGEN_SPEECH=OFF)";
   const ModelsFolder models;
   VoiceOptions options;
   options.kind = VoiceKind::kHibari;
   expect_user_error([&] { make_voice(options); }, {"hibari", "fetch_model.py hibari"});
   options.kind = VoiceKind::kPiper;
   expect_user_error([&] { make_voice(options); }, {"no such folder"});
+}
+
+TEST(MakeVoice, ABuildWithoutOnnxRuntimeSaysSo) {
+  if (OnnxRuntime::is_there()) GTEST_SKIP() << "there is ONNX Runtime (PREDGEN_SPEECH=ON)";
+  VoiceOptions options;
+  for (const VoiceKind kind : {VoiceKind::kHibari, VoiceKind::kPiper}) {
+    options.kind = kind;
+    expect_user_error([&] { make_voice(options); }, {"ONNX Runtime", "--tts espeak"});
+  }
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class ClauseSynthesizer::Sentence : public Synthesis {
           return voice_.espeak_.pronounce(clauses, voice_.options_.language);
         });
     pieces_.assign(pieces.begin(), pieces.end());
-    if (pieces_.empty() && !text_.empty()) warn();
+    if (pieces_.empty() && !is_blank(text_)) warn();
   }
 
   void start_piece() {

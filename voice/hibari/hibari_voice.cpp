@@ -4,11 +4,13 @@
 
 #include "core/error.h"
 #include "voice/clauses/clause_synthesizer.h"
+#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {
 
 std::shared_ptr<const HibariNetwork> load(const HibariOptions& options) {
+  OnnxRuntime::open();  // a build without it says so before files are looked for
   const std::filesystem::path folder = options.model.empty() ? hibari_folder() : options.model;
   std::error_code absent;
   if (options.model.empty() && !std::filesystem::is_directory(folder, absent)) {

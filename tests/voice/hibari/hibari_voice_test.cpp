@@ -9,6 +9,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_graph.h"
 #include "tests/fakes/temporary_folder.h"
+#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {
@@ -70,11 +71,21 @@ TEST_F(HibariVoiceTest, ANetworkWithoutSoundIsFoundAtOnce) {
 }
 
 TEST_F(HibariVoiceTest, MissingFilesAreNamed) {
-  expect_user_error([&] { HibariVoice(HibariOptions{.model = "/nowhere"}); }, {"/nowhere"});
   HibariOptions options;
   options.espeak_helper = "/no/helper";
   expect_user_error([&] { HibariVoice(network(fake_hibari_graph()), options); },
                     {"the Hibari voice", "/no/helper"});
+  if (!OnnxRuntime::is_there()) GTEST_SKIP() << "there is no ONNX Runtime (PREDGEN_SPEECH=OFF)";
+  expect_user_error([&] { HibariVoice(HibariOptions{.model = "/nowhere"}); }, {"/nowhere"});
+}
+
+TEST(HibariOptions, TheShippedFileHasTheDefaults) {
+  ConfigReader reader = ConfigReader::load("configs/runtime/hibari.yaml");
+  const HibariOptions file = read_hibari_options(reader), none;
+  reader.finish();
+  EXPECT_EQ(file.model, none.model);
+  EXPECT_EQ(file.settings.speed, none.settings.speed);
+  EXPECT_EQ(file.settings.seed, none.settings.seed);
 }
 
 }  // namespace

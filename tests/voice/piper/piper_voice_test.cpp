@@ -135,7 +135,18 @@ TEST(PiperOptions, AVoiceIsAFolderAFileOrANameAmongTheModels) {
   expect_user_error([] { PiperOptions{.voice = ""}.file(); }, {"no such folder"});
 }
 
+TEST(PiperOptions, TheShippedFileHasTheDefaults) {
+  ConfigReader reader = ConfigReader::load("configs/runtime/piper.yaml");
+  const PiperOptions file = read_piper_options(reader), none;
+  reader.finish();
+  EXPECT_EQ(file.speaker, none.speaker);
+  EXPECT_EQ(file.settings.speed, none.settings.speed);
+  EXPECT_EQ(file.settings.noise_scale, none.settings.noise_scale);
+  EXPECT_EQ(file.settings.noise_w, none.settings.noise_w);
+}
+
 TEST_F(PiperVoiceTest, FoldersThatAreNoVoiceAreUserErrors) {
+  if (!OnnxRuntime::is_there()) GTEST_SKIP() << "there is no ONNX Runtime (PREDGEN_SPEECH=OFF)";
   const auto load = [&](const std::filesystem::path& path) {
     return [path] { PiperVoice voice(PiperOptions{.voice = path}); };
   };
@@ -146,7 +157,6 @@ TEST_F(PiperVoiceTest, FoldersThatAreNoVoiceAreUserErrors) {
   write_file(folder / "b.onnx.json", small_config().dump());
   write_file(folder / "a.onnx", "no network");
   expect_user_error(load(folder.path()), {"2 voices", "a.onnx and b.onnx", "name one"});
-  if (!OnnxRuntime::is_there()) GTEST_SKIP() << "there is no ONNX Runtime (PREDGEN_SPEECH=OFF)";
   expect_user_error(load(folder / "b.onnx"), {"b.onnx", "fetch it again"});
   OnnxFile file;
   file.add_input("input", OnnxFile::Type::kFloat);
