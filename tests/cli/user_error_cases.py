@@ -202,6 +202,18 @@ CASES = {
         --modle {m} | --modle | did you mean --model?
         | --model
     """,
+    "talk": """
+        --model {m} --tts none --input {t}/none.wav | {t}/none.wav
+        --model {m} --tts none --input mic:nobody | microphone
+        --model {m} --tts none --shortest-wait 2 | --shortest-wait 2 | --longest-wait
+        --model {m} --shortest-wait 0 | --shortest-wait
+        --model {m} --input-rate 5 | --input-rate
+        --model {m} --tts nobody | --tts | espeak
+        --model {m} --tts espeak --output - --json | --output
+        --model {m} --recogniser ws://:0 --tts none --input {m}/config.json | ws://
+        --modle {m} | --modle | did you mean --model?
+        --model | --model
+    """,
     "tokenize": """
         --model @tokenizer --text Hello
         --model {m} --input @rows
