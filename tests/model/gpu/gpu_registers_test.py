@@ -29,7 +29,7 @@ assert per_kind >= 20, f"{per_kind} kernels"
 for name, architecture, stores, loads, registers, shared in kernels:
     where = f"{name} on sm_{architecture}"
     assert (int(stores), int(loads)) == (0, 0), f"{where} spills {stores} + {loads} bytes"
-    most = MOST_OF_WIDE if re.search("group_product_kernelILi[48]ELb[01]ELb[01]ELi2ELi4E", name) else MOST_REGISTERS
+    most = MOST_OF_WIDE if re.search("group_product_kernelILi[48]ELb[01]ELb[01]ELi[12]ELi4E", name) else MOST_REGISTERS
     assert int(registers) <= most, f"{where} takes {registers} registers"
     assert int(shared or 0) <= MOST_SHARED, f"{where} shares {shared} bytes"
 print(f"{per_kind} kernels on {len(ARCHITECTURES)} kinds of GPU: at most "
