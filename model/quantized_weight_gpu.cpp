@@ -52,8 +52,7 @@ std::shared_ptr<const QuantizedWeight> QuantizedWeight::whole_of(
   }
   const GpuMatrix whole = predgen::whole_of(matrices);
   if (!whole.words.defined()) return nullptr;
-  return std::shared_ptr<const QuantizedWeight>(
-      new QuantizedWeight(*weights.front(), whole));
+  return std::shared_ptr<const QuantizedWeight>(new QuantizedWeight(*weights.front(), whole));
 }
 
 }  // namespace predgen

@@ -15,7 +15,7 @@ namespace {
 
 /// kPanels panels of outputs, kTiles tiles of 8 rows. kCut: groups are one step.
 template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
-__global__ void __launch_bounds__(kProductThreads, kPanels* kTiles < 4 ? 2 : 1)
+__global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
     group_product_kernel(GpuGroupProduct a) {
   using Chunks = WarpChunks<kBits, kPanels, kTiles, kStages>;
   constexpr uint32_t kOnes = 0x3F803F80;  // twice in bfloat16
