@@ -14,6 +14,7 @@ constexpr int64_t kFirstDecode = kRate / 4;   // samples of voice before the fir
 constexpr int64_t kJudgeAfter = 5 * kWindow;  // samples of a pause, which the judge wants to hear
 constexpr int64_t kSettled = kRate / 5;       // samples of a pause: the mark at the end counts
 constexpr int64_t kOtherTurn = 2 * kRate;     // samples of silence: what was before is past
+constexpr int64_t kMostPeriod = 2 * kRate;    // samples of new sound between two decodes
 constexpr size_t kMostSegments = 4;           // that wait for their words
 
 }  // namespace
@@ -81,7 +82,8 @@ Need Ear::need() const {
   const Segment& next = segments_.front();
   if (next.is_whole(pace_.lag)) return Need::kNothing;
   if (next.is_closed) return Need::kFinal;
-  const bool has_more = judged_ - next.decoded >= pace_.period;
+  // At most half of the time goes into partials: a pause must not wait for long ones.
+  const bool has_more = judged_ - next.decoded >= std::clamp(2 * cost_, pace_.period, kMostPeriod);
   if (!activity_.is_active()) {
     const bool is_new = next.decoded < next.until + VoiceActivity::kPause;
     return is_new || has_more ? Need::kPause : Need::kNothing;
@@ -108,6 +110,7 @@ void Ear::end_decode(const DecodeJob& job, const Decoded& decoded) {
   Segment& segment = segments_.front();
   segment.text = believable_text(decoded.text, segment.voice);
   segment.decoded = segment.begin + static_cast<int64_t>(job.sound.size());
+  cost_ = judged_ - segment.decoded;
   if (decoded.is_end && !segment.is_closed) close(segment, segment.decoded);
 }
 

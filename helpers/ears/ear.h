@@ -103,6 +103,7 @@ class Ear {
   int64_t turn_begin_ = 0;        // where the sound by which a turn's end is judged begins
   std::deque<Segment> segments_;  // not told to their ends: closed ones, then at most one open
   int64_t next_number_ = 0;
+  int64_t cost_ = 0;        // samples of sound that came while the last decode ran
   int64_t told_until_ = 0;  // where the last segment that was told to its end ended
   bool is_decoding_ = false, is_finished_ = false, is_end_judged_ = false;
   std::optional<double> end_;

@@ -13,8 +13,6 @@ RecognisedSegment ended(RecognisedSegment segment) {
     ++segment.number;
   }
   segment.is_over = true;
-  if (segment.voice) segment.voice->is_active = false;
-  if (segment.voice) segment.voice->is_in_words = true;
   return segment;
 }
 
@@ -98,6 +96,7 @@ void EarsRecogniser::on_lost(const std::string& why, bool is_starting) {
     if (is_failure) utterances_.clear();
     for (auto& [utterance, of] : utterances_) {
       if (of.is_done) continue;
+      of.was_active = of.last.voice && of.last.voice->is_active;
       of.last = ended(of.last);
       of.untold.push_back(of.last);
       of.first_segment = of.last.number + 1;
@@ -106,6 +105,23 @@ void EarsRecogniser::on_lost(const std::string& why, bool is_starting) {
     }
   }
   if (is_failure) return handler_.on_failure(why);
+  tell();
+}
+
+void EarsRecogniser::on_started() {
+  {
+    const Lock lock(mutex_);
+    for (auto& [utterance, of] : utterances_) {
+      if (!std::exchange(of.was_active, false)) continue;
+      // If the voice goes on, the next that is heard says so.
+      HeardVoice voice = *of.last.voice;
+      voice.is_active = false;
+      voice.until = of.num_samples;
+      voice.is_in_words = true;
+      of.last = {.number = of.first_segment, .voice = voice};
+      of.untold.push_back(of.last);
+    }
+  }
   tell();
 }
 

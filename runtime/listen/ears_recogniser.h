@@ -16,8 +16,9 @@ namespace predgen {
 
 /// Hears one user with the program predgen-ears, which conversations share: an utterance is a
 /// stream of it. When the program ends, what was told of an utterance stays, as if the user had
-/// paused, and the utterance goes on with what is added from then on; only where nothing was told
-/// of one that is finished, or the program does not start again, that is a failure.
+/// paused, and the utterance goes on with what is added from then on, which waits until the program
+/// has started again; a voice that was active is taken to go on until then. Only where nothing was
+/// told of an utterance that is finished, or the program does not start again, that is a failure.
 class EarsRecogniser : public Recogniser, private EarsListener {
  public:
   /// The handler is borrowed.
@@ -37,6 +38,7 @@ class EarsRecogniser : public Recogniser, private EarsListener {
     std::deque<RecognisedSegment> untold{};
     RecognisedSegment last{};  // that was heard
     bool has_words = false;    // something was heard
+    bool was_active = false;   // somebody was speaking when the program ended
     bool is_finished = false;  // nothing is added any more
     bool is_done = false;      // nothing more comes of it
   };
@@ -44,6 +46,7 @@ class EarsRecogniser : public Recogniser, private EarsListener {
   void on_heard(uint32_t stream, const RecognisedSegment& segment) override;
   void on_done(uint32_t stream) override;
   void on_lost(const std::string& why, bool is_starting) override;
+  void on_started() override;
 
   /// Null: it was dropped.
   Utterance* find(uint32_t stream) REQUIRES(mutex_);

@@ -59,15 +59,23 @@ void EarsStreams::tell_done(uint32_t stream) {
   if (listener != nullptr) listener->on_done(stream);
 }
 
+std::set<EarsListener*> EarsStreams::listeners() {
+  const Lock lock(mutex_);
+  return listeners_;
+}
+
 void EarsStreams::tell_lost(const std::string& why, bool is_starting) {
   const Lock telling(telling_);
-  std::set<EarsListener*> listeners;
   {
     const Lock lock(mutex_);
     streams_.clear();
-    listeners = listeners_;
   }
-  for (EarsListener* const listener : listeners) listener->on_lost(why, is_starting);
+  for (EarsListener* const listener : listeners()) listener->on_lost(why, is_starting);
+}
+
+void EarsStreams::tell_started() {
+  const Lock telling(telling_);
+  for (EarsListener* const listener : listeners()) listener->on_started();
 }
 
 }  // namespace predgen

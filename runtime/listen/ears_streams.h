@@ -23,6 +23,8 @@ class EarsListener {
   /// The program has ended, and all streams with it. `why` goes on from "the recogniser".
   /// `is_starting`: new streams are heard as soon as it has started again.
   virtual void on_lost(const std::string& why, bool is_starting) = 0;
+  /// It has started again.
+  virtual void on_started() = 0;
 };
 
 /// Which stream is whose. Thread-safe.
@@ -44,9 +46,11 @@ class EarsStreams {
   void tell_done(uint32_t stream);
   /// To all listeners; no stream is open any more.
   void tell_lost(const std::string& why, bool is_starting);
+  void tell_started();
 
  private:
   EarsListener* listener_of(uint32_t stream);
+  std::set<EarsListener*> listeners();
 
   Mutex telling_;  // guards calls of listeners: none goes on when remove() has returned
   Mutex mutex_;

@@ -153,6 +153,18 @@ TEST(Ear, TicksAreSkippedWhileADecodeRunsAndNeverQueue) {
   for (size_t i = 1; i < slow.lengths.size(); ++i) EXPECT_GT(slow.lengths[i], slow.lengths[i - 1]);
 }
 
+TEST(Ear, APauseFindsTheDecoderFreeHalfOfTheTime) {
+  Listening to(20);  // 0.64 s, for 0.4 s of new sound
+  to.hear(spoken(1, 40, 0, 0));
+  int64_t new_sound = 0;
+  for (size_t i = 2; i < to.lengths.size(); ++i) {
+    new_sound = to.lengths[i] - to.lengths[i - 1];
+    EXPECT_GE(new_sound, 40 * kWindow) << i;
+    EXPECT_LE(new_sound, 42 * kWindow) << i;
+  }
+  EXPECT_GT(new_sound, 0);
+}
+
 TEST(Ear, FinalTextsOfASlowDecoderComeInOrderAndWhole) {
   Listening to(60);
   for (int phrase = 0; phrase < 3; ++phrase) to.hear(spoken(1 + phrase, 1 + phrase, 2, 20));

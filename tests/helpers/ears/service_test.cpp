@@ -21,12 +21,15 @@ using Type = EarsFrame::Type;
 struct FakeDecoder : Decoder {
   DecoderPace pace() const override { return {}; }
   Decoded decode(const DecodeJob& job) override {
-    if (is_stuck) go_on.acquire();
+    if (is_stuck) {
+      begun.release();
+      go_on.acquire();
+    }
     return {.text = words_in(job.sound)};
   }
   void forget(uint32_t stream) override { forgotten.push_back(stream); }
   std::atomic<bool> is_stuck = false;
-  std::counting_semaphore<> go_on{0};
+  std::counting_semaphore<> begun{0}, go_on{0};  // of a decode that is stuck
   std::vector<uint32_t> forgotten;
 };
 
@@ -107,6 +110,7 @@ TEST(Service, APingIsAnsweredByWhoeverDecodes) {
   program.decoder->is_stuck = true;
   program.send(sound_of(1, 1, 4, 0));
   EXPECT_EQ(program.next().type, Type::kHeard);  // the voice, without words
+  program.decoder->begun.acquire();
   program.send({.type = Type::kPing, .payload = "two"});
   pollfd wanted{.fd = program.sockets[0], .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&wanted, 1, 50), 0);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_ears.h"
 #include "tests/fakes/waiting.h"
@@ -24,6 +26,7 @@ struct Listener : EarsListener {
   void on_lost(const std::string& why, bool is_starting) override {
     add(why + (is_starting ? "; starts" : ""));
   }
+  void on_started() override { ++num_starts; }
   void add(const std::string& line) {
     const Lock lock(mutex);
     lines.push_back(line);
@@ -38,6 +41,7 @@ struct Listener : EarsListener {
   }
   Mutex mutex;
   std::vector<std::string> lines;
+  std::atomic<int> num_starts = 0;
 };
 
 const std::vector<float> kSound(512, 0.5f);
@@ -88,6 +92,7 @@ TEST(EarsProcess, AKilledProgramIsStartedAgainAndLaterStreamsAreHeard) {
   process.send(process.open(listener), kSound);
   EXPECT_THAT(listener.take(3), ElementsAre("1 one", "has ended; starts", "2 two"));
   EXPECT_EQ(fake.num_starts(), 2);
+  EXPECT_EQ(listener.num_starts, 1);
   process.remove(listener);
 }
 

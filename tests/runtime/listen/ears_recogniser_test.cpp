@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "runtime/listen/make_recogniser.h"
+#include "runtime/listen/turn_recogniser.h"
 #include "tests/fakes/fake_ears.h"
+#include "tests/fakes/manual_clock.h"
 #include "tests/fakes/waiting.h"
 
 namespace predgen {
@@ -83,11 +86,12 @@ TEST(EarsRecogniser, AnUtteranceGoesOnAfterTheProgramHasEnded) {
   ears.recogniser.add(0, kSound);
   ears.log.take(1);
   kill(ears.process->pid(), SIGKILL);
-  // As if the user had paused.
-  EXPECT_THAT(ears.log.take(2), ElementsAre("0.0 one until 100 ..", "0.0 one | until 100"));
+  // The words stay. Whether the user goes on speaking is not known before it has started again.
+  EXPECT_THAT(ears.log.take(3),
+              ElementsAre("0.0 one until 100 ..", "0.0 one | until 100 ..", "0.1  until 512"));
   ears.recogniser.add(0, kSound);
   // In samples and segments of the utterance, not of the second program's stream.
-  EXPECT_EQ(ears.log.take(3).back(), "0.1 two until 612 ..");
+  EXPECT_EQ(ears.log.take(4).back(), "0.1 two until 612 ..");
 }
 
 TEST(EarsRecogniser, WhatWasOverIsNotToldTwice) {
@@ -113,7 +117,7 @@ TEST(EarsRecogniser, AnUtteranceThatIsFinishedEndsWithWhatWasHeard) {
   ears.log.take(1);
   ears.recogniser.finish(0);
   EXPECT_THAT(ears.log.take(3),
-              ElementsAre("0.0 one until 100 ..", "0.0 one | until 100", "0 ends"));
+              ElementsAre("0.0 one until 100 ..", "0.0 one | until 100 ..", "0 ends"));
 }
 
 TEST(EarsRecogniser, OneOfWhichNothingWasHeardIsAFailure) {
@@ -133,6 +137,48 @@ TEST(EarsRecogniser, OneThatDoesNotStartAgainIsAFailure) {
   EXPECT_THAT(ears.log.take(3).back(), StartsWith("has ended at once: "));
   ears.recogniser.add(1, kSound);
   EXPECT_EQ(ears.log.take(4).back(), "1.0 three until 100 ..");
+}
+
+/// The last turn.
+struct Turns : RecognisedTurnHandler {
+  void on_speech(int64_t, int64_t) override {}
+  void on_words(const std::string&) override {}
+  void on_turn(const RecognisedTurn& turn) override {
+    const Lock lock(mutex);
+    text = turn.text;
+  }
+  void on_lost(const SoundError& why) override { ADD_FAILURE() << why.what(); }
+  std::string last() {
+    const Lock lock(mutex);
+    return text;
+  }
+  Mutex mutex;
+  std::string text;
+};
+
+TEST(EarsRecogniser, ATurnGoesOnWithWhatWasHeardBeforeTheProgramWasKilled) {
+  FakeEars fake(R"(ready
+await S
+heard {"segment": 0, "text": "find me", "over": false, "voice": {"active": true, "since": 0, "until": 512, "in_words": false}}
+exit 1
+---
+ready
+await S
+heard {"segment": 0, "text": "a hotel", "over": false, "voice": {"active": false, "since": 0, "until": 512, "in_words": true}}
+)");
+  const MakeRecogniser make = recognisers_here(fake.options());
+  ManualClock clock;
+  Turns turns;
+  TurnRecogniser in(make, kRecogniserRate, clock, turns);
+  in.set_end({.is_detected = true, .silence_ms = 5000});
+  in.add(kSound);
+  EXPECT_TRUE(comes_true([&] { return fake.num_starts() == 2; }));
+  in.add(kSound);
+  EXPECT_TRUE(comes_true([&] {
+    in.add(kSound);
+    return !turns.last().empty();
+  }));
+  EXPECT_EQ(turns.last(), "find me a hotel");
 }
 
 TEST(EarsRecogniser, ConversationsShareAProgram) {
