@@ -137,7 +137,7 @@ fs::path models_folder() {
     const char* text = std::getenv(name);
     return fs::path(text == nullptr ? "" : text);
   };
-  if (const fs::path folder = value("PREDGEN_MODELS"); !folder.empty()) return folder;
+  if (fs::path folder = value("PREDGEN_MODELS"); !folder.empty()) return folder;
   if (const fs::path cache = value("XDG_CACHE_HOME"); !cache.empty()) {
     return cache / "predgen" / "models";
   }
