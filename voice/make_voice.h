@@ -28,8 +28,7 @@ struct VoiceOptions {
 };
 
 /// The best that is installed and speaks on any machine, for those who ask for none: Hibari where
-/// its folder and ONNX Runtime are, else espeak-ng where its helper is, else kNone. Looks only
-/// whether files are there.
+/// its folder and ONNX Runtime are, else espeak-ng where its helper is, else kNone.
 VoiceKind default_voice_kind();
 
 /// Null for kNone. UserError as the voice's constructor.

@@ -14,7 +14,8 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kBins = 601;
-constexpr int64_t kFramesPerStep = 40;
+// So few that LibTorch computes them on the thread that asks.
+constexpr int64_t kFramesPerStep = 27;
 
 const std::vector<std::string>& output_names() {
   static const std::vector<std::string> names{"lh", "theta", "ln", "lr", "phi", "f0"};

@@ -19,7 +19,7 @@ struct HibariSettings {
 };
 
 /// Hibari: phonemes to sound at 24 kHz. The network says what spectrum each moment has, in one
-/// pass; the samples follow from that, half a second a step.
+/// pass; the samples follow from that, a third of a second a step.
 class HibariNetwork : public PhonemeNetwork {
  public:
   /// UserError if the graph is not Hibari's.

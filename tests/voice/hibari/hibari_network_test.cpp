@@ -28,7 +28,7 @@ struct HibariNetworkTest : testing::Test {
   TemporaryFolder folder;
 };
 
-TEST_F(HibariNetworkTest, SaysPhonemesInStepsOfHalfASecond) {
+TEST_F(HibariNetworkTest, SaysPhonemesInStepsOfAThirdOfASecond) {
   const HibariNetwork voice = network(fake_hibari_graph());
   EXPECT_EQ(voice.sample_rate(), 24000);
   const auto piece = voice.speak("ab ab ab ab.");
@@ -37,7 +37,7 @@ TEST_F(HibariNetworkTest, SaysPhonemesInStepsOfHalfASecond) {
   for (bool more = true; more; sizes.push_back(samples.size())) more = piece->advance(samples);
   const size_t num_frames = 6 * 14;  // with the two zeros
   EXPECT_EQ(samples.size(), 300 * num_frames);
-  EXPECT_THAT(sizes, testing::ElementsAre(300 * 38, 300 * 78, 300 * 84));
+  EXPECT_THAT(sizes, testing::ElementsAre(300 * 25, 300 * 52, 300 * 79, 300 * 84));
 }
 
 TEST_F(HibariNetworkTest, GivesTheIdsOfItsLettersAndTheSpeed) {
