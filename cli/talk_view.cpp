@@ -12,14 +12,21 @@
 namespace predgen::cli {
 namespace {
 
+/// A turn without more than these; the rest is set where it is known.
+Json turn_json(const std::string& heard, const std::string& text) {
+  return {{"heard", heard},
+          {"text", text},
+          {"voice_to_voice", nullptr},
+          {"parts", nullptr},
+          {"first_sentence_kept", false},
+          {"interrupted", false},
+          {"error", nullptr}};
+}
+
 Json to_json(const TurnResult& result, const std::optional<VoiceToVoice>& wait) {
-  Json turn{{"heard", result.prompt_text},
-            {"text", result.text},
-            {"voice_to_voice", nullptr},
-            {"parts", nullptr},
-            {"first_sentence_kept", result.metrics.first_sentence_kept},
-            {"interrupted", false},
-            {"error", result.error ? Json(result.error->text) : Json(nullptr)}};
+  Json turn = turn_json(result.prompt_text, result.text);
+  turn["first_sentence_kept"] = result.metrics.first_sentence_kept;
+  if (result.error) turn["error"] = result.error->text;
   if (!wait) return turn;
   if (wait->voice) turn["voice_to_voice"] = wait->total();
   turn["parts"] = {{"end_of_turn", wait->end_of_turn},
@@ -109,13 +116,8 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
 void TalkView::interrupt(const std::string& kept) {
   show_line("");
   if (is_json_) {
-    turns_.push_back({{"heard", heard_},
-                      {"text", kept},
-                      {"voice_to_voice", nullptr},
-                      {"parts", nullptr},
-                      {"first_sentence_kept", false},
-                      {"interrupted", true},
-                      {"error", nullptr}});
+    turns_.push_back(turn_json(heard_, kept));
+    turns_.back()["interrupted"] = true;
     return;
   }
   std::fputs("\n", text_output_);

@@ -83,6 +83,8 @@ class QuantizedWeight {
 
  private:
   QuantizedWeight(const QuantizedWeight& like, const GpuMatrix& matrix);
+  /// None if one of them is not on a GPU.
+  static std::vector<GpuMatrix> matrices_of(std::span<const QuantizedWeight* const> weights);
   void put_on_gpu(const GpuMatrix& matrix);
   at::Tensor widened_product(const at::Tensor& rows) const;
   at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias) const;

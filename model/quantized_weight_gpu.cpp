@@ -23,14 +23,19 @@ at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor
   return multiply(*group_kernels(), *on_gpu_, rows, bias);
 }
 
-std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piece(
+std::vector<GpuMatrix> QuantizedWeight::matrices_of(
     std::span<const QuantizedWeight* const> weights) {
   std::vector<GpuMatrix> matrices;
   for (const QuantizedWeight* weight : weights) {
     if (weight == nullptr || !weight->on_gpu_) return {};
     matrices.push_back(*weight->on_gpu_);
   }
-  const GpuMatrix whole = stacked(matrices);
+  return matrices;
+}
+
+std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piece(
+    std::span<const QuantizedWeight* const> weights) {
+  const GpuMatrix whole = stacked(matrices_of(weights));
   std::vector<std::shared_ptr<const QuantizedWeight>> parts;
   if (!whole.words.defined()) return parts;
   int64_t begin = 0;
@@ -45,12 +50,7 @@ std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piec
 
 std::shared_ptr<const QuantizedWeight> QuantizedWeight::whole_of(
     std::span<const QuantizedWeight* const> weights) {
-  std::vector<GpuMatrix> matrices;
-  for (const QuantizedWeight* weight : weights) {
-    if (weight == nullptr || !weight->on_gpu_) return nullptr;
-    matrices.push_back(*weight->on_gpu_);
-  }
-  const GpuMatrix whole = predgen::whole_of(matrices);
+  const GpuMatrix whole = predgen::whole_of(matrices_of(weights));
   if (!whole.words.defined()) return nullptr;
   return std::shared_ptr<const QuantizedWeight>(new QuantizedWeight(*weights.front(), whole));
 }

@@ -68,6 +68,7 @@ class Ear {
   std::optional<RecognisedSegment> take_news();
   /// It is finished, and all was told.
   bool is_done() const;
+  size_t num_kept() const { return sound_.size(); }  // samples that may be needed still
 
   static constexpr int64_t kTurnSound = 8 * kRate;
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "voice/onnx/onnx_api.h"
+
 namespace predgen::ears {
 
 /// A tensor that a model is given: floats, or integers where there are any. Borrows both.
@@ -32,8 +34,8 @@ class OnnxModel {
 
  private:
   const std::string file_;
-  void* environment_ = nullptr;
-  void* session_ = nullptr;
+  onnx::Env* environment_ = nullptr;
+  onnx::Session* session_ = nullptr;
 };
 
 }  // namespace predgen::ears

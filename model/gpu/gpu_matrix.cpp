@@ -3,6 +3,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -46,18 +47,22 @@ bool are_alike(const GpuMatrix& a, const GpuMatrix& b) {
          a.words.device() == b.words.device();
 }
 
-/// Whether each begins where the one before ends.
-bool is_one_piece(const at::Tensor& a, const at::Tensor& b) {
-  return a.is_contiguous() && b.is_contiguous() && a.is_alias_of(b) &&
-         static_cast<const char*>(a.const_data_ptr()) + a.nbytes() ==
-             static_cast<const char*>(b.const_data_ptr());
-}
-
 bool can_stack(std::span<const GpuMatrix> matrices) {
   for (size_t i = 1; i < matrices.size(); ++i) {
     if (!are_alike(matrices[i - 1], matrices[i]) || matrices[i - 1].out % kPanel != 0) return false;
   }
   return !matrices.empty() && matrices[0].words.defined();
+}
+
+/// Words, and scales.
+std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>> tensors_of(
+    std::span<const GpuMatrix> matrices) {
+  std::vector<at::Tensor> words, scales;
+  for (const GpuMatrix& matrix : matrices) {
+    words.push_back(matrix.words);
+    scales.push_back(matrix.scales);
+  }
+  return {words, scales};
 }
 
 int64_t outputs_of(std::span<const GpuMatrix> matrices) {
@@ -121,11 +126,7 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
 
 GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
   if (!can_stack(matrices)) return {};
-  std::vector<at::Tensor> words, scales;
-  for (const GpuMatrix& matrix : matrices) {
-    words.push_back(matrix.words);
-    scales.push_back(matrix.scales);
-  }
+  const auto [words, scales] = tensors_of(matrices);
   return {.bits = matrices[0].bits,
           .out = outputs_of(matrices),
           .in = matrices[0].in,
@@ -133,26 +134,34 @@ GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
           .scales = at::cat(scales)};
 }
 
-GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
-  if (!can_stack(matrices)) return {};
-  int64_t panels = 0;
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    panels += matrices[i].words.size(0);
-    if (i > 0 && !(is_one_piece(matrices[i - 1].words, matrices[i].words) &&
-                   is_one_piece(matrices[i - 1].scales, matrices[i].scales))) {
+at::Tensor whole_of(std::span<const at::Tensor> parts) {
+  const at::Tensor& first = parts.front();
+  const char* end = nullptr;
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& part : parts) {
+    if (!part.defined() || !part.is_contiguous()) return {};
+    const auto* begin = static_cast<const char*>(part.const_data_ptr());
+    if (end == nullptr) {
+      sizes = part.sizes().vec();
+    } else if (begin == end && part.is_alias_of(first)) {
+      sizes[0] += part.size(0);
+    } else {
       return {};
     }
+    end = begin + part.nbytes();
   }
-  const auto whole = [&](const at::Tensor& first) {
-    std::vector<int64_t> sizes = first.sizes().vec();
-    sizes[0] = panels;
-    return first.as_strided(sizes, first.strides());
-  };
-  return {.bits = matrices[0].bits,
-          .out = outputs_of(matrices),
-          .in = matrices[0].in,
-          .words = whole(matrices[0].words),
-          .scales = whole(matrices[0].scales)};
+  return first.as_strided(sizes, first.strides());
+}
+
+GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
+  if (!can_stack(matrices)) return {};
+  const auto [words, scales] = tensors_of(matrices);
+  GpuMatrix whole{.bits = matrices[0].bits,
+                  .out = outputs_of(matrices),
+                  .in = matrices[0].in,
+                  .words = whole_of(words),
+                  .scales = whole_of(scales)};
+  return whole.words.defined() && whole.scales.defined() ? whole : GpuMatrix();
 }
 
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,

@@ -39,8 +39,10 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
 /// One matrix of several that have the same inputs, one below the other, or nothing defined where
 /// their kinds differ or one but the last has outputs that fill no panel.
 GpuMatrix stacked(std::span<const GpuMatrix> matrices);
-/// The same of matrices that lie in one piece of memory, as stacked() and then panels() leave them,
-/// without a copy; nothing defined where they do not.
+/// Tensors as one, one behind the other in their first dimension, without a copy; undefined where
+/// they do not lie so in one piece of memory, or one is undefined.
+at::Tensor whole_of(std::span<const at::Tensor> parts);
+/// The same of matrices, as stacked() and then panels() leave them; nothing defined for others.
 GpuMatrix whole_of(std::span<const GpuMatrix> matrices);
 
 /// x [rows,in] W^T + bias, bfloat16, up to kMaxGpuProductRows rows; no row depends on the others.

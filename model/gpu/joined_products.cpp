@@ -4,28 +4,10 @@
 
 #include <optional>
 
+#include "model/gpu/gpu_matrix.h"
+
 namespace predgen {
 namespace {
-
-/// The tensors as one, where they lie in one piece as join() leaves them; otherwise undefined.
-at::Tensor whole_of(std::span<const at::Tensor> parts) {
-  const at::Tensor& first = parts.front();
-  const char* end = nullptr;
-  std::vector<int64_t> sizes;
-  for (const at::Tensor& part : parts) {
-    if (!part.defined() || !part.is_contiguous()) return {};
-    const auto* begin = static_cast<const char*>(part.const_data_ptr());
-    if (end == nullptr) {
-      sizes = part.sizes().vec();
-    } else if (begin == end && part.is_alias_of(first)) {
-      sizes[0] += part.size(0);
-    } else {
-      return {};
-    }
-    end = begin + part.nbytes();
-  }
-  return first.as_strided(sizes, first.strides());
-}
 
 void join(std::initializer_list<at::Tensor*> parts) {
   std::vector<at::Tensor> separate;

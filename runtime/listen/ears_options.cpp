@@ -5,7 +5,7 @@
 namespace predgen {
 
 std::filesystem::path ears_program(const EarsOptions& options) {
-  const std::filesystem::path program =
+  std::filesystem::path program =
       options.program.empty()
           ? std::filesystem::read_symlink("/proc/self/exe").parent_path() / "predgen-ears"
           : options.program;

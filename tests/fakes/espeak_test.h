@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "voice/espeak/espeak_helper.h"
 #include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 
@@ -29,6 +32,21 @@ inline std::vector<float> rest_of(Synthesis& synthesis) {
 
 inline std::vector<float> speak(SpeechSynthesizer& voice, const std::string& sentence) {
   return rest_of(*voice.begin(sentence));
+}
+
+/// Two conversations of a voice, which speak at once what each speaks alone, to the bit.
+inline void expect_to_speak_as_if_alone(const Voice& voice) {
+  const std::vector<std::string> texts{"Hello there, my friend.",
+                                       "What is it that you want, then?"};
+  std::vector<std::vector<float>> alone, together(texts.size());
+  for (const std::string& text : texts) alone.push_back(speak(*voice.synthesizer(), text));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      threads.emplace_back([&, i] { together[i] = speak(*voice.synthesizer(), texts[i]); });
+    }
+  }
+  EXPECT_EQ(together, alone);
 }
 
 }  // namespace predgen

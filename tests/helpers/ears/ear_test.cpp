@@ -227,6 +227,7 @@ TEST(Ear, HoursOfSoundAreNotKept) {
   Listening to(1);
   const std::vector<float> silence(static_cast<size_t>(kRate));
   for (int i = 0; i < 3600; ++i) to.hear(silence);
+  EXPECT_LE(to.ear.num_kept(), 10u * kRate);
   to.hear(spoken(1, 1, 0, 30));
   EXPECT_THAT(to.finals, ElementsAre("1."));
   EXPECT_EQ(to.all.back().voice->until, 3600 * int64_t{kRate} / kWindow * kWindow + kWordSamples);

@@ -74,6 +74,17 @@ TEST(Ears, FinalsComeBeforePausesAndPausesBeforePartials) {
                           std::pair(1u, Need::kPartial), std::pair(4u, Need::kPartial)));
 }
 
+TEST(Ears, AStreamHasOneDecodeAtATime) {
+  House house;
+  house.ears.take(sound_of(1, 1, 4, 0));
+  const auto job = house.ears.next_job();
+  ASSERT_TRUE(job);
+  house.ears.take(sound_of(1, 5, 9, 40));
+  EXPECT_FALSE(house.ears.next_job());
+  house.ears.finish_job(*job, {.text = words_in(job->sound)});
+  EXPECT_THAT(house.work(), ElementsAre(std::pair(1u, Need::kFinal)));
+}
+
 TEST(Ears, StreamsAreServedInTurn) {
   House house;
   std::vector<uint32_t> order;

@@ -8,6 +8,7 @@
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_ears.h"
+#include "tests/fakes/told_lines.h"
 #include "tests/fakes/waiting.h"
 
 namespace predgen {
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-struct Listener : EarsListener {
+struct Listener : EarsListener, ToldLines {
   void on_heard(uint32_t stream, const RecognisedSegment& segment) override {
     add(std::to_string(stream) + " " + segment.text);
   }
@@ -27,20 +28,6 @@ struct Listener : EarsListener {
     add(why + (is_starting ? "; starts" : ""));
   }
   void on_started() override { ++num_starts; }
-  void add(const std::string& line) {
-    const Lock lock(mutex);
-    lines.push_back(line);
-  }
-  std::vector<std::string> take(size_t count) {
-    comes_true([&] {
-      const Lock lock(mutex);
-      return lines.size() >= count;
-    });
-    const Lock lock(mutex);
-    return lines;
-  }
-  Mutex mutex;
-  std::vector<std::string> lines;
   std::atomic<int> num_starts = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/listen/turn_recogniser.h"
 #include "tests/fakes/fake_ears.h"
 #include "tests/fakes/manual_clock.h"
+#include "tests/fakes/told_lines.h"
 #include "tests/fakes/waiting.h"
 
 namespace predgen {
@@ -17,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::StartsWith;
 
-struct Log : RecogniserHandler {
+struct Log : RecogniserHandler, ToldLines {
   void on_segment(int64_t utterance, const RecognisedSegment& segment) override {
     std::string line = fmt::format("{}.{} {}", utterance, segment.number, segment.text);
     if (segment.is_over) line += " |";
@@ -27,20 +28,6 @@ struct Log : RecogniserHandler {
   }
   void on_end(int64_t utterance) override { add(std::to_string(utterance) + " ends"); }
   void on_failure(const std::string& why) override { add(why); }
-  void add(const std::string& line) {
-    const Lock lock(mutex);
-    lines.push_back(line);
-  }
-  std::vector<std::string> take(size_t count) {
-    comes_true([&] {
-      const Lock lock(mutex);
-      return lines.size() >= count;
-    });
-    const Lock lock(mutex);
-    return lines;
-  }
-  Mutex mutex;
-  std::vector<std::string> lines;
 };
 
 struct Ears {

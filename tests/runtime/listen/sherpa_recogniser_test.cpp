@@ -8,10 +8,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <semaphore>
 
 namespace predgen {
@@ -62,25 +60,12 @@ struct Server {
   std::jthread thread;
 };
 
-struct Log : RecogniserHandler {
-  void add(const std::string& line) {
-    const std::lock_guard lock(mutex);
-    lines.push_back(line);
-    changed.notify_all();
-  }
+struct Log : RecogniserHandler, ToldLines {
   void on_segment(int64_t utterance, const RecognisedSegment& segment) override {
     add(std::to_string(utterance) + " " + segment.text);
   }
   void on_end(int64_t utterance) override { add(std::to_string(utterance) + " ends"); }
   void on_failure(const std::string& why) override { add(why); }
-  std::vector<std::string> take(size_t count) {
-    std::unique_lock lock(mutex);
-    changed.wait_for(lock, std::chrono::seconds(20), [&] { return lines.size() >= count; });
-    return lines;
-  }
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::string> lines;
 };
 
 TEST(SherpaRecogniser, AnUtteranceIsAConnection) {

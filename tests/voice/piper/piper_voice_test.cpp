@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "core/files.h"
 #include "core/json.h"
 #include "tests/fakes/environment_variable.h"
@@ -96,18 +94,7 @@ TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
 }
 
 TEST_F(PiperVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
-  const PiperVoice voice(model(fake_piper_graph(), small_config()), "joe", {});
-  const std::vector<std::string> texts{"Hello there, my friend.",
-                                       "What is it that you want, then?"};
-  std::vector<std::vector<float>> alone, together(texts.size());
-  for (const std::string& text : texts) alone.push_back(speak(*voice.synthesizer(), text));
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      threads.emplace_back([&, i] { together[i] = speak(*voice.synthesizer(), texts[i]); });
-    }
-  }
-  EXPECT_EQ(together, alone);
+  expect_to_speak_as_if_alone(PiperVoice(model(fake_piper_graph(), small_config()), "joe", {}));
 }
 
 TEST_F(PiperVoiceTest, NoSampleIsLouderThanOne) {
