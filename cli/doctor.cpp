@@ -179,12 +179,17 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
 /// In which type the weights lie, and run.
 void print_stored(const Checkpoint& checkpoint) {
   const std::unique_ptr<const StoredTensors> tensors = checkpoint.open_tensors();
-  const bool is_coded = std::ranges::any_of(tensors->names(), [&](const std::string& name) {
-    return tensors->code_layout(name).has_value();
+  const std::vector<std::string> names = tensors->names();
+  const bool is_coded = std::ranges::any_of(
+      names, [&](const std::string& name) { return tensors->code_layout(name).has_value(); });
+  const int64_t num_parameters = checkpoint.read_config().num_parameters();
+  const bool is_bfloat16 = std::ranges::any_of(names, [&](const std::string& name) {
+    return cpu_dtype(tensors->shape(name).dtype, num_parameters) == at::kBFloat16;
   });
   std::printf("Stored in %s; runs %s\n", checkpoint.read_label().type.c_str(),
-              is_coded ? "so on a CPU, and in bf16 on a GPU (--dtype fp32 or bf16 unpacks it)"
-                       : "in fp32 on a CPU, where bf16 is faster (--dtype bf16), in bf16 on a GPU");
+              is_coded      ? "so (--dtype fp32 or bf16 unpacks it)"
+              : is_bfloat16 ? "in bf16 (--dtype fp32 takes twice the memory)"
+                            : "in fp32 on a CPU, in bf16 on a GPU (--dtype changes that)");
 }
 
 /// In what passes run, and why not in our kernels.

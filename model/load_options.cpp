@@ -40,10 +40,15 @@ at::ScalarType parse_dtype(const std::string& name) {
   throw UserError("type \"{}\": must be fp32 or bf16", name);
 }
 
-at::ScalarType choose_dtype(const LoadOptions& options, at::Device device) {
+at::ScalarType choose_dtype(const LoadOptions& options, at::Device device, at::ScalarType on_cpu) {
   if (options.dtype != "auto") return parse_dtype(options.dtype);
-  return device.is_cuda() || options.quantization != Quantization::kNone ? at::kBFloat16
-                                                                         : at::kFloat;
+  const bool is_packed = options.quantization != Quantization::kNone;
+  return device.is_cuda() || is_packed ? at::kBFloat16 : on_cpu;
+}
+
+at::ScalarType cpu_dtype(at::ScalarType stored, int64_t num_parameters) {
+  constexpr int64_t kMany = 50'000'000;
+  return stored == at::kBFloat16 && num_parameters >= kMany ? at::kBFloat16 : at::kFloat;
 }
 
 Quantization choose_quantization(const LoadOptions& options, at::Device device, bool has_codes,

@@ -26,7 +26,9 @@ class Loading {
       has_codes_ = has_codes_ || is_coded(weight.name);
     }
     options_.quantization = choose_quantization(options_, device_, has_codes_, where);
-    dtype_ = choose_dtype(options_, device_);
+    dtype_ = choose_dtype(
+        options_, device_,
+        cpu_dtype(weights_.shape(kEmbedding).dtype, weights_.config().num_parameters()));
   }
 
   at::Tensor load(const std::string& name) const {

@@ -88,6 +88,17 @@ TEST_F(CheckpointTest, BfloatIsRoundedOnceAndNamedInTheConfig) {
       at::kBFloat16);
 }
 
+TEST_F(CheckpointTest, LargeModelsRunOnACpuInTheBfloatThatTheyAreStoredIn) {
+  constexpr int64_t kSmall = 5'000'000, kLarge = 135'000'000;
+  EXPECT_EQ(cpu_dtype(at::kBFloat16, kLarge), at::kBFloat16);
+  EXPECT_EQ(cpu_dtype(at::kBFloat16, kSmall), at::kFloat);
+  EXPECT_EQ(cpu_dtype(at::kFloat, kLarge), at::kFloat);
+  EXPECT_EQ(cpu_dtype(at::kHalf, kLarge), at::kFloat);  // bfloat16 has fewer digits
+  save_model(*small_model(), folder_.path(), {}, "bf16");
+  EXPECT_EQ(load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu"})->dtype(),
+            at::kFloat);
+}
+
 TEST_F(CheckpointTest, CopiesEverythingButWeights) {
   const TemporaryFolder source;
   Json config = small_config().to_json();
