@@ -1,18 +1,23 @@
 """How long a person waits for the first sound of an answer in `predgen talk`: prompts that a voice reads, each a
 recording of its own, through the whole chain of real parts in real time.
 
-usage: talk_waits.py PREDGEN PROMPTS [COUNT [PIPER_VOICE [NAME=OPTIONS ..]]]
+usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice PIPER_VOICE] [NAME=OPTIONS ..]
 
-  PROMPTS       JSON lines with "text"; COUNT of them, evenly spread (60)
+  PROMPTS       JSON lines with "text"; N of them, evenly spread (60)
+  SECONDS       each is read in two parts, cut between two words by chance, with so much silence between; for prompts
+                of six words and more
   PIPER_VOICE   the folder of the voice that reads (joe in the models folder); not the one that answers
-  NAME=OPTIONS  more ways to run `predgen talk`; beside it as it is, there is a plain cascade with a fixed pause
+  NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
 Prints a row for each way. Wait: from the last sample of the voice to the first that can be played. A turn is
 cut off if it ended before the recording did, in the middle of the prompt.
 """
+import argparse
+import io
 import json
 import os
 import pathlib
+import random
 import re
 import shlex
 import signal
@@ -22,12 +27,37 @@ import sys
 import tempfile
 import time
 import urllib.request
+import wave
 
-WAYS = {"talk": "", "fixed pause of 0.8 s, no speculation": "--shortest-wait 0.8 --longest-wait 0.8 --verifier off"}
+WAYS = {"talk": "",
+        "by sound and pause": "--end-by sound",
+        "fixed pause of 0.8 s, no speculation": "--shortest-wait 0.8 --longest-wait 0.8 --verifier off"}
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
-def read_aloud(predgen, voice, texts, folder):
+def parts_of(text, chance):
+    """Cut behind one of its words, but for the first and the last one."""
+    at = text.split()
+    cut = chance.randint(2, len(at) - 2)
+    return [" ".join(at[:cut]), " ".join(at[cut:])]
+
+
+def joined(sounds, pause):
+    """WAV files as one, with silence between them."""
+    frames = []
+    for sound in sounds:
+        with wave.open(io.BytesIO(sound)) as file:
+            form = file.getparams()
+            frames.append(file.readframes(file.getnframes()))
+    whole = io.BytesIO()
+    with wave.open(whole, "wb") as file:
+        file.setparams(form)
+        file.writeframes(bytes(int(pause * form.framerate) * form.sampwidth).join(frames))
+    return whole.getvalue()
+
+
+def read_aloud(predgen, voice, texts, pause, folder):
+    chance = random.Random(0)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -41,13 +71,18 @@ def read_aloud(predgen, voice, texts, folder):
             except OSError:
                 time.sleep(0.2)
         for i, text in enumerate(texts):
-            body = json.dumps({"model": "demo", "input": text, "response_format": "wav"}).encode()
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/audio/speech", data=body,
-                                             headers={"Content-Type": "application/json"})
-            (folder / f"{i}.wav").write_bytes(urllib.request.urlopen(request, timeout=60).read())
+            parts = parts_of(text, chance) if pause else [text]
+            (folder / f"{i}.wav").write_bytes(joined([speech_of(port, part) for part in parts], pause))
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
+
+
+def speech_of(port, text):
+    body = json.dumps({"model": "demo", "input": text, "response_format": "wav"}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/audio/speech", data=body,
+                                     headers={"Content-Type": "application/json"})
+    return urllib.request.urlopen(request, timeout=60).read()
 
 
 def words(text):
@@ -96,19 +131,29 @@ def measure(name, predgen, options, texts, folder):
           f"{os.getloadavg()[0]:.1f}", flush=True)
 
 
-def main(predgen, prompts, count=60, voice=None, *more):
-    rows = [json.loads(line)["text"] for line in open(prompts)]
-    count = int(count)
-    texts = [rows[i * len(rows) // count] for i in range(count)]
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("predgen")
+    arguments.add_argument("prompts")
+    arguments.add_argument("--count", type=int, default=60)
+    arguments.add_argument("--pause", type=float, default=0)
+    arguments.add_argument("--voice")
+    arguments.add_argument("ways", nargs="*")
+    given = arguments.parse_args()
+    rows = [json.loads(line)["text"] for line in open(given.prompts)]
+    if given.pause:
+        rows = [row for row in rows if len(row.split()) >= 6]
+    texts = [rows[i * len(rows) // given.count] for i in range(given.count)]
     models = os.environ.get("PREDGEN_MODELS") or pathlib.Path.home() / ".cache/predgen/models"
+    ways = dict(way.split("=", 1) for way in given.ways) or WAYS
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        read_aloud(predgen, voice or pathlib.Path(models) / "joe", texts, folder)
-        for name, options in {**WAYS, **dict(way.split("=", 1) for way in more)}.items():
-            measure(name, predgen, options, texts, folder)
+        read_aloud(given.predgen, given.voice or pathlib.Path(models) / "joe", texts, given.pause, folder)
+        for name, options in ways.items():
+            measure(name, given.predgen, options, texts, folder)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()

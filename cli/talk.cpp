@@ -37,6 +37,7 @@ struct TalkOptions {
   ConversationOptions conversation;
   std::string input = "mic", recogniser = "base", language = "en";
   int input_rate = 16000;
+  std::string end_by = "sound+words";
   double shortest_wait = 0.2, longest_wait = 1.2;
   bool has_headphones = false, json = false;
 };
@@ -50,7 +51,9 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
   return {.is_detected = true,
           .silence_ms = milliseconds((options.shortest_wait + options.longest_wait) / 2),
           .waits = EndWaits{.shortest_ms = milliseconds(options.shortest_wait),
-                            .longest_ms = milliseconds(options.longest_wait)}};
+                            .longest_ms = milliseconds(options.longest_wait)},
+          .by_sound = options.end_by.starts_with("sound"),
+          .by_words = options.end_by.ends_with("words")};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {
@@ -74,11 +77,17 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
   if (is_microphone) view.say("listening; Ctrl-C leaves");
   SpokenTurns turns(make_recogniser, *audio, end, while_speaking, conversation.clock(), stop);
+  TurnObserver observer = view.observer();
+  if (end.by_words) {
+    observer.on_end_by_words = [&](const std::string& words, double probability) {
+      turns.expect_end(words, probability);
+    };
+  }
   int64_t num_failed = 0;
   while (true) {
     const std::stop_token leaves = turns.begin_turn();
     try {
-      const std::optional<TurnResult> result = session.run_turn(turns, view.observer(), leaves);
+      const std::optional<TurnResult> result = session.run_turn(turns, observer, leaves);
       if (!result) break;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
@@ -126,6 +135,12 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
       ->add_option("--longest-wait", options->longest_wait,
                    "Seconds of pause that end one which does not")
       ->check(CLI::Range(0.05, 10.0))
+      ->capture_default_str();
+  command
+      ->add_option("--end-by", options->end_by,
+                   "What tells, beside how long a pause is, whether a turn is over: how it was "
+                   "said (sound), what was said (words), sound+words, or nothing else (pause)")
+      ->check(CLI::IsMember({"sound+words", "sound", "words", "pause"}))
       ->capture_default_str();
   command->add_flag("--headphones", options->has_headphones,
                     "The microphone does not hear the answer: your words end it");

@@ -1,6 +1,5 @@
 #include "runtime/converse/idle_work.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/converse/answer_reader.h"
@@ -10,7 +9,7 @@
 namespace predgen {
 
 IdleWork::IdleWork(InputTimeSpeculator& speculator, const Tokenizer& tokenizer,
-                   SplitMode split_mode, Render render)
+                   SplitMode split_mode, RenderPrompt render)
     : speculator_(speculator),
       tokenizer_(tokenizer),
       split_mode_(split_mode),
@@ -45,17 +44,13 @@ int64_t IdleWork::answer_next_words(const std::string& heard, const History::Pro
 
 std::string IdleWork::next_words(const std::string& heard, const History::Prompt& prompt,
                                  GenerationConfig config) {
-  // What a prompt with another word has in common with this one ends where the user's words do.
-  const TokenSpan ids = prompt.ids;
-  const History::Prompt other = render_(heard + " and");
-  const auto end = std::ranges::mismatch(ids, other.ids).in1;
-  if (other.dropped_rounds != prompt.dropped_rounds || end == ids.begin() || end == ids.end()) {
-    return "";
-  }
-  config.stop_tokens.push_back(*end);  // what the template has there, a stop token or not
+  const std::optional<int64_t> end = words_end(prompt, heard, render_);
+  if (!end) return "";
+  const TokenSpan spoken = TokenSpan(prompt.ids).first(static_cast<size_t>(*end));
+  const TokenId next = prompt.ids[spoken.size()];
+  config.stop_tokens.push_back(next);  // what the template has there, a stop token or not
   config.max_new_tokens = speculator_.config().next_words;
   config.sampler = nullptr;
-  const TokenSpan spoken(ids.begin(), end);
   const TokenIds words = speculator_.answer_aside(spoken, config, [](TokenSpan) { return false; });
   StreamingText text(tokenizer_);
   text.push(spoken.last(1));

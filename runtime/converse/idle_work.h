@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "runtime/converse/history.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "text/sentence/sentence_splitter.h"
 #include "text/tokenizer.h"
@@ -15,12 +15,9 @@ namespace predgen {
 /// answers, which the next update verifies as candidates. SpeculationConfig says how many.
 class IdleWork {
  public:
-  /// The prompt in which the user says this.
-  using Render = std::function<History::Prompt(const std::string& user_text)>;
-
   /// Borrows speculator and tokenizer.
   IdleWork(InputTimeSpeculator& speculator, const Tokenizer& tokenizer, SplitMode split_mode,
-           Render render);
+           RenderPrompt render);
 
   // Both return the number of new tokens. `draft`: what a draft may be; its should_stop ends them,
   // and what they have by then stays.
@@ -41,7 +38,7 @@ class IdleWork {
   InputTimeSpeculator& speculator_;
   const Tokenizer& tokenizer_;
   const SplitMode split_mode_;
-  const Render render_;
+  const RenderPrompt render_;
   TokenIds foreseen_;  // the last prompt whose next words were answered
 };
 

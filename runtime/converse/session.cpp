@@ -244,6 +244,20 @@ GenerationConfig Session::draft_config(const Transcript& heard, const Turn& turn
   return config;
 }
 
+PromptReader Session::end_reader(const Transcript& heard, const History::Prompt& rendered,
+                                 const Turn& turn) {
+  const auto& tell = turn.observer.on_end_by_words;
+  const std::string words = EndByWords::without_marks(heard.text);
+  if (!tell || words.empty()) return {};
+  const std::optional<int64_t> end =
+      words_end(rendered, words, [this](const std::string& text) { return prompt(text); });
+  if (!end) return {};
+  if (!end_by_words_) end_by_words_.emplace(tokenizer_);
+  return {.num_tokens = *end, .read = [this, &heard, &tell](const at::Tensor& logits_V) {
+            tell(heard.text, end_by_words_->probability(logits_V));
+          }};
+}
+
 void Session::draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn) {
   AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
   std::optional<SentenceSplitter::Sentence> sentence;
@@ -277,7 +291,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
         turn.observer.on_draft(reader.text(), *accepted_bytes);
         return num_sentences < verifier_->num_sentences() && !is_outdated(heard, turn);
       },
-      limits);
+      limits, end_reader(heard, rendered, turn));
   if (!accepted_bytes) return;  // stopped before the draft was verified
   // An answer without a full stop is a sentence when it ends, not when the draft is cut.
   if (step.generation.stop_reason == StopReason::kStopToken) take(reader.finish());

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "runtime/converse/history.h"
 #include "runtime/converse/turn.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/speculate/input_time_speculator.h"
@@ -102,6 +103,9 @@ class Session {
   void work_ahead(const Transcript& heard, Turn& turn);
   /// `rendered`: what is heard, as a prompt.
   void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
+  /// Tells the observer how likely the turn is over by the words, where it asks.
+  PromptReader end_reader(const Transcript& heard, const History::Prompt& rendered,
+                          const Turn& turn);
   /// What a turn's answer may be.
   GenerationConfig answer_config(const Turn& turn) const;
   /// What a draft may be. Nobody works on it any more when there is newer than `heard`.
@@ -135,6 +139,7 @@ class Session {
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
   InputTimeSpeculator speculator_;
+  std::optional<EndByWords> end_by_words_;  // once somebody has asked
 };
 
 }  // namespace predgen

@@ -112,6 +112,9 @@ struct TurnObserver {
   /// what that kept, and the token that it adds.
   std::function<void(const std::string& draft, size_t accepted_bytes)> on_draft =
       [](const std::string&, size_t) {};
+  /// How likely the turn is over by these words, from the pass that verifies the draft against them
+  /// (EndByWords). Nothing: nobody asks, and passes do not compute it.
+  std::function<void(const std::string& words, double probability)> on_end_by_words{};
   /// The draft's first sentence is whole, and its sound is being made ready.
   std::function<void(const std::string& sentence)> on_first_sentence = [](const std::string&) {};
   std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed

@@ -45,7 +45,9 @@ struct Engine::Work {
   SequenceStep step(int64_t count, KvCache& cache) {
     const TokenSpan pending = sequence.pending();
     const bool ends = count == num_tokens();
-    SequenceStep step{.cache = &cache, .num_logits = ends ? num_drafted() + 1 : 0};
+    SequenceStep step{.cache = &cache};
+    step.num_logits =
+        ends ? num_drafted() + std::min(request.num_logits, count - num_drafted()) : 0;
     if (ends && num_drafted() > 0) {
       tokens.assign(pending.begin(), pending.end());
       tokens.insert(tokens.end(), request.draft.begin(), request.draft.end());

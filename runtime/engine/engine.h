@@ -22,7 +22,7 @@
 
 namespace predgen {
 
-// Shapes: G tokens of a draft, V vocabulary.
+// Shapes: G tokens of a draft, N rows of logits before it, V vocabulary.
 
 struct EngineConfig {
   /// Tokens of one pass. A longer prompt runs in several, each of which counts. With requests of
@@ -43,12 +43,14 @@ struct EngineConfig {
   bool has_thread = false;
 };
 
-/// Asks for the logits after a sequence's last token. Borrows what it names until run() returns.
+/// Asks for the logits after a sequence's last tokens. Borrows what it names until run() returns.
 struct EngineRequest {
   Sequence* sequence = nullptr;
   TokenSpan draft{};  // run after the pending tokens, cached until the sequence changes
   /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
   at::Tensor tree_GG{};
+  int64_t num_logits = 1;  // of the last tokens before the draft; those that an earlier pass ran
+                           // have none, but for the last one
   Priority priority = Priority::kCommitted;
   /// Asked after every pass that leaves the request unfinished; true ends it with what is cached by
   /// then. With a baton it may be another thread that asks.
@@ -56,7 +58,8 @@ struct EngineRequest {
 };
 
 struct EngineResult {
-  /// float32 [G+1,V]: after the last pending token and after each of the draft. Nothing if stopped.
+  /// float32 [N+G,V]: after the last N pending tokens, EngineRequest::num_logits at most, and after
+  /// each of the draft. Nothing if stopped.
   std::optional<at::Tensor> logits;
   int64_t num_forward_passes = 0;  // that this request had a part in
 };

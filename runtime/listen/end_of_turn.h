@@ -30,6 +30,8 @@ struct EndOfTurn {
   bool is_detected = false;         // otherwise whoever sends the sound says so
   int64_t silence_ms = 500;         // of sound without new words before a pause ends the turn
   std::optional<EndWaits> waits{};  // instead, where the recogniser tells of the voice
+  bool by_sound = true;             // whether PauseSigns::sound counts there
+  bool by_words = false;            // and PauseSigns::words, which comes a little after the words
 
   /// Of a recogniser that does not tell of the voice. `has_paused`: it has heard the user pause
   /// after the last word. `quiet_ms`: sound since that word came.

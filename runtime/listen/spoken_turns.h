@@ -42,6 +42,10 @@ class SpokenTurns : public TranscriptSource, private RecognisedTurnHandler {
   /// The assistant is silent from here on. The token says that this turn is to be left: the user
   /// has begun to speak after its final transcript was taken, or a stop.
   std::stop_token begin_turn();
+  /// What `words` themselves say: TurnRecogniser::expect_end().
+  void expect_end(const std::string& words, double probability) {
+    recogniser_.expect_end(words, probability);
+  }
   /// Of the last final transcript that wait_newer() gave.
   SpokenTimes times() const;
 

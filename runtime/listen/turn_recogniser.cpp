@@ -4,6 +4,7 @@
 
 #include "runtime/listen/transcript_lines.h"
 #include "runtime/speech/calling_sink.h"
+#include "text/bare_words.h"
 #include "text/word_spacing.h"
 
 namespace predgen {
@@ -13,6 +14,7 @@ constexpr int64_t kShortest = 100;  // ms that can be committed
 constexpr int64_t kLongest = 600;   // seconds
 constexpr Seconds kDeaf{2};         // until a recogniser is tried again
 constexpr size_t kMaxCommits = 8;
+constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
 
 SoundError failure(const std::string& why) {
   return {SoundError::Kind::kLost,
@@ -55,7 +57,7 @@ void TurnRecogniser::set_on_voice(std::function<void(const UserVoice&)> on_voice
 
 void TurnRecogniser::expect_end(const std::string& words, double probability) {
   const Lock lock(mutex_);
-  expected_ = {words, probability};
+  expected_ = {bare_words(words), probability};
   end_turn_after_silence();
 }
 
@@ -185,10 +187,13 @@ bool TurnRecogniser::is_turn_over() const {
     return end_.is_reached(words_.has_paused, milliseconds(num_samples_ - words_changed_));
   const std::string words = words_.all();
   if (voice_->is_active || !voice_->is_in_words || words.empty()) return false;
-  PauseSigns signs{.pause_ms = milliseconds(num_samples_) - place_of(voice_->until),
-                   .sound = voice_->end};
-  if (expected_ && expected_->first == words) signs.words = expected_->second;
-  return end_.is_reached(signs);
+  PauseSigns signs{.pause_ms = milliseconds(num_samples_) - place_of(voice_->until)};
+  if (end_.by_sound) signs.sound = voice_->end;
+  const bool is_expected = expected_ && expected_->first == bare_words(words);
+  if (is_expected && end_.by_words) signs.words = expected_->second;
+  const bool is_awaited =
+      end_.by_words && !is_expected && milliseconds(num_samples_ - words_changed_) < kUntilExpected;
+  return !is_awaited && end_.is_reached(signs);
 }
 
 void TurnRecogniser::end_turn_after_silence() {

@@ -72,7 +72,9 @@ class TurnRecogniser : private RecogniserHandler {
   void set_end(const EndOfTurn& end);
   /// `on_voice` is called when the voice begins or pauses, as the handler's functions are.
   void set_on_voice(std::function<void(const UserVoice&)> on_voice);
-  /// What `words` themselves say: the probability that a turn that has just these is over.
+  /// What `words` themselves say: the probability that a turn that has just these is over. Marks
+  /// and case do not matter. With EndOfTurn::by_words a turn does not end before it was told, or
+  /// has not come for a while.
   void expect_end(const std::string& words, double probability);
   /// Mono, in [-1,1]. SoundError: they were not taken.
   void add(std::span<const float> samples);
@@ -129,7 +131,8 @@ class TurnRecogniser : private RecogniserHandler {
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
   int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
   std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nothing: none was told
-  std::optional<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);  // by expect_end()
+  /// By expect_end(): bare_words(), and what they say.
+  std::optional<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);
   int64_t turn_ GUARDED_BY(mutex_) = 0;            // the number of that under way
   bool is_begun_ GUARDED_BY(mutex_) = false;       // its beginning was told
   std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet

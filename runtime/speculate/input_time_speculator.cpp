@@ -62,7 +62,8 @@ int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
 
 SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view prompt_text,
                                             GenerationConfig config, const TokenCallback& on_tokens,
-                                            const SpeculationLimits& limits) {
+                                            const SpeculationLimits& limits,
+                                            const PromptReader& reader) {
   config.answer_begin = std::ssize(prompt);
   PREDGEN_CHECK(config.max_new_tokens >= 1, "an answer of {} tokens", config.max_new_tokens);
   PREDGEN_CHECK(limits.max_added >= 1, "an answer that grows by {} tokens", limits.max_added);
@@ -71,7 +72,7 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
   if (is_current(prompt) && (!answer().empty() || saved_logits_1V_)) {
     reuse(config, step);
   } else {
-    guess = verify(prompt, prompt_text, config, limits.first_sentence, step);
+    guess = verify(prompt, prompt_text, config, limits.first_sentence, reader, step);
   }
   if (!guess) {
     step.generation.stop_reason = StopReason::kCancelled;
@@ -132,7 +133,9 @@ std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
 
 std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
                                                     const GenerationConfig& config,
-                                                    int64_t first_sentence, SpeculationStep& step) {
+                                                    int64_t first_sentence,
+                                                    const PromptReader& reader,
+                                                    SpeculationStep& step) {
   TokenIds draft(answer().begin(), answer().end());
   step.num_reused = replace_prompt(prompt);
   const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
@@ -158,8 +161,18 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
                         .prompt_text = prompt_text};
     std::optional<EngineRequest> question;
     if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
-    logits = run({.sequence = &sequence_, .draft = tree.tokens(), .tree_GG = tree_GG},
+    const int64_t num_read = reader.read ? std::ssize(prompt) - reader.num_tokens : 0;
+    logits = run({.sequence = &sequence_,
+                  .draft = tree.tokens(),
+                  .tree_GG = tree_GG,
+                  .num_logits = num_read + 1},
                  std::move(question), config);
+    if (logits.front()) {
+      at::Tensor& rows_NV = *logits.front();
+      const int64_t num_rows = 1 + std::ssize(tree.tokens()), before = rows_NV.size(0) - num_rows;
+      if (num_read > 0 && before >= num_read) reader.read(rows_NV[before - num_read]);
+      rows_NV = rows_NV.narrow(0, before, num_rows);
+    }
     if (logits.front()) choices.emplace(config, *logits.front(), prompt, tree);
     if (choices && num_drafted > 0 && !config.sampler) {
       DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -55,6 +56,13 @@ struct SpeculationLimits {
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
 };
 
+/// Told what the model expects after the first `num_tokens` of a prompt, by the pass that runs the
+/// last of them; not told where an earlier pass did.
+struct PromptReader {
+  int64_t num_tokens = 0;
+  std::function<void(const at::Tensor& logits_V)> read{};  // nothing: nobody asks
+};
+
 /// Answers a prompt that is still being spoken (Algorithm 1 of arXiv 2506.15556). Each update
 /// keeps what it can of the last answer. Used by one thread.
 class InputTimeSpeculator {
@@ -73,10 +81,12 @@ class InputTimeSpeculator {
   /// new ones; returning false stops between two passes and keeps what is there. Where
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
-  /// With a sampler nothing is kept but what it draws again, whatever the verifier.
+  /// With a sampler nothing is kept but what it draws again, whatever the verifier. `reader` is
+  /// told before `on_tokens` is.
   /// PromptTooLong if it is longer than context_length(). If it throws, the answer waits, too.
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
-                         const TokenCallback& on_tokens, const SpeculationLimits& limits = {});
+                         const TokenCallback& on_tokens, const SpeculationLimits& limits = {},
+                         const PromptReader& reader = {});
 
   /// For time in which nothing is to be done: makes other answers to the present prompt (Branches),
   /// which the next update verifies as candidates, or goes on with them after `config.should_stop`
@@ -123,7 +133,7 @@ class InputTimeSpeculator {
   /// follows; nothing if it was stopped.
   std::optional<TokenIds> verify(TokenSpan prompt, std::string_view prompt_text,
                                  const GenerationConfig& config, int64_t first_sentence,
-                                 SpeculationStep& step);
+                                 const PromptReader& reader, SpeculationStep& step);
   /// `draft` and then the pool's candidates, of at most `max_tokens` each.
   TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
   /// The logits of the pending tokens and the draft and, in the same passes, of a question.

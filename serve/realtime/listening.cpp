@@ -47,6 +47,16 @@ void Listening::detect_turns(const TurnDetection& detection) {
   if (sound_) sound_->detect_turns(detection);
 }
 
+void Listening::expect_end(const std::string& words, double probability) {
+  if (!sound_) return;
+  size_t before = 0;  // of what was said before, in front of the words
+  {
+    const Lock lock(dialogue_.mutex());
+    before = joined(dialogue_.unanswered(), "\n", "x").size() - 1;
+  }
+  if (before <= words.size()) sound_->expect_end(words.substr(before), probability);
+}
+
 SoundIn& Listening::sound() {
   if (!sound_) {
     throw ApiError({.code = "no_recogniser"},

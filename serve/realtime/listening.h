@@ -24,6 +24,8 @@ class Listening : private SpeechListener {
   /// words come here, however they were sent, and none of more than kMaxTurnBytes goes on.
   void hear(const TranscriptLine& line);
   void detect_turns(const TurnDetection& detection);
+  /// What all words of the user say about the end: TurnRecogniser::expect_end(). By any thread.
+  void expect_end(const std::string& words, double probability);
   /// ApiError without a recogniser, or when the server stops.
   SoundIn& sound();
   /// The turn's item comes when it is understood; a response that is asked for until then, too.

@@ -10,7 +10,14 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, Conversatio
       inbox_(host.baton, host.clock),
       dialogue_(host, listener, inbox_),
       loop_(host, listener, inbox_, dialogue_, std::move(client)),
-      listening_(host, listener, inbox_, dialogue_) {}
+      listening_(host, listener, inbox_, dialogue_) {
+  if (!host.offer.has_recogniser) return;
+  loop_.set_on_end_by_words([this](const std::string& words, double probability) {
+    listening_.expect_end(words, probability);
+  });
+}
+
+RealtimeConversation::~RealtimeConversation() { loop_.set_on_end_by_words({}); }
 
 void RealtimeConversation::update(const RealtimeSettings& settings) {
   // Making a voice may take long, so the dialogue's mutex is free meanwhile.

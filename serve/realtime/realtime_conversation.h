@@ -18,6 +18,9 @@ class RealtimeConversation {
   /// had. Borrows both.
   RealtimeConversation(const RealtimeHost& host, ConversationListener& listener,
                        std::string client = {});
+  ~RealtimeConversation();
+  RealtimeConversation(const RealtimeConversation&) = delete;
+  RealtimeConversation& operator=(const RealtimeConversation&) = delete;
 
   const RealtimeOffer& offer() const { return host_.offer; }
   Dialogue& dialogue() { return dialogue_; }

@@ -45,6 +45,10 @@ class SoundIn : private RecognisedTurnHandler {
   void commit();
   /// Forgets the turn under way.
   void clear() { turns_.clear(); }
+  /// TurnRecogniser::expect_end().
+  void expect_end(const std::string& words, double probability) {
+    turns_.expect_end(words, probability);
+  }
 
  private:
   /// Of the turn whose beginning was told last.

@@ -1,9 +1,21 @@
 #include "serve/realtime/turn_detection.h"
 
+#include <map>
+
 namespace predgen::serve {
 namespace {
 
 constexpr int64_t kMaxSilence = 60'000;  // ms
+
+/// By how eager to answer the API calls it; "auto" is "medium", as OpenAI has it.
+const std::map<std::string, EndWaits>& semantic_waits() {
+  static const std::map<std::string, EndWaits> waits{
+      {"low", {.shortest_ms = 400, .longest_ms = 2400}},
+      {"medium", {}},
+      {"high", {.shortest_ms = 100, .longest_ms = 800}},
+      {"auto", {}}};
+  return waits;
+}
 
 bool flag_or(RequestFields& fields, const char* name, bool otherwise) {
   return fields.any(name).is_null() ? otherwise : fields.flag(name);
@@ -13,11 +25,16 @@ bool flag_or(RequestFields& fields, const char* name, bool otherwise) {
 
 Json TurnDetection::json() const {
   if (!end.is_detected) return nullptr;
-  return {{"type", "server_vad"},
-          {"silence_duration_ms", end.silence_ms},
-          {"create_response", creates_response},
-          {"interrupt_response", interrupts_response},
-          {"idle_timeout_ms", nullptr}};
+  Json json{{"create_response", creates_response}, {"interrupt_response", interrupts_response}};
+  if (end.waits) {
+    json["type"] = "semantic_vad";
+    json["eagerness"] = eagerness;
+  } else {
+    json["type"] = "server_vad";
+    json["silence_duration_ms"] = end.silence_ms;
+    json["idle_timeout_ms"] = nullptr;
+  }
+  return json;
 }
 
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
@@ -25,13 +42,26 @@ TurnDetection read_turn_detection(RequestFields& session, const std::string& nam
   if (session.is_null(name)) return {};
   if (session.any(name).is_null()) return before;
   RequestFields fields = session.object(name);
-  fields.expect_neutral("type", {"server_vad"});
-  fields.expect_neutral("threshold", {0.5});
-  fields.expect_neutral("idle_timeout_ms", {});
-  fields.ignore("prefix_padding_ms");  // the recogniser gets all of the sound
+  const std::string type = fields.text("type").value_or("server_vad");
   TurnDetection detection{.end = {.is_detected = true}};
-  detection.end.silence_ms =
-      fields.integer("silence_duration_ms", 0, kMaxSilence).value_or(detection.end.silence_ms);
+  if (type == "semantic_vad") {
+    detection.eagerness = fields.text("eagerness").value_or("auto");
+    const auto waits = semantic_waits().find(detection.eagerness);
+    if (waits == semantic_waits().end()) {
+      RequestFields::fail_value(fields.full_name("eagerness"), "must be low, medium, high or auto");
+    }
+    detection.end.waits = waits->second;
+    detection.end.by_words = true;
+  } else if (type == "server_vad") {
+    fields.expect_neutral("threshold", {0.5});
+    fields.expect_neutral("idle_timeout_ms", {});
+    fields.ignore("prefix_padding_ms");  // the recogniser gets all of the sound
+    detection.end.silence_ms =
+        fields.integer("silence_duration_ms", 0, kMaxSilence).value_or(detection.end.silence_ms);
+  } else {
+    RequestFields::fail_unsupported(fields.full_name("type"),
+                                    "must be server_vad, semantic_vad, or null instead of both");
+  }
   detection.creates_response = flag_or(fields, "create_response", true);
   detection.interrupts_response = flag_or(fields, "interrupt_response", true);
   fields.finish();

@@ -10,7 +10,10 @@ namespace predgen::serve {
 
 /// What a client wants of turns of sound.
 struct TurnDetection {
-  EndOfTurn end{};  // detected: "server_vad"; otherwise the client commits what it has sent
+  /// Detected: "server_vad" or, with waits, "semantic_vad"; otherwise the client commits what it
+  /// has sent.
+  EndOfTurn end{};
+  std::string eagerness = "auto";  // of "semantic_vad"
   bool creates_response = true;
   bool interrupts_response = true;  // by the first word
 

@@ -134,12 +134,23 @@ void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeake
   }
 }
 
+void TurnLoop::set_on_end_by_words(OnEndByWords tell) {
+  const Lock lock(mutex_);
+  on_end_by_words_ = std::move(tell);
+}
+
 TurnObserver TurnLoop::observer() {
   TurnObserver observer;
   observer.on_transcript = [this](const Transcript& heard) { drafts_.hear(heard); };
   observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
     drafts_.draft(draft, accepted_bytes, dialogue_.wants("speculation"));
   };
+  if (host_.offer.has_recogniser) {
+    observer.on_end_by_words = [this](const std::string& words, double probability) {
+      const Lock lock(mutex_);
+      if (on_end_by_words_) on_end_by_words_(words, probability);
+    };
+  }
   observer.on_first_sentence = [this](const std::string& sentence) {
     if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{sentence});
   };

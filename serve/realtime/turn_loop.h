@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "core/mutex.h"
 #include "runtime/converse/session.h"
 #include "runtime/speech/resting_speaker.h"
 #include "serve/realtime/dialogue.h"
@@ -12,16 +14,22 @@
 namespace predgen::serve {
 
 /// A conversation's Session, in a thread of its own that shares the engine with others: turn after
-/// turn of what the inbox has. All members belong to that thread, so there is no lock; the dialogue
+/// turn of what the inbox has. All members but one belong to that thread; the dialogue
 /// is told what comes of a turn. Of a draft nothing is told before it is committed, unless the
 /// client wants such events.
 class TurnLoop {
  public:
+  /// TurnObserver::on_end_by_words().
+  using OnEndByWords = std::function<void(const std::string& words, double probability)>;
+
   /// `client`: whose it is, for the baton; empty: nobody else's. Borrows the others.
   TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
            Dialogue& dialogue, std::string client);
   /// Ends what is under way before its next pass.
   ~TurnLoop();
+  /// From now on; nothing: nobody. By another thread than the loop's; what was set before is not
+  /// called any more once this returns.
+  void set_on_end_by_words(OnEndByWords tell);
 
  private:
   void work(const std::stop_token& stop);
@@ -41,6 +49,8 @@ class TurnLoop {
   Dialogue& dialogue_;
   const std::string client_;
   DraftEvents drafts_;
+  Mutex mutex_;  // in front of all others
+  OnEndByWords on_end_by_words_ GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of them
 };
 

@@ -187,7 +187,7 @@ def check_faults(process, recogniser, texts):
                            (lambda: connection.input_audio_buffer.append(audio="AAAA"), "invalid_value"),
                            (lambda: connection.input_audio_buffer.commit(), "input_audio_buffer_commit_empty"),
                            (lambda: connection.session.update(session={"type": "realtime", "audio": {"input": {
-                               "turn_detection": {"type": "semantic_vad"}}}}), "unsupported_value"),
+                               "turn_detection": {"type": "push_to_talk"}}}}), "unsupported_value"),
                            (lambda: connection.session.update(session={"type": "realtime", "audio": {"input": {
                                "format": {"type": "audio/pcmu"}}}}), "unsupported_value")):
             send()

@@ -260,6 +260,7 @@ HeardVoice voice(int64_t until, bool is_active, std::optional<double> end = std:
 }
 
 const EndOfTurn kEstimated{.is_detected = true, .waits = EndWaits{}};
+const EndOfTurn kByWords{.is_detected = true, .waits = EndWaits{}, .by_words = true};
 
 TEST(TurnRecogniser, WhereTheVoiceIsKnownAPauseIsCountedFromItsLastSample) {
   Ear ear(/*detects=*/true);
@@ -296,7 +297,7 @@ TEST(TurnRecogniser, WhatTheRecogniserStillHearsOfATurnThatIsOverIsNotTheNextOne
 TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
   const auto quiet_until_end = [](std::optional<double> sound, std::optional<double> words) {
     Ear ear;
-    ear.in.set_end(kEstimated);
+    ear.in.set_end(kByWords);
     ear.in.add(tone(1000));
     ear.desk.hear_voice("find me", voice(1000, false, sound));
     if (words) ear.in.expect_end("find me", *words);
@@ -310,6 +311,43 @@ TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
   EXPECT_EQ(quiet_until_end(1.0, {}), 420);
   EXPECT_EQ(quiet_until_end(1.0, 0.99), 230);
   EXPECT_EQ(quiet_until_end(0.0, 0.01), 1140);
+}
+
+TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
+  const auto quiet_until_end = [](bool by_sound, bool by_words) {
+    Ear ear;
+    EndOfTurn end = kEstimated;
+    end.by_sound = by_sound;
+    end.by_words = by_words;
+    ear.in.set_end(end);
+    ear.in.add(tone(1000));
+    ear.desk.hear_voice("find me", voice(1000, false, 1.0));
+    ear.in.expect_end("Find me.", 0.99);
+    int64_t quiet = 0;
+    for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
+    return quiet;
+  };
+  EXPECT_EQ(quiet_until_end(false, false), 550);
+  EXPECT_EQ(quiet_until_end(true, false), 420);
+  EXPECT_EQ(quiet_until_end(true, true), 230);
+  EXPECT_LT(quiet_until_end(false, true), 420);
+}
+
+TEST(TurnRecogniser, WhatTheWordsSayIsAwaitedForAWhile) {
+  Ear ear;
+  ear.in.set_end(kByWords);
+  ear.in.add(tone(2000));
+  ear.desk.hear_voice("find me", voice(1000, false, 1.0));  // the pause alone would end it
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.in.expect_end("find me", 0.5);
+  EXPECT_THAT(ear.turns, SizeIs(1));
+  ear.in.add(tone(2000));
+  ++ear.desk.utterance;
+  ear.desk.hear_voice("a hotel", voice(500, false, 1.0));
+  ear.in.add(tone(140));
+  EXPECT_THAT(ear.turns, SizeIs(1));
+  ear.in.add(tone(10));
+  EXPECT_THAT(ear.turns, SizeIs(2));
 }
 
 TEST(TurnRecogniser, ATurnHasWordsAndAllOfThem) {
@@ -330,7 +368,7 @@ TEST(TurnRecogniser, ATurnHasWordsAndAllOfThem) {
 
 TEST(TurnRecogniser, TheLanguageModelMayEndATurnInAPause) {
   Ear ear;
-  ear.in.set_end(kEstimated);
+  ear.in.set_end(kByWords);
   ear.in.add(tone(1300));
   ear.desk.hear_voice("find me a hotel", voice(1000, false));
   EXPECT_THAT(ear.turns, IsEmpty());

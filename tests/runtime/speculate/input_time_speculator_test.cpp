@@ -262,6 +262,28 @@ TEST(InputTimeSpeculator, VerifiesPromptTailAndDraftInOnePass) {
   EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14}));
 }
 
+TEST(InputTimeSpeculator, TellsWhatIsExpectedWithinThePrompt) {
+  Bench bench(counting());
+  std::vector<TokenId> told;
+  const auto update = [&](const TokenIds& words) {
+    const TokenIds prompt = with_header(words);
+    const PromptReader reader{.num_tokens = std::ssize(words),
+                              .read = [&](const at::Tensor& logits_V) {
+                                told.push_back(logits_V.argmax().item<int64_t>());
+                              }};
+    return bench.speculator.update(
+        prompt, "", kConfig, [](TokenSpan) { return false; }, {}, reader);
+  };
+  update({1, 2});
+  EXPECT_EQ(told, (std::vector<TokenId>{3}));
+  update({1, 2});  // no pass, so nothing new
+  EXPECT_EQ(told.size(), 1u);
+  update({1, 2, 7});
+  EXPECT_EQ(told, (std::vector<TokenId>{3, 8}));
+  update({1, 2});  // its last word was run for longer words: only the header is
+  EXPECT_EQ(told.size(), 2u);
+}
+
 TEST(InputTimeSpeculator, UnchangedPromptCostsNoPass) {
   Bench bench(counting());
   const TokenIds prompt = with_header({1, 2});

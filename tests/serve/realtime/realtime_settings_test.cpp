@@ -120,6 +120,12 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
                                            "input_audio_transcription": {"model": "x"}})");
   EXPECT_TRUE(plain.end.is_detected && plain.creates_response && plain.interrupts_response);
   EXPECT_EQ(plain.end.silence_ms, 500);
+  const TurnDetection semantic =
+      detection(R"({"turn_detection": {"type": "semantic_vad", "eagerness": "low"}})");
+  EXPECT_TRUE(semantic.end.by_words);
+  EXPECT_EQ(semantic.end.waits.value().longest_ms, 2400);
+  EXPECT_EQ(semantic.json()["eagerness"], "low");
+  EXPECT_FALSE(plain.end.waits.has_value() || plain.end.by_words);
   const RealtimeSettings on{.turn_detection = {.end = {.is_detected = true}}};
   EXPECT_FALSE(updated(Json::parse(R"({"turn_detection": null})"), on, hearing)
                    .turn_detection.end.is_detected);
@@ -127,8 +133,14 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
       updated(Json::parse(R"({"type": "realtime"})"), on, hearing).turn_detection.end.is_detected);
   const Json said = on.json("sess_1", hearing)["audio"];
   EXPECT_TRUE(updated(Json{{"audio", said}}, {}, hearing).turn_detection.end.is_detected);
-  EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad"}})", hearing),
+  EXPECT_EQ(refused(R"({"turn_detection": {"type": "push_to_talk"}})", hearing),
             "unsupported_value session.turn_detection.type");
+  EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad", "eagerness": 1}})", hearing),
+            "invalid_type session.turn_detection.eagerness");
+  EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad", "eagerness": "x"}})", hearing),
+            "invalid_value session.turn_detection.eagerness");
+  EXPECT_EQ(refused(R"({"turn_detection": {"type": "semantic_vad", "threshold": 0.5}})", hearing),
+            "unknown_parameter session.turn_detection.threshold");
   EXPECT_EQ(refused(R"({"turn_detection": {"threshold": 0.6}})", hearing),
             "unsupported_value session.turn_detection.threshold");
   EXPECT_EQ(refused(R"({"turn_detection": {"idle_timeout_ms": 6000}})", hearing),

@@ -1,0 +1,55 @@
+#include "text/bare_words.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "text/characters.h"
+
+namespace predgen {
+namespace {
+
+/// Characters that mean the same are the same after it (NFKC with case folding).
+std::string folded(const std::string& text) {
+  utf8proc_uint8_t* mapped = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPAT |
+                                                  UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD));
+  PREDGEN_CHECK(size >= 0, "a text cannot be folded: {}", utf8proc_errmsg(size));
+  std::string result(reinterpret_cast<char*>(mapped), static_cast<size_t>(size));
+  std::free(mapped);
+  return result;
+}
+
+bool is_apostrophe(char32_t code) { return code == '\'' || code == 0x2019; }
+
+bool ends_word(char32_t code) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
+  const bool is_punctuation = category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+  return is_punctuation || is_space(code) || category == UTF8PROC_CATEGORY_CC;
+}
+
+}  // namespace
+
+std::string bare_words(std::string_view text) {
+  const std::string letters = folded(replace_ill_formed_utf8(text));
+  std::string words;
+  bool is_between = false;
+  for (size_t i = 0; i < letters.size();) {
+    const Character character = character_at(letters, i);
+    if (ends_word(character.code)) {
+      is_between = is_between || !is_apostrophe(character.code);
+    } else {
+      if (is_between && !words.empty()) words += ' ';
+      is_between = false;
+      words.append(letters, i, character.length);
+    }
+    i += character.length;
+  }
+  return words;
+}
+
+}  // namespace predgen
