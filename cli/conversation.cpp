@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "data/past_answers.h"
 #include "data/repetition.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/preset.h"
@@ -43,6 +44,10 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
     draft_checkpoint = open_checkpoint(options.draft_model);
     check_draft_model(*tokenizer_, *checkpoint_, *draft_checkpoint);
   }
+  std::shared_ptr<const AnswerStore> past_answers;
+  if (!options.past_answers.empty()) {
+    past_answers = data::read_past_answers(options.past_answers, *tokenizer_);
+  }
   const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
   const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint_, options.model);
   engine_.emplace(model, engine_config);
@@ -61,6 +66,7 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
                            .judged_sentences = options.judged_sentences,
                            .decoder = options.decoder,
                            .draft_model = draft_ ? &*draft_ : nullptr,
+                           .past_answers = past_answers,
                            .preset = options.preset,
                            .system_prompt = options.system_prompt,
                            .has_voice = voice_ != nullptr,
@@ -114,6 +120,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
       ->check(CLI::IsMember(generator_names()))
       ->capture_default_str();
   command.add_option("--draft-model", draft_model, kDraftModelHelp);
+  command.add_option("--past-answers", past_answers, kPastAnswersHelp);
   std::vector<std::string> names;
   std::string help = "What speculation may cost;";
   for (const Preset& known : presets()) {

@@ -24,7 +24,7 @@ namespace predgen::cli {
 /// The options of commands in which one person talks to a model.
 struct ConversationOptions {
   ModelOptions model;
-  std::string verifier = "greedy", draft_model, decoder = "ar", preset = "plain",
+  std::string verifier = "greedy", draft_model, past_answers, decoder = "ar", preset = "plain",
               system_prompt = "auto";
   SamplingFlags sampling;
   int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
@@ -51,7 +51,6 @@ class Conversation {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   SystemClock& clock() { return clock_; }
   const Speaker& speaker() const { return *speaker_; }
-  bool has_voice() const { return voice_ != nullptr; }
   /// Returns when all sound was played; sound that fails is worth a message only.
   void drain();
 

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "data/past_answers.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/model_source.h"
@@ -30,7 +31,7 @@ constexpr const char* kExamples =
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt, messages, token_ids, input, chat_template, draft_model;
+  std::string prompt, messages, token_ids, input, chat_template, draft_model, past_answers;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
   std::optional<int64_t> block_size;
@@ -132,9 +133,14 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
     decoder.sources = {"model"};
     decoder.draft_model = &*draft;
   }
+  if (!options.past_answers.empty()) {
+    if (!tokenizer) throw UserError("--past-answers: the model has no tokenizer to read them with");
+    decoder.past_answers = data::read_past_answers(options.past_answers, *tokenizer);
+    decoder.sources.insert(decoder.sources.begin(), "past_answers");  // the cheaper one
+  }
   if (options.block_size) decoder.block_size = *options.block_size;
   const bool chooses_window = decoder.name == "jacobi" && !options.block_size;
-  if (draft || chooses_window) measure_prices(decoder, engine);
+  if (!decoder.sources.empty() || chooses_window) measure_prices(decoder, engine);
   std::shared_ptr<const Sampler> sampler;
   if (const auto drawn = options.sampling.parse(settings)) {
     sampler = std::make_shared<Sampler>(*drawn);
@@ -208,6 +214,7 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--block-size", options->block_size,
                       "tokens in the jacobi window; default: as many as pay here, at most 16");
   command->add_option("--draft-model", options->draft_model, kDraftModelHelp);
+  command->add_option("--past-answers", options->past_answers, kPastAnswersHelp);
   options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);

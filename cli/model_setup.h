@@ -26,6 +26,10 @@ inline constexpr const char* kDraftModelHelp =
     "folder of a smaller model with the same tokenizer, which drafts what each pass then checks: "
     "the text stays the same";
 
+inline constexpr const char* kPastAnswersHelp =
+    "answers that the model gave before, to draft from: the folder of a data set, or a file of "
+    "conversations as `data build` reads it; the text stays the same";
+
 /// The draft model beside a model with these options: as that, without an adapter.
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);
 

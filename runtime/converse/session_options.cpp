@@ -21,6 +21,10 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   config.system_prompt = system_prompt_text(options.system_prompt, options.has_voice);
   config.max_context = options.max_context;
   find_preset(options.preset).apply_to(config);
+  if (options.past_answers) {
+    config.generator.past_answers = options.past_answers;
+    config.generator.sources.push_back("past_answers");
+  }
   if (options.draft_model) {
     config.generator.draft_model = options.draft_model;
     config.generator.sources.push_back("model");

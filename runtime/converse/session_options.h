@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,9 @@ namespace predgen {
 struct SessionOptions {
   std::string verifier = "greedy";  // one of verifier_choices()
   int64_t top_k = 3, judged_sentences = 1;
-  std::string decoder = "ar";     // one of generator_names()
-  Engine* draft_model = nullptr;  // null: none
+  std::string decoder = "ar";                         // one of generator_names()
+  Engine* draft_model = nullptr;                      // null: none
+  std::shared_ptr<const AnswerStore> past_answers{};  // to draft from; null: none
   std::string preset = "plain";
   std::string system_prompt = "auto";  // as system_prompt_text() reads it
   bool has_voice = false;              // answers are spoken

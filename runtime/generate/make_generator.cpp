@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "runtime/generate/answer_source.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/jacobi_generator.h"
@@ -20,7 +21,7 @@ const std::vector<std::string>& generator_names() {
 }
 
 const std::vector<std::string>& draft_source_names() {
-  static const std::vector<std::string> names{"ngram", "model"};
+  static const std::vector<std::string> names{"ngram", "past_answers", "model"};
   return names;
 }
 
@@ -35,6 +36,10 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
                                                const GeneratorConfig& config,
                                                const Engine& engine) {
   if (name == "ngram") return std::make_unique<NgramSource>();
+  if (name == "past_answers") {
+    if (!config.past_answers) throw UserError("the draft source 'past_answers' needs some");
+    return std::make_unique<AnswerSource>(config.past_answers);
+  }
   if (name == "model") {
     if (!config.draft_model) throw UserError("the draft source 'model' needs a draft model");
     return std::make_unique<ModelSource>(

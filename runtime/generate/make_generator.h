@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/generate/answer_store.h"
 #include "runtime/generate/generator.h"
 #include "runtime/price/pass_prices.h"
 
@@ -18,6 +19,7 @@ struct GeneratorConfig {
   PassPrices prices{};                 // how much a pass checks goes by them (DraftWidth)
   uint64_t seed = 0;                   // jacobi: the random refill
   Engine* draft_model = nullptr;       // of the source model; borrowed
+  std::shared_ptr<const AnswerStore> past_answers{};  // of the source past_answers
 };
 
 const std::vector<std::string>& generator_names();

@@ -31,6 +31,8 @@ CASES = {
         --model @model
         --model {m} --adapter @adapter
         --model {m} --draft-model @model
+        --model {m} --past-answers @source
+        --model {m} --past-answers data/samples/prompts.jsonl | has no answers
         --model {m} --transcripts @transcripts
         --model {m} --chat-template @template
         --model {m} --verifier gredy | --verifier | greedy
@@ -138,6 +140,7 @@ CASES = {
         --model {m} --messages @messages
         --model {m} --chat-template @template --messages {t}/good.json
         --model {m} --draft-model @model --prompt Hello
+        --model {m} --past-answers @source --prompt Hello
         --model {m} --token-ids 1,x | 1,x
         --model {m} --token-ids 99999 | 99999
         --model {m} --prompt Hello --token-ids 1 | --prompt | --token-ids

@@ -98,8 +98,21 @@ struct DraftModel {
   Engine engine = borrowing_engine(model);
 };
 
+/// Answers to other prompts of that model, for the most part.
+std::shared_ptr<const AnswerStore> past_answers() {
+  const FakeLanguageModel model({.memory = 1, .surprise = 3});
+  Engine engine = borrowing_engine(model);
+  AutoregressiveGenerator plain(engine);
+  std::vector<TokenIds> answers{{1, 2, 3}, {}, {5}};
+  for (uint64_t seed = 1000; seed < 1004; ++seed) {
+    answers.push_back(run(plain, engine, random_prompt(seed), {.max_new_tokens = 30}).tokens);
+  }
+  return std::make_shared<AnswerStore>(answers);
+}
+
 TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   DraftModel draft;
+  const auto answers = past_answers();
   std::vector<double> prices;  // so that the window changes
   for (int i = 0; i < 10; ++i) prices.push_back(1 + 0.2 * i);
   expect_plain_text([&](Engine& engine, uint64_t seed) {
@@ -110,13 +123,15 @@ TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
          .draft_width = 9,
          .prices = seed % 4 < 2 ? with_draft_price(0.1, pass_table(prices)) : with_draft_price(0.1),
          .seed = seed,
-         .draft_model = &draft.engine},
+         .draft_model = &draft.engine,
+         .past_answers = answers},
         engine);
   });
 }
 
 TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   DraftModel draft;
+  const auto answers = past_answers();
   expect_plain_text([&](Engine& engine, uint64_t seed) {
     const int64_t width = 1 + static_cast<int64_t>(seed % 20);
     std::vector<double> prices;  // so that the width changes, down to none
@@ -128,7 +143,8 @@ TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
          .draft_width = width,
          .prices =
              prices.empty() ? with_draft_price(0.1) : with_draft_price(0.1, pass_table(prices)),
-         .draft_model = &draft.engine},
+         .draft_model = &draft.engine,
+         .past_answers = answers},
         engine);
   });
 }
