@@ -5,6 +5,7 @@
 #include "cli/eval_compare.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
+#include "evaluate/page/groups_table.h"
 #include "evaluate/report.h"
 #include "evaluate/run_evaluation.h"
 
@@ -21,11 +22,14 @@ Examples:
   predgen eval --config configs/eval/quickstart.yaml
   predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
   predgen eval --config configs/eval/sgd_dev.yaml clock.prices=[a5000,this_machine] workers=4
+  predgen eval --config configs/eval/sgd_dev.yaml methods=[baseline,greedy,preemptive] \
+    input.end_of_turn_wait=0.5 --by last_change
   predgen eval --compare runs/eval/before runs/eval/after --max-slower 3%
 )";
 
 struct EvalFlags {
   bool json = false;
+  std::string by;  // of group_names(); empty: turns are not grouped
   evaluate::RunOptions run{.version = PREDGEN_VERSION};
 };
 
@@ -42,6 +46,11 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   auto flags = std::make_shared<EvalFlags>();
   command->add_flag("--json", flags->json,
                     "Print results.json, or the comparison, as JSON on stdout");
+  command
+      ->add_option("--by", flags->by,
+                   "Print where each method pays, too: turns by the set's key \"source\", by what "
+                   "changed in the last words, or by length of the prompt")
+      ->check(CLI::IsMember(evaluate::group_names()));
   command->add_flag("--restart", flags->run.restart,
                     "Drop what an unfinished run has left in the output");
   command->add_flag("--judge-yes", flags->run.judge_agreed,
@@ -49,6 +58,10 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   command->callback([config_options, compare, flags, stop] {
     if (config_options->file.empty() == compare->results.empty()) {
       throw UserError("give either --config FILE or --compare A B");
+    }
+    if (!flags->by.empty() && (flags->json || !compare->results.empty())) {
+      throw UserError("--by is of the table that a run prints: leave out {}",
+                      flags->json ? "--json (it has \"groups\")" : "--compare");
     }
     if (!compare->results.empty()) {
       compare_results(*compare, flags->json);
@@ -68,6 +81,9 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
         "Times are means after the last word; NFE counts forward passes to the first sentence, "
         "max(1, n);\nahead: those before the last word; wasted: drafted tokens that did not "
         "stay.\n");
+    if (!flags->by.empty()) {
+      std::printf("\n%s\n", evaluate::groups_text(report, flags->by).c_str());
+    }
     if (evaluate::any_method(config, &evaluate::Method::draft_model)) {
       std::printf(
           "+: passes of the draft model, which count by their price in \"x fewer\" and "

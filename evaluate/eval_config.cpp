@@ -67,8 +67,9 @@ void read_models(ConfigReader& reader, EvalConfig& config) {
   }
   reader.optional("adapter", config.adapter);
   reader.optional("draft_model", config.draft_model);
+  reader.optional("past_answers", config.past_answers);
   if (config.models.size() < 2) return;
-  for (const char* key : {"adapter", "draft_model"}) {
+  for (const char* key : {"adapter", "draft_model", "past_answers"}) {
     if (reader.has(key)) reader.problem(key, "goes with one model, but there are several");
   }
 }
@@ -89,6 +90,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
 
   ConfigReader input = reader.section("input");
   input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);
+  input.optional("end_of_turn_wait", config.end_of_turn_wait, 0.0, 10.0);
 
   ConfigReader clock = reader.section("clock");
   clock.choice<EvalClock>("kind", config.clock,
@@ -173,6 +175,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
       };
       need(method.adapter, "adapter", config.adapter);
       need(method.draft_model, "draft_model", config.draft_model);
+      need(method.past_answers, "past_answers", config.past_answers);
       if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
         reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));
       }

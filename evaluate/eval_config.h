@@ -19,6 +19,7 @@ struct EvalConfig {
   std::vector<std::filesystem::path> models;  // one at least; each is run by each price
   std::filesystem::path adapter;              // only for the methods that use it
   std::filesystem::path draft_model;  // only for the methods that use it; has the model's tokenizer
+  std::filesystem::path past_answers;   // to draft from; only for the methods that use them
   std::filesystem::path chat_template;  // instead of the model's
   std::filesystem::path output;         // only the files that eval writes are replaced
   std::vector<std::string> methods{"baseline", "greedy"};
@@ -28,6 +29,7 @@ struct EvalConfig {
   JudgeConfig judge;                       // of the answers
 
   double characters_per_minute = 600;  // of typed turns
+  double end_of_turn_wait = 0;  // seconds from the last word until the turn is known to be over
 
   EvalClock clock = EvalClock::kVirtual;
   std::vector<std::string> prices{"wall_clock"};  // of price_names(); each is a run of its own

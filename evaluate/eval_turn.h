@@ -24,6 +24,7 @@ struct EvalTurn {
   std::string question{};     // of the set, where prompt_text says more than that
   std::string category{};     // of the set; empty: it has none
   std::optional<RightAnswer> right_answer{};
+  std::string source{};  // where the set has the prompt from; empty: it does not say
 };
 
 }  // namespace predgen::evaluate

@@ -1,5 +1,6 @@
 #include "evaluate/eval_worker.h"
 
+#include "data/past_answers.h"
 #include "model/checkpoint/load_model.h"
 #include "model/stream_priority.h"
 #include "runtime/generate/model_source.h"
@@ -21,6 +22,9 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   if (any_method(config, &Method::draft_model)) {
     draft = open_checkpoint(config.draft_model);
     check_draft_model(*weights.tokenizer, *checkpoint, *draft);
+  }
+  if (any_method(config, &Method::past_answers)) {
+    weights.past_answers = data::read_past_answers(config.past_answers, *weights.tokenizer);
   }
   LoadOptions load{.device = config.device,
                    .dtype = config.dtype,
@@ -61,7 +65,8 @@ EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeigh
                              .ahead = voice ? voice->ahead_buffer() : AheadBuffer{},
                              .first_answer = first_answer,
                              .stop = stop,
-                             .draft = make_engine(draft_, weights_->draft)});
+                             .draft = make_engine(draft_, weights_->draft),
+                             .past_answers = weights_->past_answers});
   // Several workers would count each other's joules.
   if (config.workers == 1) models_->energy = make_energy_counter(weights_->base->device());
   runner_.emplace(config, price, *models_, turns.front());

@@ -19,6 +19,7 @@ struct EvalWeights {
   std::unique_ptr<Tokenizer> tokenizer{};
   std::shared_ptr<const Transformer> base{};
   std::shared_ptr<const Transformer> adapted{}, draft{};  // null: no method wants it
+  std::shared_ptr<const AnswerStore> past_answers{};      // null: no method wants them
   Quantization quantization = Quantization::kNone;
 };
 

@@ -53,6 +53,13 @@ std::vector<Method> known_methods() {
        .work = speculate,
        .preset = find_preset("eager"),
        .help = "branches and ngram: the fewest passes after the user's last word"},
+      {.name = "preemptive",
+       .work = InputTimeWork::kPreempt,
+       .sound_ahead = false,
+       .help = "as LiveKit: a whole answer is begun at a pause, used if no other words follow"},
+      {.name = "preemptive_tts",
+       .work = InputTimeWork::kPreempt,
+       .help = "preemptive, with the sound of the first sentence prepared, too"},
       {.name = "reflection",
        .work = speculate,
        .verifier = {.name = "reflection"},
@@ -111,6 +118,9 @@ struct Part {
 bool has_verifier(const Method& m) {
   return m.verifier.name != "greedy" || m.name.starts_with("greedy");
 }
+bool works_ahead(const Method& m) {
+  return m.work == InputTimeWork::kSpeculate || m.work == InputTimeWork::kPreempt;
+}
 bool has_ngram(const Method& m) { return std::ranges::count(m.preset.sources, "ngram") > 0; }
 bool has_preset(const Method& m) {
   const SpeculationConfig& speculation = m.preset.speculation;
@@ -138,6 +148,8 @@ const std::vector<Part>& parts() {
       {"reflection", "verifier", true, has_verifier, [](M m) { m.verifier.name = "reflection"; }},
       {"ngram", "n-gram source", false, has_ngram,
        [](M m) { m.preset.sources.insert(m.preset.sources.begin(), "ngram"); }},
+      {"past_answers", "source of past answers", false, [](C m) { return m.past_answers; },
+       [](M m) { m.past_answers = true; }},
       {"draft_model", "draft model", false, [](C m) { return m.draft_model; },
        [](M m) { m.draft_model = true; }},
       {"tree", "tree", true, [](C m) { return m.preset.speculation.num_candidates > 1; }, add_tree},
@@ -148,6 +160,8 @@ const std::vector<Part>& parts() {
       {"jacobi", "Jacobi decoding", false, [](C m) { return m.decoder == "jacobi"; },
        [](M m) { m.decoder = "jacobi"; }},
       {"adapter", "adapter", false, [](C m) { return m.adapter; }, [](M m) { m.adapter = true; }},
+      {"sound", "sound", false, [](C m) { return m.sound_ahead && works_ahead(m); },
+       [](M m) { m.sound_ahead = true; }},
       {"split=paper", "split", false, [](C m) { return m.split.has_value(); },
        [](M m) { m.split = SplitMode::kPaper; }},
       {"split=natural", "split", false, [](C m) { return m.split.has_value(); },
@@ -160,13 +174,45 @@ const std::vector<Part>& parts() {
 void check_room(const Method& method, const std::string& part, const std::string& place, bool taken,
                 bool needs_drafts) {
   if (taken) throw UserError("method '{}+{}': there is a {} already", method.name, part, place);
+  if (needs_drafts && method.work == InputTimeWork::kPreempt) {
+    throw UserError("method '{}+{}': {} begins each answer from scratch, so no draft is verified",
+                    method.name, part, method.name);
+  }
   if (needs_drafts && method.work != InputTimeWork::kSpeculate) {
     throw UserError("method '{}+{}': {} drafts nothing while the user speaks", method.name, part,
                     method.name);
   }
 }
 
+/// The number of a part "rate=600", within [low, high]; `what` says what to give.
+double number_of(const Method& method, const std::string& part, double low, double high,
+                 const char* what) {
+  const char *begin = part.data() + part.find('=') + 1, *end = part.data() + part.size();
+  double number = 0;
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || stop != end || !(number >= low && number <= high)) {
+    throw UserError("method '{}+{}': give {}", method.name, part, what);
+  }
+  return number;
+}
+
+std::string wait_part(double seconds) { return fmt::format("wait={}", seconds); }
+
+/// One that names what it is compared with has the number as that name does.
+void add_wait(Method& method, const std::string& part) {
+  check_room(method, part, "wait", method.end_of_turn_wait.has_value(), false);
+  const double wait = number_of(method, part, 0, 10, "a wait of 0 to 10 seconds");
+  if (part != wait_part(wait)) {
+    throw UserError("method '{}+{}': write it as +{}", method.name, part, wait_part(wait));
+  }
+  method.end_of_turn_wait = wait;
+}
+
 void add_part(Method& method, const std::string& name) {
+  if (name == "sound" && !works_ahead(method)) {
+    throw UserError("method '{}+sound': {} answers nothing while the user speaks", method.name,
+                    method.name);
+  }
   const auto part = std::ranges::find(parts(), name, &Part::name);
   if (part != parts().end()) {
     check_room(method, name, part->place, part->is_there(method), part->needs_drafts);
@@ -176,13 +222,10 @@ void add_part(Method& method, const std::string& name) {
     method.verifier = {.name = "topk", .top_k = *k};
   } else if (name.starts_with("rate=")) {
     check_room(method, name, "rate", method.characters_per_minute > 0, false);
-    const char* end = name.data() + name.size();
-    double& rate = method.characters_per_minute;
-    const auto [stop, error] = std::from_chars(name.data() + 5, end, rate);
-    if (error != std::errc() || stop != end || !(rate >= 1 && rate <= 1e6)) {
-      throw UserError("method '{}+{}': give a rate of 1 to 1000000 characters a minute",
-                      method.name, name);
-    }
+    method.characters_per_minute =
+        number_of(method, name, 1, 1e6, "a rate of 1 to 1000000 characters a minute");
+  } else if (name.starts_with("wait=")) {
+    add_wait(method, name);
   } else if (std::ranges::count(presets(), name, &Preset::name) > 0) {
     check_room(method, name, "preset", has_preset(method), true);
     method.preset = find_preset(name);
@@ -190,8 +233,9 @@ void add_part(Method& method, const std::string& name) {
     std::string names;
     for (const Part& known : parts()) names += '+' + known.name + ", ";
     for (const Preset& preset : presets()) names += '+' + preset.name + ", ";
-    throw UserError("method '{}+{}': there is no '+{}'; use {}+top<k> or +rate=<number>",
-                    method.name, name, name, names);
+    throw UserError(
+        "method '{}+{}': there is no '+{}'; use {}+top<k>, +rate=<number> or +wait=<seconds>",
+        method.name, name, name, names);
   }
   method.name += '+' + name;
 }
@@ -209,11 +253,16 @@ Method parse_method(const std::string& name) {
   return method;
 }
 
-std::string plain_method(const Method& method) { return method.adapter ? "cllm_ar" : "baseline"; }
+std::string plain_method(const Method& method) {
+  const std::string name = method.adapter ? "cllm_ar" : "baseline";
+  return name + (method.end_of_turn_wait ? '+' + wait_part(*method.end_of_turn_wait) : "");
+}
 
 std::string baseline_method(const Method& method) {
-  if (!method.split) return "baseline";
-  return method.split == SplitMode::kPaper ? "baseline+split=paper" : "baseline+split=natural";
+  std::string name = "baseline";
+  if (method.split) name += method.split == SplitMode::kPaper ? "+split=paper" : "+split=natural";
+  if (method.end_of_turn_wait) name += '+' + wait_part(*method.end_of_turn_wait);
+  return name;
 }
 
 }  // namespace predgen::evaluate

@@ -9,30 +9,16 @@
 #include "core/files.h"
 #include "evaluate/page/report_page.h"
 #include "evaluate/quality.h"
+#include "evaluate/savings.h"
 #include "evaluate/statistics.h"
 #include "evaluate/timelines.h"
+#include "evaluate/turn_groups.h"
 #include "evaluate/turn_rows.h"
 
 namespace predgen::evaluate {
 namespace {
 
 constexpr int64_t kLongSentence = 8;  // tokens; comparisons are repeated on such turns
-constexpr uint64_t kBootstrapSeed = 0;
-
-using Values = std::vector<std::optional<double>>;
-
-/// What is compared: passes of a draft model count by their price among those of the model.
-Values costs_of(const Rows& rows, const std::string& name) {
-  Values costs = values_of(rows, name);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto value = [&](const char* metric) { return value_of(*rows[i], metric).value_or(0); };
-    double passes = 0;
-    if (name == "total_nfe") passes = value("draft_model_total_nfe");
-    if (name.starts_with("nfe_")) passes = value("draft_model_nfe_to_first_sentence");
-    if (costs[i]) *costs[i] += value("draft_price") * passes;
-  }
-  return costs;
-}
 
 double sum(const Rows& rows, const std::string& name) {
   double total = 0;
@@ -43,15 +29,6 @@ double sum(const Rows& rows, const std::string& name) {
 std::optional<double> divided(double numerator, double denominator) {
   if (denominator == 0) return std::nullopt;
   return numerator / denominator;
-}
-
-// baseline / method: how many times less the method needs.
-Json saving(const Rows& baseline, const Rows& method, const std::string& name, int64_t at_least) {
-  Values above = costs_of(baseline, name), below = costs_of(method, name);
-  for (size_t i = 0; i < baseline.size(); ++i) {
-    if (value_of(*baseline[i], "first_sentence_tokens") < at_least) above[i].reset();
-  }
-  return to_json(ratio_of_means(above, below, kBootstrapSeed));
 }
 
 Json compare_texts(const Rows& reference, const Rows& method, const std::string& reference_name) {
@@ -185,6 +162,7 @@ Json summarize_run(const ReportInput& input, const ReportRun& run) {
   Json summary = summarize_turns(input, run, [](size_t) { return true; });
   summary["model"] = run.model;
   summary["price"] = run.price;
+  summary["groups"] = group_turns(run.rows, input.methods);
   summary["unseen"] = nullptr;
   if (std::ranges::any_of(overlap, is_seen)) {
     summary["unseen"] =

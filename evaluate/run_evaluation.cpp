@@ -41,7 +41,7 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
   for (const auto& [key, value] : values) hasher.add(key).add(value);
   for (const EvalTurn& turn : turns.turns) {
     hasher.add(turn.id).add(turn.instruction).add(turn.prompt_text).add(turn.reference);
-    hasher.add(turn.right_answer ? turn.right_answer->text : "");
+    hasher.add(turn.source).add(turn.right_answer ? turn.right_answer->text : "");
     for (const Message& message : turn.history) hasher.add(message.role).add(message.content);
     for (const Transcript& heard : turn.recorded) {
       hasher.add(heard.text).add(fmt::format("{}", heard.time.count()));
@@ -57,6 +57,9 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
     hasher.add(generation.fields.dump()).add(fmt::format("{}", generation.stop_tokens));
   }
   if (!config.adapter.empty()) hasher.add(hash_weights(weight_files(config.adapter)));
+  if (const std::filesystem::path& past = config.past_answers; !past.empty()) {
+    hasher.add(read_file(std::filesystem::is_directory(past) ? past / "manifest.json" : past));
+  }
   return hasher.hex();
 }
 

@@ -6,11 +6,10 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "evaluate/score.h"
+#include "evaluate/turn_schedule.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/listen/recorded_source.h"
 #include "runtime/listen/scheduled_source.h"
-#include "runtime/listen/typed_source.h"
 #include "runtime/price/engine_prices.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
@@ -52,14 +51,6 @@ std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& pric
                                             : VirtualClock::Computation::kMeasured);
 }
 
-ScheduledSource make_source(const EvalConfig& config, const EvalTurn& turn, const Method& method,
-                            Seconds start) {
-  if (!turn.recorded.empty()) return ScheduledSource(shifted(turn.recorded, start));
-  const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
-                                                       : config.characters_per_minute;
-  return ScheduledSource(type_text(turn.prompt_text, rate, start));
-}
-
 /// While this lives, passes are charged to the clock.
 class ChargedPasses {
  public:
@@ -83,11 +74,13 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
                         .generator = priced,
                         .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
+  session.turn.sound_ahead = method.sound_ahead;
   session.turn.trace_bytes = kTraceBytes;
   session.generator.name = method.decoder;
   session.verifier.judged_sentences = config.judged_sentences;
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
   method.preset.apply_to(session);
+  if (method.past_answers) session.generator.sources.push_back("past_answers");
   if (method.draft_model) session.generator.sources.push_back("model");
   // One for all unless a method is asked for with its own: sentences are compared.
   session.turn.split_mode = method.split.value_or(config.turn.split_mode);
@@ -112,7 +105,7 @@ void find_flips(const EvalModels& models, const std::vector<Method>& methods,
     const auto plain = std::ranges::find(rows, plain_method(method), &EvalRow::method);
     if (plain == rows.end() || method.verifier.name != "greedy") continue;
     const TurnResult &expected = plain->result, &found = rows[i].result;
-    if (expected.text == found.text) continue;
+    if (expected.text == found.text || found.answers_partial) continue;
     const auto token =
         std::ranges::mismatch(expected.answer, found.answer).in1 - expected.answer.begin();
     const Engine& engine = method.adapter ? *models.adapted : models.base;
@@ -146,7 +139,8 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
       priced_{.block_size = config.jacobi_block_size,
               .draft_width = config.draft_width,
               .prices = price.prices,
-              .draft_model = models.draft} {
+              .draft_model = models.draft,
+              .past_answers = models.past_answers} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
   if (price.prices.is_known()) return;
   for (const Method& method : methods_) run_row(warm_up, method, nullptr);
@@ -183,7 +177,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
                   models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);
   const Seconds start = clock->now();
-  ScheduledSource source = make_source(config_, turn, method, start);
+  ScheduledSource source(turn_schedule(config_, turn, method, start));
   Seconds heard{0};
   std::optional<double> ttft;
   const TurnObserver observer{
@@ -205,6 +199,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   if (method.draft_model) row.draft_price = priced_.prices.draft_price();
   row.ttft = ttft;
   row.start = start;
+  row.end_of_turn_wait = end_of_turn_wait(config_, method);
   return row;
 }
 

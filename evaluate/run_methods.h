@@ -38,12 +38,13 @@ struct EvalRow {
   std::optional<double> first_sentence_logprob;
   RepeatedValues repeated_values;  // none where the set has no reference answers
   std::optional<double> joules{};  // that the GPU used in the turn, where it counts them
-  // Of a method that verifies exactly and still has another text than its plain_method(): rounding
-  // depends on how many tokens share a pass. Needs that method's row of the same turn.
+  // Of a method that verifies exactly and still has another text than its plain_method(), to the
+  // same prompt: rounding depends on how many tokens share a pass. Needs that method's row.
   std::optional<Flip> flip{};
   double draft_price = 0;        // of a pass of the draft model, in passes of the model
   std::optional<double> ttft{};  // seconds from the final transcript to the first confirmed text
   Seconds start{0};              // when the user began, on the clock of the result's events
+  double end_of_turn_wait = 0;   // seconds from the last word to the final transcript
 };
 
 /// A turn that one method could not answer.
@@ -68,6 +69,7 @@ struct EvalModels {
   std::stop_token stop{};
   Engine* draft = nullptr;  // of the draft model; for the methods that want it
   EnergyCounter energy{};   // of the device, or none
+  std::shared_ptr<const AnswerStore> past_answers{};  // for the methods that want them
 };
 
 /// Whose answer to the first turn is kept: greedy's, else the first method's.

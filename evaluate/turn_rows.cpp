@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <sstream>
 
+#include "evaluate/heard_share.h"
+#include "evaluate/last_change.h"
 #include "evaluate/quality.h"
 #include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
@@ -45,6 +49,17 @@ const std::vector<Metric>& metrics() {
          if (!row.result.metrics.nfe_to_first_sentence) return std::nullopt;
          return row.result.metrics.first_sentence_kept ? 1.0 : 0.0;
        }},
+      {"ready_before_end",
+       [](Row row) -> std::optional<double> {
+         if (!row.result.metrics.nfe_to_first_sentence) return std::nullopt;
+         return row.result.metrics.ready_before_end ? 1.0 : 0.0;
+       }},
+      {"wait_from_last_word",
+       [](Row row) -> std::optional<double> {
+         const std::optional<double>& ttfs = row.result.metrics.ttfs;
+         return ttfs ? std::optional(row.end_of_turn_wait + *ttfs) : std::nullopt;
+       }},
+      {"heard_share", [](Row row) { return heard_share(row.result); }},
       {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
       {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},
       {"draft_model_nfe_to_first_sentence",
@@ -75,6 +90,11 @@ const std::vector<Metric>& metrics() {
   return list;
 }
 
+int64_t num_words(const std::string& text) {
+  std::istringstream stream(text);
+  return std::distance(std::istream_iterator<std::string>(stream), {});
+}
+
 /// The events of the turn, [seconds since the user began, kind, text]; without the sentences after
 /// the first one.
 Json trace_of(const EvalRow& row) {
@@ -93,11 +113,14 @@ Json row_to_json(const EvalRow& row, const TurnSet& set) {
             {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
             {"token_ids", row.result.answer}};
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
-  if (Json& kept = json["first_sentence_kept"]; !kept.is_null()) {
-    kept = row.result.metrics.first_sentence_kept;
+  for (const char* question : {"first_sentence_kept", "ready_before_end"}) {
+    if (Json& answer = json[question]; !answer.is_null()) answer = answer == 1.0;
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);
   json["flip_margin"] = row.flip ? to_json(row.flip->margin) : Json(nullptr);
+  json["last_change"] = last_change(turn);
+  json["source"] = turn.source.empty() ? Json(nullptr) : Json(turn.source);
+  json["prompt_words"] = num_words(turn.prompt_text);
   json["round"] = round_of(set.turns, row.turn_index);
   json["revised_share"] = to_json(revised_share(turn.recorded));
   add_quality(turn, json);

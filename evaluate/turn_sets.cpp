@@ -78,7 +78,11 @@ TurnSet read_prompts(const std::filesystem::path& file) {
     const char* key = data::prompt_key(row);
     const std::string prompt = trim(json_get<std::string>(row, key, where));
     if (prompt.empty()) throw UserError("{}: \"{}\" is blank", where, key);
-    set.turns.push_back({id, {}, prompt, {}});
+    EvalTurn& turn = set.turns.emplace_back();
+    turn.id = id;
+    turn.prompt_text = prompt;
+    const bool has_source = row.contains("source") && !row["source"].is_null();
+    if (has_source) turn.source = json_get<std::string>(row, "source", where);
   });
   return set;
 }

@@ -77,6 +77,7 @@ std::string page_head(const Json& report, const std::vector<RunView>& runs) {
       "<nav aria-label='On this page'><a href='#table1'>Table 1</a><a "
       "href='#figures'>Figures</a><a "
       "href='#timelines'>One turn</a><a href='#methods'>All methods</a><a "
+      "href='#pays'>Where it pays</a><a "
       "href='#turns'>Turns</a><a href='#settings'>Settings</a></nav>\n";
   if (!left.empty()) {
     html += fmt::format("<div class='alarm{}'>{}</div>\n", num_failed == 0 ? " mild" : "", left);

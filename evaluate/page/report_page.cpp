@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "evaluate/page/figures.h"
+#include "evaluate/page/groups_table.h"
 #include "evaluate/page/method_columns.h"
 #include "evaluate/page/page_assets.h"
 #include "evaluate/page/page_head.h"
@@ -90,7 +91,7 @@ std::string run_html(const std::vector<RunView>& runs, size_t i) {
          "<h2 id=table1>Table 1, beside the paper's</h2>\n" + paper_table(run) +
          "<h2 id=figures>Speed, quality and cost</h2>\n" + charts_html(chart_figures(runs, i)) +
          timelines_html(run) + "<h2 id=methods>Every figure of every method</h2>\n" +
-         methods_tables(run) + category_table(run);
+         methods_tables(run) + category_table(run) + groups_tables(run);
 }
 
 std::vector<RunView> views_of(const Json& report) {

@@ -211,6 +211,7 @@ void Session::note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::st
 }
 
 void Session::work_ahead(const Transcript& heard, Turn& turn) {
+  if (config_.turn.work == InputTimeWork::kPreempt) return preempt(heard, turn);
   if (config_.turn.work == InputTimeWork::kCascade || is_blank(heard.text)) return;
   const History::Prompt rendered = prompt(heard.text);
   // The final transcript may be shorter; if not, it is the one that is refused, in every method.
@@ -266,6 +267,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     num_sentences += std::ssize(progress.sentences);
     if (sentence || progress.sentences.empty()) return;
     sentence = progress.sentences.front();
+    turn.sentence_ready = clock_.now();
+    if (!config_.turn.sound_ahead) return;
     speak([&] { speaker_->prepare(sentence->text); });
     turn.observer.on_first_sentence(sentence->text);
   };
@@ -280,6 +283,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     if (num_drafted >= budget) return;
     limits.max_added = std::min(limits.max_added, budget - num_drafted);
   }
+  turn.sentence_ready.reset();
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
   std::optional<size_t> accepted_bytes;
   const SpeculationStep step = speculator_.update(

@@ -106,6 +106,15 @@ class Session {
   /// Tells the observer how likely the turn is over by the words, where it asks.
   PromptReader end_reader(const Transcript& heard, const History::Prompt& rendered,
                           const Turn& turn);
+  /// Work ahead by kPreempt: throws away an answer to other words, begins one at a pause.
+  void preempt(const Transcript& heard, Turn& turn);
+  /// Until the answer that was begun is whole or overtaken.
+  void continue_begun(const Transcript& heard, Turn& turn);
+  void drop_begun(Turn& turn);
+  /// Whether there are other words than those of the answer that was begun, or the final ones.
+  bool is_overtaken(const Transcript& heard, const Turn& turn) const;
+  /// Whether an answer was begun to the final words; one to other words is thrown away.
+  bool keeps_begun(const Transcript& heard, Turn& turn);
   /// What a turn's answer may be.
   GenerationConfig answer_config(const Turn& turn) const;
   /// What a draft may be. Nobody works on it any more when there is newer than `heard`.

@@ -44,6 +44,8 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         metrics.ttfs = (now - heard.time).count();
         metrics.ttfs_paper = (now - verification_start).count();
         metrics.nfe_to_first_sentence = speculator_.num_forward_passes() - passes_before;
+        metrics.ready_before_end = metrics.nfe_to_first_sentence == 0 && turn.sentence_ready &&
+                                   *turn.sentence_ready <= heard.time;
         metrics.draft_model_nfe_to_first_sentence = num_draft_model_passes() - draft_model_before;
         result.first_sentence = sentence.text;
         result.first_sentence_tokens = sentence.num_tokens;
@@ -61,6 +63,9 @@ void Session::answer(const Transcript& heard, Turn& turn) {
          std::to_string(result.dropped_rounds));
     turn.observer.on_rounds_dropped(result.dropped_rounds);
   }
+  const bool has_begun = keeps_begun(heard, turn);
+  const TokenIds& answered = has_begun ? turn.begun->prompt : result.prompt;
+  result.answers_partial = answered != result.prompt;
   const auto& is_stuck = config_.turn.is_stuck;
   // False: the answer ends here, whatever else the same pass has found.
   const auto follow = [&](TokenSpan tokens) {
@@ -76,7 +81,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
     return true;
   };
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
-  const SpeculationStep step = speculator_.update(result.prompt, heard.text, answer_config(turn),
+  const SpeculationStep step = speculator_.update(answered, heard.text, answer_config(turn),
                                                   [&](TokenSpan tokens) {
                                                     pause.end();
                                                     throw_if_stopped(turn.stop);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -33,6 +34,16 @@ struct Session::Turn {
   TurnResult result{};
   /// Tokens of the draft's first sentence; all of them while it is not whole.
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
+  /// When the draft's first sentence was whole; nothing: it is not.
+  std::optional<Seconds> sentence_ready{};
+  /// The answer that was begun at a pause (InputTimeWork::kPreempt), the speculator's.
+  struct Begun {
+    std::string words;  // bare_words() that it answers
+    TokenIds prompt;
+    bool is_whole = false;
+  };
+  std::optional<Begun> begun{};
+  int64_t num_begun = 0;
   std::shared_ptr<const Sampler> sampler{};  // none: greedy
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events

@@ -17,8 +17,10 @@
 namespace predgen {
 
 /// When the model may work on a turn. kCascade: after the final event only (the baseline).
-/// kPrefill: the prompt is cached as it arrives, no answer. kSpeculate: PredGen.
-enum class InputTimeWork { kCascade, kPrefill, kSpeculate };
+/// kPrefill: the prompt is cached as it arrives, no answer. kSpeculate: PredGen. kPreempt:
+/// LiveKit's preemptive generation, a whole answer begun at a pause, of use if no other words
+/// follow.
+enum class InputTimeWork { kCascade, kPrefill, kSpeculate, kPreempt };
 
 struct TurnConfig {
   InputTimeWork work = InputTimeWork::kSpeculate;
@@ -31,6 +33,7 @@ struct TurnConfig {
   // New ones in all drafts of a turn; 0: any number. Else nothing is explored beside the draft.
   int64_t turn_draft_tokens = 0;
   int64_t max_new_tokens = 256;  // of the whole answer
+  bool sound_ahead = true;       // a draft's first sentence is made ready as sound
   /// Asked about answers that grow, whenever they have 16 tokens more: true ends them there, the
   /// same ones in every method. Nothing: none is.
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
@@ -47,6 +50,8 @@ struct TurnMetrics {
   std::optional<double> lead_time;
   std::optional<int64_t> nfe_to_first_sentence;
   bool first_sentence_kept = false;  // the first sentence was accepted whole by the final verify
+  // It was whole when the final transcript came, and no pass was needed to confirm it.
+  bool ready_before_end = false;
   int64_t speculative_nfe = 0, total_nfe = 0;
   // The passes of a draft model in these spans; the counts above are without them.
   int64_t draft_model_nfe_to_first_sentence = 0, draft_model_speculative_nfe = 0,
@@ -88,9 +93,10 @@ struct TurnError {
 };
 
 struct TurnResult {
-  uint64_t number = 0;         // of the turn in its conversation
-  std::string prompt_text;     // the final transcript
-  TokenIds prompt;             // ids of the whole rendered prompt
+  uint64_t number = 0;           // of the turn in its conversation
+  std::string prompt_text;       // the final transcript
+  TokenIds prompt;               // ids of the whole rendered prompt
+  bool answers_partial = false;  // the answer is to an earlier transcript of the same words
   int64_t dropped_rounds = 0;  // oldest rounds forgotten, from this turn on: no room in the context
   TokenIds answer;             // stop token included
   std::string text;

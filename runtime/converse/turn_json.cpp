@@ -17,6 +17,7 @@ Json metrics_json(const TurnMetrics& metrics) {
           {"lead_time", or_null(metrics.lead_time)},
           {"nfe_to_first_sentence", or_null(metrics.nfe_to_first_sentence)},
           {"first_sentence_kept", metrics.first_sentence_kept},
+          {"ready_before_end", metrics.ready_before_end},
           {"speculative_nfe", metrics.speculative_nfe},
           {"total_nfe", metrics.total_nfe},
           {"draft_model_nfe_to_first_sentence", metrics.draft_model_nfe_to_first_sentence},

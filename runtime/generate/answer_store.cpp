@@ -74,9 +74,8 @@ std::vector<TokenIds> AnswerStore::find(TokenSpan tokens, int64_t max_paths,
       ++ways.try_emplace(start, Way{place, 0}).first->second.count;
     }
     std::vector<std::pair<Start, Way>> sorted(ways.begin(), ways.end());
-    std::ranges::stable_sort(sorted, std::greater<>(), [](const auto& way) {
-      return way.second.count;
-    });
+    std::ranges::stable_sort(sorted, std::greater<>(),
+                             [](const auto& way) { return way.second.count; });
     for (const auto& [start, way] : sorted) {
       if (is_full()) break;
       if (std::ranges::count(taken, start) > 0) continue;

@@ -14,6 +14,8 @@ struct Transcript {
   int64_t revision = 0;   // 1, 2, .. over the life of a source
   Seconds time{0};        // when it arrived
   bool is_final = false;  // the user has stopped; an event of its own even if the text repeats
+  // The voice has paused with these words; an event of its own, if the source tells of pauses.
+  bool is_stable = false;
 };
 
 /// The user's words as they arrive: typed text, a recording, stdin. The runtime sees nothing that

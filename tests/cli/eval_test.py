@@ -68,6 +68,25 @@ def write_config(scratch, models, output):
     return file
 
 
+def where_it_pays(scratch, config):
+    prompts = scratch / "sources.jsonl"
+    prompts.write_text("".join(json.dumps({"text": words, "source": f"set{i % 2}"}) + "\n"
+                               for i, words in enumerate(WORDS)))
+    common = ["eval", "--config", config, f"turns.file={prompts}", f"output={scratch / 'groups'}",
+              "methods=[baseline,greedy,preemptive]", "input.end_of_turn_wait=0.9"]
+    done = run(*common, "--by", "source")
+    check(done.returncode == 0, f"turns by their source {done.stderr[-500:]}")
+    table = done.stdout[done.stdout.index("Where it pays"):]
+    for part in ("set0: 2 turns", "set1: 1 turn", "preemptive", "ready %", "95 % interval"):
+        check(part in table, f"{part} is in {table}")
+    groups = json.loads((scratch / "groups" / "results.json").read_text())["runs"][0]["groups"]
+    check([group["group"] for group in groups["source"]] == ["set0", "set1"], "results.json has them, too")
+    check("Where it pays" in (scratch / "groups" / "report.html").read_text(), "and the page")
+    for arguments, part in ((["--by", "sauce"], "last_change"), (["--by", "length", "--json"], "leave out --json")):
+        bad = run(*common, *arguments)
+        check(bad.returncode == 2 and part in bad.stderr, f"{arguments} is refused: {bad.stderr.strip()}")
+
+
 def kills_and_workers(scratch, config):
     """Killed at every turn, and by several workers: the same results to the byte."""
     prompts = scratch / "many.jsonl"
@@ -192,6 +211,7 @@ def main(scratch):
 
     check(not (output / "journal.jsonl").exists(), "a finished run leaves no journal")
     (output / "mine.txt").write_text("kept")
+    check("Where it pays" not in first.stdout, "turns are grouped when it is asked for")
     again = run("eval", "--config", config, "--json")
     check(json.loads(again.stdout) == results, "a cost table gives the same figures again; --json")
     check((output / "mine.txt").read_text() == "kept", "other files in the folder stay")
@@ -209,6 +229,7 @@ def main(scratch):
     check(not (scratch / "bad" / "results.json").exists(), "a refused run leaves no results")
 
     several_prices_and_models(scratch, config, model)
+    where_it_pays(scratch, config)
     kills_and_workers(scratch, config)
     comparisons_of_outputs(scratch, config, output)
 

@@ -79,9 +79,19 @@ TEST(EvalConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problem("clock.prices=[a6000]"), testing::HasSubstr("there is no price 'a6000'"));
   EXPECT_THAT(problem("clock.prices=[h100,h100]"), testing::HasSubstr("named twice"));
   EXPECT_THAT(problem("clock.prices=[]"), testing::HasSubstr("at least one"));
+  EXPECT_THAT(problem("input.end_of_turn_wait=-1"), testing::HasSubstr("end_of_turn_wait"));
+  EXPECT_THAT(problem("input.end_of_turn_wait=10.5"), testing::HasSubstr("end_of_turn_wait"));
+  EXPECT_THAT(problem("methods=[greedy+wait=x]"), testing::HasSubstr("0 to 10 seconds"));
   EXPECT_THAT(problem("workers=2"), testing::HasSubstr("wall clock"));
   EXPECT_THAT(problem("speech.same_device=true"), testing::HasSubstr("without a voice"));
   EXPECT_THAT(problem("models=[a]"), testing::HasSubstr("leave it out"));
+}
+
+TEST(EvalConfig, ATurnIsOverAtOnceUnlessItIsToldToWait) {
+  const TemporaryFolder folder;
+  write_file(folder / "eval.yaml", "model: m\noutput: o\nturns: {kind: prompts, file: p}\n");
+  EXPECT_EQ(load(folder / "eval.yaml").end_of_turn_wait, 0);
+  EXPECT_EQ(load(folder / "eval.yaml", {"input.end_of_turn_wait=0.8"}).end_of_turn_wait, 0.8);
 }
 
 TEST(EvalConfig, PricesAreNamedOrOneByCost) {

@@ -158,6 +158,56 @@ TEST(RunMethods, TopKIsRelaxedInTheFirstSentenceOnly) {
   EXPECT_GT(num_relaxed, 0);
 }
 
+TEST(RunMethods, AnAnswerBegunAtAPausePaysWithTheWaitForTheEnd) {
+  Bench bench;
+  bench.config.methods = {"baseline",      "preemptive",        "baseline+wait=1",
+                          "greedy+wait=1", "preemptive+wait=1", "preemptive_tts+wait=1"};
+  const EvalRun run = bench.run();
+  const Json report = report_of(bench.config.methods, bench.turns, run);
+  for (const Json& row : report["turns"]) {
+    const std::string method = row["method"];
+    const bool begins = method.starts_with("preemptive") && method.ends_with("wait=1");
+    EXPECT_EQ(row["speculative_nfe"].get<double>() > 0, begins || method == "greedy+wait=1");
+    EXPECT_EQ(row["ready_before_end"], method.ends_with("wait=1") && method[0] != 'b') << method;
+    const double wait = method.ends_with("wait=1") ? 1 : 0;
+    EXPECT_NEAR(row["wait_from_last_word"].get<double>(), wait + row["ttfs"].get<double>(), 1e-9);
+    EXPECT_EQ(row["last_change"], "word_added");
+    EXPECT_TRUE(row["source"].is_null());
+    EXPECT_EQ(row["heard_share"].is_null(), !(begins || method == "greedy+wait=1")) << method;
+    if (begins) EXPECT_EQ(row["heard_share"], 1.0);
+  }
+  const auto latency = [&](const char* method) {
+    return report["methods"][method]["audio_latency"]["mean"].get<double>();
+  };
+  EXPECT_NEAR(latency("preemptive+wait=1"), 0.1, 1e-9);
+  EXPECT_NEAR(latency("preemptive_tts+wait=1"), 0, 1e-9);
+  EXPECT_NEAR(latency("preemptive"), latency("baseline"), 1e-9);
+  EXPECT_EQ(report["methods"]["preemptive+wait=1"]["ready_before_end"]["mean"], 1.0);
+  const Json& comparison = report["comparisons"]["preemptive+wait=1"];
+  EXPECT_EQ(comparison["equal_text"]["against"], "baseline+wait=1");
+  EXPECT_EQ(comparison["equal_text"]["count"], 3);
+  EXPECT_NEAR(comparison["nfe_saving_paper"]["ratio"].get<double>(), 14, 1e-9);
+}
+
+TEST(RunMethods, AnAnswerToOtherPunctuationIsNoFlip) {
+  Bench bench;
+  bench.config.methods = {"baseline", "preemptive"};
+  std::vector<Transcript> recorded(2);
+  recorded[0].text = "book a cab";
+  recorded[1].text = "book a cab?";  // its last letters decide a letter of the answer
+  recorded[1].time = Seconds(3);
+  recorded[1].is_final = true;
+  bench.turns.turns = {{"x", {}, "book a cab?", recorded}};
+  const EvalRun run = bench.run();
+  ASSERT_EQ(run.rows.size(), 2u);
+  EXPECT_TRUE(run.rows[1].result.metrics.ready_before_end);
+  EXPECT_NE(run.rows[0].result.text, run.rows[1].result.text);
+  EXPECT_FALSE(run.rows[1].flip);
+  const Json report = report_of(bench.config.methods, bench.turns, run);
+  EXPECT_EQ(report["comparisons"]["preemptive"]["equal_text"]["count"], 0);
+  EXPECT_EQ(report["turns"][1]["last_change"], "punctuation");
+}
+
 TEST(RunMethods, CostTableMakesRunsEqual) {
   EXPECT_EQ(Bench().report().dump(), Bench().report().dump());
 }
@@ -171,6 +221,29 @@ TEST(RunMethods, AdapterMethodsRunOnTheAdaptedWeights) {
   bench.config.methods = {"cllm_ar"};
   bench.run();
   EXPECT_GT(bench.adapted.num_passes, 0);
+}
+
+TEST(RunMethods, PastAnswersSavePassesOfTheSameText) {
+  Bench bench;
+  bench.config.methods = {"baseline", "baseline+past_answers", "best+past_answers"};
+  Engine engine = borrowing_engine(bench.base);
+  TokenIds past{FakeTokenizer::kAssistant};  // the answer to a prompt that nobody gives here
+  while (past.back() != FakeTokenizer::kEnd) {
+    TokenIds before{'z', 'z', 'z', 'z'};
+    before.insert(before.end(), past.begin(), past.end());
+    past.push_back(next_token(before));
+  }
+  const EvalRun run =
+      run_methods(bench.config, bench.price,
+                  {.tokenizer = bench.tokenizer,
+                   .base = engine,
+                   .past_answers = std::make_shared<AnswerStore>(std::vector<TokenIds>{past})},
+                  bench.turns.turns);
+  for (const EvalRow& row : run.rows) {
+    EXPECT_EQ(row.result.text, run.rows[row.turn_index * 3].result.text) << row.method;
+    if (row.method != "baseline+past_answers") continue;
+    EXPECT_LE(row.result.metrics.total_nfe, 7);  // of 20 tokens
+  }
 }
 
 TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {

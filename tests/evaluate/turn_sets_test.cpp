@@ -225,6 +225,17 @@ TEST_F(TurnSets, ErrorsNameTheRow) {
       std::string::npos);
 }
 
+TEST_F(TurnSets, PromptsMaySayWhereTheyAreFrom) {
+  const TurnSet set = load_turns(file(TurnSetKind::kPrompts,
+                                      "{\"text\":\"a\",\"source\":\"snips\"}\n{\"text\":\"b\"}\n"
+                                      "{\"text\":\"c\",\"source\":null}\n"));
+  ASSERT_EQ(set.turns.size(), 3u);
+  EXPECT_EQ(set.turns[0].source, "snips");
+  EXPECT_EQ(set.turns[1].source + set.turns[2].source, "");
+  EXPECT_NE(error_of(file(TurnSetKind::kPrompts, "{\"text\":\"a\",\"source\":7}\n")).find("source"),
+            std::string::npos);
+}
+
 TEST_F(TurnSets, SharedRecordings) {
   PREDGEN_SHARED_OR_SKIP(recordings, "data/asr/simulated_inputs.json");
   TurnSetConfig config;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "runtime/listen/typed_line_source.h"
@@ -571,15 +572,17 @@ TEST(Session, GreedySpeculationNeverChangesTheAnswer) {
   EXPECT_GT(kept, 20);
 }
 
-TEST(Session, NothingLooksAhead) {
-  int64_t compared = 0, different = 0;
+/// What happens before the inputs differ is the same whatever comes later.
+void expect_no_look_ahead(InputTimeWork work) {
+  int64_t compared = 0, different = 0, drafted = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const double change_from = 0.1 + 0.01 * static_cast<double>(seed);
     std::vector<TurnEvent> events[2];
     FakeSpeaker::Timed prepared[2];
     for (uint64_t variant = 0; variant < 2; ++variant) {
-      Stage stage({.next = hashed_word});
-      events[variant] = stage.run(random_transcripts(seed, change_from, variant)).events;
+      Stage stage({.work = work, .next = hashed_word});
+      const auto transcripts = random_transcripts(seed, change_from, variant);
+      events[variant] = stage.run(with_pauses(transcripts, seed)).events;
       prepared[variant] = stage.speaker.all_prepared[0];
     }
     const auto early = [&](std::vector<TurnEvent>& all) {
@@ -602,9 +605,17 @@ TEST(Session, NothingLooksAhead) {
     EXPECT_EQ(early_voice(prepared[0]), early_voice(prepared[1])) << seed;
     compared += static_cast<int64_t>(early(events[0]).size());
     different += events[0].back().text != events[1].back().text;
+    drafted += std::ranges::count(events[0], TurnEvent::Kind::kDraft, &TurnEvent::kind);
   }
   EXPECT_GT(compared, 100);
   EXPECT_GT(different, 10);  // the change really changed something later
+  EXPECT_GT(drafted, 30);
+}
+
+TEST(Session, NothingLooksAhead) { expect_no_look_ahead(InputTimeWork::kSpeculate); }
+
+TEST(Session, AnAnswerBegunAtAPauseDoesNotLookAhead) {
+  expect_no_look_ahead(InputTimeWork::kPreempt);
 }
 
 }  // namespace

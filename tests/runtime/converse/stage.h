@@ -49,6 +49,7 @@ struct TalkSetup {
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
   int64_t turn_draft_tokens = 0;
+  bool sound_ahead = true;
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
   size_t trace_bytes = 1 << 20;
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
@@ -79,6 +80,7 @@ struct Stage {
                  .later_round_tokens = setup.later_round_tokens,
                  .turn_draft_tokens = setup.turn_draft_tokens,
                  .max_new_tokens = 40,
+                 .sound_ahead = setup.sound_ahead,
                  .is_stuck = setup.is_stuck,
                  .trace_bytes = setup.trace_bytes},
         .verifier = {.name = setup.verifier,
@@ -125,6 +127,22 @@ inline Transcript partial(const std::string& text, double time) {
 }
 inline Transcript final_one(const std::string& text, double time) {
   return {.text = text, .time = Seconds(time), .is_final = true};
+}
+
+/// One in three of them, but for the final one, is stable for as long as the next one lets it be.
+inline std::vector<Transcript> with_pauses(std::vector<Transcript> transcripts, uint64_t seed) {
+  Random random(seed, "pauses");
+  std::vector<Transcript> all;
+  for (size_t i = 0; i < transcripts.size(); ++i) {
+    all.push_back(transcripts[i]);
+    const bool pauses = random.below(3) == 0;
+    if (!pauses || transcripts[i].is_final) continue;
+    all.push_back(transcripts[i]);
+    all.back().time += Seconds(0.01);
+    all.back().is_stable = true;
+    if (all.back().time >= transcripts[i + 1].time) all.pop_back();
+  }
+  return all;
 }
 
 inline std::vector<Transcript> random_transcripts(uint64_t seed, double change_from,

@@ -21,7 +21,7 @@ TEST(WordsEnd, IsWhereTheTemplateGoesOn) {
     return words_end(render(tokenizer, said), words,
                      [&](const std::string& text) { return render(tokenizer, text); });
   };
-  EXPECT_EQ(at("hi", "hi"), 3);        // <user> h i | <end> <assistant>
+  EXPECT_EQ(at("hi", "hi"), 3);           // <user> h i | <end> <assistant>
   EXPECT_EQ(at("hi you?", "hi you"), 7);  // in front of the mark
 }
 
@@ -29,7 +29,8 @@ TEST(WordsEnd, IsNotFoundWhereRoundsWereDropped) {
   const FakeTokenizer tokenizer;
   History::Prompt longer = render(tokenizer, "hi and");
   longer.dropped_rounds = 1;
-  EXPECT_FALSE(words_end(render(tokenizer, "hi"), "hi", [&](const std::string&) { return longer; }));
+  EXPECT_FALSE(
+      words_end(render(tokenizer, "hi"), "hi", [&](const std::string&) { return longer; }));
 }
 
 TEST(EndByWords, TheLikeliestEndCounts) {
@@ -73,7 +74,8 @@ TEST(EndByWords, IsToldWithThePassThatVerifies) {
   const std::vector<Transcript> said{partial("good", 1), partial("good bye.", 2),
                                      final_one("good bye.", 3)};
   const TurnResult result = stage.run(said, observer);
-  EXPECT_THAT(told, ElementsAre(Pair("good", testing::Lt(0.5)), Pair("good bye.", testing::Gt(0.5))));
+  EXPECT_THAT(told,
+              ElementsAre(Pair("good", testing::Lt(0.5)), Pair("good bye.", testing::Gt(0.5))));
   Stage silent(ends_after_bye());
   const TurnResult without = silent.run(said);
   EXPECT_EQ(result.metrics.total_nfe, without.metrics.total_nfe);

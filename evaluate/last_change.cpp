@@ -1,0 +1,60 @@
+#include "evaluate/last_change.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "runtime/listen/typed_source.h"
+#include "text/bare_words.h"
+
+namespace predgen::evaluate {
+namespace {
+
+constexpr double kAnyRate = 600;  // characters a minute: the words arrive in the same order
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream(bare_words(text));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// Whether one word replaced, left out or put in makes one list of the other.
+bool is_one_word_apart(const std::vector<std::string>& one, const std::vector<std::string>& other) {
+  const auto begin = std::ranges::mismatch(one, other);
+  const auto rest = [](auto at, const auto& words, int64_t skipped) {
+    return std::vector<std::string>(at + std::min(skipped, words.end() - at), words.end());
+  };
+  for (const auto& [of_one, of_other] : {std::pair(1, 1), std::pair(1, 0), std::pair(0, 1)}) {
+    if (rest(begin.in1, one, of_one) == rest(begin.in2, other, of_other)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string change_between(std::string_view before, std::string_view final_text) {
+  const std::vector<std::string> heard = words_of(before), said = words_of(final_text);
+  if (heard == said) return "punctuation";
+  if (std::ranges::mismatch(heard, said).in1 == heard.end()) {
+    return said.size() == heard.size() + 1 ? "word_added" : "clause_added";
+  }
+  return is_one_word_apart(heard, said) ? "word_revised" : "question_changed";
+}
+
+std::string last_change(const EvalTurn& turn) {
+  const std::vector<Transcript> heard =
+      turn.recorded.empty() ? type_text(turn.prompt_text, kAnyRate) : turn.recorded;
+  const std::string& final_text = heard.back().text;
+  const auto other = std::find_if(heard.rbegin(), heard.rend(), [&](const Transcript& transcript) {
+    return transcript.text != final_text;
+  });
+  return other == heard.rend() ? "none" : change_between(other->text, final_text);
+}
+
+const std::vector<std::string>& last_changes() {
+  static const std::vector<std::string> names{"none",         "punctuation",  "word_added",
+                                              "clause_added", "word_revised", "question_changed"};
+  return names;
+}
+
+}  // namespace predgen::evaluate

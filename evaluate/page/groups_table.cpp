@@ -1,0 +1,197 @@
+#include "evaluate/page/groups_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "core/text.h"
+#include "evaluate/page/method_columns.h"
+
+namespace predgen::evaluate {
+namespace {
+
+struct GroupColumn {
+  const char* title;
+  std::string (*cell)(const Json& method);
+  const char* meaning;
+};
+
+std::string mean(const Json& method, const char* metric, double scale, int digits) {
+  const auto value = number_at(method, {metric});
+  return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
+}
+
+std::string saving_cell(const Json& method) {
+  const Json& saving = at_path(method, {"saving"});
+  const auto ratio = number_at(saving, {"ratio"}), low = number_at(saving, {"low"}),
+             high = number_at(saving, {"high"});
+  return ratio && low && high ? fmt::format("{:.2f} {:.2f}-{:.2f}", *ratio, *low, *high) : "-";
+}
+
+const std::vector<GroupColumn>& columns() {
+  using J = const Json&;
+  static const std::vector<GroupColumn> list{
+      {"passes", [](J m) { return mean(m, "nfe_to_first_sentence", 1, 2); },
+       "forward passes from the end of the turn to the first sentence, mean"},
+      {"x fewer", saving_cell,
+       "how many times fewer than its baseline's, with the 95 % interval; a turn counts one pass "
+       "at least"},
+      {"wait s", [](J m) { return mean(m, "wait_from_last_word", 1, 3); },
+       "seconds from the last word to the first sentence, mean"},
+      {"ready %", [](J m) { return mean(m, "ready_before_end", 100, 0); },
+       "turns whose first sentence was there before they were known to be over"},
+      {"kept %", [](J m) { return mean(m, "first_sentence_kept", 100, 0); },
+       "turns whose first sentence was drafted ahead and stayed"},
+      {"drafted", [](J m) { return mean(m, "spec_tokens_drafted", 1, 1); },
+       "tokens made before the end of the turn, mean"},
+      {"wasted", [](J m) { return mean(m, "spec_tokens_wasted", 1, 1); },
+       "those of them that are not in the answer, mean"},
+      {"joules", [](J m) { return mean(m, "joules", 1, 1); },
+       "energy that the GPU used in the turn, mean"},
+  };
+  return list;
+}
+
+/// Without columns of which no method in these groups has a figure.
+std::vector<GroupColumn> columns_of(const Json& groups) {
+  std::vector<GroupColumn> shown = columns();
+  std::erase_if(shown, [&](const GroupColumn& column) {
+    return std::ranges::all_of(groups, [&](const Json& group) {
+      return std::ranges::all_of(at_path(group, {"methods"}),
+                                 [&](const Json& method) { return column.cell(method) == "-"; });
+    });
+  });
+  return shown;
+}
+
+std::string title_of(const std::string& by) {
+  if (by == "source") return "By where the prompt is from";
+  if (by == "length") return "By length of the prompt, in words";
+  return "By what changed last, between the last transcript that differs and the final one";
+}
+
+/// What the name of a group stands for; empty: it says it itself.
+std::string explain(const std::string& group) {
+  static const std::map<std::string, std::string> meanings{
+      {"none", "nothing else was heard before the final transcript"},
+      {"punctuation", "the same words, but for case and punctuation"},
+      {"word_added", "one more word at the end"},
+      {"clause_added", "two or more words at the end"},
+      {"word_revised", "one word is another, is gone, or stands between the others"},
+      {"question_changed", "more than one word is another"}};
+  const auto found = meanings.find(group);
+  return found == meanings.end() ? "" : found->second;
+}
+
+std::string group_title(const Json& group) {
+  const std::string name = text_at(group, {"group"}), meaning = explain(name);
+  const double n = number_at(group, {"n"}).value_or(0);
+  return fmt::format("{}: {:.0f} turn{}{}", name, n, n == 1 ? "" : "s",
+                     meaning.empty() ? "" : " (" + meaning + ")");
+}
+
+/// Why there are no groups.
+std::string missing(const std::string& by) {
+  if (by == "source") {
+    return "no turn of this set says where it is from (key \"source\" of its rows)";
+  }
+  return "the results have no turns by it";
+}
+
+/// A line for each method below each group's title, as wide as its figures.
+std::string text_of_groups(const Json& groups) {
+  const std::vector<GroupColumn> shown = columns_of(groups);
+  size_t names = 6;  // "method"
+  std::vector<size_t> widths;
+  for (const GroupColumn& column : shown) widths.push_back(std::strlen(column.title));
+  for (const Json& group : groups) {
+    for (const auto& [name, method] : at_path(group, {"methods"}).items()) {
+      names = std::max(names, name.size());
+      for (size_t i = 0; i < shown.size(); ++i) {
+        widths[i] = std::max(widths[i], shown[i].cell(method).size());
+      }
+    }
+  }
+  std::string text;
+  for (const Json& group : groups) {
+    text += fmt::format("\n{}\n  {:<{}}", group_title(group), "method", names);
+    for (size_t i = 0; i < shown.size(); ++i) {
+      text += fmt::format("  {:>{}}", shown[i].title, widths[i]);
+    }
+    text += '\n';
+    for (const auto& [name, method] : at_path(group, {"methods"}).items()) {
+      text += fmt::format("  {:<{}}", name, names);
+      for (size_t i = 0; i < shown.size(); ++i) {
+        text += fmt::format("  {:>{}}", shown[i].cell(method), widths[i]);
+      }
+      text += '\n';
+    }
+  }
+  text += '\n';
+  for (const GroupColumn& column : shown) {
+    text += fmt::format("{}: {}.\n", column.title, column.meaning);
+  }
+  return text;
+}
+
+std::string table_of_groups(const Json& groups) {
+  const std::vector<GroupColumn> shown = columns_of(groups);
+  std::string html = "<div class=scroll tabindex=0><table class=figures>\n<thead><tr><th>method";
+  for (const GroupColumn& column : shown) {
+    html += fmt::format("<th title='{}'>{}", escape_html(column.meaning), column.title);
+  }
+  html += "</thead>\n";
+  for (const Json& group : groups) {
+    html += fmt::format("<tbody>\n<tr><th colspan={} scope=rowgroup>{}\n", shown.size() + 1,
+                        escape_html(group_title(group)));
+    for (const auto& [name, method] : at_path(group, {"methods"}).items()) {
+      html += "<tr><th scope=row>" + escape_html(name);
+      for (const GroupColumn& column : shown) html += "<td>" + column.cell(method);
+      html += '\n';
+    }
+    html += "</tbody>\n";
+  }
+  return html + "</table></div>\n";
+}
+
+}  // namespace
+
+const std::vector<std::string>& group_names() {
+  static const std::vector<std::string> names{"source", "last_change", "length"};
+  return names;
+}
+
+std::string groups_text(const Json& report, const std::string& by) {
+  std::string text = "Where it pays. " + title_of(by) + '\n';
+  for (const Json& run : at_path(report, {"runs"})) {
+    const Json& groups = at_path(run, {"groups", by});
+    text += '\n' + run_title(run) + '\n';
+    text += groups.empty() ? "Nothing to show: " + missing(by) + ".\n" : text_of_groups(groups);
+  }
+  return text;
+}
+
+std::string groups_tables(const RunView& run) {
+  std::string html = "<h2 id=pays>Where it pays</h2>\n";
+  const Json& groups = at_path(run.run(), {"groups"});
+  if (!groups.is_object()) {
+    return html +
+           "<p class=missing><b>Groups of turns</b> are not here: these results were "
+           "written without.</p>\n";
+  }
+  for (const char* by : {"last_change", "length", "source"}) {
+    const Json& list = at_path(groups, {by});
+    html += "<h3>" + escape_html(title_of(by)) + "</h3>\n";
+    html += list.empty() ? "<p class=missing>" + escape_html("Not here: " + missing(by)) + ".</p>\n"
+                         : table_of_groups(list);
+  }
+  html += "<p class=soft>";
+  for (const GroupColumn& column : columns()) {
+    html += fmt::format("<b>{}</b>: {}. ", column.title, escape_html(column.meaning));
+  }
+  return html + "</p>\n";
+}
+
+}  // namespace predgen::evaluate

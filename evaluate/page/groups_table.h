@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evaluate/page/run_view.h"
+
+namespace predgen::evaluate {
+
+/// By what the turns of a run are grouped: "source", "last_change", "length".
+const std::vector<std::string>& group_names();
+
+/// "Where it pays" for a terminal: the groups of each run by one of group_names(), a line for each
+/// method, and what the columns mean. Says so if no turn is in a group.
+std::string groups_text(const Json& report, const std::string& by);
+
+/// All groups of a run, for the page. HTML.
+std::string groups_tables(const RunView& run);
+
+}  // namespace predgen::evaluate
