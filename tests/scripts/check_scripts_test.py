@@ -1,5 +1,5 @@
-"""scripts/check_layers.py, check_odr.py, check_rules.py, check_map.py, check_recipes.py, check_places.py and check_locks.py on small trees, each with
-planted faults."""
+"""scripts/check_layers.py, check_odr.py, check_rules.py, check_map.py, check_recipes.py, check_places.py and
+check_locks.py on small trees, each with planted faults. check_docs_test.py has check_links.py and check_figures.py."""
 import json
 import os
 import pathlib
