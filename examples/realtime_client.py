@@ -116,6 +116,7 @@ def main():
     client = openai.OpenAI(base_url=options.url, api_key=options.key)
     sound = bytearray()
     with client.realtime.connect(model=options.model) as connection, contextlib.suppress(KeyboardInterrupt):
+        connection.session.update(session={"type": "realtime", "max_output_tokens": 128})
         if options.microphone:
             return converse(connection, Headphones())
         if options.text:
