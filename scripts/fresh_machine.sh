@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Both commands of the README on a machine that has never seen this project: a bare Debian 12 (debootstrap) in a
-# folder, with a clone of the last commit and nothing beside it. Prints how long each took, and what was skipped.
-# Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
+# scripts/quickstart.sh and scripts/test.sh on a machine that has never seen this project: a bare Debian 12
+# (debootstrap) in a folder, with a clone of the last commit and nothing beside it. Prints how long each took, and
+# what was skipped. Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
 #
 #   scripts/fresh_machine.sh [--user] [--compiled DIR] [--folder DIR] [--mirror URL]
 #

@@ -1,5 +1,5 @@
-"""scripts/check_layers.py, check_odr.py, check_rules.py, check_map.py, check_recipes.py, check_places.py and check_locks.py on small trees, each with
-planted faults."""
+"""scripts/check_layers.py, check_odr.py, check_rules.py, check_map.py, check_recipes.py, check_places.py and
+check_locks.py on small trees, each with planted faults. check_docs_test.py has check_links.py and check_figures.py."""
 import json
 import os
 import pathlib
@@ -97,16 +97,17 @@ class CheckLayers(Tree):
         self.assert_fault("data/: has 20.0% of all lines, of which a room may have 15%")
 
 
-README = """# x
+CODE = """# x
 ## Folder map
 ```text
 core/        words
 text/        texts
   spoken/    said
 data/ bench/  two at once
-tests/       tests
+tests/ docs/  tests, pages
 ```
 """
+README = CODE.replace("  spoken/    said\n", "")
 
 
 class Clone(Tree):
@@ -173,6 +174,7 @@ class CheckMap(Clone):
     def setUp(self):
         super().setUp()
         self.write("README.md", README)
+        self.write("docs/code.md", CODE)
         for name in ["core/a.h", "text/t.h", "text/spoken/said.h", "data/x.h", "bench/b.cpp", "tests/core/t.cpp"]:
             self.write(name)
 
@@ -184,8 +186,12 @@ class CheckMap(Clone):
                                ("core/sub/deep/x.h", "core/sub/")]:
             with self.subTest(name=name):
                 self.write(name)
-                self.assert_fault("check_map.py", f"there, but not in the map: {reported}\n")
+                self.assert_fault("check_map.py", f"docs/code.md: there, but not in the map: {reported}\n")
                 (self.root / name).unlink()
+
+    def test_the_readme_has_the_top_folders(self):
+        self.write("new/x.h")
+        self.assert_fault("check_map.py", "README.md: there, but not in the map: new/\n")
 
     def test_files_and_folders_of_other_folders_need_no_line(self):
         for name in ["LICENSE", "core/b.h", "text/spoken/deep/x.h", "tests/text/t.cpp"]:
@@ -200,19 +206,21 @@ class CheckMap(Clone):
                 self.write(name)
 
     def test_a_folder_named_twice(self):
-        self.write("README.md", README.replace("tests/", "core/        again\ntests/"))
+        self.write("docs/code.md", CODE.replace("tests/", "core/        again\ntests/"))
         self.assert_fault("check_map.py", "twice in the map: core/")
 
     def test_lines_that_are_no_folders(self):
         for old, new, text in [("core/ ", "core/a.h ", "folders only"), ("  spoken/", "    spoken/", "too far"),
                                ("tests/ ", "  tests/ ", "too far")]:
             with self.subTest(new=new):
-                self.write("README.md", README.replace(old, new))
+                self.write("docs/code.md", CODE.replace(old, new))
                 self.assert_fault("check_map.py", text)
 
     def test_no_map(self):
-        self.write("README.md", "# x\n")
-        self.assert_fault("check_map.py", "no fenced block")
+        for page in ["README.md", "docs/code.md"]:
+            self.write(page, "# x\n")
+            self.assert_fault("check_map.py", f"{page}: no fenced block")
+            self.write(page, CODE)
 
     def test_only_tracked_files_count(self):
         self.check("check_map.py")
