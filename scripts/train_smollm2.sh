@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes checkpoints/smollm2-cllm again: the adapter with which SmolLM2 decodes several tokens a pass, from the spoken
-# requests in $PREDGEN_DATA/prompts (default data_sets; see docs/data.md) and the model's own answers to them. Two
-# hours on two CPU cores. Each step is kept in runs/smollm2 and not repeated, and one that was killed goes on.
+# Makes an adapter with which SmolLM2 decodes several tokens a pass, from the spoken requests in $PREDGEN_DATA/prompts
+# (default data_sets; see docs/data.md) and the model's own answers to them. Wants a GPU or a CPU with AMX. Each step
+# is kept in runs/smollm2 and not repeated, and one that was killed goes on.
 #
 #   scripts/train_smollm2.sh [--install]
 #
