@@ -82,6 +82,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       if (!result) break;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
+      if (result->metrics.audio_latency) conversation.wait_until_heard(leaves);
     } catch (const Interrupted&) {
       if (stop.stop_requested()) throw;
       view.interrupt(session.interrupt());
