@@ -5,9 +5,9 @@
 namespace predgen {
 namespace {
 
-constexpr double kSilence = 1e-6;       // mean square, -60 dB of full scale
 constexpr int64_t kEchoFrames = 50;     // as long an echo may come: its delay, and the room
 constexpr int64_t kLeastFrames = 100;   // of sound that was played, to learn from
+constexpr double kNoiseRises = 1.002;   // at most, from one frame to the next
 constexpr double kKept = 1 - 1.0 / 50;  // of energy, a frame later
 constexpr double kEnough = 40;          // of the energy 16 dB are gone
 constexpr double kPoor = 16;            // 12 dB: somebody speaks, ..
@@ -24,14 +24,18 @@ double mean_square(std::span<const float> samples) {
 EchoGuard::Choice EchoGuard::choose(std::span<const float> played, std::span<const float> heard,
                                     std::span<const float> cleaned) {
   echo_frames_ = mean_square(played) > kSilence ? kEchoFrames : echo_frames_ - 1;
+  const double loudness = mean_square(heard);
   if (echo_frames_ <= 0) {
     echo_frames_ = 0;
+    begin_answer();
+    noise_ = std::min(std::max(loudness, kSilence), noise_ * kNoiseRises);
     return Choice::kHeard;
   }
-  heard_ = kKept * heard_ + mean_square(heard);
+  heard_ = kKept * heard_ + loudness;
   cleaned_ = kKept * cleaned_ + mean_square(cleaned);
   ++played_frames_;
-  const bool is_quiet = cleaned_ * (1 - kKept) < kSilence;
+  // What is left is below what the room sounds of by itself.
+  const bool is_quiet = cleaned_ * (1 - kKept) < noise_;
   if (!has_learnt_ && played_frames_ >= kLeastFrames) {
     has_learnt_ = is_quiet || heard_ > kEnough * cleaned_;
   }
@@ -43,6 +47,10 @@ EchoGuard::Choice EchoGuard::choose(std::span<const float> played, std::span<con
 
 void EchoGuard::forget() {
   has_learnt_ = false;
+  begin_answer();
+}
+
+void EchoGuard::begin_answer() {
   played_frames_ = poor_frames_ = 0;
   heard_ = cleaned_ = 0;
 }

@@ -24,11 +24,16 @@ class EchoGuard {
   bool has_learnt() const { return has_learnt_; }
 
  private:
+  static constexpr double kSilence = 1e-6;  // mean square: -60 dB of full scale
+
+  void begin_answer();
+
   bool has_learnt_ = false;
   int64_t echo_frames_ = 0;         // so long there may be an echo still
-  int64_t played_frames_ = 0;       // with an echo, to learn from
+  int64_t played_frames_ = 0;       // of this answer, with an echo
   int64_t poor_frames_ = 0;         // in which much of it was left, one after the other
   double heard_ = 0, cleaned_ = 0;  // energy in the last of these
+  double noise_ = kSilence;         // mean square of what is heard while nothing is played
 };
 
 }  // namespace predgen

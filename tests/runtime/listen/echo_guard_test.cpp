@@ -56,6 +56,22 @@ TEST(EchoGuard, WhoSpeaksOverItLaterIsHeard) {
 TEST(EchoGuard, AnEchoThatNobodyHearsIsGone) {
   EchoGuard guard;
   EXPECT_EQ(pass(guard, 100, 0.1f, 0.0009f, 0.0009f), Choice::kCleaned);
+  EchoGuard loud_room;
+  pass(loud_room, 3000, 0, 0.02f, 0.02f);
+  EXPECT_EQ(pass(loud_room, 100, 0.1f, 0.03f, 0.019f), Choice::kCleaned);
+  EchoGuard after_speech;
+  pass(after_speech, 3000, 0, 0.001f, 0.001f);
+  pass(after_speech, 100, 0, 0.1f, 0.1f);
+  EXPECT_EQ(pass(after_speech, 100, 0.1f, 0.03f, 0.019f), Choice::kNothing);
+}
+
+TEST(EchoGuard, WhoBreaksInOftenIsHeardStill) {
+  EchoGuard guard;
+  pass(guard, 200, 0.1f, 0.1f, 0.01f);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(pass(guard, 200, 0.1f, 0.3f, 0.3f), Choice::kCleaned);
+    EXPECT_EQ(pass(guard, 200, 0, 0.3f, 0.3f), Choice::kHeard);
+  }
 }
 
 }  // namespace
