@@ -1,11 +1,13 @@
 #include "cli/conversation.h"
 
+#include <utility>
 #include <vector>
 
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/stop.h"
 #include "data/past_answers.h"
 #include "data/repetition.h"
 #include "model/stream_priority.h"
@@ -20,10 +22,10 @@ namespace predgen::cli {
 namespace {
 
 std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rate,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, PlayedSound* played) {
   constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   try {
-    return make_audio_sink(options.audio_out, rate, options.audio_rate, stop);
+    return make_audio_sink(options.audio_out, rate, options.audio_rate, stop, played);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
     make_folder("runs");
@@ -35,7 +37,8 @@ std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rat
 
 }  // namespace
 
-Conversation::Conversation(const ConversationOptions& options, const std::stop_token& stop)
+Conversation::Conversation(const ConversationOptions& options, const std::stop_token& stop,
+                           PlayedSound* played)
     : checkpoint_(open_checkpoint(options.model.model)),
       tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))),
       clock_(stop) {
@@ -58,7 +61,7 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
   voice_ = make_voice(options.voice.parse());
   if (voice_) {
     synthesizer_ = voice_->synthesizer();
-    sink_ = make_sink(options, voice_->sample_rate(), stop);
+    sink_ = make_sink(options, voice_->sample_rate(), stop, played);
   }
   SessionConfig config =
       make_session_config({.verifier = options.verifier,
@@ -88,6 +91,21 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
   speaker_ = speaker.get();
   session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock_);
   session_->set_history({});
+}
+
+void Conversation::wait_until_heard(const std::stop_token& stop) {
+  constexpr Seconds kLook{0.02}, kStuck{1.0};
+  Seconds played{-1}, since{0};
+  while (const std::optional<SpokenAnswer> spoken = speaker_->spoken()) {
+    Seconds length{0};
+    for (const SpokenAnswer::Sentence& sentence : spoken->sentences) length += sentence.length;
+    if (spoken->played + kLook / 2 >= length) return;
+    const Seconds now = clock_.now();
+    if (std::exchange(played, spoken->played) != spoken->played) since = now;
+    if (now - since > kStuck) return;  // the device is gone, or its sound was lost
+    throw_if_stopped(stop);
+    clock_.sleep_until(now + kLook);
+  }
 }
 
 void Conversation::drain() {

@@ -15,6 +15,7 @@
 #include "runtime/converse/session.h"
 #include "runtime/engine/engine.h"
 #include "runtime/speech/audio_sink.h"
+#include "runtime/speech/played_sound.h"
 #include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 #include "voice/voice.h"
@@ -43,14 +44,18 @@ struct ConversationOptions {
 /// LibTorch's inference mode.
 class Conversation {
  public:
-  /// UserError for whatever cannot be. After a stop all waits throw Interrupted.
-  Conversation(const ConversationOptions& options, const std::stop_token& stop);
+  /// UserError for whatever cannot be. After a stop all waits throw Interrupted. `played`: begins
+  /// if a loudspeaker plays the answers, and outlives this; null: nobody asks.
+  Conversation(const ConversationOptions& options, const std::stop_token& stop,
+               PlayedSound* played = nullptr);
 
   Session& session() { return *session_; }
   Engine& engine() { return *engine_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   SystemClock& clock() { return clock_; }
   const Speaker& speaker() const { return *speaker_; }
+  /// Returns when the answer was played, or can be no more. Interrupted if `stop` comes first.
+  void wait_until_heard(const std::stop_token& stop);
   /// Returns when all sound was played; sound that fails is worth a message only.
   void drain();
 

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "evaluate/device_memory.h"
 #include "model/gpu/gpu_support.h"
+#include "runtime/listen/echo_canceller.h"
 #include "runtime/speech/player_sink.h"
 #include "voice/espeak/espeak_helper.h"
 
@@ -67,6 +68,10 @@ void print_machine() {
     if (!problem.empty()) std::printf("          %s\n", problem.c_str());
   }
   print_use("Sound", "answers can be played", [] { PlayerSink(kRate, {}); });
+  std::printf("  Echo    %s\n", has_echo_canceller()
+                                    ? "answers on a loudspeaker can be interrupted (predgen talk)"
+                                    : "not taken out: predgen talk hears nothing while it answers, "
+                                      "but with --headphones (no speexdsp where this was built)");
   print_use("espeak", "answers can be spoken",
             [] { EspeakHelper({}, Seconds(5), "--tts").start(); });
 }

@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/conversation.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
+#include "runtime/listen/echo_cancelling_source.h"
 #include "runtime/listen/make_audio_source.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/listen/spoken_turns.h"
@@ -21,8 +23,9 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Speak; the answer is drafted while you do, and begins when your turn is over: the longer, the less
-your pause sounds like an end (--shortest-wait, --longest-wait). Without headphones nothing is
-heard while the answer plays; with them (--headphones) your words end it. Ctrl-C leaves.
+your pause sounds like an end (--shortest-wait, --longest-wait). Your words end an answer: the
+echo of the loudspeaker is taken out of what the microphone hears, once it was learnt from the
+first seconds of the first answer. --headphones: there is no echo. Ctrl-C leaves.
 
 A sound file is heard as fast as it was spoken, one turn or several.
 
@@ -67,13 +70,20 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   // What is missing is said before a model is loaded, and nothing is heard before all are.
   if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
-  Conversation conversation(options.conversation, stop);
+  PlayedSound played;
+  Conversation conversation(options.conversation, stop, &played);
   Session& session = conversation.session();
-  const std::unique_ptr<AudioSource> audio =
+  std::unique_ptr<AudioSource> audio =
       make_audio_source(options.input, options.input_rate, conversation.clock(), stop);
+  auto while_speaking = WhileSpeaking::kInterrupts;
   // A file or pipe does not hear the loudspeaker.
-  const auto while_speaking = is_microphone && !options.has_headphones ? WhileSpeaking::kNotHeard
-                                                                       : WhileSpeaking::kInterrupts;
+  if (is_microphone && !options.has_headphones) {
+    if (has_echo_canceller() && played.sample_rate() > 0) {
+      audio = std::make_unique<EchoCancellingSource>(std::move(audio), played);
+    } else {  // or another program plays the answers
+      while_speaking = WhileSpeaking::kNotHeard;
+    }
+  }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
   if (is_microphone) view.say("listening; Ctrl-C leaves");
   SpokenTurns turns(make_recogniser, *audio, end, while_speaking, conversation.clock(), stop);
@@ -91,6 +101,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       if (!result) break;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
+      if (result->metrics.audio_latency) conversation.wait_until_heard(leaves);
     } catch (const Interrupted&) {
       if (stop.stop_requested()) throw;
       view.interrupt(session.interrupt());
@@ -143,7 +154,7 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
       ->check(CLI::IsMember({"sound+words", "sound", "words", "pause"}))
       ->capture_default_str();
   command->add_flag("--headphones", options->has_headphones,
-                    "The microphone does not hear the answer: your words end it");
+                    "The microphone does not hear the answer: there is no echo to take out");
   command->add_flag("--json", options->json,
                     "One JSON document on stdout, at the end: what was heard and said, and how "
                     "long it took");

@@ -67,6 +67,7 @@ TurnObserver TalkView::observer() {
   TurnObserver observer;
   observer.on_transcript = [this](const Transcript& heard) {
     heard_ = heard.text;
+    has_ended_ = false;
     if (!heard.is_final) return show_heard();
     show_line("");
     draft_.clear();
@@ -97,6 +98,7 @@ void TalkView::say(const std::string& line) {
 
 void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
   show_line("");
+  has_ended_ = true;
   const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
   if (is_json_) {
     turns_.push_back(to_json(result, wait));
@@ -115,12 +117,17 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
 
 void TalkView::interrupt(const std::string& kept) {
   show_line("");
+  if (is_json_ && has_ended_) {
+    turns_.back()["text"] = kept;
+    turns_.back()["interrupted"] = true;
+    return;
+  }
   if (is_json_) {
     turns_.push_back(turn_json(heard_, kept));
     turns_.back()["interrupted"] = true;
     return;
   }
-  std::fputs("\n", text_output_);
+  if (!has_ended_) std::fputs("\n", text_output_);
   std::fflush(text_output_);
   say("[you broke in; heard of it: " + (kept.empty() ? "nothing" : kept) + "]");
 }

@@ -45,7 +45,7 @@ class TalkView {
 
   const bool is_json_, is_terminal_;
   std::FILE* const text_output_;
-  bool has_line_ = false;
+  bool has_line_ = false, has_ended_ = false;  // the turn, but for its sound
   std::string heard_, draft_;
   Json turns_ = Json::array();
 };

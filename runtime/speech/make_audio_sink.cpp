@@ -26,11 +26,12 @@ std::unique_ptr<AudioSink> at_rate(std::unique_ptr<AudioSink> sink, int from_rat
 }  // namespace
 
 std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample_rate,
-                                           int output_rate, std::stop_token stop) {
+                                           int output_rate, std::stop_token stop,
+                                           PlayedSound* played) {
   if (output_rate == 0) output_rate = sample_rate;
   if (target == "none") return std::make_unique<NullSink>();
   if (target == "play") {
-    auto player = std::make_unique<PlayerSink>(output_rate, std::move(stop));
+    auto player = std::make_unique<PlayerSink>(output_rate, std::move(stop), played);
     const int device_rate = player->sample_rate();
     return at_rate(std::move(player), sample_rate, device_rate);
   }

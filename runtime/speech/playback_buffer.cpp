@@ -16,6 +16,11 @@ void PlaybackBuffer::clear() {
 }
 
 void PlaybackBuffer::fill(std::span<float> samples) {
+  play(samples);
+  if (played_ != nullptr) played_->add(samples);
+}
+
+void PlaybackBuffer::play(std::span<float> samples) {
   if (paused_) {
     std::ranges::fill(samples, 0.0f);
     return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/speech/played_sound.h"
 #include "runtime/speech/sample_ring.h"
 
 namespace predgen {
@@ -12,7 +13,9 @@ namespace predgen {
 /// never waits, so pause and clear are heard from its next buffer on.
 class PlaybackBuffer {
  public:
-  explicit PlaybackBuffer(size_t capacity) : ring_(capacity) {}
+  /// `played`: is told of what the device gets, and outlives this; null: nobody is.
+  explicit PlaybackBuffer(size_t capacity, PlayedSound* played = nullptr)
+      : ring_(capacity), played_(played) {}
 
   /// Writer. Takes what fits and returns how many samples that were.
   size_t push(std::span<const float> samples);
@@ -34,7 +37,10 @@ class PlaybackBuffer {
   int64_t num_underruns() const { return num_underruns_; }
 
  private:
+  void play(std::span<float> samples);
+
   SampleRing ring_;
+  PlayedSound* const played_;
   std::atomic<bool> expects_samples_ = false, paused_ = false;
   std::atomic<int64_t> num_played_ = 0, num_underruns_ = 0;
 };

@@ -25,8 +25,8 @@ int on_device(const void*, void* output, unsigned long num_frames, const PaStrea
 
 }  // namespace
 
-PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop)
-    : sample_rate_(preferred_rate), stop_(std::move(stop)), buffer_(kMaxQueued) {
+PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* played)
+    : sample_rate_(preferred_rate), stop_(std::move(stop)), buffer_(kMaxQueued, played) {
   const SilentStderr silence;
   PaError error = Pa_Initialize();
   if (error != paNoError) {
@@ -48,6 +48,7 @@ PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop)
   }
   error = Pa_OpenStream(&stream_, nullptr, &parameters, sample_rate_, paFramesPerBufferUnspecified,
                         paNoFlag, on_device, &buffer_);
+  if (error == paNoError && played != nullptr) played->begin(sample_rate_);
   if (error == paNoError) error = Pa_StartStream(stream_);
   if (error != paNoError) {
     Pa_Terminate();  // closes the stream, too

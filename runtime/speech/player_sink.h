@@ -13,8 +13,9 @@ namespace predgen {
 class PlayerSink : public AudioSink {
  public:
   /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
-  /// UserError if there is no device that plays.
-  PlayerSink(int preferred_rate, std::stop_token stop);
+  /// `played`: is told of what the device gets, and outlives this; null: nobody is. UserError if
+  /// there is no device that plays.
+  PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* played = nullptr);
   ~PlayerSink() override;  // drops what was not played: drain() first
   PlayerSink(const PlayerSink&) = delete;
   PlayerSink& operator=(const PlayerSink&) = delete;

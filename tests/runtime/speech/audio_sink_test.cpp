@@ -15,6 +15,7 @@
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/pcm_sink.h"
 #include "runtime/speech/playback_buffer.h"
+#include "runtime/speech/played_sound.h"
 #include "runtime/speech/player_sink.h"
 #include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/sample_ring.h"
@@ -214,6 +215,29 @@ TEST(PlaybackBuffer, CountsWhatTheDeviceHasTaken) {
   buffer.push(std::vector<float>{6});
   buffer.fill(device);
   EXPECT_EQ(buffer.num_played(), 3) << "silence is no sample of ours";
+}
+
+TEST(PlaybackBuffer, TellsWhatItPlaysWithItsSilence) {
+  PlayedSound played;
+  EXPECT_EQ(played.sample_rate(), 0);
+  played.begin(8);
+  PlaybackBuffer buffer(8, &played);
+  std::vector<float> device(2), told(16);
+  buffer.push(std::vector<float>{1, 2, 3, 4, 5});
+  buffer.fill(device);
+  buffer.set_paused(true);
+  buffer.fill(device);
+  buffer.set_paused(false);
+  buffer.fill(device);
+  buffer.clear();
+  buffer.fill(device);
+  told.resize(played.take(told));
+  EXPECT_THAT(told, ElementsAre(1, 2, 0, 0, 3, 4, 0, 0));
+  EXPECT_EQ(played.num_losses(), 0);
+  for (int i = 0; i < 20; ++i) buffer.fill(device);  // 5 s, and nobody takes it
+  EXPECT_GT(played.num_losses(), 0);
+  told.resize(100);
+  EXPECT_LE(played.take(told), 16u);
 }
 
 TEST(PlaybackBuffer, PausesWithoutLossAndCountsGaps) {
