@@ -27,12 +27,13 @@ WAYS = {"talk": "", "fixed pause of 0.8 s, no speculation": "--shortest-wait 0.8
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
-def read_aloud(predgen, voice, texts, folder):
+def read_aloud(predgen, speech, texts, folder):
+    """`speech`: the options of a voice."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen([predgen, "serve", "--model", DEMO, "--tts", "piper", "--voice", voice, "--port",
-                               str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([predgen, "serve", "--model", DEMO, *map(str, speech), "--port", str(port)],
+                              stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         for _ in range(100):
             try:
@@ -103,7 +104,7 @@ def main(predgen, prompts, count=60, voice=None, *more):
     models = os.environ.get("PREDGEN_MODELS") or pathlib.Path.home() / ".cache/predgen/models"
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        read_aloud(predgen, voice or pathlib.Path(models) / "joe", texts, folder)
+        read_aloud(predgen, ["--tts", "piper", "--voice", voice or pathlib.Path(models) / "joe"], texts, folder)
         for name, options in {**WAYS, **dict(way.split("=", 1) for way in more)}.items():
             measure(name, predgen, options, texts, folder)
 
