@@ -56,13 +56,13 @@ def joined(sounds, pause):
     return whole.getvalue()
 
 
-def read_aloud(predgen, voice, texts, pause, folder):
+def read_aloud(predgen, speech, texts, folder, pause=0):
+    """`speech`: the options of a voice. `pause`: seconds of silence in the midst of each text."""
     chance = random.Random(0)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen([predgen, "serve", "--model", DEMO, "--tts", "piper", "--voice", voice, "--port",
-                               str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([predgen, "serve", "--model", DEMO, *map(str, speech), "--port", str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         for _ in range(100):
             try:
@@ -150,7 +150,8 @@ def main():
     ways = dict(way.split("=", 1) for way in given.ways) or WAYS
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        read_aloud(given.predgen, given.voice or pathlib.Path(models) / "joe", texts, given.pause, folder)
+        voice = given.voice or pathlib.Path(models) / "joe"
+        read_aloud(given.predgen, ["--tts", "piper", "--voice", voice], texts, folder, given.pause)
         for name, options in ways.items():
             measure(name, given.predgen, options, texts, folder)
 

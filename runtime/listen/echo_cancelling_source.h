@@ -14,9 +14,9 @@
 
 namespace predgen {
 
-/// A microphone that does not hear the loudspeaker of this program: 16 kHz, 10 ms later. While
-/// nothing is played, and half a second after that, it is as it was recorded; until the canceller
-/// has learnt the room, it is silent while something is. Memory is bounded.
+/// A microphone that does not hear the loudspeaker of this program: 16 kHz, 10 ms later. Where
+/// nothing was played for half a second, it is as it was recorded; while something is, it is silent
+/// until the canceller has learnt the room. Memory is bounded.
 class EchoCancellingSource : public AudioSource {
  public:
   /// Borrows what is played, which has begun. UserError where the program has no canceller.

@@ -25,6 +25,8 @@ def main():
     for word, good, cure in (("Sound", "can be played", "--audio-out"), ("espeak", "can be spoken", "predgen-espeak")):
         line = re.search(rf"^  {word} +(.*)$", machine.stdout, re.MULTILINE)
         check(line and (good in line[1] or cure in line[1]), f"{word}: it is there, or what to do")
+    echo = re.search(r"^  Echo +(.*)$", machine.stdout, re.MULTILINE)
+    check(echo and ("can be interrupted" in echo[1] or "--headphones" in echo[1]), "whether there is an echo canceller")
     if "none visible" in machine.stdout and "CUDA" in machine.stdout:
         check(re.search(r"(no NVIDIA driver here|driver here is for CUDA [\d.]+), one for CUDA [\d.]+ is needed|"
                         r"LibTorch is for CUDA", machine.stdout), "the driver that there is and the one it needs")

@@ -12,6 +12,8 @@
 #include <functional>
 #include <semaphore>
 
+#include "tests/fakes/told_lines.h"
+
 namespace predgen {
 namespace {
 
