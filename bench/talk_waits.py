@@ -141,7 +141,7 @@ def main():
     arguments.add_argument("--pause", type=float, default=0)
     arguments.add_argument("--voice")
     arguments.add_argument("ways", nargs="*")
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()
     rows = [json.loads(line)["text"] for line in open(given.prompts)]
     if given.pause:
         rows = [row for row in rows if len(row.split()) >= 6]

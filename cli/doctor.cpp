@@ -183,9 +183,9 @@ void print_stored(const Checkpoint& checkpoint) {
   const bool is_coded = std::ranges::any_of(
       names, [&](const std::string& name) { return tensors->code_layout(name).has_value(); });
   const int64_t num_parameters = checkpoint.read_config().num_parameters();
-  const bool is_bfloat16 = std::ranges::any_of(names, [&](const std::string& name) {
-    return cpu_dtype(tensors->shape(name).dtype, num_parameters) == at::kBFloat16;
-  });
+  const auto embedding = std::ranges::find(names, "model.embed_tokens.weight");  // as load_model()
+  const bool is_bfloat16 = embedding != names.end() && cpu_dtype(tensors->shape(*embedding).dtype,
+                                                                 num_parameters) == at::kBFloat16;
   std::printf("Stored in %s; runs %s\n", checkpoint.read_label().type.c_str(),
               is_coded      ? "so (--dtype fp32 or bf16 unpacks it)"
               : is_bfloat16 ? "in bf16 (--dtype fp32 takes twice the memory)"

@@ -56,7 +56,8 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
           .waits = EndWaits{.shortest_ms = milliseconds(options.shortest_wait),
                             .longest_ms = milliseconds(options.longest_wait)},
           .by_sound = options.end_by.starts_with("sound"),
-          .by_words = options.end_by.ends_with("words")};
+          // Told by the pass that verifies a draft.
+          .by_words = options.end_by.ends_with("words") && options.conversation.verifier != "off"};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {

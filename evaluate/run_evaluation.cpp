@@ -57,7 +57,8 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
     hasher.add(generation.fields.dump()).add(fmt::format("{}", generation.stop_tokens));
   }
   if (!config.adapter.empty()) hasher.add(hash_weights(weight_files(config.adapter)));
-  if (const std::filesystem::path& past = config.past_answers; !past.empty()) {
+  if (any_method(config, &Method::past_answers)) {
+    const std::filesystem::path& past = config.past_answers;
     hasher.add(read_file(std::filesystem::is_directory(past) ? past / "manifest.json" : past));
   }
   return hasher.hex();

@@ -15,14 +15,14 @@ void delay_end(std::vector<Transcript>& transcripts, Seconds wait) {
   transcripts.insert(transcripts.end() - 1, std::move(words));
 }
 
-/// Adds an event where, from transcript `first` on, one stands for longer than `pause`.
-void add_pauses(std::vector<Transcript>& transcripts, size_t first, Seconds pause) {
-  for (size_t i = first; i + 1 < transcripts.size(); ++i) {
+/// Adds an event where one of the transcripts [first, last) stands for longer than `pause`.
+void add_pauses(std::vector<Transcript>& transcripts, size_t first, size_t last, Seconds pause) {
+  for (size_t i = first; i < last && i + 1 < transcripts.size(); ++i) {
     Transcript stable = transcripts[i];
     stable.time += pause;
     if (stable.time >= transcripts[i + 1].time) continue;
     stable.is_stable = true;
-    ++i;
+    ++i, ++last;
     transcripts.insert(transcripts.begin() + static_cast<std::ptrdiff_t>(i), std::move(stable));
   }
 }
@@ -43,11 +43,10 @@ std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& 
   const Seconds wait(end_of_turn_wait(config, method));
   delay_end(transcripts, wait);
   if (method.work != InputTimeWork::kPreempt) return transcripts;
-  if (!is_typed) {
-    add_pauses(transcripts, 0, kRecordedPause);
-  } else if (wait > Seconds(0)) {  // who types does not pause between words
-    add_pauses(transcripts, transcripts.size() - 2, kVoicePause);
-  }
+  const size_t num_spoken = transcripts.size() - (wait > Seconds(0) ? 2 : 1);
+  if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kVoicePause);
+  // Who types does not pause between words.
+  if (!is_typed) add_pauses(transcripts, 0, num_spoken, kRecordedPause);
   return transcripts;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "helpers/ears/voice_activity.h"
+#include "text/end_marks.h"
 
 namespace predgen::ears {
 namespace {
@@ -116,19 +117,7 @@ std::string believable_text(const std::string& text, int64_t voice) {
 }
 
 std::string without_end_mark(const std::string& text) {
-  // ASCII's, and those of Chinese and Japanese.
-  constexpr std::array<std::string_view, 7> kMarks{".",      "?",      "!",     "\u2026",
-                                                   "\u3002", "\uff1f", "\uff01"};
-  std::string_view rest = trimmed(text);
-  for (bool is_cut = true; is_cut;) {
-    is_cut = false;
-    for (const std::string_view mark : kMarks) {
-      if (!rest.ends_with(mark)) continue;
-      rest = trimmed(rest.substr(0, rest.size() - mark.size()));
-      is_cut = true;
-    }
-  }
-  return std::string(rest);
+  return std::string(without_end_marks(trimmed(text)));
 }
 
 std::string in_small_letters(const std::string& text) {

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/text.h"
+#include "text/end_marks.h"
 
 namespace predgen {
 namespace {
 
 constexpr const char* kMoreWords = " and";  // that differ from the first token on
 
-// Log-odds by the likeliest end, in nats, fitted to spoken requests in front of each of their
+// Log-odds by the likeliest end, in nats, fitted to spoken requests behind each of their
 // words: docs/measurements.md, "The end of a turn by its words".
 constexpr double kBias = 3.7, kSlope = 1.04;
 
@@ -34,23 +34,22 @@ std::optional<int64_t> words_end(const History::Prompt& prompt, const std::strin
 }
 
 EndByWords::EndByWords(const Tokenizer& tokenizer) {
-  TokenIds ends;
-  for (const char* mark : {".", "?", "!"}) {
-    const TokenIds ids = tokenizer.encode(mark);
-    if (ids.size() == 1) ends.push_back(ids.front());
-  }
   const auto said = [&](const std::string& text) {
     return tokenizer.render_chat({{.role = "user", .content = text}});
   };
   const std::string words = "yes";
-  const TokenIds whole = said(words);
-  const int64_t end = common_tokens(whole, said(words + kMoreWords));
-  if (end < std::ssize(whole)) ends.push_back(whole[static_cast<size_t>(end)]);
+  const int64_t end = common_tokens(said(words), said(words + kMoreWords));
+  TokenIds ends;  // what stands behind the words, with a mark or without
+  for (const char* mark : {"", ".", "?", "!"}) {
+    const TokenIds whole = said(words + mark);
+    const bool is_behind = common_tokens(whole, said(words + kMoreWords)) == end;
+    if (is_behind && end < std::ssize(whole)) ends.push_back(whole[static_cast<size_t>(end)]);
+  }
   ends_ = at::tensor(ends, at::kLong);
 }
 
 std::string EndByWords::without_marks(const std::string& words) {
-  return std::string(trimmed(words, " \t\n\r.,?!;:"));
+  return std::string(without_end_marks(words));
 }
 
 double EndByWords::probability(const at::Tensor& logits_V) const {

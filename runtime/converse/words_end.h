@@ -29,7 +29,8 @@ class EndByWords {
   /// UserError as Tokenizer::render_chat().
   explicit EndByWords(const Tokenizer& tokenizer);
 
-  /// `words` without the marks that end a sentence, which recognisers set in mid-sentence, too.
+  /// `words` without the marks that end a sentence, which recognisers set in mid-sentence, too:
+  /// a beginning of `words`.
   static std::string without_marks(const std::string& words);
   /// `logits_V`: after the last word of without_marks(). As if a pause were as often inside of a
   /// turn as at its end.

@@ -16,6 +16,10 @@ constexpr size_t kMostPlaces = 1024;  // that are looked at for one match
 }  // namespace
 
 AnswerStore::AnswerStore(const std::vector<TokenIds>& answers) {
+  size_t size = answers.size();
+  for (const TokenIds& answer : answers) size += answer.size();
+  text_.reserve(size);
+  order_.reserve(size);
   for (const TokenIds& answer : answers) {
     text_.push_back(kNone);
     text_.insert(text_.end(), answer.begin(), answer.end());

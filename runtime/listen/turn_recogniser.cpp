@@ -1,5 +1,6 @@
 #include "runtime/listen/turn_recogniser.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/listen/transcript_lines.h"
@@ -14,6 +15,7 @@ constexpr int64_t kShortest = 100;  // ms that can be committed
 constexpr int64_t kLongest = 600;   // seconds
 constexpr Seconds kDeaf{2};         // until a recogniser is tried again
 constexpr size_t kMaxCommits = 8;
+constexpr size_t kMostExpected = 8;
 constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
 
 SoundError failure(const std::string& why) {
@@ -57,7 +59,8 @@ void TurnRecogniser::set_on_voice(std::function<void(const UserVoice&)> on_voice
 
 void TurnRecogniser::expect_end(const std::string& words, double probability) {
   const Lock lock(mutex_);
-  expected_ = {bare_words(words), probability};
+  expected_.emplace_front(bare_words(words), probability);
+  if (expected_.size() > kMostExpected) expected_.pop_back();
   end_turn_after_silence();
 }
 
@@ -149,6 +152,7 @@ void TurnRecogniser::lose(const SoundError& why) {
 void TurnRecogniser::begin_turn() {
   ++turn_;
   is_begun_ = false;
+  expected_.clear();
   turn_begin_ = num_samples_;
   lost_.reset();
 }
@@ -189,11 +193,15 @@ bool TurnRecogniser::is_turn_over() const {
   if (voice_->is_active || !voice_->is_in_words || words.empty()) return false;
   PauseSigns signs{.pause_ms = milliseconds(num_samples_) - place_of(voice_->until)};
   if (end_.by_sound) signs.sound = voice_->end;
-  const bool is_expected = expected_ && expected_->first == bare_words(words);
-  if (is_expected && end_.by_words) signs.words = expected_->second;
-  const bool is_awaited =
-      end_.by_words && !is_expected && milliseconds(num_samples_ - words_changed_) < kUntilExpected;
-  return !is_awaited && end_.is_reached(signs);
+  if (!end_.by_words) return end_.is_reached(signs);
+  const auto expected =
+      std::ranges::find(expected_, bare_words(words), &std::pair<std::string, double>::first);
+  if (expected != expected_.end()) {
+    signs.words = expected->second;
+  } else if (milliseconds(num_samples_ - words_changed_) < kUntilExpected) {
+    return false;  // it may be told yet
+  }
+  return end_.is_reached(signs);
 }
 
 void TurnRecogniser::end_turn_after_silence() {

@@ -131,8 +131,9 @@ class TurnRecogniser : private RecogniserHandler {
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
   int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
   std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nothing: none was told
-  /// By expect_end(): bare_words(), and what they say.
-  std::optional<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);
+  /// By expect_end(), of this turn: bare_words(), and what they say; the newest first. Several, as
+  /// recognisers take words back.
+  std::deque<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);
   int64_t turn_ GUARDED_BY(mutex_) = 0;            // the number of that under way
   bool is_begun_ GUARDED_BY(mutex_) = false;       // its beginning was told
   std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet

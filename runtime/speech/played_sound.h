@@ -19,6 +19,8 @@ class PlayedSound {
     sample_rate_ = sample_rate;
     ring_ = std::make_unique<SampleRing>(static_cast<size_t>(kKeptSeconds * sample_rate));
   }
+  /// The device plays nothing after all.
+  void end() { sample_rate_ = 0; }
   /// Hz; 0: there is no loudspeaker.
   int sample_rate() const { return sample_rate_; }
 

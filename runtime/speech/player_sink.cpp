@@ -51,6 +51,7 @@ PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* pl
   if (error == paNoError && played != nullptr) played->begin(sample_rate_);
   if (error == paNoError) error = Pa_StartStream(stream_);
   if (error != paNoError) {
+    if (played != nullptr) played->end();
     Pa_Terminate();  // closes the stream, too
     throw UserError("the audio device does not play {} Hz ({}): {}", sample_rate_,
                     Pa_GetErrorText(error), kInstead);

@@ -30,7 +30,9 @@ void RealtimeConversation::update(const RealtimeSettings& settings) {
                      error.what());
     }
   }
-  listening_.detect_turns(settings.turn_detection);
+  TurnDetection detection = settings.turn_detection;
+  detection.end.by_words = detection.end.by_words && settings.speculates;  // else nobody tells
+  listening_.detect_turns(detection);
   dialogue_.update(settings, std::move(voice));
 }
 

@@ -145,7 +145,7 @@ TurnObserver TurnLoop::observer() {
   observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
     drafts_.draft(draft, accepted_bytes, dialogue_.wants("speculation"));
   };
-  if (host_.offer.has_recogniser) {
+  if (dialogue_.settings().turn_detection.end.by_words) {
     observer.on_end_by_words = [this](const std::string& words, double probability) {
       const Lock lock(mutex_);
       if (on_end_by_words_) on_end_by_words_(words, probability);

@@ -51,9 +51,11 @@ TEST(EndByWords, TheLikeliestEndCounts) {
 }
 
 TEST(EndByWords, MarksOfTheRecogniserAreLeftOut) {
-  EXPECT_EQ(EndByWords::without_marks(" What time is it? "), "What time is it");
+  EXPECT_EQ(EndByWords::without_marks("...what time is it? "), "...what time is it");
   EXPECT_EQ(EndByWords::without_marks("well..."), "well");
   EXPECT_EQ(EndByWords::without_marks("?!"), "");
+  EXPECT_EQ(EndByWords::without_marks("well\u2026"), "well");
+  EXPECT_EQ(EndByWords::without_marks("\u4f60\u597d\u3002"), "\u4f60\u597d");
 }
 
 /// A model that expects the message to end after "bye", and nowhere else.

@@ -350,6 +350,20 @@ TEST(TurnRecogniser, WhatTheWordsSayIsAwaitedForAWhile) {
   EXPECT_THAT(ear.turns, SizeIs(2));
 }
 
+TEST(TurnRecogniser, WhatWordsSayIsRememberedUntilTheTurnIsOver) {
+  Ear ear;
+  ear.in.set_end(kByWords);
+  ear.in.add(tone(1300));
+  ear.in.expect_end("What is it?", 0.99);
+  ear.in.expect_end("what is it now", 0.01);
+  ear.desk.hear_voice("what is it", voice(1000, false));  // "now" was taken back
+  EXPECT_THAT(ear.turns, SizeIs(1));
+  ++ear.desk.utterance;
+  ear.in.add(tone(1300));
+  ear.desk.hear_voice("what is it", voice(1000, false));  // in another turn it may say more
+  EXPECT_THAT(ear.turns, SizeIs(1));
+}
+
 TEST(TurnRecogniser, ATurnHasWordsAndAllOfThem) {
   Ear ear;
   ear.in.set_end(kEstimated);

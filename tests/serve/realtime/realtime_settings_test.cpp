@@ -125,6 +125,8 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
   EXPECT_TRUE(semantic.end.by_words);
   EXPECT_EQ(semantic.end.waits.value().longest_ms, 2400);
   EXPECT_EQ(semantic.json()["eagerness"], "low");
+  const Json told{{"turn_detection", semantic.json()}};
+  EXPECT_EQ(updated(told, {}, hearing).turn_detection.json(), semantic.json());
   EXPECT_FALSE(plain.end.waits.has_value() || plain.end.by_words);
   const RealtimeSettings on{.turn_detection = {.end = {.is_detected = true}}};
   EXPECT_FALSE(updated(Json::parse(R"({"turn_detection": null})"), on, hearing)
