@@ -51,7 +51,7 @@ def joined(sounds, pause):
             frames.append(file.readframes(file.getnframes()))
     whole = io.BytesIO()
     with wave.open(whole, "wb") as file:
-        file.setparams(form)
+        file.setparams(form._replace(nframes=0))  # streams do not say how many they have
         file.writeframes(bytes(int(pause * form.framerate) * form.sampwidth).join(frames))
     return whole.getvalue()
 

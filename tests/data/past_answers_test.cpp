@@ -39,7 +39,8 @@ TEST(PastAnswers, OfADataSetAreWhatItsLossIsOf) {
     dataset->append({.conversation_id = "a",
                      .tokens = {1, 2, 3, 4, 5, 6, 7, 8},
                      .loss_mask = mask,
-                     .prompt_length = 5});
+                     .prompt_length = 5,
+                     .blocks = {}});
     dataset->finish({});
   };
   write("data", tokenizer.content_hash(), {0, 1, 0, 0, 0, 1, 1, 1});

@@ -174,7 +174,9 @@ TEST(RunMethods, AnAnswerBegunAtAPausePaysWithTheWaitForTheEnd) {
     EXPECT_EQ(row["last_change"], "word_added");
     EXPECT_TRUE(row["source"].is_null());
     EXPECT_EQ(row["heard_share"].is_null(), !(begins || method == "greedy+wait=1")) << method;
-    if (begins) EXPECT_EQ(row["heard_share"], 1.0);
+    if (begins) {
+      EXPECT_EQ(row["heard_share"], 1.0);
+    }
   }
   const auto latency = [&](const char* method) {
     return report["methods"][method]["audio_latency"]["mean"].get<double>();

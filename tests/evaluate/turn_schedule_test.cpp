@@ -64,7 +64,7 @@ TEST(TurnSchedule, WithoutAWaitNothingHasChanged) {
 }
 
 TEST(TurnSchedule, AllWordsStandWhileTheEndIsWaitedFor) {
-  const Lines expected{"4.000 book", "6.000 book a", "8.000 book a b", "8.500 book a b final"};
+  const Lines expected{"5.000 book", "7.000 book a", "8.000 book a b", "8.500 book a b final"};
   EXPECT_EQ(schedule(typed("book a b"), "greedy", 0.5), expected);
   EXPECT_EQ(schedule(typed("book a b"), "greedy+wait=0.5"), expected);
   EXPECT_EQ(schedule(typed("book a b"), "greedy+wait=0.5", 3), expected);

@@ -129,6 +129,10 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
 }
 
 TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
+  TokenIds said(200);
+  Random random(0, "said");
+  for (TokenId& token : said) token = static_cast<TokenId>(random.below(31));
+  const auto past = std::make_shared<AnswerStore>(std::vector<TokenIds>{said});
   for (const char* decoder : {"ar", "jacobi"}) {
     const FakeLanguageModel model({.surprise = 5}), smaller({.surprise = 0});
     GreedyVerifier verifier;
@@ -137,7 +141,8 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
                                            .block_size = 6,
                                            .sources = draft_source_names(),
                                            .prices = with_draft_price(0.1),
-                                           .draft_model = &draft},
+                                           .draft_model = &draft,
+                                           .past_answers = past},
                                           engine);
     for (const SpeculationConfig& speculation :
          {SpeculationConfig{.num_candidates = 2},
