@@ -78,8 +78,8 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     }
     std::printf("%s\n", evaluate::format_table(report).c_str());
     std::printf(
-        "Times are means after the last word; NFE counts forward passes to the first sentence, "
-        "max(1, n);\nahead: those before the last word; wasted: drafted tokens that did not "
+        "Times are means after the final transcript; NFE counts forward passes from there to the "
+        "first sentence,\nmax(1, n); ahead: those before it; wasted: drafted tokens that did not "
         "stay.\n");
     if (!flags->by.empty()) {
       std::printf("\n%s\n", evaluate::groups_text(report, flags->by).c_str());

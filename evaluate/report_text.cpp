@@ -40,11 +40,13 @@ std::string flips_line(const std::string& name, const Json& equal) {
 /// Of a run, or of its unseen turns.
 std::string methods_table(const Json& run) {
   const std::vector<MethodColumn> shown = method_columns(run);
-  std::string table = fmt::format("{:<16}", "method");
+  size_t width = 16;
+  for (const auto& [name, method] : run["methods"].items()) width = std::max(width, name.size());
+  std::string table = fmt::format("{:<{}}", "method", width);
   for (const MethodColumn& column : shown) table += fmt::format(" {:>11}", column.title);
   table += '\n';
   for (const auto& [name, method] : run["methods"].items()) {
-    table += fmt::format("{:<16}", name);
+    table += fmt::format("{:<{}}", name, width);
     for (const MethodColumn& column : shown) {
       table += fmt::format(" {:>11}", column.cell(method, at_path(run, {"comparisons", name})));
     }

@@ -14,6 +14,14 @@ namespace {
 
 constexpr size_t kStuckTokens = 16;  // between two questions whether an answer is stuck
 
+/// When the last draft was made; nothing: there is none.
+std::optional<Seconds> drafted_at(const std::vector<TurnEvent>& events) {
+  const auto last = std::find_if(events.rbegin(), events.rend(), [](const TurnEvent& event) {
+    return event.kind == TurnEvent::Kind::kDraft;
+  });
+  return last == events.rend() ? std::nullopt : std::optional(last->time);
+}
+
 }  // namespace
 
 void speak(const std::function<void()>& work) {
@@ -44,8 +52,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
         metrics.ttfs = (now - heard.time).count();
         metrics.ttfs_paper = (now - verification_start).count();
         metrics.nfe_to_first_sentence = speculator_.num_forward_passes() - passes_before;
-        metrics.ready_before_end = metrics.nfe_to_first_sentence == 0 && turn.sentence_ready &&
-                                   *turn.sentence_ready <= heard.time;
+        // A draft as long as the answer may be has its first sentence, full stop or not.
+        const auto ready = turn.sentence_ready ? turn.sentence_ready : drafted_at(result.events);
+        metrics.ready_before_end =
+            metrics.nfe_to_first_sentence == 0 && ready && *ready <= heard.time;
         metrics.draft_model_nfe_to_first_sentence = num_draft_model_passes() - draft_model_before;
         result.first_sentence = sentence.text;
         result.first_sentence_tokens = sentence.num_tokens;

@@ -82,6 +82,24 @@ TEST(SessionPreempt, ASentenceFromThePassUnderWayWasNotReady) {
   }
 }
 
+TEST(SessionPreempt, ASentenceThatIsCutIsReadyInEveryMethod) {
+  for (const auto work : {kPreempt, InputTimeWork::kSpeculate}) {
+    for (const bool in_time : {false, true}) {
+      Stage stage({.work = work, .answer = [](const std::string&) {
+                     std::string endless;
+                     for (int i = 0; i < 60; ++i) endless += " well";
+                     return endless;
+                   }});
+      stage.session.set_max_new_tokens(8);
+      const double end = 1 + (in_time ? 8.5 : 7.5) * kPass;
+      const TurnResult result = stage.run({stable("a", 1), final_one("a", end)});
+      EXPECT_EQ(result.answer.size(), 8u);
+      EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
+      EXPECT_EQ(result.metrics.ready_before_end, in_time);
+    }
+  }
+}
+
 TEST(SessionPreempt, OtherWordsThrowItAway) {
   Stage plain({.work = InputTimeWork::kCascade, .answer = by_words});
   Stage stage({.work = kPreempt, .answer = by_words});
