@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "data/jsonl_reader.h"
+#include "text/bare_words.h"
 
 namespace predgen::data {
 namespace {
@@ -47,15 +48,7 @@ int64_t num_words(const std::string& normalised) { return std::ranges::count(nor
 }  // namespace
 
 std::string normalise_prompt(std::string_view text) {
-  utf8proc_uint8_t* mapped = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPAT |
-                                                  UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD));
-  if (size < 0) throw UserError("not valid UTF-8");
-  const std::string folded(reinterpret_cast<char*>(mapped), static_cast<size_t>(size));
-  std::free(mapped);
+  const std::string folded = predgen::folded(text);
   std::string result;
   bool space_due = false;
   for (size_t i = 0; i < folded.size();) {

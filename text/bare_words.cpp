@@ -10,20 +10,6 @@
 namespace predgen {
 namespace {
 
-/// Characters that mean the same are the same after it (NFKC with case folding).
-std::string folded(const std::string& text) {
-  utf8proc_uint8_t* mapped = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPAT |
-                                                  UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD));
-  PREDGEN_CHECK(size >= 0, "a text cannot be folded: {}", utf8proc_errmsg(size));
-  std::string result(reinterpret_cast<char*>(mapped), static_cast<size_t>(size));
-  std::free(mapped);
-  return result;
-}
-
 bool is_apostrophe(char32_t code) { return code == '\'' || code == 0x2019; }
 
 bool ends_word(char32_t code) {
@@ -33,6 +19,19 @@ bool ends_word(char32_t code) {
 }
 
 }  // namespace
+
+std::string folded(std::string_view text) {
+  utf8proc_uint8_t* mapped = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPAT |
+                                                  UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD));
+  if (size < 0) throw UserError("not valid UTF-8");
+  std::string result(reinterpret_cast<char*>(mapped), static_cast<size_t>(size));
+  std::free(mapped);
+  return result;
+}
 
 std::string bare_words(std::string_view text) {
   const std::string letters = folded(replace_ill_formed_utf8(text));
