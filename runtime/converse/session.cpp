@@ -267,10 +267,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     num_sentences += std::ssize(progress.sentences);
     if (sentence || progress.sentences.empty()) return;
     sentence = progress.sentences.front();
-    turn.sentence_ready = clock_.now();
-    if (!config_.turn.sound_ahead) return;
-    speak([&] { speaker_->prepare(sentence->text); });
-    turn.observer.on_first_sentence(sentence->text);
+    turn.be_ready(sentence->text, clock_.now(),
+                  config_.turn.sound_ahead ? speaker_.get() : nullptr);
   };
   const GenerationConfig generation = draft_config(heard, turn);
   SpeculationLimits limits{.first_sentence = turn.first_sentence};

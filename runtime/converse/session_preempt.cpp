@@ -40,11 +40,8 @@ void Session::continue_begun(const Transcript& heard, Turn& turn) {
   AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (turn.sentence_ready || progress.sentences.empty()) return;
-    turn.sentence_ready = clock_.now();
-    if (!config_.turn.sound_ahead) return;
-    const std::string& sentence = progress.sentences.front().text;
-    speak([&] { speaker_->prepare(sentence); });
-    turn.observer.on_first_sentence(sentence);
+    turn.be_ready(progress.sentences.front().text, clock_.now(),
+                  config_.turn.sound_ahead ? speaker_.get() : nullptr);
   };
   GenerationConfig generation = answer_config(turn);
   generation.priority = Priority::kSpeculative;

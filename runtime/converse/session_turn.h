@@ -47,6 +47,14 @@ struct Session::Turn {
   std::shared_ptr<const Sampler> sampler{};  // none: greedy
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events
+
+  /// The draft's first sentence is whole. `speaker`: makes it ready as sound; null: nobody does.
+  void be_ready(const std::string& sentence, Seconds now, Speaker* speaker) {
+    sentence_ready = now;
+    if (speaker == nullptr) return;
+    speak([&] { speaker->prepare(sentence); });
+    observer.on_first_sentence(sentence);
+  }
 };
 
 }  // namespace predgen
