@@ -64,7 +64,7 @@ class Predgen:
         self.config = scratch / "trajectories.yaml"
         self.config.write_text(
             f"dataset: {self.data}\nmodel: {model}\noutput: unset\nblock_size: {args.block_size}\n"
-            f"max_answer_tokens: {args.answer_tokens}\nbatch_tokens: {args.batch_tokens}\n"
+            f"max_new_tokens: {args.answer_tokens}\nbatch_tokens: {args.batch_tokens}\n"
             f"records_per_piece: {args.records}\ndevice: cpu\ndtype: fp32\nthreads: {args.threads}\n"
             "cleaning: {max_token_run: 0, max_ngram_repeats: 0, max_sentence_repeats: 0}\n")
 

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/progress.h"
 #include "evaluate/speed_report.h"
+#include "evaluate/speed_verdict.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
 #include "model/stream_priority.h"
@@ -194,7 +195,8 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";
   std::printf("first token %.2f s after the start of the program%s\n", first_token, before.c_str());
   if (!refusal.empty()) std::printf("passes run in LibTorch's operators: %s\n", refusal.c_str());
-  std::printf("%s", evaluate::format_speed(report).c_str());
+  std::printf("%s\n%s", evaluate::format_speed(report).c_str(),
+              evaluate::speed_verdict(report).c_str());
   return report;
 }
 

@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "data/trajectory_builder.h"
-#include "model/weights/adapter_config.h"
+#include "model/weights/adapter.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen::cli {
@@ -50,10 +50,8 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   const auto tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template));
   // What is wrong with them is said before there is a folder.
   checkpoint->read_config();
-  if (const std::filesystem::path file = config.adapter / "adapter_config.json";
-      !config.adapter.empty()) {
-    AdapterConfig::from_json(read_json(file), file.string());
-  }
+  checkpoint->open_tensors();
+  if (!config.adapter.empty()) AdapterFolder{config.adapter};
   std::vector<std::filesystem::path> files = checkpoint->weight_files();
   if (!config.adapter.empty())
     std::ranges::copy(weight_files(config.adapter), std::back_inserter(files));

@@ -25,13 +25,15 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  predgen generate --model smollm2 --user 'What is a fjord?'\n"
     "  predgen generate --model checkpoints/demo --prompt 'The weather' --max-new-tokens 32\n"
     "  predgen generate --model checkpoints/demo --messages chat.json --decoder jacobi --json\n"
     "  predgen generate --model checkpoints/demo --token-ids 1,2,3 --temperature 0.7 --seed 1";
 
 struct GenerateOptions {
   ModelOptions model;
-  std::string prompt, messages, token_ids, input, chat_template, draft_model, past_answers;
+  std::optional<std::string> prompt, user;
+  std::string messages, token_ids, input, chat_template, draft_model, past_answers;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
   std::optional<int64_t> block_size;
@@ -40,24 +42,27 @@ struct GenerateOptions {
   bool json = false;
 };
 
-std::vector<InputRow> read_rows(const GenerateOptions& options, bool has_prompt) {
-  const int given =
-      has_prompt + !options.messages.empty() + !options.token_ids.empty() + !options.input.empty();
+std::vector<InputRow> read_rows(const GenerateOptions& options) {
+  const int given = options.prompt.has_value() + options.user.has_value() +
+                    !options.messages.empty() + !options.token_ids.empty() + !options.input.empty();
   if (given != 1) {
-    throw UserError("generate: give one of --prompt, --messages, --token-ids and --input");
+    throw UserError("generate: give one of --user, --prompt, --messages, --token-ids and --input");
   }
   if (!options.input.empty()) return read_input_rows(options.input);
   InputRow row;
-  if (has_prompt) row.prompt = options.prompt;
+  row.prompt = options.prompt;
+  if (options.user) row.messages.emplace().push_back({.role = "user", .content = *options.user});
   if (!options.messages.empty()) row.messages = read_messages(options.messages);
   if (!options.token_ids.empty()) row.token_ids = parse_token_ids(options.token_ids);
   return {row};
 }
 
 /// Where a prompt is from, for errors.
-std::string place_of(const GenerateOptions& options, const InputRow& row, bool has_prompt) {
+std::string place_of(const GenerateOptions& options, const InputRow& row) {
   if (!options.input.empty()) return fmt::format("{}: row {}", options.input, row.number);
-  return has_prompt ? "--prompt" : options.messages.empty() ? "--token-ids" : options.messages;
+  if (options.prompt) return "--prompt";
+  if (options.user) return "--user";
+  return options.messages.empty() ? "--token-ids" : options.messages;
 }
 
 /// Ids only need no tokenizer, but have text if there is one.
@@ -109,12 +114,12 @@ Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const Genera
   return answer;
 }
 
-void run_generate(const GenerateOptions& options, bool has_prompt, const std::stop_token& stop) {
+void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   if (options.max_new_tokens < 1) {
-    throw UserError("--max-new-tokens is {}, but must be at least 1", options.max_new_tokens);
+    throw UserError("--max-new-tokens {}: must be above 0", options.max_new_tokens);
   }
-  const std::vector<InputRow> rows = read_rows(options, has_prompt);
+  const std::vector<InputRow> rows = read_rows(options);
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       find_tokenizer(*checkpoint, options.chat_template, rows);
@@ -150,7 +155,7 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
   std::vector<TokenIds> prompts;
   for (const InputRow& row : rows) {
     prompts.push_back(input_ids(row, tokenizer.get(), options.raw_prompt));
-    check_token_ids(prompts.back(), *model, place_of(options, row, has_prompt));
+    check_token_ids(prompts.back(), *model, place_of(options, row));
   }
   const auto show = [&](const std::string& text) {
     if (options.json || text.empty()) return;
@@ -191,6 +196,9 @@ void run_generate(const GenerateOptions& options, bool has_prompt, const std::st
                  draft ? fmt::format(" and {} of the draft model", draft_passes) : "", seconds,
                  static_cast<double>(result.num_new_tokens) / seconds,
                  to_string(result.stop_reason));
+    if (answer.text.empty() && rows[i].prompt) {
+      spdlog::info("the model ended this raw text at once: --user asks as a person does");
+    }
   }
   if (options.json) std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
 }
@@ -201,7 +209,8 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Continue prompts, conversations or ids");
   options->model.add_to(*command);
-  CLI::Option* prompt = command->add_option("--prompt", options->prompt, "raw text");
+  command->add_option("--user", options->user, "what a user says, through the chat template");
+  command->add_option("--prompt", options->prompt, "raw text, which the model continues");
   command->add_option("--messages", options->messages,
                       "JSON file: a list of {role, content}, through the chat template");
   command->add_option("--token-ids", options->token_ids, "ids like 1,2,3");
@@ -219,7 +228,7 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);
   command->footer(kExamples);
-  command->callback([options, prompt, stop] { run_generate(*options, prompt->count() > 0, stop); });
+  command->callback([options, stop] { run_generate(*options, stop); });
 }
 
 }  // namespace predgen::cli

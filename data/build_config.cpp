@@ -41,6 +41,7 @@ std::string law_name(ExampleLaw law) {
 BuildConfig BuildConfig::read(ConfigReader& reader) {
   BuildConfig config;
   reader.required("sources", config.sources);
+  if (config.sources.empty()) reader.problem("sources", "names no file");
   reader.required("tokenizer", config.tokenizer);
   reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);

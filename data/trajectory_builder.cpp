@@ -103,7 +103,7 @@ Json TrajectoryBuild::recipe(const std::string& model_hash) const {
           {"dtype", config_.dtype},
           {"seed", config_.seed},
           {"block_size", config_.block_size},
-          {"max_answer_tokens", config_.max_answer_tokens},
+          {"max_new_tokens", config_.max_new_tokens},
           {"max_records", config_.max_records},
           {"records_per_piece", config_.records_per_piece},
           {"ar_labels", config_.ar_labels == ArLabels::kDataset ? "dataset" : "fixed_point"},
@@ -150,7 +150,7 @@ void TrajectoryBuild::write_piece(PieceFolder::Piece piece, Engine& engine, Prog
          .tokens = {record.tokens.begin(), record.tokens.begin() + record.prompt_length}});
   }
   const CollectorConfig collector{.block_size = config_.block_size,
-                                  .max_answer_tokens = config_.max_answer_tokens,
+                                  .max_new_tokens = config_.max_new_tokens,
                                   .batch_tokens = config_.batch_tokens,
                                   .cache_positions = config_.cache_positions,
                                   .seed = static_cast<uint64_t>(config_.seed),

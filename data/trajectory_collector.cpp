@@ -32,10 +32,9 @@ class Collector {
   Collector(Engine& engine, std::span<const TrajectoryPrompt> prompts,
             const CollectorConfig& config)
       : engine_(engine), prompts_(prompts), config_(config), trajectories_(prompts.size()) {
-    PREDGEN_CHECK(config.block_size >= 1 && config.max_answer_tokens >= 1, "block size {}",
+    PREDGEN_CHECK(config.block_size >= 1 && config.max_new_tokens >= 1, "block size {}",
                   config.block_size);
-    const int64_t num_blocks =
-        (config.max_answer_tokens + config.block_size - 1) / config.block_size;
+    const int64_t num_blocks = (config.max_new_tokens + config.block_size - 1) / config.block_size;
     max_new_tokens_ = num_blocks * config.block_size;
   }
 
@@ -139,8 +138,7 @@ class Collector {
     for (const TokenId token : row.state) {
       trajectory.answer.push_back(token);
       trajectory.stopped = is_stop_token(config_.stop_tokens, token);
-      row.finished =
-          trajectory.stopped || std::ssize(trajectory.answer) >= config_.max_answer_tokens;
+      row.finished = trajectory.stopped || std::ssize(trajectory.answer) >= config_.max_new_tokens;
       if (row.finished) return;
     }
     // The sequence has the next block's first token already.

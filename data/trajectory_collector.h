@@ -13,7 +13,7 @@ namespace predgen::data {
 
 struct CollectorConfig {
   int64_t block_size = 16;
-  int64_t max_answer_tokens = 256;
+  int64_t max_new_tokens = 256;
   int64_t batch_tokens = 1024;      // of all answers together in one pass
   int64_t cache_positions = 32768;  // that all answers under way may come to need
   uint64_t seed = 0;
@@ -27,7 +27,7 @@ struct TrajectoryPrompt {
 
 /// The greedy answer of one prompt, solved block by block.
 struct Trajectory {
-  TokenIds answer;  // up to the stop token, included, or max_answer_tokens
+  TokenIds answer;  // up to the stop token, included, or max_new_tokens
   bool stopped = false;
   std::vector<TrajectoryBlock> blocks;  // whole blocks, the last one possibly beyond the answer
 };

@@ -16,7 +16,7 @@ TrajectoryConfig TrajectoryConfig::read(ConfigReader& reader) {
   reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
   reader.optional("adapter", config.adapter);
   reader.optional("block_size", config.block_size, int64_t{2}, int64_t{1024});
-  reader.optional("max_answer_tokens", config.max_answer_tokens, int64_t{1}, int64_t{65536});
+  reader.optional("max_new_tokens", config.max_new_tokens, int64_t{1}, int64_t{65536});
   reader.optional("cache_positions", config.cache_positions, int64_t{1}, kMany);
   reader.optional("records_per_piece", config.records_per_piece, int64_t{1}, kMany);
   reader.optional("max_records", config.max_records, int64_t{0}, kMany);

@@ -21,7 +21,7 @@ struct TrajectoryConfig {
   int64_t batch_tokens = 1024;  // of one forward pass; changes nothing but speed and memory
   int64_t threads = 0;
   int64_t block_size = 16;
-  int64_t max_answer_tokens = 256;
+  int64_t max_new_tokens = 256;
   int64_t cache_positions = 32768;  // of all answers under way; as batch_tokens
   int64_t records_per_piece = 512;  // records that a kill may cost, and a shard of the output
   int64_t max_records = 0;          // of the dataset; 0: all

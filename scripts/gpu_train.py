@@ -76,7 +76,7 @@ class Trials:
                  "tokenizer=checkpoints/demo", "system_prompt=none", f"output={self.scratch / name}")
         self.run("data", "trajectories", "--config", "configs/data/quickstart_trajectories.yaml",
                  f"dataset={self.scratch / name}", f"model={model}", f"output={self.scratch / name}_states",
-                 f"max_answer_tokens={answer}", f"device={self.device}", "max_records=8", "ar_labels=fixed_point",
+                 f"max_new_tokens={answer}", f"device={self.device}", "max_records=8", "ar_labels=fixed_point",
                  "cleaning={max_token_run: 0, ngram_size: 0}")  # random weights repeat themselves
         return "made"
 

@@ -1,5 +1,6 @@
 #include "tensors/gguf_metadata.h"
 
+#include <charconv>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -159,6 +160,14 @@ T GgufMetadata::get(std::string_view key) const {
     throw UserError("{}: metadata key \"{}\" is {}, too large for int64", where_, key, found_kind);
   }
   throw UserError("{}: metadata key \"{}\" is {}, not {}", where_, key, found_kind, kWanted<T>);
+}
+
+double GgufMetadata::decimal(std::string_view key) const {
+  const double stored = get<double>(key);
+  const std::string digits = fmt::format("{}", static_cast<float>(stored));
+  double meant = stored;
+  std::from_chars(digits.data(), digits.data() + digits.size(), meant);
+  return meant;
 }
 
 template bool GgufMetadata::get(std::string_view key) const;

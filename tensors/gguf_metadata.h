@@ -48,6 +48,8 @@ class GgufMetadata {
   std::optional<T> find(std::string_view key) const {
     return contains(key) ? std::optional<T>(get<T>(key)) : std::nullopt;
   }
+  /// The number that was meant: 1e-5 that was stored in float32 is 9.99999975e-06.
+  double decimal(std::string_view key) const;
 
  private:
   const Value& value(std::string_view key) const;

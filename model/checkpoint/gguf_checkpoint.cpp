@@ -26,6 +26,26 @@ std::string main_type(const GgufFile& file) {
   return most == values.end() ? "" : most->first;
 }
 
+/// What the file recommends for sampling, as a generation_config.json says it.
+Json sampling_fields(const GgufMetadata& metadata) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"temp", "temperature"},
+      {"top_k", "top_k"},
+      {"top_p", "top_p"},
+      {"min_p", "min_p"},
+      {"mirostat", "mirostat"},
+      {"xtc_probability", "xtc_probability"},
+      {"penalty_repeat", "repetition_penalty"}};
+  Json fields;
+  for (const auto& [name, field] : kNames) {
+    const std::string key = fmt::format("general.sampling.{}", name);
+    if (!metadata.contains(key)) continue;
+    const bool is_whole = std::string_view(name) == "top_k";
+    fields[field] = is_whole ? Json(metadata.get<int64_t>(key)) : Json(metadata.decimal(key));
+  }
+  return fields;
+}
+
 void write_json(const fs::path& file, const Json& json) { write_file(file, json.dump(2) + "\n"); }
 
 /// In the order of the ids, as such files are written.
@@ -107,7 +127,8 @@ TokenizerFiles GgufCheckpoint::read_tokenizer(const fs::path& chat_template) con
 }
 
 GenerationSettings GgufCheckpoint::read_generation() const {
-  GenerationSettings settings{.fields = {}, .where = name(), .stop_tokens = {}};
+  GenerationSettings settings{
+      .fields = sampling_fields(file_->metadata()), .where = name(), .stop_tokens = {}};
   settings.stop_tokens = gguf_stop_tokens(file_->metadata());
   return settings;
 }
@@ -129,7 +150,10 @@ void GgufCheckpoint::copy_files(CopiedFiles files, const fs::path& folder) const
   const TokenizerFiles tokenizer = read_gguf_tokenizer(file_->metadata());
   if (files == CopiedFiles::kTokenizer) write_tokenizer(tokenizer, folder);
   if (files == CopiedFiles::kGeneration && tokenizer.generation_config.fields.is_object()) {
-    write_json(folder / "generation_config.json", tokenizer.generation_config.fields);
+    Json fields = sampling_fields(file_->metadata());
+    if (!fields.empty()) fields["do_sample"] = true;
+    fields.update(tokenizer.generation_config.fields);
+    write_json(folder / "generation_config.json", fields);
   }
 }
 

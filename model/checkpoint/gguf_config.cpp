@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.h"
 #include "model/checkpoint/gguf_names.h"
@@ -32,7 +31,7 @@ class Fields {
   int64_t size(const char* end, int64_t otherwise) const {
     return metadata_.get_or(key(end), otherwise);
   }
-  double number(const char* end) const { return shortest(metadata_.get<double>(key(end))); }
+  double number(const char* end) const { return metadata_.decimal(key(end)); }
   double number(const char* end, double otherwise) const {
     return has(end) ? number(end) : otherwise;
   }
@@ -44,14 +43,6 @@ class Fields {
   }
 
  private:
-  /// 1e-5 that was stored in float32 is 9.99999975e-06: the number that was meant.
-  static double shortest(double stored) {
-    const std::string digits = fmt::format("{}", static_cast<float>(stored));
-    double meant = stored;
-    std::from_chars(digits.data(), digits.data() + digits.size(), meant);
-    return meant;
-  }
-
   const GgufMetadata& metadata_;
   const std::string name_;
 };

@@ -17,19 +17,15 @@ std::optional<T> read_optional(const Json& json, const char* key, const std::str
   return json_get<T>(json, key, where);
 }
 
-/// Fields of transformers' GenerationConfig that change what is drawn, with their neutral values.
+/// Fields of transformers' GenerationConfig, and of GGUF files, that change what is drawn, with
+/// their neutral values.
 std::string find_not_honoured(const Json& json) {
-  static const std::map<std::string, double> kNeutral{{"typical_p", 1},
-                                                      {"epsilon_cutoff", 0},
-                                                      {"eta_cutoff", 0},
-                                                      {"top_h", 0},
-                                                      {"no_repeat_ngram_size", 0},
-                                                      {"num_beams", 1},
-                                                      {"penalty_alpha", 0},
-                                                      {"diversity_penalty", 0},
-                                                      {"guidance_scale", 1},
-                                                      {"min_new_tokens", 0},
-                                                      {"min_length", 0}};
+  static const std::map<std::string, double> kNeutral{
+      {"typical_p", 1},      {"epsilon_cutoff", 0},       {"eta_cutoff", 0},
+      {"top_h", 0},          {"no_repeat_ngram_size", 0}, {"num_beams", 1},
+      {"penalty_alpha", 0},  {"diversity_penalty", 0},    {"guidance_scale", 1},
+      {"min_new_tokens", 0}, {"min_length", 0},           {"mirostat", 0},
+      {"xtc_probability", 0}};
   for (const auto& [name, neutral] : kNeutral) {
     if (has_value(json, name.c_str()) && json.at(name) != neutral) return name;
   }

@@ -132,7 +132,7 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
   try {
     if (const auto sampling = choose_sampling(request.sampling, defaults_)) {
       if (sampling->temperature > 0 && !defaults_.not_honoured.empty()) {
-        throw UserError("the model's generation_config.json has \"{}\", which sampling does not do",
+        throw UserError("the model asks for \"{}\", which sampling does not do",
                         defaults_.not_honoured);
       }
       job.generation_.sampler = std::make_shared<Sampler>(*sampling);

@@ -51,7 +51,7 @@ def check_report(scratch):
     table = run("bench", "--model", DEMO, "--quantize", "int8", "--input", rows, *SMALL)
     check(table.returncode == 0, f"in 8 bits {table.stderr[-300:]}")
     for part in ("int8", "prefill of 40", "verify a draft of 8", "Jacobi, blocks of 4",
-                 "% of memory bandwidth", "peak memory", "after the start of the program",
+                 "% of memory bandwidth", "peak memory", "after the start of the program", "What this means", "checking 8 tokens",
                  "% of the weight files in memory before"):
         check(part in table.stdout, f"the table has: {part}")
 

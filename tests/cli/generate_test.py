@@ -107,10 +107,13 @@ def with_tokenizer(scratch):
     folder = make_folder(scratch)
     messages = scratch / "messages.json"
     messages.write_text(json.dumps([{"role": "user", "content": "play some music"}]))
-    for arguments in (["--messages", messages], ["--prompt", "play some"]):
+    for arguments in (["--messages", messages], ["--user", "play some music"], ["--prompt", "play some"]):
         result = generate(folder, *arguments, "--max-new-tokens", "12")[0]
         check(0 < len(result["token_ids"]) <= 12, str(result))
         check(isinstance(result["text"], str), str(result))
+    said = ["--user", "play some music", "--max-new-tokens", "12"]
+    check(generate(folder, *said) == generate(folder, "--messages", messages, "--max-new-tokens", "12"),
+          "--user is a message")
     shown = run("generate", "--model", folder, "--prompt", "play some", "--max-new-tokens", "12")
     check(shown.stdout == result["text"] + "\n", f"{shown.stdout!r} is not {result['text']!r}")
     special = generate(folder, "--prompt", "<|im_end|>", "--parse-special", "--max-new-tokens", "4")
@@ -140,8 +143,9 @@ def with_draft_model(scratch):
 
 def bad_options(folder):
     for arguments, part in (
-            ([], "one of --prompt"),
-            (["--token-ids", "1", "--prompt", "a"], "one of --prompt"),
+            ([], "one of --user, --prompt"),
+            (["--token-ids", "1", "--prompt", "a"], "one of --user, --prompt"),
+            (["--user", "a", "--prompt", "a"], "one of --user, --prompt"),
             (["--token-ids", "1,500"], "500"),
             (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
             (["--token-ids", "1", "--top-p", "2"], "top-p"),

@@ -138,7 +138,7 @@ def make_jobs(scratch, model, adapter, source):
     trajectories = scratch / "trajectories.yaml"
     trajectories.write_text(f"dataset: {scratch / 'data build' / 'whole'}\nmodel: {model}\n"
                             "output: unset\nseed: 1\nmax_records: 240\nblock_size: 8\n"
-                            "max_answer_tokens: 16\nbatch_tokens: 64\nrecords_per_piece: 24\n")
+                            "max_new_tokens: 16\nbatch_tokens: 64\nrecords_per_piece: 24\n")
     train = scratch / "train.yaml"
     train.write_text(f"model: {model}\noutput: unset\ndataset: unset\nmode: lora\n"
                      "lora: {rank: 4, dropout: 0.1}\nobjective: {kind: autoregressive}\n"

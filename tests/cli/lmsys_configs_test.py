@@ -23,7 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 CONFIGS = REPOSITORY / "configs"
-FEW_RECORDS = ["max_records=24", "max_answer_tokens=10"]
+FEW_RECORDS = ["max_records=24", "max_new_tokens=10"]
 SIZES = dict(vocab_size=300, num_hidden_layers=2, max_position_embeddings=1024)
 MODERATION = ["harassment", "hate", "self-harm", "sexual", "violence"]
 

@@ -52,7 +52,7 @@ def check_own_chats(scratch):
           counters["records"] + counters["held_out_records"] == 4 * 24, f"every kind of row: {counters}")
 
     trajectories = ["data", "trajectories", "--config", CONFIGS / "data" / "own_trajectories.yaml",
-                    "max_answer_tokens=10", "max_records=24", "device=cpu", "threads=1", "--json"]
+                    "max_new_tokens=10", "max_records=24", "device=cpu", "threads=1", "--json"]
     error = failure(*trajectories, "ar_labels=dataset")
     check("prompts without an answer" in error, f"no labels, and said so: {error}")
     summary = json.loads(command(*trajectories).stdout)

@@ -43,7 +43,7 @@ class Builds:
         self.config = scratch / "trajectories.yaml"
         self.config.write_text(
             f"dataset: {scratch / 'data'}\nmodel: {self.model}\noutput: unset\nseed: 1\n"
-            "block_size: 8\nmax_answer_tokens: 48\nbatch_tokens: 40\nrecords_per_piece: 8\n"
+            "block_size: 8\nmax_new_tokens: 48\nbatch_tokens: 40\nrecords_per_piece: 8\n"
             "cleaning: {max_token_run: 0, max_ngram_repeats: 0, max_sentence_repeats: 0}\n"
             "device: cpu\ndtype: fp32\nthreads: 1\n")
 

@@ -113,7 +113,7 @@ CASES = {
         --config {c} turns.kind=x | turns.kind | prompts
         --config {c} clock.kidn=x | clock.kidn | kind
         --config {c} threads=x | threads | x
-        --config {c} judge.endpoint=nowhere judge.model=x | judge
+        --config {c} judge.endpoint=http://127.0.0.1:1 judge.model=x | judge.prompts
         --compare @results {t}/results
         --compare {t}/results @results
         --compare {t}/results | --compare
@@ -144,6 +144,7 @@ CASES = {
         --model {m} --token-ids 1,x | 1,x
         --model {m} --token-ids 99999 | 99999
         --model {m} --prompt Hello --token-ids 1 | --prompt | --token-ids
+        --model {m} --prompt Hello --user Hello | one of --user
         --model {m} | --prompt
         --model {m} --prompt "" | --prompt
         --model {m} --prompt Hello --max-new-tokens 0 | --max-new-tokens 0 | above 0

@@ -78,7 +78,7 @@ TrajectoryConfig config(const TemporaryFolder& folder, const std::string& output
   result.dataset = folder.path() / "examples";
   result.output = folder.path() / output;
   result.block_size = 4;
-  result.max_answer_tokens = 12;
+  result.max_new_tokens = 12;
   result.batch_tokens = 12;
   result.records_per_piece = 5;
   return result;

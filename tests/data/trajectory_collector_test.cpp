@@ -80,10 +80,10 @@ void check_states(const LanguageModel& model, const TrajectoryPrompt& prompt,
   }
 }
 
-CollectorConfig config(int64_t block_size, int64_t max_answer_tokens) {
+CollectorConfig config(int64_t block_size, int64_t max_new_tokens) {
   CollectorConfig result;
   result.block_size = block_size;
-  result.max_answer_tokens = max_answer_tokens;
+  result.max_new_tokens = max_new_tokens;
   result.seed = 5;
   return result;
 }

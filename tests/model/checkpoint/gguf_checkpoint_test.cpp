@@ -87,6 +87,18 @@ TEST_F(GgufCheckpointTest, SaysWhatIsMissing) {
   EXPECT_EQ(checkpoint.weight_files().size(), 1u);
 }
 
+TEST_F(GgufCheckpointTest, RecommendsHowToSample) {
+  EXPECT_TRUE(open(small_llama()).read_generation().fields.is_null());
+  GgufWriter writer = small_llama();
+  writer.add("general.sampling.temp", 0.7f).add("general.sampling.top_k", 20u);
+  writer.add("general.sampling.penalty_repeat", 1.05f).add("general.sampling.mirostat", 2);
+  EXPECT_EQ(
+      open(writer).read_generation().fields,
+      Json({{"temperature", 0.7}, {"top_k", 20}, {"mirostat", 2.0}, {"repetition_penalty", 1.05}}));
+  const GgufCheckpoint wrong = open(small_llama().add("general.sampling.temp", "warm"));
+  expect_user_error([&] { wrong.read_generation(); }, {"a.gguf", "general.sampling.temp"});
+}
+
 TEST_F(GgufCheckpointTest, HasALabel) {
   const CheckpointLabel label =
       open(small_llama().add("general.name", "Small").add("general.license", "mit")).read_label();
