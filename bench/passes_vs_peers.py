@@ -1,8 +1,9 @@
-"""Passes of the same model folder by predgen, llama.cpp, transformers and CTranslate2, in turn in every round.
+"""Passes of the same model by predgen, llama.cpp, transformers and CTranslate2, in turn in every round.
 
 python scripts/random_model.py m05 0.5b checkpoints/demo
 pip install ctranslate2
 python bench/passes_vs_peers.py --predgen build/predgen --model m05 --work /tmp/peers
+A GGUF file as --model runs as it is stored, in predgen and in llama.cpp alone.
 Prefill of 512 tokens; after 256 tokens of context decoding, and passes over 8, 16, 32 and 64 tokens.
 Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32; CTranslate2: rows) and 4 bits
 (128; Q4_0, of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen
@@ -35,6 +36,7 @@ import fetch_jinja  # noqa: E402
 PREFILL, CONTEXT, GENERATE = 512, 256, 64
 WIDTHS = (8, 16, 32, 64)
 KINDS = {"bf16": "BF16", "int8": "Q8_0", "int4": "Q4_0"}  # ours, llama.cpp's
+STORED = "stored"  # a GGUF file, by both as it is
 CTRANSLATE2 = {"bf16": "bfloat16", "int8": "int8"}
 
 
@@ -152,7 +154,7 @@ def measured(command):
 
 def run_predgen(args, kind):
     """Seconds of a pass by what it does; bytes; and which share of the machine's bytes a second."""
-    flags = ["--dtype", "bf16"] + ([] if kind == "bf16" else ["--quantize", kind])
+    flags = [] if kind == STORED else ["--dtype", "bf16"] + ([] if kind == "bf16" else ["--quantize", kind])
     call = [args.predgen, "bench", "--json", "--model", args.model, "--device", "cpu", "--runs", "3",
             "--threads", args.threads, *flags]
     after, _ = measured([*call, "--prompt", CONTEXT, "--generate", GENERATE, "--draft",
@@ -264,17 +266,20 @@ def main():
         return
     if not args.work:
         parser.error("--work is missing")
-    kinds = args.kinds.split(",")
     args.work.mkdir(parents=True, exist_ok=True)
     source, binaries = build_llama(args.work)
-    files = converted(source, binaries, args.model, args.work)
-    folders = converted_ctranslate2(kinds, args.model, args.work)
+    if args.model.suffix == ".gguf":
+        kinds, files, folders, types = [STORED], {STORED: args.model}, {}, {STORED: STORED}
+    else:
+        kinds, types = args.kinds.split(","), KINDS
+        files = converted(source, binaries, args.model, args.work)
+        folders = converted_ctranslate2(kinds, args.model, args.work)
     rounds = []
     for _ in range(args.rounds):
         figures = {"load": os.getloadavg()[0]}
         for kind in kinds:
             figures[f"predgen {kind}"] = run_predgen(args, kind)
-            figures[f"llama.cpp {KINDS[kind]}"] = run_llama(args, binaries, files[kind])
+            figures[f"llama.cpp {types[kind]}"] = run_llama(args, binaries, files[kind])
             if kind in folders:
                 figures[f"CTranslate2 {CTRANSLATE2[kind]}"] = peer_ctranslate2(args, kind, folders[kind])
         if "bf16" in kinds:
@@ -284,12 +289,12 @@ def main():
             args.json.write_text(json.dumps(rounds))
     print("load of the machine", ", ".join(f"{figures['load']:.2f}" for figures in rounds))
     for kind in kinds:
-        peers = [f"llama.cpp {KINDS[kind]}"] + (["transformers bf16"] if kind == "bf16" else [])
+        peers = [f"llama.cpp {types[kind]}"] + (["transformers bf16"] if kind == "bf16" else [])
         peers += [f"CTranslate2 {CTRANSLATE2[kind]}"] if kind in folders else []
         for what in ("prefill", "decode", *WIDTHS, "peak"):
             unit, scale = ("GB", 1e-9) if what == "peak" else ("ms", 1e3)
             ours = [figures[f"predgen {kind}"][what] * scale for figures in rounds]
-            line = f"{kind:5} {what!s:8} predgen {statistics.median(ours):8.2f} {unit} ({min(ours):.2f} - {max(ours):.2f})"
+            line = f"{kind:6} {what!s:8} predgen {statistics.median(ours):8.2f} {unit} ({min(ours):.2f} - {max(ours):.2f})"
             if what == "decode":
                 shares = [figures[f"predgen {kind}"]["share"] * 100 for figures in rounds]
                 bandwidth = statistics.median(figures[f"predgen {kind}"]["bandwidth"] * 1e-9 for figures in rounds)
