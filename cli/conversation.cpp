@@ -63,20 +63,21 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
     synthesizer_ = voice_->synthesizer();
     sink_ = make_sink(options, voice_->sample_rate(), stop, played);
   }
-  SessionConfig config =
-      make_session_config({.verifier = options.verifier,
-                           .top_k = options.top_k,
-                           .judged_sentences = options.judged_sentences,
-                           .decoder = options.decoder,
-                           .draft_model = draft_ ? &*draft_ : nullptr,
-                           .past_answers = past_answers,
-                           .preset = options.preset,
-                           .system_prompt = options.system_prompt,
-                           .has_voice = voice_ != nullptr,
-                           .sampling = options.sampling.parse(checkpoint_->read_generation()),
-                           .max_new_tokens = options.max_new_tokens,
-                           .max_context = options.max_context},
-                          *engine_);
+  SessionConfig config = make_session_config(
+      {.verifier = options.verifier,
+       .top_k = options.top_k,
+       .judged_sentences = options.judged_sentences,
+       .decoder = options.decoder,
+       .draft_model = draft_ ? &*draft_ : nullptr,
+       .past_answers = past_answers,
+       .end_readout = find_end_readout(checkpoint_->name(), model->vocab_size()),
+       .preset = options.preset,
+       .system_prompt = options.system_prompt,
+       .has_voice = voice_ != nullptr,
+       .sampling = options.sampling.parse(checkpoint_->read_generation()),
+       .max_new_tokens = options.max_new_tokens,
+       .max_context = options.max_context},
+      *engine_);
   if (!options.let_repeat) {
     config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
       return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();

@@ -65,12 +65,13 @@ serve::ServeConfig read_config(const ServeOptions& options, const std::string& m
   return config;
 }
 
-SessionConfig session_config(const serve::ServeConfig& config, bool has_voice, Engine& engine,
-                             Baton& baton) {
+SessionConfig session_config(const serve::ServeConfig& config, const std::string& model,
+                             bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
   return make_session_config({.verifier = config.realtime.verifier,
                               .top_k = config.realtime.top_k,
                               .decoder = config.decoder,
+                              .end_readout = find_end_readout(model, engine.model().vocab_size()),
                               .preset = config.realtime.preset,
                               .system_prompt = config.realtime.system_prompt,
                               .has_voice = has_voice,
@@ -149,7 +150,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,
                         .has_thread = true});
-  const SessionConfig session = session_config(config, voice != nullptr, engine, baton);
+  const SessionConfig session =
+      session_config(config, checkpoint->name(), voice != nullptr, engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
   engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));

@@ -15,8 +15,7 @@ std::string voice_line(const Json& report) {
   const double rate = report.at("decode").at("tokens_per_second").at("median").get<double>();
   return fmt::format("  voice     {:.3g} tokens/s; one who speaks says about {}: {}\n", rate,
                      kSpokenTokensPerSecond,
-                     rate > kSpokenTokensPerSecond ? "it keeps up"
-                                                   : "TOO SLOW for a conversation");
+                     rate > kSpokenTokensPerSecond ? "it keeps up" : "TOO SLOW for a conversation");
 }
 
 std::string draft_line(const Json& verify) {
@@ -24,11 +23,11 @@ std::string draft_line(const Json& verify) {
   const double steps = verify.at("steps").at("median").get<double>();
   // The pass gives a token of its own behind those that are right.
   const int64_t enough = std::max<int64_t>(static_cast<int64_t>(std::floor(steps)), 1);
-  const std::string pays =
-      enough > draft ? "never saves time"
-                     : fmt::format("saves time if {} or more of them are right", enough);
-  return fmt::format("  drafting  checking {} tokens takes as long as making {:.2g}: it {}\n", draft,
-                     steps, pays);
+  const std::string pays = enough > draft
+                               ? "never saves time"
+                               : fmt::format("saves time if {} or more of them are right", enough);
+  return fmt::format("  drafting  checking {} tokens takes as long as making {:.2g}: it {}\n",
+                     draft, steps, pays);
 }
 
 std::string jacobi_line(const Json& answer) {

@@ -253,7 +253,7 @@ PromptReader Session::end_reader(const Transcript& heard, const History::Prompt&
   const std::optional<int64_t> end =
       words_end(rendered, words, [this](const std::string& text) { return prompt(text); });
   if (!end) return {};
-  if (!end_by_words_) end_by_words_.emplace(tokenizer_);
+  if (!end_by_words_) end_by_words_.emplace(tokenizer_, config_.end_readout);
   return {.num_tokens = *end, .read = [this, &heard, &tell](const at::Tensor& logits_V) {
             tell(heard.text, end_by_words_->probability(logits_V));
           }};

@@ -27,6 +27,7 @@ struct SessionConfig {
   uint64_t first_turn = 0;                   // its number: each turn draws in its own way
   std::string system_prompt{};               // its text; empty: none
   ToolSet tools{};                           // that the model may call
+  std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
   /// Whether what passes cost (measure_prices()) changes anything.

@@ -31,6 +31,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   }
   if (config.wants_prices()) measure_prices(config.generator, engine);
   config.sampling = options.sampling;
+  config.end_readout = options.end_readout;
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;
   config.turn.max_new_tokens = options.max_new_tokens;
   config.turn.turn_draft_tokens = options.turn_draft_tokens;

@@ -17,6 +17,7 @@ struct SessionOptions {
   std::string decoder = "ar";                         // one of generator_names()
   Engine* draft_model = nullptr;                      // null: none
   std::shared_ptr<const AnswerStore> past_answers{};  // to draft from; null: none
+  std::shared_ptr<const EndReadout> end_readout{};    // SessionConfig
   std::string preset = "plain";
   std::string system_prompt = "auto";  // as system_prompt_text() reads it
   bool has_voice = false;              // answers are spoken

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "text/end_marks.h"
 
@@ -33,7 +34,8 @@ std::optional<int64_t> words_end(const History::Prompt& prompt, const std::strin
   return end;
 }
 
-EndByWords::EndByWords(const Tokenizer& tokenizer) {
+EndByWords::EndByWords(const Tokenizer& tokenizer, std::shared_ptr<const EndReadout> readout)
+    : readout_(std::move(readout)) {
   const auto said = [&](const std::string& text) {
     return tokenizer.render_chat({{.role = "user", .content = text}});
   };
@@ -53,6 +55,7 @@ std::string EndByWords::without_marks(const std::string& words) {
 }
 
 double EndByWords::probability(const at::Tensor& logits_V) const {
+  if (readout_) return readout_->probability(logits_V);
   const at::Tensor logprobs_V = logits_V.to(at::kDouble).log_softmax(0);
   const double likeliest =
       logprobs_V.index_select(0, ends_.to(logits_V.device())).max().item<double>();

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "runtime/converse/end_readout.h"
 #include "runtime/converse/history.h"
 #include "text/tokenizer.h"
 
@@ -26,8 +28,9 @@ std::optional<int64_t> words_end(const History::Prompt& prompt, const std::strin
 /// after these words, or a sentence does. Thread-safe.
 class EndByWords {
  public:
-  /// UserError as Tokenizer::render_chat().
-  explicit EndByWords(const Tokenizer& tokenizer);
+  /// `readout`: what was trained for this model; null: the likeliest of what ends a message, and
+  /// two numbers fitted to that. UserError as Tokenizer::render_chat().
+  explicit EndByWords(const Tokenizer& tokenizer, std::shared_ptr<const EndReadout> readout = {});
 
   /// `words` without the marks that end a sentence, which recognisers set in mid-sentence, too:
   /// a beginning of `words`.
@@ -37,6 +40,7 @@ class EndByWords {
   double probability(const at::Tensor& logits_V) const;
 
  private:
+  const std::shared_ptr<const EndReadout> readout_;
   at::Tensor ends_;  // int64 [..]: ids of ".", "?", "!" and of what ends the message
 };
 

@@ -12,10 +12,10 @@ using testing::Not;
 Json median(double value) { return {{"median", value}}; }
 
 Json report(double rate, double steps, Json speedup) {
-  return {{"decode", {{"tokens_per_second", median(rate)}}},
-          {"verify", {{{"draft", 16}, {"steps", median(steps)}}}},
-          {"answers",
-           {{{"block", 1}, {"speedup", median(1)}}, {{"block", 16}, {"speedup", speedup}}}}};
+  return {
+      {"decode", {{"tokens_per_second", median(rate)}}},
+      {"verify", {{{"draft", 16}, {"steps", median(steps)}}}},
+      {"answers", {{{"block", 1}, {"speedup", median(1)}}, {{"block", 16}, {"speedup", speedup}}}}};
 }
 
 TEST(SpeedVerdict, SaysWhatPays) {

@@ -1,0 +1,91 @@
+"""What a language model makes of requests behind each of their words: for train_end_readout.py, which learns where
+they end, and for bench/end_by_words.py, which measures how well that is told."""
+import dataclasses
+import json
+import random
+import re
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+BATCH = 32
+LONGEST = 60  # tokens of a request; longer ones are left out
+SYSTEM = ("You are a helpful voice assistant. Your words are spoken aloud. Answer in one to three short sentences, the "
+          "way people talk. Use no lists, no headings, no markdown, no emoji and no code.")
+
+
+@dataclasses.dataclass
+class Place:
+    line: int      # of the file of requests
+    source: str
+    is_end: bool   # behind the last word
+
+
+def plain(text):
+    """As an eager recogniser writes: lower case, no marks."""
+    return " ".join(re.sub(r"[^\w\s']", " ", text.lower()).split())
+
+
+def unended(text):
+    """As a careful recogniser writes, without the marks at the end."""
+    return text.strip().rstrip(".?!…").rstrip()
+
+
+def load(model_file):
+    folder, name = str(Path(model_file).parent), Path(model_file).name
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=name)
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.bfloat16,
+                                                 quantization_config=GgufConfig(dequantize=True))
+    return model, tokenizer
+
+
+def requests(file, count, seed=1):
+    """(line, source, text) of `count` requests taken by chance; all if it is 0."""
+    rows = [json.loads(line) for line in open(file)]
+    order = list(range(len(rows)))
+    random.Random(seed).shuffle(order)
+    return [(line, rows[line]["source"], rows[line]["text"]) for line in order[:count or None]]
+
+
+def said(role, text):
+    return f"<|im_start|>{role}\n{text}<|im_end|>\n"
+
+
+@torch.inference_mode()
+def hidden_states(model, tokenizer, texts, earlier=("",), progress=None):
+    """`texts`: (line, source, text). `earlier`: what was said before, as the template writes it; batches take one
+    after the other. Places, and the final hidden state of each, bfloat16 [P,E]: what the head reads."""
+    encode = lambda text: tokenizer.encode(text, add_special_tokens=False)
+    befores = [encode(said("system", SYSTEM) + text + "<|im_start|>user\n") for text in earlier]
+    caches = [model(torch.tensor([before]).repeat(BATCH, 1), use_cache=True, logits_to_keep=1).past_key_values
+              for before in befores]
+    rows = sorted(((line, source, encode(text)) for line, source, text in texts if text), key=lambda row: len(row[2]))
+    rows = [row for row in rows if len(row[2]) <= LONGEST]
+    places, states = [], []
+    for number, first in enumerate(range(0, len(rows), BATCH)):
+        part, which = rows[first:first + BATCH], number % len(befores)
+        batch = torch.zeros(BATCH, len(part[-1][2]), dtype=torch.long)  # what is behind a request changes nothing in it
+        for i, (_, _, ids) in enumerate(part):
+            batch[i, :len(ids)] = torch.tensor(ids)
+        hidden = model.model(batch, past_key_values=caches[which]).last_hidden_state
+        caches[which].crop(len(befores[which]) - caches[which].get_seq_length())
+        for i, (line, source, ids) in enumerate(part):
+            tokens = tokenizer.convert_ids_to_tokens(ids)
+            for at in range(len(ids)):
+                is_end = at + 1 == len(ids)
+                if is_end or tokens[at + 1].startswith("\u0120"):
+                    places.append(Place(line, source, is_end))
+                    states.append(hidden[i, at].clone())
+        if progress:
+            progress(min(first + BATCH, len(rows)), len(rows))
+    return places, torch.stack(states)
+
+
+def separation(score, is_end):
+    """Area under the curve, and the share of ends found where 5 % of the other places are taken for one."""
+    rank = score.argsort().argsort().double() + 1
+    num_ends, num_others = int(is_end.sum()), int((~is_end).sum())
+    area = (rank[is_end].sum() - num_ends * (num_ends + 1) / 2) / (num_ends * num_others)
+    bound = score[~is_end].quantile(0.95)
+    return area.item(), (score[is_end] > bound).float().mean().item()
