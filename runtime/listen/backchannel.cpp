@@ -14,7 +14,8 @@ namespace {
 using Words = std::vector<std::string_view>;
 
 /// Sounds that recognisers write down in whatever language.
-const Words kSounds{"ah", "aha", "ahem", "eh", "hm", "hmm", "huh", "mhm", "mm", "mmm", "mmhm", "oh", "uh", "uhhuh", "um"};
+const Words kSounds{"ah", "aha", "ahem", "eh", "hm", "hmm",   "huh", "mhm",
+                    "mm", "mmm", "mmhm", "oh", "uh", "uhhuh", "um"};
 
 /// Words, without case, that agree, or say "go on". A "no" is none of them.
 const std::map<std::string_view, Words> kWords{

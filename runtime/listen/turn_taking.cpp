@@ -1,8 +1,8 @@
 #include "runtime/listen/turn_taking.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "core/error.h"
 #include "core/text.h"
 #include "runtime/listen/backchannel.h"
 
@@ -53,6 +53,7 @@ TurnActions TurnTaking::on_words(Seconds now, const std::string& words) {
   if (is_speech_) {
     if (!words_since_) words_since_ = now;
     become(Loudness::kPaused, actions);
+    if (rules_.until_left <= Seconds(0)) leave(actions);
   } else if (has_words_ || words_since_) {  // an acknowledgement, or a false alarm
     words_since_.reset();
     voice_since_.reset();
@@ -80,9 +81,8 @@ TurnActions TurnTaking::on_lost(Seconds now) { return on_end(now, ""); }
 void TurnTaking::on_draft() { has_draft_ = has_words_ && !is_answering(); }
 
 TurnActions TurnTaking::on_taken(Seconds now) {
-  PREDGEN_CHECK(num_committed_ > 0 && !is_answering(), "a turn too many");
   TurnActions actions;
-  --num_committed_;
+  num_committed_ = std::max<int64_t>(num_committed_ - 1, 0);
   answer_ = Answer::kMade;
   has_draft_ = false;
   if (is_speech_) {  // he has begun another turn already

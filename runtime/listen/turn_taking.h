@@ -18,7 +18,8 @@ enum class Loudness {
 /// What the rules of TurnTaking come to, to be done in this order.
 struct TurnActions {
   std::optional<Loudness> sound{};
-  /// The answer is left: nothing more of it is said, and of its text the history has what was heard.
+  /// The answer is left: nothing more of it is said, and of its text the history has what was
+  /// heard.
   bool leaves = false;
   /// The user's turn is over and to be answered.
   bool commits = false;
@@ -31,12 +32,12 @@ struct TurnActions {
 struct TurnTakingRules {
   std::string language = "en";  // of is_backchannel()
   Seconds until_words{0.6};     // a voice without words lowers the assistant's for so long
-  Seconds until_left{0.5};      // words that are not taken back by then end the answer
+  Seconds until_left{0.5};      // words that are not taken back by then end the answer; 0: any
 };
 
-/// Whose turn it is to speak, when a user and an assistant may both. Pure: events come in with their
-/// times, which never go back, and actions out; tick() makes what only time brings about, and has to
-/// be called every now and then. Used by one thread at a time.
+/// Whose turn it is to speak, when a user and an assistant may both. Pure: events come in with
+/// their times, which never go back, and actions out; tick() makes what only time brings about, and
+/// has to be called every now and then. Used by one thread at a time.
 ///
 /// The voice of the user makes an answer softer at once, words of his stop it; it goes on where it
 /// was, as loud as before, when no words come, when they were only an acknowledgement, or when the
@@ -73,7 +74,7 @@ class TurnTaking {
 
   /// It has a draft on his words so far.
   void on_draft();
-  /// It has taken the oldest turn that was committed, and answers it.
+  /// It answers: the oldest turn that was committed, if there is one.
   TurnActions on_taken(Seconds now);
   /// The first sound of the answer is played.
   TurnActions on_sound(Seconds now);
@@ -96,7 +97,7 @@ class TurnTaking {
   Loudness loudness_ = Loudness::kFull;
   // Of the user's turn under way.
   bool has_voice_ = false, has_words_ = false, has_draft_ = false;
-  bool is_speech_ = false;             // its words are more than an acknowledgement
+  bool is_speech_ = false;                // its words are more than an acknowledgement
   std::optional<Seconds> voice_since_{};  // that no words have come of, while an answer is made
   std::optional<Seconds> words_since_{};  // that are more, while an answer is made
 };

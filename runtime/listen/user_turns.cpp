@@ -22,7 +22,12 @@ float gain_of(Loudness loudness) {
 
 UserTurns::UserTurns(const TurnTakingRules& rules, AudioSink* answers, Clock& clock,
                      const std::stop_token& stop)
-    : answers_(answers), clock_(clock), stop_(stop), queue_(clock), taking_(rules), on_stop_(stop, [this] {
+    : answers_(answers),
+      clock_(clock),
+      stop_(stop),
+      queue_(clock),
+      taking_(rules),
+      on_stop_(stop, [this] {
         const Lock lock(mutex_);
         turn_.request_stop();
       }) {}

@@ -94,9 +94,9 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   SpokenTimes taken_ GUARDED_BY(mutex_){};
   bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
   bool has_ended_ GUARDED_BY(mutex_) = false;
-  int64_t num_played_ GUARDED_BY(mutex_) = 0;    // of answers_, before this answer
-  std::string asked_ GUARDED_BY(mutex_);         // the last final transcript that was taken
-  std::string again_ GUARDED_BY(mutex_);         // that, where it is said again
+  int64_t num_played_ GUARDED_BY(mutex_) = 0;  // of answers_, before this answer
+  std::string asked_ GUARDED_BY(mutex_);       // the last final transcript that was taken
+  std::string again_ GUARDED_BY(mutex_);       // that, where it is said again
   std::stop_source turn_ GUARDED_BY(mutex_);
   std::stop_callback<std::function<void()>> on_stop_;  // last: it uses the others
 };

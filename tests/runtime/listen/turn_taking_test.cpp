@@ -82,6 +82,13 @@ TEST(TurnTaking, WordsStopItAndEndItWhenTheyStay) {
   EXPECT_EQ(turn.on_end(at(4), "okay stop that"), (TurnActions{.commits = true}));
 }
 
+TEST(TurnTaking, WhoCannotPauseLeavesAtTheFirstWords) {
+  TurnTaking turn({.until_left = Seconds(0)});
+  turn.on_taken(at(0));
+  EXPECT_FALSE(turn.on_words(at(1), "okay").leaves);
+  EXPECT_TRUE(turn.on_words(at(2), "okay stop").leaves);
+}
+
 TEST(TurnTaking, ATurnThatIsOverEndsItAtOnce) {
   Speaking turn;
   EXPECT_EQ(turn.on_end(at(2), "stop"),

@@ -36,9 +36,8 @@ struct Queued {
   FakeSynthesizer voice;
   PlayingSink sink{clock, FakeSynthesizer::kRate};
   std::stop_source stop;
-  VirtualSpeaker speaker{clock,
-                         {.cost = SpeechCost{}, .synthesizer = &voice, .sink = &sink},
-                         std::stop_token()};
+  VirtualSpeaker speaker{
+      clock, {.cost = SpeechCost{}, .synthesizer = &voice, .sink = &sink}, std::stop_token()};
 };
 
 TEST(WaitUntilHeard, ReturnsWithTheLastSample) {
