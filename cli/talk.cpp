@@ -44,12 +44,6 @@ struct TalkOptions {
   std::string end_by = "sound+words";
   double shortest_wait = 0.2, longest_wait = 1.2;
   bool has_headphones = false, json = false;
-
-  /// Empty: the recogniser knows, and nobody else.
-  std::string spoken_language() const {
-    if (recogniser == "tiny") return "en";
-    return recogniser == "base" ? language : "";
-  }
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
@@ -97,7 +91,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   SpokenTurns turns(make_recogniser, *audio,
                     {.end = end,
                      .while_speaking = while_speaking,
-                     .rules = {.language = options.spoken_language()},
+                     .rules = {.language = language_heard(options.recogniser, options.language)},
                      .answers = conversation.sink()},
                     conversation.clock(), stop);
   TurnObserver observer = view.observer();

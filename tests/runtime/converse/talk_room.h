@@ -23,7 +23,9 @@ class EventClock : public VirtualClock {
   EventClock() : VirtualClock(Computation::kCostTable) {}
 
   void at(Seconds time, std::function<void()> event) { events_.emplace(time, std::move(event)); }
-  void after(double seconds, std::function<void()> event) { at(now() + Seconds(seconds), std::move(event)); }
+  void after(double seconds, std::function<void()> event) {
+    at(now() + Seconds(seconds), std::move(event));
+  }
   void sleep_until(Seconds time) override {
     while (!events_.empty() && events_.begin()->first <= time) step();
     VirtualClock::sleep_until(time);
@@ -114,7 +116,7 @@ class Loudspeaker : public AudioSink {
   double slowness = 0;  // seconds of each write
   bool is_broken = false;
   std::set<int64_t> dropped{};  // samples that were written, and will not be played
-  bool repeats = false;  // a planted fault: the last sample before a pause comes twice
+  bool repeats = false;         // a planted fault: the last sample before a pause comes twice
 
  private:
   void play() const {

@@ -129,7 +129,8 @@ class TalkSchedule {
 
   std::string next_word() {
     std::string word;
-    for (uint64_t left = ++num_words_; left > 0; left /= 26) word += static_cast<char>('a' + left % 26);
+    for (uint64_t left = ++num_words_; left > 0; left /= 26)
+      word += static_cast<char>('a' + left % 26);
     return "x" + word;
   }
 

@@ -19,7 +19,16 @@
 namespace predgen {
 
 /// Planted, for a check to find.
-enum class Fault { kNone, kLosesTurns, kLeaks, kRepeats, kMiscounts, kNeverLooks, kOtherText, kGrows };
+enum class Fault {
+  kNone,
+  kLosesTurns,
+  kLeaks,
+  kRepeats,
+  kMiscounts,
+  kNeverLooks,
+  kOtherText,
+  kGrows
+};
 
 /// Tells what is said, and by a planted fault what is only prepared.
 class WatchedSpeaker : public VirtualSpeaker {
@@ -46,11 +55,13 @@ struct WatchedTalk : TranscriptSource {
         random(seed, "room"),
         owned_speaker(std::make_unique<WatchedSpeaker>(
             clock,
-            VirtualSpeaker::Options{.cost = SpeechCost{.to_first_audio = Seconds(0.05)}, .synthesizer = &voice, .sink = &sink},
+            VirtualSpeaker::Options{.cost = SpeechCost{.to_first_audio = Seconds(0.05)},
+                                    .synthesizer = &voice,
+                                    .sink = &sink},
             std::stop_token())),
         speaker(*owned_speaker),
-        session(Stage::session_config({.context_length = planted == Fault::kGrows ? 4000 : 700}), engine, tokenizer,
-                std::move(owned_speaker), clock),
+        session(Stage::session_config({.context_length = planted == Fault::kGrows ? 4000 : 700}),
+                engine, tokenizer, std::move(owned_speaker), clock),
         turns({}, &sink, clock, {}),
         schedule(seed, seconds, clock, turns) {
     engine.observe_passes([this](const PassSize&) {
@@ -60,14 +71,23 @@ struct WatchedTalk : TranscriptSource {
     sink.on_heard = [this](int64_t sample) { hear_sample(sample); };
     speaker.on_say = [this](const std::string& sentence) { say(sentence); };
     schedule.after_words = [this](const std::string& words) {
-      if (turns.is_answering() && !is_backchannel(words)) check(sink.gain() == 0, "words do not stop the answer");
+      if (turns.is_answering() && !is_backchannel(words))
+        check(sink.gain() == 0, "words do not stop the answer");
     };
     schedule.loses_turns = fault == Fault::kLosesTurns;
     speaker.leaks = fault == Fault::kLeaks;
     sink.repeats = fault == Fault::kRepeats;
     if (random.below(3) == 0) sink.slowness = 0.3 * random.uniform();
-    if (random.below(5) == 0) during(seconds, [this](bool is) { voice.is_dead = is; may_fail = is || may_fail; });
-    if (random.below(8) == 0) during(seconds, [this](bool is) { sink.is_broken = is; may_fail = is || may_fail; });
+    if (random.below(5) == 0)
+      during(seconds, [this](bool is) {
+        voice.is_dead = is;
+        may_fail = is || may_fail;
+      });
+    if (random.below(8) == 0)
+      during(seconds, [this](bool is) {
+        sink.is_broken = is;
+        may_fail = is || may_fail;
+      });
     if (random.below(8) == 0) during(seconds, [this](bool is) { sink.stand_still(is); });
     tick();
   }
@@ -82,12 +102,14 @@ struct WatchedTalk : TranscriptSource {
   }
   void tick() {
     if (fault != Fault::kNeverLooks) turns.tick();
-    const bool is_undisturbed = turns.is_answering() && turns.state() != TurnTaking::State::kInterrupted &&
+    const bool is_undisturbed = turns.is_answering() &&
+                                turns.state() != TurnTaking::State::kInterrupted &&
                                 clock.now() - schedule.last_event() > Seconds(0.7);
     if (is_undisturbed) check(sink.gain() == 1, "the answer stays soft");
     sink.num_played();  // plays what is due
     const bool is_interrupted = turns.state() == TurnTaking::State::kInterrupted;
-    num_resumed += std::exchange(was_interrupted, is_interrupted) && !is_interrupted && turns.is_answering();
+    num_resumed +=
+        std::exchange(was_interrupted, is_interrupted) && !is_interrupted && turns.is_answering();
     if (!schedule.has_ended()) clock.after(0.02, [this] { tick(); });
   }
 
@@ -188,7 +210,8 @@ struct WatchedTalk : TranscriptSource {
     if (fault == Fault::kOtherText) expected += ".";
     check(result.text == expected && shown == expected, "the text is not plain decoding's");
     const std::vector<Message> history = session.history();
-    check(history.size() >= 2 && history[history.size() - 2].content == asked && history.back().content == shown,
+    check(history.size() >= 2 && history[history.size() - 2].content == asked &&
+              history.back().content == shown,
           "the history has another answer");
     if (!stood_still) check(num_heard == voice.num_samples - first_sample, "not all was heard");
   }
@@ -200,15 +223,18 @@ struct WatchedTalk : TranscriptSource {
     check(sink.num_queued() == 0, "sound goes on");
     if (!stood_still && !sink.stands_still()) {
       const std::string expected = heard();
-      check(kept == expected || (may_fail && kept.empty()), fmt::format("the history has '{}', and '{}' was heard", kept, expected));
+      check(kept == expected || (may_fail && kept.empty()),
+            fmt::format("the history has '{}', and '{}' was heard", kept, expected));
       TokenIds prompt = tokenizer.render_chat(with(asked));
       const bool has_all = std::ssize(prompt) < 400;  // or old rounds may be dropped
-      if (has_all) check(plain(prompt).starts_with(shown), "a text that was left is not plain decoding's");
+      if (has_all)
+        check(plain(prompt).starts_with(shown), "a text that was left is not plain decoding's");
     }
     const std::vector<Message> history = session.history();
     if (!kept.empty()) {
       num_cut += kept != shown;
-      return check(history.size() >= 2 && history.back().content == kept, "what was heard is not remembered");
+      return check(history.size() >= 2 && history.back().content == kept,
+                   "what was heard is not remembered");
     }
     check(history.size() <= before.size(), "what was not heard is remembered");
     if (!schedule.has_ended()) owed = asked;
