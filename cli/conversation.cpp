@@ -94,21 +94,6 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
   session_->set_history({});
 }
 
-void Conversation::wait_until_heard(const std::stop_token& stop) {
-  constexpr Seconds kLook{0.02}, kStuck{1.0};
-  Seconds played{-1}, since{0};
-  while (const std::optional<SpokenAnswer> spoken = speaker_->spoken()) {
-    Seconds length{0};
-    for (const SpokenAnswer::Sentence& sentence : spoken->sentences) length += sentence.length;
-    if (spoken->played + kLook / 2 >= length) return;
-    const Seconds now = clock_.now();
-    if (std::exchange(played, spoken->played) != spoken->played) since = now;
-    if (now - since > kStuck) return;  // the device is gone, or its sound was lost
-    throw_if_stopped(stop);
-    clock_.sleep_until(now + kLook);
-  }
-}
-
 void Conversation::drain() {
   if (!sink_) return;
   try {

@@ -54,8 +54,8 @@ class Conversation {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   SystemClock& clock() { return clock_; }
   const Speaker& speaker() const { return *speaker_; }
-  /// Returns when the answer was played, or can be no more. Interrupted if `stop` comes first.
-  void wait_until_heard(const std::stop_token& stop);
+  /// Null: there is no voice.
+  AudioSink* sink() { return sink_.get(); }
   /// Returns when all sound was played; sound that fails is worth a message only.
   void drain();
 

@@ -171,7 +171,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                 .max_new_tokens = config.max_new_tokens,
                 .has_recogniser = !config.realtime.recogniser.empty(),
                 .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
-      .make_recogniser = recognisers_named(config.realtime.recogniser)};
+      .make_recogniser = recognisers_named(config.realtime.recogniser),
+      .language = language_heard(config.realtime.recogniser)};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
                        serve::ApiKeys(config.api_keys_sha256));

@@ -17,6 +17,7 @@
 #include "runtime/listen/make_audio_source.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/listen/spoken_turns.h"
+#include "runtime/speech/wait_until_heard.h"
 
 namespace predgen::cli {
 namespace {
@@ -87,8 +88,17 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
   if (is_microphone) view.say("listening; Ctrl-C leaves");
-  SpokenTurns turns(make_recogniser, *audio, end, while_speaking, conversation.clock(), stop);
+  SpokenTurns turns(make_recogniser, *audio,
+                    {.end = end,
+                     .while_speaking = while_speaking,
+                     .rules = {.language = language_heard(options.recogniser, options.language)},
+                     .answers = conversation.sink()},
+                    conversation.clock(), stop);
   TurnObserver observer = view.observer();
+  observer.on_draft = [&, show = observer.on_draft](const std::string& draft, size_t accepted) {
+    turns.note_draft();
+    show(draft, accepted);
+  };
   if (end.by_words) {
     observer.on_end_by_words = [&](const std::string& words, double probability) {
       turns.expect_end(words, probability);
@@ -102,10 +112,14 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       if (!result) break;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
-      if (result->metrics.audio_latency) conversation.wait_until_heard(leaves);
+      if (result->metrics.audio_latency) {
+        wait_until_heard(conversation.speaker(), conversation.clock(), leaves);
+      }
     } catch (const Interrupted&) {
       if (stop.stop_requested()) throw;
-      view.interrupt(session.interrupt());
+      const std::string heard = session.interrupt();
+      view.interrupt(heard);
+      if (heard.empty()) turns.say_again();
     }
   }
   conversation.drain();

@@ -148,6 +148,8 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     if (!turn.result.error && !turn.result.text.empty()) {
       remember(turn.result);
       keep_heard({});
+    } else if (turn.is_over) {
+      last_answer_.reset();  // it is not this turn's
     }
     throw;
   }

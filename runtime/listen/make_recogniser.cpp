@@ -32,4 +32,9 @@ MakeRecogniser recognisers_named(const std::string& name, const std::string& lan
   return recognisers_here(options);
 }
 
+std::string language_heard(const std::string& name, const std::string& language) {
+  if (name == "tiny") return "en";
+  return name == "base" ? language : "";
+}
+
 }  // namespace predgen

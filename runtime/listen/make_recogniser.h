@@ -24,4 +24,7 @@ bool is_recogniser_url(const std::string& name);
 /// Whisper base. UserError as the others, and for models that are not there.
 MakeRecogniser recognisers_named(const std::string& name, const std::string& language = "en");
 
+/// What such a recogniser hears, if it was made for `language`; empty: nobody knows.
+std::string language_heard(const std::string& name, const std::string& language = "en");
+
 }  // namespace predgen

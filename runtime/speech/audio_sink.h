@@ -15,6 +15,13 @@ class AudioSink {
 
   /// Drops what was written and not yet played: the user interrupted. While nobody writes.
   virtual void clear() = 0;
+  /// A write() that waits for the device returns, and the rest of it is dropped, as is all that is
+  /// written before the next clear(), which follows. Any thread.
+  virtual void give_up() {}
+
+  /// How loud from here on, in [0,1], reached without a click; 0: paused, where it is, and nothing
+  /// is lost. Files and pipes, to which nobody listens yet, take no notice. Any thread.
+  virtual void set_gain(float) {}
 
   /// Returns when everything written has been played or is on disk.
   virtual void drain() = 0;

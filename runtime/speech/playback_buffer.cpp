@@ -21,14 +21,24 @@ void PlaybackBuffer::fill(std::span<float> samples) {
 }
 
 void PlaybackBuffer::play(std::span<float> samples) {
-  if (paused_) {
-    std::ranges::fill(samples, 0.0f);
-    return;
-  }
-  const size_t count = ring_.pop(samples);
+  const int target = target_;
+  // On the way to a pause it plays as long as anything can be heard.
+  const size_t wanted =
+      target > 0 ? samples.size()
+                 : std::min(samples.size(), static_cast<size_t>(std::max(level_ - 1, 0)));
+  const size_t count = ring_.pop(samples.first(wanted));
   num_played_ += static_cast<int64_t>(count);
   std::ranges::fill(samples.subspan(count), 0.0f);
-  if (count < samples.size() && expects_samples_) ++num_underruns_;
+  if (count < wanted && expects_samples_) ++num_underruns_;
+  apply_gain(samples, target);
+}
+
+void PlaybackBuffer::apply_gain(std::span<float> samples, int target) {
+  if (level_ == target && target == ramp_) return;
+  for (float& sample : samples) {
+    level_ += std::clamp(target - level_, -1, 1);
+    sample *= static_cast<float>(level_) / static_cast<float>(ramp_);
+  }
 }
 
 }  // namespace predgen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -10,12 +11,16 @@
 namespace predgen {
 
 /// What an audio device plays next. One thread writes; the device's thread fills its buffers and
-/// never waits, so pause and clear are heard from its next buffer on.
+/// never waits, so gain and clear are heard from its next buffer on.
 class PlaybackBuffer {
  public:
   /// `played`: is told of what the device gets, and outlives this; null: nobody is.
   explicit PlaybackBuffer(size_t capacity, PlayedSound* played = nullptr)
       : ring_(capacity), played_(played) {}
+
+  /// Before the device plays: so many samples lie between full gain and none, at least 1, with
+  /// which there is nothing in between.
+  void set_ramp(int num_samples) { level_ = target_ = ramp_ = num_samples; }
 
   /// Writer. Takes what fits and returns how many samples that were.
   size_t push(std::span<const float> samples);
@@ -23,8 +28,10 @@ class PlaybackBuffer {
   void clear();
   /// Any thread. No more samples follow soon: an empty buffer is no underrun.
   void expect_nothing() { expects_samples_ = false; }
-  /// Any thread. Silence, with everything kept, until resumed.
-  void set_paused(bool paused) { paused_ = paused; }
+  /// Any thread. In [0,1]; at 0 silence, with everything kept.
+  void set_gain(float gain) {
+    target_ = static_cast<int>(std::lround(gain * static_cast<float>(ramp_)));
+  }
   /// Any thread. Samples still to be played.
   size_t size() const { return ring_.size(); }
   /// Any thread. Samples that the device has taken since the start.
@@ -38,10 +45,16 @@ class PlaybackBuffer {
 
  private:
   void play(std::span<float> samples);
+  /// Takes the level to the target, sample by sample.
+  void apply_gain(std::span<float> samples, int target);
 
   SampleRing ring_;
   PlayedSound* const played_;
-  std::atomic<bool> expects_samples_ = false, paused_ = false;
+  // The gain is level / ramp.
+  int ramp_ = 1;
+  std::atomic<int> target_ = 1;
+  int level_ = 1;  // device
+  std::atomic<bool> expects_samples_ = false;
   std::atomic<int64_t> num_played_ = 0, num_underruns_ = 0;
 };
 

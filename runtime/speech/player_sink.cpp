@@ -46,6 +46,7 @@ PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* pl
   if (Pa_IsFormatSupported(nullptr, &parameters, sample_rate_) != paFormatIsSupported) {
     sample_rate_ = static_cast<int>(Pa_GetDeviceInfo(device)->defaultSampleRate);
   }
+  buffer_.set_ramp(sample_rate_ / 100);
   error = Pa_OpenStream(&stream_, nullptr, &parameters, sample_rate_, paFramesPerBufferUnspecified,
                         paNoFlag, on_device, &buffer_);
   if (error == paNoError && played != nullptr) played->begin(sample_rate_);
@@ -72,10 +73,16 @@ void PlayerSink::wait_a_little() const {
 
 void PlayerSink::write(std::span<const float> samples) {
   while (true) {
+    if (gives_up_) return;
     samples = samples.subspan(buffer_.push(samples));
     if (samples.empty()) return;
     wait_a_little();
   }
+}
+
+void PlayerSink::clear() {
+  gives_up_ = false;
+  buffer_.clear();
 }
 
 void PlayerSink::drain() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <stop_token>
 
 #include "runtime/speech/audio_sink.h"
@@ -8,8 +9,9 @@
 namespace predgen {
 
 /// The default loudspeaker through PortAudio. write() waits only when a minute of audio is queued;
-/// clear() and set_paused() are heard within one device buffer; what the device has taken counts as
-/// played. A stop ends a wait of write() and drain() within milliseconds: they throw Interrupted.
+/// clear() and set_gain() are heard from the next device buffer on; what the device has taken
+/// counts as played. A stop ends a wait of write() and drain() within milliseconds: they throw
+/// Interrupted.
 class PlayerSink : public AudioSink {
  public:
   /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
@@ -21,13 +23,13 @@ class PlayerSink : public AudioSink {
   PlayerSink& operator=(const PlayerSink&) = delete;
 
   void write(std::span<const float> samples) override;
-  void clear() override { buffer_.clear(); }
+  void clear() override;
+  void give_up() override { gives_up_ = true; }
+  void set_gain(float gain) override { buffer_.set_gain(gain); }
   void drain() override;
   int64_t num_played() const override { return buffer_.num_played(); }
   void expect_nothing() override { buffer_.expect_nothing(); }
   int64_t num_underruns() const override { return buffer_.num_underruns(); }
-
-  void set_paused(bool paused) { buffer_.set_paused(paused); }
 
   int sample_rate() const { return sample_rate_; }  // Hz, of what write() takes
 
@@ -36,6 +38,7 @@ class PlayerSink : public AudioSink {
 
   int sample_rate_;
   const std::stop_token stop_;
+  std::atomic<bool> gives_up_ = false;
   PlaybackBuffer buffer_;
   void* stream_ = nullptr;  // PaStream
 };

@@ -17,6 +17,8 @@ class ResamplingSink : public AudioSink {
 
   void write(std::span<const float> samples) override { convert(samples, /*is_last=*/false); }
   void clear() override;
+  void give_up() override { sink_->give_up(); }
+  void set_gain(float gain) override { sink_->set_gain(gain); }
   void drain() override;
   int64_t num_played() const override;
   void expect_nothing() override { sink_->expect_nothing(); }

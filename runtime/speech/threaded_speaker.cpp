@@ -102,6 +102,7 @@ void ThreadedSpeaker::cancel_turn() {
   }
   queue_.clear();
   changed_.notify_all();
+  sink_.give_up();
   changed_.wait(lock, [&]() REQUIRES(mutex_) { return !writes_; });
   sink_.clear();  // the playback thread has nothing to write now
   track_.cleared();

@@ -59,7 +59,12 @@ void VirtualSpeaker::say(const std::string& sentence) {
     track_->will_write(std::ssize(utterance.samples));
   }
   const Seconds before = options_.stopwatch();
-  options_.sink->write(utterance.samples);
+  try {
+    options_.sink->write(utterance.samples);
+  } catch (...) {
+    if (track_) track_->cleared();  // nothing of it was taken
+    throw;
+  }
   clock_.exclude(options_.stopwatch() - before);
 }
 

@@ -87,6 +87,7 @@ void Dialogue::truncate_item(const std::string& id, int64_t milliseconds) {
     truncation_ = milliseconds;
   } else {
     items_.truncate(id, milliseconds);
+    heard_until_ = Seconds(0);
     change_history();
   }
   listener_.on_event(ItemTruncated{id, milliseconds});
@@ -189,7 +190,12 @@ void Dialogue::begin_next_response() {
   }
 }
 
+bool Dialogue::is_answering(Seconds now) const {
+  return response_ ? !stopped_ : now < heard_until_;
+}
+
 void Dialogue::give_way() {
+  heard_until_ = Seconds(0);
   next_response_.reset();
   if (response_) interrupt(ResponseStatus::kInterrupted);
 }
@@ -246,6 +252,7 @@ void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
     items_.truncate(message, *truncation_);
     inbox_.renew_history();
   }
+  heard_until_ = stopped_ || truncation_ ? Seconds(0) : response_->heard_until();
   truncation_.reset();
   response_.reset();
   is_answering_.set(false);

@@ -65,6 +65,8 @@ class Dialogue {
   void expect_no_turns() REQUIRES(mutex_) { num_expected_ = 0; }
   /// The response that waits, if its time has come.
   void begin_next_response() REQUIRES(mutex_);
+  /// Whether a response is under way, or the client plays one still.
+  bool is_answering(Seconds now) const REQUIRES(mutex_);
   /// The user speaks: no response goes on, and none waits.
   void give_way() REQUIRES(mutex_);
 
@@ -110,6 +112,7 @@ class Dialogue {
   std::shared_ptr<RealtimeResponse> response_ GUARDED_BY(mutex_);  // under way; null: none
   std::optional<int64_t> truncation_ GUARDED_BY(mutex_);           // of its item, in milliseconds
   std::optional<ResponseStatus> stopped_ GUARDED_BY(mutex_);       // why the turn was
+  Seconds heard_until_ GUARDED_BY(mutex_){0};                      // the last response, if it is
   std::optional<ResponseRequest> next_response_ GUARDED_BY(mutex_);
   int64_t num_expected_ GUARDED_BY(mutex_) = 0;  // turns that were committed
   bool is_ending_ GUARDED_BY(mutex_) = false;

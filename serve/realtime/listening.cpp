@@ -1,5 +1,7 @@
 #include "serve/realtime/listening.h"
 
+#include <utility>
+
 #include "core/text.h"
 #include "serve/new_id.h"
 
@@ -7,7 +9,13 @@ namespace predgen::serve {
 
 Listening::Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
                      Dialogue& dialogue)
-    : listener_(listener), inbox_(inbox), dialogue_(dialogue), is_speaking_(host.metrics.speaking) {
+    : listener_(listener),
+      inbox_(inbox),
+      dialogue_(dialogue),
+      is_speaking_(host.metrics.speaking),
+      clock_(host.clock),
+      // A client has no way to pause: its answer ends with the first words.
+      taking_({.language = host.language, .until_left = Seconds(0)}) {
   if (!host.offer.has_recogniser) return;
   SpeechListener& self = *this;
   sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
@@ -90,6 +98,7 @@ void Listening::clear_sound() {
   {
     const Lock lock(dialogue_.mutex());
     is_speaking_.set(false);
+    forget_speech();
   }
   listener_.on_event(SoundCleared{});
 }
@@ -97,11 +106,39 @@ void Listening::clear_sound() {
 void Listening::on_speech(const std::string& item, int64_t milliseconds, bool interrupts) {
   const Lock lock(dialogue_.mutex());
   is_speaking_.set(true);
-  listener_.on_event(SpeechStarted{item, milliseconds});
-  if (interrupts) dialogue_.give_way();
+  speech_ = {.started = {item, milliseconds}, .interrupts = interrupts};
+}
+
+void Listening::note_speech(const std::string& words) {
+  if (!speech_) return;
+  const Seconds now = clock_.now();
+  const bool is_answering = dialogue_.is_answering(now);
+  if (is_answering && !taking_.is_answering()) taking_.on_taken(now);
+  if (!is_answering) taking_.on_silent();
+  taking_.on_words(now, words);
+  if (taking_.is_answering()) return;
+  const Speech speech = *std::exchange(speech_, std::nullopt);
+  listener_.on_event(speech.started);
+  if (speech.interrupts) dialogue_.give_way();
+}
+
+bool Listening::is_no_turn(const SpokenTurn& turn) {
+  note_speech(turn.text);
+  const bool is_untold = speech_.has_value();
+  forget_speech();
+  return is_untold;
+}
+
+void Listening::forget_speech() {
+  speech_.reset();
+  taking_.on_lost(clock_.now());
 }
 
 void Listening::on_words(const std::string& words) {
+  {
+    const Lock lock(dialogue_.mutex());
+    note_speech(words);
+  }
   TranscriptLine line;
   line.text = words;
   try {
@@ -113,10 +150,18 @@ void Listening::on_words(const std::string& words) {
 
 void Listening::on_turn(const SpokenTurn& turn) {
   const Lock lock(dialogue_.mutex());
-  if (turn.was_committed) dialogue_.expect_turns(-1);
+  if (turn.was_committed) {
+    dialogue_.expect_turns(-1);
+    forget_speech();
+  }
   try {
-    add_spoken(turn);
-    if (turn.responds) dialogue_.queue_response();
+    if (is_no_turn(turn)) {
+      is_speaking_.set(false);
+      inbox_.hear(dialogue_.unanswered());
+    } else {
+      add_spoken(turn);
+      if (turn.responds) dialogue_.queue_response();
+    }
   } catch (const ApiError& error) {  // the conversation is too long
     listener_.on_event(Failure{error});
   }
@@ -139,6 +184,7 @@ void Listening::on_lost(const ApiError& error) {
   const Lock lock(dialogue_.mutex());
   dialogue_.expect_no_turns();
   is_speaking_.set(false);
+  forget_speech();
   listener_.on_event(Failure{error});
   inbox_.hear(dialogue_.unanswered());
   dialogue_.begin_next_response();

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/listen/transcript_lines.h"
+#include "runtime/listen/turn_taking.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/sound_in.h"
 
@@ -41,12 +43,27 @@ class Listening : private SpeechListener {
   /// Words of more than kMaxTurnBytes are forgotten, and refused.
   void check_length(const TranscriptLine& line) REQUIRES(dialogue_.mutex());
   void add_spoken(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
+  /// A turn has begun, if these are words of one: not what a listener says while an answer is
+  /// heard.
+  void note_speech(const std::string& words) REQUIRES(dialogue_.mutex());
+  /// Whether what was said is no turn, and not to be told.
+  bool is_no_turn(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
+  void forget_speech() REQUIRES(dialogue_.mutex());
+
+  /// First words that were not told.
+  struct Speech {
+    SpeechStarted started;
+    bool interrupts = false;
+  };
 
   ConversationListener& listener_;
   SessionInbox& inbox_;
   Dialogue& dialogue_;
   RevisionFilter filter_ GUARDED_BY(dialogue_.mutex());
   GaugeShare is_speaking_ GUARDED_BY(dialogue_.mutex());  // for the metrics
+  const Clock& clock_;
+  TurnTaking taking_ GUARDED_BY(dialogue_.mutex());
+  std::optional<Speech> speech_ GUARDED_BY(dialogue_.mutex());
   std::unique_ptr<SoundIn> sound_;  // null: no recogniser; last: its threads use the others
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "core/clock.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton.h"
@@ -19,6 +21,7 @@ struct RealtimeHost {
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
+  std::string language{};            // that it hears; empty: nobody knows
 };
 
 }  // namespace predgen::serve

@@ -34,9 +34,10 @@ void RealtimeResponse::add_text(const std::string& text) {
   listener_.on_event(TextAdded{info_, item_.id, text});
 }
 
-void RealtimeResponse::add_sound(std::span<const float> samples) {
+void RealtimeResponse::add_sound(std::span<const float> samples, Seconds now) {
   const std::vector<int16_t> pcm = to_pcm16(samples);
   const Lock lock(mutex_);
+  if (item_.num_samples == 0) sound_begin_ = now;
   item_.num_samples += std::ssize(pcm);
   listener_.on_event(SoundAdded{info_, item_.id, pcm});
 }
@@ -59,6 +60,11 @@ std::vector<ConversationItem> RealtimeResponse::finish(const ResponseEnd& end) {
   }
   listener_.on_event(ResponseDone{info_, end, items});
   return items;
+}
+
+Seconds RealtimeResponse::heard_until() const {
+  const Lock lock(mutex_);
+  return sound_begin_ + Seconds(static_cast<double>(item_.num_samples) / kRealtimeRate);
 }
 
 ConversationItem RealtimeResponse::item() const {

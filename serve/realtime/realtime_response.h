@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/mutex.h"
 #include "serve/realtime/conversation_listener.h"
 
@@ -19,12 +20,14 @@ class RealtimeResponse {
   const ResponseInfo& info() const { return info_; }
 
   void add_text(const std::string& text);
-  /// At kRealtimeRate; after the text that it says.
-  void add_sound(std::span<const float> samples);
+  /// At kRealtimeRate; after the text that it says. `now`: when it is there.
+  void add_sound(std::span<const float> samples, Seconds now);
   /// Tells the last events. Returns the answer: a message, if there is one, and its calls.
   std::vector<ConversationItem> finish(const ResponseEnd& end);
   /// The answer so far; after finish(): all of it.
   ConversationItem item() const;
+  /// When a client has played its sound that plays it as it comes; 0: there is none.
+  Seconds heard_until() const;
 
  private:
   void begin_message() REQUIRES(mutex_);
@@ -35,6 +38,7 @@ class RealtimeResponse {
   mutable Mutex mutex_;  // also for the order of events
   ConversationItem item_ GUARDED_BY(mutex_);
   bool has_item_ GUARDED_BY(mutex_) = false;
+  Seconds sound_begin_ GUARDED_BY(mutex_){0};
 };
 
 }  // namespace predgen::serve

@@ -65,7 +65,8 @@ void TurnLoop::work(const std::stop_token& stop) {
     auto made = std::make_unique<RestingSpeaker>(
         host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
         [this](std::span<const float> samples) {
-          if (const auto current = dialogue_.response()) current->add_sound(samples);
+          if (const auto current = dialogue_.response())
+            current->add_sound(samples, host_.clock.now());
         });
     RestingSpeaker& speaker = *made;
     Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);

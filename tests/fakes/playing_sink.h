@@ -34,6 +34,15 @@ class PlayingSink : public BufferSink {
     play();
     return num_played_;
   }
+  void set_gain(float gain) override {
+    const std::lock_guard lock(mutex_);
+    play();
+    gain_ = gain;
+  }
+  float gain() const {
+    const std::lock_guard lock(mutex_);
+    return gain_;
+  }
   int64_t num_queued() const {
     const std::lock_guard lock(mutex_);
     play();
@@ -43,7 +52,7 @@ class PlayingSink : public BufferSink {
  private:
   void play() const {  // with mutex_ held
     const Seconds now = clock_.now();
-    if (num_queued_ == 0) begin_ = now;
+    if (num_queued_ == 0 || gain_ == 0) begin_ = now;
     const auto due = static_cast<int64_t>(std::floor((now - begin_).count() * sample_rate_ + 1e-6));
     const int64_t count = std::min(due, num_queued_);
     num_played_ += count;
@@ -54,6 +63,7 @@ class PlayingSink : public BufferSink {
   const Clock& clock_;
   const int sample_rate_;
   mutable std::mutex mutex_;
+  float gain_ = 1;
   mutable Seconds begin_{0};  // when the first of those queued begins
   mutable int64_t num_queued_ = 0, num_played_ = 0;
 };

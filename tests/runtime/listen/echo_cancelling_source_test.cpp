@@ -223,8 +223,8 @@ class InSteps : public AudioSource {
 struct Conversation {
   explicit Conversation(AudioSource& source)
       : audio(source),
-        turns(desk.make, audio, {.is_detected = true, .silence_ms = 500, .waits = {}},
-              WhileSpeaking::kInterrupts, clock, stop.get_token()) {}
+        turns(desk.make, audio, {.end = {.is_detected = true, .silence_ms = 500}}, clock,
+              stop.get_token()) {}
   ~Conversation() { audio.end(); }
 
   /// Whether something was loud.

@@ -205,16 +205,55 @@ TEST(PlaybackBuffer, CountsWhatTheDeviceHasTaken) {
   EXPECT_EQ(buffer.num_played(), 0);
   buffer.fill(device);
   EXPECT_EQ(buffer.num_played(), 2);
-  buffer.set_paused(true);
+  buffer.set_gain(0);
   buffer.fill(device);
   EXPECT_EQ(buffer.num_played(), 2);
-  buffer.set_paused(false);
+  buffer.set_gain(1);
   buffer.clear();
   buffer.fill(device);
   EXPECT_EQ(buffer.num_played(), 2) << "what was dropped is not played";
   buffer.push(std::vector<float>{6});
   buffer.fill(device);
   EXPECT_EQ(buffer.num_played(), 3) << "silence is no sample of ours";
+}
+
+TEST(PlaybackBuffer, GetsSofterAndLouderWithoutAClickAndFromWhereItWas) {
+  PlaybackBuffer buffer(64);
+  buffer.set_ramp(4);
+  std::vector<float> device(6);
+  buffer.push(std::vector<float>(30, 1.0f));
+  buffer.set_gain(0.25f);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.75f, 0.5f, 0.25f, 0.25f, 0.25f, 0.25f));
+  buffer.set_gain(1);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.5f, 0.75f, 1, 1, 1, 1));
+  EXPECT_EQ(buffer.num_played(), 12);
+  buffer.set_gain(0);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.75f, 0.5f, 0.25f, 0, 0, 0));
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(buffer.num_played(), 15) << "what could be heard";
+  buffer.set_gain(1);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.25f, 0.5f, 0.75f, 1, 1, 1));
+  EXPECT_EQ(buffer.num_played(), 21);
+  EXPECT_EQ(buffer.num_underruns(), 0);
+}
+
+TEST(PlaybackBuffer, APauseThatEndsOnItsWayLosesNothing) {
+  PlaybackBuffer buffer(64);
+  buffer.set_ramp(4);
+  std::vector<float> device(2);
+  buffer.push(std::vector<float>(8, 1.0f));
+  buffer.set_gain(0);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.75f, 0.5f));
+  buffer.set_gain(1);
+  buffer.fill(device);
+  EXPECT_THAT(device, ElementsAre(0.75f, 1));
+  EXPECT_EQ(buffer.num_played(), 4);
 }
 
 TEST(PlaybackBuffer, TellsWhatItPlaysWithItsSilence) {
@@ -225,9 +264,9 @@ TEST(PlaybackBuffer, TellsWhatItPlaysWithItsSilence) {
   std::vector<float> device(2), told(16);
   buffer.push(std::vector<float>{1, 2, 3, 4, 5});
   buffer.fill(device);
-  buffer.set_paused(true);
+  buffer.set_gain(0);
   buffer.fill(device);
-  buffer.set_paused(false);
+  buffer.set_gain(1);
   buffer.fill(device);
   buffer.clear();
   buffer.fill(device);
@@ -248,10 +287,10 @@ TEST(PlaybackBuffer, PausesWithoutLossAndCountsGaps) {
   buffer.push(std::vector<float>{1, 2, 3, 4, 5});
   buffer.fill(device);
   EXPECT_THAT(device, ElementsAre(1, 2));
-  buffer.set_paused(true);
+  buffer.set_gain(0);
   buffer.fill(device);
   EXPECT_THAT(device, ElementsAre(0, 0));
-  buffer.set_paused(false);
+  buffer.set_gain(1);
   buffer.fill(device);
   EXPECT_THAT(device, ElementsAre(3, 4));
   EXPECT_EQ(buffer.num_underruns(), 0);

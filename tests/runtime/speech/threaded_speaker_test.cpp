@@ -14,6 +14,7 @@
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
+#include "tests/fakes/waiting.h"
 
 #ifndef __SANITIZE_THREAD__  // which has one of its own
 #include <dlfcn.h>
@@ -106,6 +107,26 @@ TEST_F(ThreadedSpeakerTest, ACancelledTurnIsNotHeardAndLeavesNothing) {
   EXPECT_EQ(sink.samples(), audio_of({"C three."}));
   EXPECT_EQ(report.first_audio, Seconds(9));
   EXPECT_EQ(report.sentences, 1);
+}
+
+/// Paused, with no room left: a write ends when it is given up.
+struct FullSink : BufferSink {
+  void write(std::span<const float>) override {
+    is_full = true;
+    comes_true([&] { return gives_up.load(); });
+  }
+  void give_up() override { gives_up = true; }
+  std::atomic<bool> is_full = false, gives_up = false;
+};
+
+TEST_F(ThreadedSpeakerTest, CancelEndsAWriteThatWaitsForRoom) {
+  FullSink full;
+  ThreadedSpeaker speaker(voice, full, clock, {}, {});
+  voice.release_all();
+  speaker.say("A one.");
+  ASSERT_TRUE(comes_true([&] { return full.is_full.load(); }));
+  speaker.cancel_turn();
+  EXPECT_TRUE(full.gives_up);
 }
 
 TEST_F(ThreadedSpeakerTest, TellsWhatOfItsAnswerWasPlayed) {

@@ -228,6 +228,30 @@ TEST(RealtimeListening, UnlessThatIsNotWanted) {
   EXPECT_EQ(text_of(it.next), "You said: two. Go on!");
 }
 
+TEST(RealtimeListening, WhoOnlyShowsThatHeListensInterruptsNothing) {
+  std::atomic<bool> is_held = false;
+  std::counting_semaphore<> may_go_on{0};
+  ListeningHouse house;
+  house.on_pass = [&] {
+    if (is_held) may_go_on.acquire();
+  };
+  Talk talk(house);
+  talk.say("one");
+  is_held = true;
+  talk.respond();
+  talk.client.next("response.created");
+  speak(talk);
+  house.desk.hear("mm-hm");
+  house.desk.hear("mm-hm", /*is_over=*/true);
+  speak(talk, 500);
+  EXPECT_EQ(talk.client.num_unread(), 0u) << "it is no turn";
+  is_held = false;
+  may_go_on.release();
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "completed");
+  house.desk.hear("mm-hm", /*is_over=*/false, /*number=*/1);
+  EXPECT_EQ(talk.client.next()["type"], "input_audio_buffer.speech_started") << "nothing is heard";
+}
+
 TEST(RealtimeListening, AServerThatStopsTakesNoMoreSound) {
   std::atomic<bool> is_held = false;
   std::counting_semaphore<> may_go_on{0};

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/clock.h"
+#include "core/mutex.h"
+#include "runtime/listen/transcript_queue.h"
+#include "runtime/listen/turn_recogniser.h"
+#include "runtime/listen/turn_taking.h"
+#include "runtime/speech/audio_sink.h"
+
+namespace predgen {
+
+/// When a turn was spoken, on the clock.
+struct SpokenTimes {
+  Seconds voice_ended{0};  // the last sample of the voice
+  Seconds words_known{0};  // the last change of what was heard; not before voice_ended
+  Seconds turn_ended{0};   // as the final transcript says, too
+};
+
+/// What a recogniser hears of a user, as transcripts, and what follows of it for the answer by the
+/// rules of TurnTaking. The recogniser's threads tell what was heard; one thread takes transcripts
+/// and answers them: begin_turn(), a turn of a session, and the end of its sound, again and again.
+class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
+ public:
+  /// `answers`: where their sound goes; null: they have none. Borrows it and the clock, which any
+  /// thread reads. `stop` ends every wait, which throws Interrupted.
+  UserTurns(const TurnTakingRules& rules, AudioSink* answers, Clock& clock,
+            const std::stop_token& stop);
+
+  // Who answers.
+
+  /// The assistant is silent from here on. The token says that the answer to this turn is to be
+  /// left: the user has spoken, or a stop.
+  std::stop_token begin_turn();
+  /// There is a draft on what was heard.
+  void note_draft();
+  /// The answer to the last final transcript was left before anything of it was heard, so that the
+  /// history knows neither: its words come in front of what the user says next, or again by
+  /// themselves if that comes to nothing.
+  void say_again();
+  /// Of the last final transcript that wait_newer() gave.
+  SpokenTimes times() const;
+  std::optional<Transcript> latest(Seconds now) override;
+  /// Nothing: the input has ended. What ended it is thrown.
+  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+
+  // Who hears.
+
+  void on_speech(int64_t, int64_t) override {}
+  void on_words(const std::string& words) override;
+  void on_turn(const RecognisedTurn& turn) override;
+  void on_lost(const SoundError& why) override;
+  /// `ended`: behind its last sample, when it is not active.
+  void on_voice(bool is_active, Seconds ended);
+  /// Time has passed; at least every 20 ms.
+  void tick();
+  /// Nothing more is heard: what was heard of a turn under way is one, and wait_newer() ends behind
+  /// that, by throwing `failure` if there is one.
+  void end(std::exception_ptr failure = {});
+  /// Whether no turn is under way and some was, which is not answered yet.
+  bool is_over() const;
+  /// Whether a turn is being answered, and the user has not ended that.
+  bool is_answering() const;
+
+  TurnTaking::State state() const;
+  /// Transcripts that nobody has taken, and times of them.
+  size_t size() const;
+
+ private:
+  void act(const TurnActions& actions, const std::string& words) REQUIRES(mutex_);
+  void look_at_sound() REQUIRES(mutex_);
+  void tick_locked() REQUIRES(mutex_);
+  void end_turn(const std::string& words) REQUIRES(mutex_);
+  /// With what is said again in front of it.
+  std::optional<Transcript> whole(std::optional<Transcript> heard) const REQUIRES(mutex_);
+
+  AudioSink* const answers_;
+  Clock& clock_;
+  const std::stop_token stop_;
+  TranscriptQueue queue_;  // thread-safe; its lock comes after this one's
+
+  mutable Mutex mutex_;
+  TurnTaking taking_ GUARDED_BY(mutex_);
+  Seconds voice_ended_ GUARDED_BY(mutex_){0};           // of the turn under way
+  Seconds words_known_ GUARDED_BY(mutex_){0};           // likewise
+  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);  // of final transcripts in the queue
+  SpokenTimes taken_ GUARDED_BY(mutex_){};
+  bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
+  bool has_ended_ GUARDED_BY(mutex_) = false;
+  int64_t num_played_ GUARDED_BY(mutex_) = 0;  // of answers_, before this answer
+  std::string asked_ GUARDED_BY(mutex_);       // the last final transcript that was taken
+  std::string again_ GUARDED_BY(mutex_);       // that, where it is said again
+  std::stop_source turn_ GUARDED_BY(mutex_);
+  std::stop_callback<std::function<void()>> on_stop_;  // last: it uses the others
+};
+
+}  // namespace predgen

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <stop_token>
+
+#include "core/clock.h"
+#include "runtime/speech/speaker.h"
+
+namespace predgen {
+
+/// Returns when the last answer was played, or when nothing of it was for a second: its device is
+/// gone. Interrupted if `stop` comes first; it is looked at every 20 ms.
+void wait_until_heard(const Speaker& speaker, Clock& clock, const std::stop_token& stop);
+
+}  // namespace predgen
