@@ -1,6 +1,6 @@
 # cmake --install: a tree that may be moved as a whole.
 #   bin/predgen         finds LibTorch, then starts libexec/predgen/predgen (predgen.sh.in)
-#   libexec/predgen/    the programs
+#   libexec/predgen/    the programs, and the module that one of them opens for a GPU
 #   lib/                the libraries, Arrow's and sherpa-onnx's with them; lib/torch: LibTorch, a link to
 #                       it or a copy
 #   lib/cmake/predgen/  what find_package(predgen) reads
@@ -22,6 +22,10 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/predgen.sh.in ${PROJECT_BINARY_DIR}/i
 install(PROGRAMS ${PROJECT_BINARY_DIR}/install/predgen DESTINATION bin)
 set_target_properties(predgen PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;$ORIGIN/../../lib/torch/lib")
 install(TARGETS predgen DESTINATION libexec/predgen)
+if(TARGET predgen_cuda)
+  set_target_properties(predgen_cuda PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib/torch/lib")
+  install(TARGETS predgen_cuda DESTINATION libexec/predgen)
+endif()
 if(PREDGEN_ESPEAK)
   install(TARGETS predgen-espeak DESTINATION libexec/predgen)
   install(FILES ${PROJECT_SOURCE_DIR}/helpers/espeak/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.predgen-espeak)
