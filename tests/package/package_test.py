@@ -156,6 +156,11 @@ class Package(unittest.TestCase):
         for fault in ("not found", "undefined symbol"):
             self.assertNotIn(fault, loaded)
 
+    def test_fetches_models(self):
+        self.assertIn("smollm2", self.succeeds(run(self.tree / "bin/predgen-fetch-model", "--list")))
+        listed = self.succeeds(self.predgen("models", environment={"PREDGEN_MODELS": str(self.elsewhere / "none")}))
+        self.assertIn("predgen-fetch-model smollm2", listed)
+
     def test_licences_come_along(self):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}
         self.assertLessEqual({"LICENSE", "LICENSE.llama.cpp", "LICENSE.predgen-espeak"} - (
