@@ -1,6 +1,5 @@
 #include "cli/launch_ranks.h"
 
-#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -22,6 +21,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "model/gpu/cuda_module.h"
 #include "model/load_options.h"
 #include "train/distributed/process_communicator.h"
 
@@ -204,8 +204,7 @@ void choose_gpu(const train::RankPlace& place, const std::string& device) {
     throw UserError("device: {} would put every rank on one GPU; use auto", device);
   }
   if (device != "auto" || !parse_device("auto").is_cuda()) return;
-  const auto num_gpus = at::detail::getCUDAHooks().deviceCount();
-  const int index = num_gpus == 1 ? 0 : place.local_rank;
+  const int index = cuda_support().num_gpus == 1 ? 0 : place.local_rank;
   const at::Device own = parse_device(fmt::format("cuda:{}", index));
   c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(own);
 }

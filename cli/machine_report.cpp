@@ -1,8 +1,6 @@
 #include "cli/machine_report.h"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/detail/CUDAHooksInterface.h>
 
 #include <chrono>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "cli/other_work.h"
 #include "core/text.h"
 #include "evaluate/device_memory.h"
+#include "model/gpu/cuda_module.h"
 #include "model/gpu/gpu_support.h"
 #include "runtime/listen/echo_canceller.h"
 #include "runtime/speech/player_sink.h"
@@ -44,24 +43,18 @@ void print_machine() {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const std::string warning = other_work.warning(at::get_num_threads());
   if (!warning.empty()) std::printf("          busy: %s\n", warning.c_str());
-  const int num_gpus = at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
-  if (num_gpus == 0) {
+  const CudaSupport& cuda = cuda_support();
+  if (!cuda.problem.empty()) {
+    std::printf("  GPU     cannot be used: %s\n", cuda.problem.c_str());
+  } else if (cuda.num_gpus == 0) {
     std::printf(
         "  GPU     none visible: models run on the CPU; a 7B model needs a GPU "
         "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
         "measures it here): use --tts espeak\n");
-    const GpuKernels* const kernels = compiled_kernels();
-    const std::string problem = kernels ? driver_problem(kernels->support()) : "";
-    if (!problem.empty()) {
-      std::printf("          %s\n", problem.c_str());
-    } else if (at::detail::getCUDAHooks().hasCUDART()) {
-      const long version = at::detail::getCUDAHooks().versionCUDART();
-      std::printf("          this LibTorch is for CUDA %ld.%ld: a GPU needs a driver for that\n",
-                  version / 1000, version % 1000 / 10);
-    }
+    if (!cuda.has_driver) std::printf("          there is no NVIDIA driver here\n");
   } else {
-    std::printf("  GPU     %d\n", num_gpus);
-    const GpuKernels* const kernels = compiled_kernels();
+    std::printf("  GPU     %d\n", cuda.num_gpus);
+    const GpuKernels* const kernels = cuda.module->kernels;
     const std::string problem = kernels
                                     ? kernel_problem(kernels->support())
                                     : "no kernels of ours: there was no nvcc when this was built";

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/parse_error.h"
+#include "cli/welcome.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -28,6 +29,10 @@ bool is_of_path(const std::error_code& code) {
 }
 
 int run(int argc, char** argv) {
+  if (argc == 1) {
+    print_welcome();
+    return 2;
+  }
   CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};
   app.require_subcommand(1);
   app.set_version_flag("--version", PREDGEN_VERSION);

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "evaluate/device_memory.h"
+#include "model/gpu/cuda_module.h"
 #include "model/load_options.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
@@ -31,7 +32,7 @@ std::unique_ptr<data::DatasetReader> find_dataset(const train::TrainConfig& trai
 train::PlanCase where_it_runs(const train::TrainConfig& train, int nproc,
                               std::optional<int64_t>& memory) {
   const bool wants_cuda = train.device.starts_with("cuda");
-  if (wants_cuda && !parse_device("auto").is_cuda()) {
+  if (wants_cuda && !has_cuda()) {
     if (!memory) throw UserError("device: {}, but there is no GPU here: say its --memory", "cuda");
     return {.world_size = nproc, .is_cuda = true};
   }

@@ -73,6 +73,9 @@ set(predgen_cuda_architectures ${PREDGEN_CUDA_ARCHITECTURES})
 if(predgen_cuda_architectures STREQUAL "all")
   set(predgen_cuda_architectures 75 80 86 89 90 100 120)
 endif()
+# The CUDA runtime of the kernels is linked into the module, which so names no library of CUDA itself.
+find_file(predgen_cudart libcudart_static.a NO_CACHE NO_DEFAULT_PATH
+          PATHS ${PREDGEN_CUDA}/lib64 ${PREDGEN_SITE}/nvidia/cu13/lib)
 set(PREDGEN_KERNELS none)
 find_program(PREDGEN_NVCC nvcc NO_CACHE NO_DEFAULT_PATH PATHS ${PREDGEN_CUDA}/bin ${PREDGEN_SITE}/nvidia/cu13/bin)
 if(PREDGEN_NVCC AND PREDGEN_GRAPHS STREQUAL "cuda" AND predgen_cudart)

@@ -1,10 +1,12 @@
 # cmake --install: a tree that may be moved as a whole.
 #   bin/predgen         finds LibTorch, then starts libexec/predgen/predgen (predgen.sh.in)
-#   libexec/predgen/    the programs
+#   bin/predgen-fetch-model  fetches models: a link into share/predgen/scripts
+#   libexec/predgen/    the programs, and the module that one of them opens for a GPU
 #   lib/                the libraries, Arrow's and sherpa-onnx's with them; lib/torch: LibTorch, a link to
 #                       it or a copy
 #   lib/cmake/predgen/  what find_package(predgen) reads
 #   include/predgen/    headers
+# What others build with is the component `development`; packages are made without (scripts/package.sh).
 #   share/predgen/      configurations, and what those of the quickstart name; docs in share/doc/predgen/
 include(CMakePackageConfigHelpers)
 set(package_dir lib/cmake/predgen)
@@ -22,7 +24,12 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/predgen.sh.in ${PROJECT_BINARY_DIR}/i
 install(PROGRAMS ${PROJECT_BINARY_DIR}/install/predgen DESTINATION bin)
 set_target_properties(predgen PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;$ORIGIN/../../lib/torch/lib")
 install(TARGETS predgen DESTINATION libexec/predgen)
+if(TARGET predgen_cuda)
+  set_target_properties(predgen_cuda PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib/torch/lib")
+  install(TARGETS predgen_cuda DESTINATION libexec/predgen)
+endif()
 if(PREDGEN_ESPEAK)
+  set_target_properties(predgen-espeak PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
   install(TARGETS predgen-espeak DESTINATION libexec/predgen)
   install(FILES ${PROJECT_SOURCE_DIR}/helpers/espeak/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.predgen-espeak)
 endif()
@@ -36,8 +43,22 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/samples DESTINATION share/predgen/data)
+set(fetching known_models.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py)
+list(TRANSFORM fetching PREPEND ${PROJECT_SOURCE_DIR}/scripts/)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/fetch_model.py DESTINATION share/predgen/scripts)
+install(FILES ${fetching} DESTINATION share/predgen/scripts)
+install(CODE "
+  set(link \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/predgen-fetch-model\")
+  file(REMOVE \"\${link}\")
+  file(CREATE_LINK ../share/predgen/scripts/fetch_model.py \"\${link}\" SYMBOLIC)")
 
-if(PREDGEN_INSTALL_LIBTORCH)
+if(PREDGEN_INSTALL_LIBTORCH STREQUAL "CPU")
+  # libtorch_cpu.so of a LibTorch for CUDA wants two small libraries of NVIDIA's, which it finds beside itself.
+  file(GLOB torch_parts ${predgen_torch_dir}/lib/libtorch_cpu.so ${predgen_torch_dir}/lib/libc10.so
+    ${predgen_torch_dir}/lib/libgomp* ${predgen_torch_dir}/../nvidia/cu13/lib/libcudart.so.13
+    ${predgen_torch_dir}/../nvidia/cu13/lib/libcupti.so.13)
+  install(FILES ${torch_parts} DESTINATION lib/torch/lib)
+elseif(PREDGEN_INSTALL_LIBTORCH)
   # The wheel's libraries look for those of CUDA in ../../nvidia.
   install(DIRECTORY ${predgen_torch_dir}/lib ${predgen_torch_dir}/include DESTINATION lib/torch
           USE_SOURCE_PERMISSIONS PATTERN "libtorch_python*" EXCLUDE PATTERN "*.a" EXCLUDE)
@@ -67,22 +88,22 @@ if(predgen_speech_dir)
 endif()
 
 get_property(libraries GLOBAL PROPERTY predgen_libraries)
-install(TARGETS ${libraries} predgen_jinja EXPORT predgen ARCHIVE DESTINATION lib)
+install(TARGETS ${libraries} predgen_jinja EXPORT predgen ARCHIVE DESTINATION lib COMPONENT development)
 foreach(library IN LISTS libraries)
   string(REPLACE predgen_ "" room ${library})
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})  # otherwise a part of a room, installed with it
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen COMPONENT development
             FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
   endif()
 endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)
 list(JOIN rooms "|" room_pattern)
 list(JOIN rooms ", " rooms)
-install(EXPORT predgen NAMESPACE predgen:: FILE predgenTargets.cmake DESTINATION ${package_dir})
+install(EXPORT predgen NAMESPACE predgen:: FILE predgenTargets.cmake DESTINATION ${package_dir} COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/predgenConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake INSTALL_DESTINATION ${package_dir}
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake ${PROJECT_BINARY_DIR}/install/predgenConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/LinkedPackages.cmake DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/LinkedPackages.cmake DESTINATION ${package_dir} COMPONENT development)

@@ -37,15 +37,11 @@ add_library(predgen::torch INTERFACE IMPORTED)
 target_compile_options(predgen::torch INTERFACE "SHELL:-idirafter ${predgen_torch_dir}/include"
   "SHELL:-idirafter ${predgen_torch_dir}/include/torch/csrc/api/include")
 target_link_options(predgen::torch INTERFACE "LINKER:-rpath-link,${torch_lib}")
-set(torch_libraries ${torch_lib}/libtorch.so ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so)
-if(EXISTS ${torch_lib}/libtorch_cuda.so)
-  list(APPEND torch_libraries ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so)
-endif()
-# stdc++ first: libtorch.so exports std::filesystem of an older compiler, which crashes in
-# remove_all and directory_iterator. --no-as-needed: nothing refers to libtorch_cuda by name, so the
-# linker would drop it.
+# The part for CPUs: what needs CUDA is opened when it is wanted (model/gpu/cuda_module.h). stdc++
+# first: LibTorch exports std::filesystem of an older compiler, which crashes in remove_all and
+# directory_iterator.
 target_link_libraries(predgen::torch INTERFACE
-  "-Wl,--push-state,--no-as-needed" stdc++ ${torch_libraries} "-Wl,--pop-state")
+  "-Wl,--push-state,--no-as-needed" stdc++ "-Wl,--pop-state" ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so)
 
 # A LibTorch that is not the wheel's finds the CUDA libraries in the toolkit; the wheel brings its own.
 if(PREDGEN_CUDA)
@@ -55,16 +51,6 @@ if(PREDGEN_CUDA)
   target_compile_options(predgen::torch INTERFACE "SHELL:-idirafter ${PREDGEN_CUDA}/include")
   target_link_options(predgen::torch INTERFACE
     "LINKER:-rpath,${PREDGEN_CUDA}/lib64" "LINKER:-rpath-link,${PREDGEN_CUDA}/lib64")
-endif()
-
-# The CUDA runtime of the kernels, which torch's wheel brings: linked in, so that programs name no
-# library of CUDA themselves.
-get_filename_component(torch_place ${predgen_torch_dir} REALPATH)
-find_file(predgen_cudart libcudart_static.a NO_CACHE NO_DEFAULT_PATH
-          PATHS ${PREDGEN_CUDA}/lib64 ${torch_place}/../nvidia/cu13/lib)
-add_library(predgen::cudart INTERFACE IMPORTED)
-if(predgen_cudart)
-  target_link_libraries(predgen::cudart INTERFACE ${predgen_cudart} Threads::Threads ${CMAKE_DL_LIBS} rt)
 endif()
 
 # Arrow and Parquet: the libraries of the pyarrow wheel, which have no unversioned names.

@@ -67,11 +67,11 @@ function(predgen_refuse_torch name)
   endforeach()
 endfunction()
 
-# predgen_add_cuda_source(target file.cu): compiled by nvcc as a step of its own. CUDA as a language of
+# predgen_add_cuda_source(target room/file.cu): compiled by nvcc as a step of its own. CUDA as a language of
 # the project would want a whole toolkit where the wheels bring only its parts.
 function(predgen_add_cuda_source target source)
   get_filename_component(name ${source} NAME)
-  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  set(input ${PROJECT_SOURCE_DIR}/${source})
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
   # PTX, too, which GPUs that are not listed compile when they first run: of the oldest that nvcc knows,
   # and of the oldest with tensor cores for bfloat16.

@@ -1,31 +1,42 @@
 #include "model/load_options.h"
 
-#include <ATen/Context.h>
-#include <ATen/detail/CUDAHooksInterface.h>
-
 #include "core/error.h"
+#include "core/log.h"
+#include "model/gpu/cuda_module.h"
 #include "model/gpu/gpu_support.h"
 
 namespace predgen {
+namespace {
+
+/// CUDA if there is one; a GPU that is there and cannot be used is told of once.
+at::Device any_device() {
+  if (has_cuda()) return at::kCUDA;
+  static const bool is_told = [] {
+    const std::string& problem = cuda_support().problem;
+    if (!problem.empty()) spdlog::warn("running on the CPU, as with --device cpu: {}", problem);
+    return true;
+  }();
+  static_cast<void>(is_told);
+  return at::kCPU;
+}
+
+}  // namespace
 
 at::Device parse_device(const std::string& name) {
-  const bool has_cuda = at::globalContext().hasCUDA();
-  if (name == "auto") return has_cuda ? at::kCUDA : at::kCPU;
+  if (name == "auto") return any_device();
   if (name != "cpu" && !name.starts_with("cuda")) {
     throw UserError("device \"{}\": must be auto, cpu, cuda or cuda:N", name);
   }
-  if (name != "cpu" && !has_cuda) {
-    const GpuKernels* const kernels = compiled_kernels();
-    const GpuSupport support = kernels ? kernels->support() : GpuSupport{};
-    throw UserError("device \"{}\": no CUDA GPU is visible{}", name,
-                    support.driver == 0 || driver_problem(support).empty()
-                        ? ""
-                        : ": " + driver_problem(support));
+  if (name == "cpu") return at::kCPU;
+  if (!has_cuda()) {
+    const std::string& problem = cuda_support().problem;
+    throw UserError("device \"{}\": {}", name,
+                    problem.empty() ? "no CUDA GPU is visible" : problem);
   }
   try {
     const at::Device device(name);
-    const c10::DeviceIndex num_gpus = at::detail::getCUDAHooks().deviceCount();
-    if (device.is_cuda() && device.has_index() && device.index() >= num_gpus) {
+    const int num_gpus = cuda_support().num_gpus;
+    if (device.has_index() && device.index() >= num_gpus) {
       throw UserError("device \"{}\": there are only {} GPUs", name, num_gpus);
     }
     return device;

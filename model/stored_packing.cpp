@@ -59,6 +59,11 @@ RowError error_of(const int8_t* codes, int64_t group, float scale, float offset,
 RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
                 int64_t row, Block& to) {
   const int64_t in = from.codes.size(1), group = layout.group, place = row * (in / group);
+  // Asked for once a row: a tensor checks itself each time.
+  const auto* scales = from.scales.const_data_ptr<float>() + place;
+  const auto* offsets = layout.has_offsets ? from.offsets.const_data_ptr<float>() + place : nullptr;
+  uint16_t* kept_scales = bits_of(to.scales, place);
+  uint16_t* kept_offsets = recoding.has_offsets ? bits_of(to.offsets, place) : nullptr;
   const auto* codes = from.codes.const_data_ptr<int8_t>() + row * in;
   auto* q = to.q.mutable_data_ptr<uint8_t>() + row * in;
   for (int64_t i = 0; i < in; ++i) {
@@ -66,16 +71,14 @@ RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding&
   }
   RowError error;
   for (int64_t g = 0; g < in / group; ++g) {
-    const float scale = from.scales.const_data_ptr<float>()[place + g];
-    const float offset =
-        layout.has_offsets ? from.offsets.const_data_ptr<float>()[place + g] : 0.0f;
+    const float scale = scales[g], offset = offsets ? offsets[g] : 0.0f;
     const uint16_t kept = to_half(scale);
-    *bits_of(to.scales, place + g) = kept;
+    kept_scales[g] = kept;
     const double a = static_cast<double>(from_half(kept)) - static_cast<double>(scale);
     double b = -static_cast<double>(offset);
     if (recoding.has_offsets) {
       const uint16_t kept_offset = to_half(offset + static_cast<float>(recoding.shift) * scale);
-      *bits_of(to.offsets, place + g) = kept_offset;
+      kept_offsets[g] = kept_offset;
       b += static_cast<double>(from_half(kept_offset)) -
            recoding.shift * static_cast<double>(from_half(kept));
     }

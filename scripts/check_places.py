@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 SYSTEM = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/share", "/lib", "/lib64", "/usr/libexec"]
-PROGRAMS = ["predgen", "predgen-espeak", "predgen-ears"]
+PROGRAMS = ["predgen", "predgen-espeak", "predgen-ears", "libpredgen_cuda.so"]
 
 
 def is_below(path: str, folders: list[str]) -> bool:

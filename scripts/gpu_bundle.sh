@@ -8,9 +8,9 @@
 #   --archive      also DIR.tar.gz, which is half the size
 #
 # The programs want the torch version they were compiled against; its CUDA may be another (not tried), as
-# they name no library of CUDA themselves, if the driver is new enough for the one that compiled their
-# kernels. They are built in build-gpu, without Parquet, whose library
-# would be most of the bundle.
+# they and libpredgen_cuda.so beside them name no library of CUDA themselves, if the driver is new enough for
+# the one that compiled their kernels. They are built in build-gpu, without Parquet, whose library would be
+# most of the bundle.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -36,11 +36,11 @@ python=${PREDGEN_PYTHON:-$(scripts/setup.sh "${setup_options[@]}")}
 libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
-programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench)
+programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench libpredgen_cuda.so)
 cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF -DPREDGEN_SPEECH=OFF \
   -DPREDGEN_CUDA_ARCHITECTURES=all
-for source in captured_graph_cuda.cpp gpu_kernels_cuda.cu; do
+for source in captured_graph_cuda.cpp gpu_kernels_cuda.cu nccl_backend_cuda.cpp; do
   grep -q "$source" build-gpu/build.ninja ||
     die "no $source in this build (see what cmake says above), which a bundle is there to test"
 done

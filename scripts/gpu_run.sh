@@ -113,8 +113,11 @@ for program in "$bundle"/bin/*; do
   missing=$("${predgen_env[@]}" ldd "$program" 2>&1 | grep "not found" | sort -u | tr -s '\t\n' ' ')
   [ -z "$missing" ] || fail "${program##*/} does not find its libraries:$missing"
 done
-# All symbols now rather than when they are called: another torch shows here.
+# All symbols now rather than when they are called: another torch shows here. ldd tells of those of the file
+# that predgen opens for CUDA, and does not fail itself.
 try 120 tests.log "every symbol is there" "${predgen_env[@]}" LD_BIND_NOW=1 "$bundle/bin/predgen" --version
+missing=$("${predgen_env[@]}" ldd -r "$bundle/bin/libpredgen_cuda.so" 2>&1 | grep "undefined symbol" | head -n 3)
+[ -z "$missing" ] || fail "libpredgen_cuda.so does not find its symbols: $missing"
 
 if [ -n "$python" ]; then
   num_gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())' 2>/dev/null)

@@ -33,8 +33,8 @@ def index_url():
     try:
         from pip._internal.models.index import PyPI  # pip tells its default in no other way
     except ImportError:
-        raise DownloadError(f"{sys.executable} has no pip, which knows the package index: run this with the "
-                            "Python that scripts/setup.sh prints, or set PIP_INDEX_URL") from None
+        raise DownloadError(f"{sys.executable} has no pip, which knows the package index: install it (Debian: "
+                            "python3-pip), take the Python that scripts/setup.sh prints, or set PIP_INDEX_URL") from None
     return PyPI.simple_url
 
 

@@ -20,32 +20,70 @@ Mutex& captures() {
   return mutex;
 }
 
-}  // namespace
-
-struct GraphMemory::Parts {
-  Parts(c10::DeviceIndex device, StreamPriority priority)
+/// What captures of one model share.
+struct Pool {
+  Pool(c10::DeviceIndex device, StreamPriority priority)
       : stream(c10::cuda::getStreamFromPool(priority == StreamPriority::kHigh, device)),
-        pool(at::cuda::graph_pool_handle()) {
+        id(at::cuda::graph_pool_handle()) {
     // Held here, too: the pool of graphs that are all gone takes no new one.
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // which makes the allocator
-    c10::cuda::CUDACachingAllocator::createOrIncrefPool(stream.device_index(), pool);
+    c10::cuda::CUDACachingAllocator::createOrIncrefPool(stream.device_index(), id);
   }
-  ~Parts() { c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), pool); }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
+  ~Pool() { c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), id); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
 
   c10::cuda::CUDAStream stream;
-  at::cuda::MempoolId_t pool;
+  at::cuda::MempoolId_t id;
 };
 
-GraphMemory::GraphMemory(at::Device device, StreamPriority priority)
-    : parts_(std::make_unique<const Parts>(device.index(), priority)) {}
-GraphMemory::~GraphMemory() = default;
+class CudaGraph : public CapturedGraph {
+ public:
+  CudaGraph(const Pool& pool, const std::function<at::Tensor()>& work)
+      : graph_(std::make_unique<at::cuda::CUDAGraph>()) {
+    const Lock lock(captures());
+    c10::Event before(c10::DeviceType::CUDA);
+    before.record(c10::cuda::getCurrentCUDAStream(pool.stream.device_index()).unwrap());
+    before.block(pool.stream.unwrap());
+    const c10::StreamGuard guard(pool.stream.unwrap());  // a capture needs a stream of its own
+    for (int i = 0; i < kWarmUps; ++i) work();
+    pool.stream.synchronize();
+    // What other threads launch on the device meanwhile, a language model say, is their affair.
+    try {
+      {
+        // Captures share tensors that the first one makes and each one writes: of the inference
+        // mode, they could not be written outside of it.
+        const c10::InferenceMode off(false);
+        graph_->capture_begin(pool.id, cudaStreamCaptureModeThreadLocal);
+      }
+      result_ = work();
+      graph_->capture_end();
+    } catch (const c10::AcceleratorError& error) {
+      abandon(pool);
+      if (error.get_error_code() != cudaErrorMemoryAllocation) throw;
+      throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, error.what());  // of the graph
+    } catch (...) {
+      abandon(pool);
+      throw;
+    }
+  }
+  ~CudaGraph() override {
+    const Lock lock(captures());
+    result_.reset();
+    graph_.reset();
+  }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
 
-struct CapturedGraph::Parts {
+  const at::Tensor& replay() override {
+    graph_->replay();
+    return result_;
+  }
+
+ private:
   /// Ends a capture that failed, as when memory ran out: else the allocator would go on asking this
   /// graph, which is gone, where other threads' memory belongs.
-  void abandon(const GraphMemory::Parts& memory) {
+  void abandon(const Pool& pool) {
     const auto succeeds = [](const auto& attempt) {
       try {
         attempt();
@@ -54,56 +92,34 @@ struct CapturedGraph::Parts {
         return false;
       }
     };
-    result.reset();
-    if (succeeds([&] { graph.capture_end(); })) return;
+    result_.reset();
+    if (succeeds([&] { graph_->capture_end(); })) return;
     succeeds([&] {
-      c10::cuda::CUDACachingAllocator::endAllocateToPool(memory.stream.device_index(), memory.pool);
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(pool.stream.device_index(), pool.id);
     });
   }
 
-  at::cuda::CUDAGraph graph;
-  at::Tensor result;
+  std::unique_ptr<at::cuda::CUDAGraph> graph_;
+  at::Tensor result_;
 };
 
-bool CapturedGraph::is_available() { return true; }
+class CudaGraphMemory : public GraphMemory {
+ public:
+  CudaGraphMemory(c10::DeviceIndex device, StreamPriority priority) : pool_(device, priority) {}
 
-CapturedGraph::CapturedGraph(const GraphMemory& memory, const std::function<at::Tensor()>& work)
-    : parts_(std::make_unique<Parts>()) {
-  const GraphMemory::Parts& shared = *memory.parts_;
-  const Lock lock(captures());
-  c10::Event before(c10::DeviceType::CUDA);
-  before.record(c10::cuda::getCurrentCUDAStream(shared.stream.device_index()).unwrap());
-  before.block(shared.stream.unwrap());
-  const c10::StreamGuard guard(shared.stream.unwrap());  // a capture needs a stream of its own
-  for (int i = 0; i < kWarmUps; ++i) work();
-  shared.stream.synchronize();
-  // What other threads launch on the device meanwhile, a language model say, is their affair.
-  try {
-    {
-      // Captures share tensors that the first one makes and each one writes: of the inference mode,
-      // they could not be written outside of it.
-      const c10::InferenceMode off(false);
-      parts_->graph.capture_begin(shared.pool, cudaStreamCaptureModeThreadLocal);
-    }
-    parts_->result = work();
-    parts_->graph.capture_end();
-  } catch (const c10::AcceleratorError& error) {
-    parts_->abandon(shared);
-    if (error.get_error_code() != cudaErrorMemoryAllocation) throw;
-    throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, error.what());  // of the graph
-  } catch (...) {
-    parts_->abandon(shared);
-    throw;
+  std::unique_ptr<CapturedGraph> capture(const std::function<at::Tensor()>& work) const override {
+    return std::make_unique<CudaGraph>(pool_, work);
   }
-}
-CapturedGraph::~CapturedGraph() {
-  const Lock lock(captures());
-  parts_.reset();
-}
 
-const at::Tensor& CapturedGraph::replay() {
-  parts_->graph.replay();
-  return parts_->result;
+ private:
+  const Pool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<const GraphMemory> make_cuda_graph_memory(at::Device device,
+                                                          StreamPriority priority) {
+  return std::make_unique<const CudaGraphMemory>(device.index(), priority);
 }
 
 }  // namespace predgen

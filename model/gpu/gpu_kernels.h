@@ -152,8 +152,8 @@ struct GpuKernels {
   GpuSupport (*support)();
 };
 
-/// Those for CUDA, whether or not they can run here; null where nvcc was not there when this was
-/// built.
+/// Those for CUDA, whether or not they can run here. Inside the module (model/gpu/cuda_module.h):
+/// programs find them in its table.
 const GpuKernels* compiled_kernels();
 
 }  // namespace predgen

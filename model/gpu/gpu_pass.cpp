@@ -82,10 +82,10 @@ PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t
 
 /// Graphs of CUDA; null where this build has none.
 GraphCapture cuda_graphs(at::Device device) {
-  if (!device.is_cuda() || !CapturedGraph::is_available()) return nullptr;
-  return [memory = std::make_shared<const GraphMemory>(device, StreamPriority::kHigh)](
-             const PassWork& work) -> PassWork {
-    const auto graph = std::make_shared<CapturedGraph>(*memory, work);
+  const std::shared_ptr memory = make_graph_memory(device, StreamPriority::kHigh);
+  if (!memory) return nullptr;
+  return [memory](const PassWork& work) -> PassWork {
+    const std::shared_ptr graph = memory->capture(work);
     return [memory, graph] { return graph->replay(); };
   };
 }

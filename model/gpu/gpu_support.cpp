@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "model/gpu/cuda_module.h"
 
 namespace predgen {
 namespace {
@@ -42,7 +43,8 @@ const GpuKernels* usable_kernels(const GpuKernels* compiled) {
 }
 
 const GpuKernels* cuda_kernels() {
-  static const GpuKernels* const kernels = usable_kernels(compiled_kernels());
+  static const GpuKernels* const kernels =
+      usable_kernels(cuda_support().module ? cuda_support().module->kernels : nullptr);
   return kernels;
 }
 

@@ -1,5 +1,6 @@
 """predgen doctor: what it says of a whole model folder and of a broken one."""
 
+import ctypes.util
 import math
 import re
 import shutil
@@ -27,9 +28,8 @@ def main():
         check(line and (good in line[1] or cure in line[1]), f"{word}: it is there, or what to do")
     echo = re.search(r"^  Echo +(.*)$", machine.stdout, re.MULTILINE)
     check(echo and ("can be interrupted" in echo[1] or "--headphones" in echo[1]), "whether there is an echo canceller")
-    if "none visible" in machine.stdout and "CUDA" in machine.stdout:
-        check(re.search(r"(no NVIDIA driver here|driver here is for CUDA [\d.]+), one for CUDA [\d.]+ is needed|"
-                        r"LibTorch is for CUDA", machine.stdout), "the driver that there is and the one it needs")
+    if ctypes.util.find_library("cuda") is None:
+        check("there is no NVIDIA driver here" in machine.stdout, "why no GPU is visible")
     whole = doctor("--model", DEMO)
     check(whole.returncode == 0, f"a whole model: {whole.stderr}")
     for part in ("5.5 M parameters", "context of 1024", "4096 ids", "with 1024 tokens", "yes"):

@@ -6,7 +6,7 @@ CASES = {
         chatt | chatt | did you mean "chat"?
         --log-levle debug chat | --log-levle | did you mean --log-level?
         --log-level loud chat --model {m} | loud | debug
-        | give a command | chat
+        --log-level info | give a command | chat
         --log-level | --log-level | see predgen --help
     """,
     "bench": """

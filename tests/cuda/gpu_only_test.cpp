@@ -16,13 +16,14 @@ class GpuOnly : public OnDevice {};
 INSTANTIATE_TEST_SUITE_P(, GpuOnly, testing::Values("cuda"), device_name);
 
 TEST_P(GpuOnly, CapturesInAndOutsideOfTheInferenceModeTakeTurns) {
-  const GraphMemory memory(at::Device(at::kCUDA, 0), StreamPriority::kHigh);
+  const auto memory = make_graph_memory(at::Device(at::kCUDA, 0), StreamPriority::kHigh);
+  ASSERT_NE(memory, nullptr);
   const at::Tensor x = at::ones({4}, device());
   for (const bool is_inference : {true, false, true, false}) {
     std::optional<c10::InferenceMode> mode;
     if (is_inference) mode.emplace();
-    CapturedGraph graph(memory, [&] { return x * 3; });
-    EXPECT_EQ(graph.replay().sum().item<float>(), 12.0f);
+    const auto graph = memory->capture([&] { return x * 3; });
+    EXPECT_EQ(graph->replay().sum().item<float>(), 12.0f);
   }
 }
 

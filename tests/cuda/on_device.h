@@ -8,6 +8,7 @@
 #include <string>
 
 #include "model/configure_math.h"
+#include "model/gpu/cuda_module.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -18,10 +19,11 @@ class OnDevice : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     configure_math();
-    if (std::string(GetParam()) != "cuda" || at::globalContext().hasCUDA()) return;
+    const bool is_there = has_cuda();  // before LibTorch is asked for anything on CUDA
+    if (std::string(GetParam()) != "cuda" || is_there) return;
     const char* required = std::getenv("PREDGEN_REQUIRE_CUDA");
     if (required && std::string(required) == "1") {
-      FAIL() << "PREDGEN_REQUIRE_CUDA=1, but no CUDA GPU is visible";
+      FAIL() << "PREDGEN_REQUIRE_CUDA=1, but no CUDA GPU is visible: " << cuda_support().problem;
     }
     GTEST_SKIP() << "no CUDA GPU is visible";
   }

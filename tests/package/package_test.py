@@ -148,6 +148,19 @@ class Package(unittest.TestCase):
             for folder in (BUILD, ROOT, PYTHON.parents[1], self.scratch):
                 self.assertNotIn(str(folder), file.read_text(), file)
 
+    @unittest.skipUnless((BUILD / "libpredgen_cuda.so").exists(), "LibTorch is for CPUs")
+    def test_the_module_for_a_gpu_finds_libtorch(self):
+        module = self.tree / "libexec/predgen/libpredgen_cuda.so"
+        self.assertIn("[$ORIGIN/../../lib/torch/lib]", self.succeeds(run("readelf", "-d", module)))
+        loaded = self.succeeds(run("ldd", "-r", module))
+        for fault in ("not found", "undefined symbol"):
+            self.assertNotIn(fault, loaded)
+
+    def test_fetches_models(self):
+        self.assertIn("smollm2", self.succeeds(run(self.tree / "bin/predgen-fetch-model", "--list")))
+        listed = self.succeeds(self.predgen("models", environment={"PREDGEN_MODELS": str(self.elsewhere / "none")}))
+        self.assertIn("predgen-fetch-model smollm2", listed)
+
     def test_licences_come_along(self):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}
         self.assertLessEqual({"LICENSE", "LICENSE.llama.cpp", "LICENSE.predgen-espeak"} - (

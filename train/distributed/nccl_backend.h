@@ -6,11 +6,7 @@
 
 namespace predgen::train {
 
-/// Whether this build has NCCL.
-bool has_nccl();
-
-/// Collectives of tensors on the GPUs of the ranks; waits for each on the host, so that one that
-/// fails throws. Error without NCCL.
+/// Inside the module for CUDA, whose table has it (model/gpu/cuda_module.h).
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size,
                                                     std::chrono::milliseconds timeout);

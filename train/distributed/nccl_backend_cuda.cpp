@@ -5,8 +5,6 @@
 
 namespace predgen::train {
 
-bool has_nccl() { return true; }
-
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size,
                                                     std::chrono::milliseconds timeout) {

@@ -1,6 +1,5 @@
 #include "train/distributed/process_communicator.h"
 
-#include <ATen/Context.h>
 #include <c10/util/Logging.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -19,7 +18,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "train/distributed/nccl_backend.h"
+#include "model/gpu/cuda_module.h"
 #include "train/distributed/rank_watch.h"
 
 namespace predgen::train {
@@ -32,12 +31,14 @@ using Backend = c10::intrusive_ptr<c10d::Backend>;
 constexpr std::chrono::seconds kToAsk{3};
 
 std::string check_backend(const std::string& name) {
-  const bool has_gpu = at::globalContext().hasCUDA();
-  if (name == "auto") return has_gpu && has_nccl() ? "nccl" : "gloo";
   if (name == "gloo") return name;
-  if (name != "nccl") throw UserError("backend \"{}\": must be auto, nccl or gloo", name);
-  if (!has_nccl()) throw UserError("backend \"nccl\": this build has no NCCL; use gloo");
-  if (!has_gpu) throw UserError("backend \"nccl\": no CUDA GPU is visible; use gloo");
+  if (name != "nccl" && name != "auto") {
+    throw UserError("backend \"{}\": must be auto, nccl or gloo", name);
+  }
+  const bool has_nccl = has_cuda() && cuda_support().module->make_nccl_backend;
+  if (name == "auto") return has_nccl ? "nccl" : "gloo";
+  if (!has_cuda()) throw UserError("backend \"nccl\": no CUDA GPU is visible; use gloo");
+  if (!has_nccl) throw UserError("backend \"nccl\": this build has no NCCL; use gloo");
   return name;
 }
 
@@ -124,7 +125,8 @@ class ProcessCommunicator::Group {
       watch_ = std::make_unique<RankWatch>(store_, place.rank, place.world_size, std::move(step));
       gloo_ = make_gloo(store_, place, options.start_timeout);
       if (backend_ == "nccl") {
-        nccl_ = make_nccl_backend(store_, place.rank, place.world_size, options.start_timeout);
+        nccl_ = cuda_support().module->make_nccl_backend(store_, place.rank, place.world_size,
+                                                         options.start_timeout);
       }
       // Nobody may leave while another one still connects to it.
       std::vector<at::Tensor> one{at::zeros({1})};

@@ -24,9 +24,8 @@ struct GraphedStep::Graph {
     codes = at::zeros({kZonosCodebooks}, on_device.dtype(at::kLong));
     position = at::zeros({1}, on_device.dtype(at::kLong));
     scale = at::ones({}, on_device.dtype(at::kFloat));
-    graph = std::make_unique<CapturedGraph>(memory, [&] {
-      return model.step_on_device(codes, position, scale, cache.capacity(), cache);
-    });
+    graph = memory.capture(
+        [&] { return model.step_on_device(codes, position, scale, cache.capacity(), cache); });
   }
 
   ZonosCache cache;
@@ -36,18 +35,19 @@ struct GraphedStep::Graph {
   int64_t num_held = 0;  // how many
 };
 
-GraphedStep::GraphedStep(const ZonosModel& model)
-    : model_(model), memory_(model.device(), StreamPriority::kLow) {}
+GraphedStep::GraphedStep(const ZonosModel& model, std::unique_ptr<const GraphMemory> memory)
+    : model_(model), memory_(std::move(memory)) {}
 GraphedStep::~GraphedStep() = default;
 
 std::unique_ptr<GraphedStep> GraphedStep::make(const ZonosModel& model) {
-  if (!model.device().is_cuda() || !CapturedGraph::is_available()) return nullptr;
-  return std::unique_ptr<GraphedStep>(new GraphedStep(model));
+  auto memory = make_graph_memory(model.device(), StreamPriority::kLow);
+  if (!memory) return nullptr;
+  return std::unique_ptr<GraphedStep>(new GraphedStep(model, std::move(memory)));
 }
 
 GraphedStep::Graph& GraphedStep::graph_for(int64_t capacity, int64_t rows) {
   std::unique_ptr<Graph>& graph = graphs_[{capacity, rows}];
-  if (!graph) graph = std::make_unique<Graph>(model_, memory_, capacity, rows);
+  if (!graph) graph = std::make_unique<Graph>(model_, *memory_, capacity, rows);
   return *graph;
 }
 

@@ -19,7 +19,7 @@ class ZonosModel;
 /// Used by one thread at a time.
 class GraphedStep {
  public:
-  /// Null where there are no graphs: on a CPU, or without CUDA in LibTorch. `model` outlives it.
+  /// Null where there are no graphs: on a CPU, or without them in this build. `model` outlives it.
   static std::unique_ptr<GraphedStep> make(const ZonosModel& model);
   ~GraphedStep();
 
@@ -31,11 +31,11 @@ class GraphedStep {
 
  private:
   struct Graph;
-  explicit GraphedStep(const ZonosModel& model);
+  GraphedStep(const ZonosModel& model, std::unique_ptr<const GraphMemory> memory);
   Graph& graph_for(int64_t capacity, int64_t rows);
 
   const ZonosModel& model_;
-  const GraphMemory memory_;
+  const std::unique_ptr<const GraphMemory> memory_;
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Graph>> graphs_;  // by bucket and rows
 };
 

@@ -1,6 +1,5 @@
 #include "train/distributed/process_communicator.h"
 
-#include <ATen/Context.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "model/gpu/cuda_module.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/run_ranks.h"
 
@@ -167,7 +167,7 @@ TEST(ProcessCommunicator, RefusesABackendThatIsNotThere) {
   const RankPlace place{.rank = 1, .world_size = 2, .address = "127.0.0.1", .port = 1};
   expect_user_error([&] { ProcessCommunicator(place, {.backend = "mpi"}); },
                     {"backend \"mpi\": must be auto, nccl or gloo"});
-  if (at::globalContext().hasCUDA()) return;
+  if (has_cuda()) return;
   expect_user_error([&] { ProcessCommunicator(place, {.backend = "nccl"}); },
                     {"backend \"nccl\"", "use gloo"});
 }

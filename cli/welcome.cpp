@@ -1,0 +1,52 @@
+#include "cli/welcome.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "model/checkpoint/model_names.h"
+#include "model/checkpoint/speech_model.h"
+
+namespace predgen::cli {
+namespace {
+
+/// Next steps, with the model that a newcomer has, and "" where there is none.
+std::string next_steps(const std::string& model) {
+  std::string steps;
+  if (model.empty()) {
+    steps = fmt::format("  {:<34}fetch a first model (98 MB)\n", fetch_command("smollm2"));
+  }
+  const std::string& name = model.empty() ? "smollm2" : model;
+  for (const auto& [command, what] :
+       {std::pair{"predgen chat --model " + name, "type: the answer is drafted while you do"},
+        std::pair{std::string("predgen talk"), "speak: microphone and loudspeaker"},
+        std::pair{"predgen serve --model " + name, "a page for browsers, and OpenAI's APIs"},
+        std::pair{std::string("predgen doctor"), "what this machine has and lacks"},
+        std::pair{std::string("predgen --help"),
+                  "all commands; predgen chat --help explains one"}}) {
+    steps += fmt::format("  {:<34}{}\n", command, what);
+  }
+  return steps;
+}
+
+}  // namespace
+
+void print_welcome() {
+  const std::filesystem::path folder = models_folder();
+  std::vector<std::string> names;
+  for (const NamedModel& model : models_in(folder)) names.push_back(model.name);
+  const bool has_first = std::ranges::find(names, "smollm2") != names.end();
+  const std::string first =
+      names.empty() || has_first ? (has_first ? "smollm2" : "") : names.front();
+  for (const NamedModel& model : speech_models_in(folder)) names.push_back(model.name);
+  const std::string models =
+      names.empty() ? fmt::format("No models yet in {}", folder.string())
+                    : fmt::format("Models here: {} (predgen models)", fmt::join(names, ", "));
+  fmt::print("predgen {}: voice assistants that answer the moment you stop speaking\n\n{}\n{}\n",
+             PREDGEN_VERSION, next_steps(first), models);
+}
+
+}  // namespace predgen::cli

@@ -1,0 +1,152 @@
+"""Holds what scripts/package.sh made to its limits: sizes, libraries that are there, folders of this machine, start times.
+
+usage: check_package.py DIST
+
+Start times are those of the unpacked tar file, as a user waits: the first run with none of its files in memory. A busy
+machine is slower, so processor time is printed, too.
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+MIB = 1 << 20
+LARGEST = {".tar.zst": 160 * MIB, ".deb": 160 * MIB}
+SECONDS = {"predgen --version": 0.5, "predgen": 0.5, "chat to its prompt, first run": 1.5, "chat to its prompt, second run": 0.5}
+PROMPT = b"> "  # what a chat shows when it waits for a line
+CUDA = re.compile(r"torch_cuda|c10_cuda|cublas|cudnn|nccl|libcuda\.so")
+CLEAN = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "LANG": "C.UTF-8", "HOME": os.environ.get("HOME", "/")}
+
+
+class Check:
+    def __init__(self):
+        self.num_failed = 0
+
+    def __call__(self, is_good, text):
+        print(f"{'ok     ' if is_good else 'FAILED '} {text}", flush=True)
+        self.num_failed += not is_good
+
+
+def elf_files(tree):
+    for path in sorted(tree.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with open(path, "rb") as file:
+                if file.read(4) == b"\x7fELF":
+                    yield path
+
+
+def forget(tree):
+    """The system keeps none of its files in memory."""
+    for path in tree.rglob("*"):
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(handle)
+
+
+def processor_time(before):
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def timed(command, environment):
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, capture_output=True, env=environment)
+    return time.monotonic() - begin, processor_time(before)
+
+
+def timed_to_prompt(command, environment):
+    """Until a chat at a terminal waits for its first line."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], command, environment)
+    seen = b""
+    while PROMPT not in seen and time.monotonic() - begin < 60:
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    took = time.monotonic() - begin
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return took if PROMPT in seen else float("inf"), processor_time(before)
+
+
+def check_libraries(check, tree):
+    faults, linked = [], []
+    for path in elf_files(tree):
+        listing = subprocess.run(["ldd", path], capture_output=True, text=True, env=CLEAN).stdout
+        faults += [f"{path.relative_to(tree)}: {name}" for name in re.findall(r"^\s*(\S+) => not found", listing, re.MULTILINE)]
+        linked += [name for name in re.findall(r"^\s*(\S+) => ", listing, re.MULTILINE) if CUDA.search(name)]
+    check(not faults, f"every library is there {' '.join(faults[:5])}")
+    check(not linked, f"none of CUDA is wanted {' '.join(sorted(set(linked)))}")
+
+
+def check_folders(check, tree, root):
+    """Nothing names the folders that it was built in."""
+    words = [str(root).encode(), b"/site-packages/", b"/.cache/"]
+    names = [str(path.relative_to(tree)) for path in sorted((tree / "libexec").rglob("*"))
+             if path.is_file() and any(word in path.read_bytes() for word in words)]
+    check(not names, f"no folder of the build is named {' '.join(names)}")
+
+
+def check_times(check, tree):
+    models = pathlib.Path(os.environ.get("PREDGEN_MODELS") or pathlib.Path(
+        os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "predgen/models"))
+    environment = CLEAN | {"PREDGEN_MODELS": str(models)}
+    program = str(tree / "bin/predgen")
+    times = {}
+    for name, command in (("predgen --version", [program, "--version"]), ("predgen", [program])):
+        timed(command, environment)
+        times[name] = timed(command, environment)
+    if (models / "smollm2.gguf").exists():
+        chat = [program, "chat", "--model", "smollm2"]
+        forget(tree)
+        handle = os.open(models / "smollm2.gguf", os.O_RDONLY)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(handle)
+        times["chat to its prompt, first run"] = timed_to_prompt(chat, environment)
+        times["chat to its prompt, second run"] = timed_to_prompt(chat, environment)
+    for name, (took, used) in times.items():
+        check(took <= SECONDS[name], f"{name}: {took:.2f} s of at most {SECONDS[name]}, of which the processor {used:.2f}")
+
+
+def main(dist):
+    check, dist = Check(), pathlib.Path(dist).resolve()
+    files = sorted(path for path in dist.iterdir() if path.suffix in (".zst", ".deb"))
+    sums = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=dist, capture_output=True, text=True)
+    check(sums.returncode == 0, f"SHA256SUMS {sums.stdout.strip()}")
+    for path in files:
+        limit = next(size for end, size in LARGEST.items() if path.name.endswith(end))
+        check(path.stat().st_size <= limit, f"{path.name}: {path.stat().st_size / MIB:.1f} MiB of at most {limit // MIB}")
+    archive = next(path for path in files if re.fullmatch(r"predgen-[\d.]+-linux-x86_64\.tar\.zst", path.name))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
+        subprocess.run(["tar", "-xf", archive, "-C", scratch], check=True)
+        tree = pathlib.Path(scratch, archive.name.removesuffix(".tar.zst"))
+        size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
+        print(f"        unpacked {size / MIB:.0f} MiB")
+        check_libraries(check, tree)
+        check_folders(check, tree, pathlib.Path(__file__).resolve().parents[1])
+        listed = json.loads((tree / "share/doc/predgen/contents.spdx.json").read_text())["packages"]
+        named = {file for entry in listed for file in entry["comment"].split(", ")}
+        unnamed = [str(path.relative_to(tree)) for path in (tree / "lib").rglob("*.so*") if str(path.relative_to(tree)) not in named]
+        check(not unnamed, f"{len(listed)} packages list all libraries {' '.join(unnamed)}")
+        check_times(check, tree)
+    return check.num_failed > 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not shutil.which("zstd"):
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))

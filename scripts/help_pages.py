@@ -1,0 +1,153 @@
+"""Manual pages and the shells' completion, from what predgen's --help says.
+
+usage: help_pages.py FOLDER VERSION DATE PREDGEN [ARGUMENT ..]
+
+FOLDER gets share/man/man1/predgen.1.gz and one for each command, share/bash-completion/completions/predgen and
+share/zsh/site-functions/_predgen. DATE is year-month-day. PREDGEN is the program, with what comes before it.
+"""
+import gzip
+import pathlib
+import re
+import subprocess
+import sys
+
+OPTION = re.compile(r"^  (-[^\n]*?)(?:\s{2,}(\S.*))?$")  # two blanks, its names, and mostly what it does
+COMMAND = re.compile(r"^  (\w[\w-]*)  +(\S.*)$")
+INDENTED = re.compile(r"^\s{10,}(\S.*)$")
+
+
+class Help:
+    """What one command says of itself."""
+
+    def __init__(self, text):
+        self.sections, self.options, self.commands = {}, [], []
+        section = ""
+        for line in text.splitlines():
+            if line and not line.startswith(" ") and line.endswith(":"):
+                section = line[:-1]
+                self.sections[section] = []
+                continue
+            self.sections.setdefault(section, []).append(line)
+            option, command, more = OPTION.match(line), COMMAND.match(line), INDENTED.match(line)
+            if option:
+                self.options.append([option[1].strip(), option[2] or ""])
+            elif section == "Subcommands" and command:
+                self.commands.append([command[1], command[2]])
+            elif more and self.options and section != "Subcommands":
+                self.options[-1][1] += " " + more[1]
+            elif more and self.commands:
+                self.commands[-1][1] += " " + more[1]
+
+    def summary(self):
+        first = next((line for line in self.sections.get("", []) if line.strip()), "")
+        return first.strip()
+
+    def flags(self):
+        """Each option's longest name, with whether it takes a value, its choices and what it does."""
+        for names, text in self.options:
+            longest = max(re.findall(r"--?[A-Za-z][\w-]*", names.split(" ")[0]), key=len)
+            choices = re.search(r":\{([^}]*)\}", names)
+            yield longest, " " in names.strip(), choices[1].split(",") if choices else [], text
+
+
+def read_help(predgen, command):
+    done = subprocess.run([*predgen, *command, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout, Help(done.stdout)
+
+
+def find_all(predgen, command=()):
+    """Of the program and each of its commands, by their words."""
+    text, found = read_help(predgen, command)
+    helps = {command: (text, found)}
+    for name, _ in found.commands:
+        helps |= find_all(predgen, (*command, name))
+    return helps
+
+
+def roff(line):
+    line = line.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + line if line.startswith((".", "'")) else line
+
+
+def manual(command, text, summary, version, date, commands):
+    name = "-".join(("predgen", *command))
+    pages = ", ".join(f"predgen-{'-'.join(other)}(1)" if other else "predgen(1)" for other in commands if other != command)
+    lines = [f'.TH {name.upper()} 1 {date} "predgen {version}" "User Commands"', ".SH NAME",
+             roff(f"{name} - {summary}"), ".SH DESCRIPTION", ".nf", *map(roff, text.rstrip().splitlines()), ".fi"]
+    return "\n".join([*lines, ".SH SEE ALSO", roff(pages), ""])
+
+
+def bash_completion(helps):
+    """Words by command; a choice behind its option; else files."""
+    cases, choices = [], set()
+    for command, (_, found) in helps.items():
+        words = " ".join([*(name for name, _ in found.commands), *(flag for flag, *_ in found.flags())])
+        cases.append(f'    "{" ".join(command)}") words="{words}" ;;')
+        choices |= {(flag, " ".join(names)) for flag, _, names, _ in found.flags() if names}
+    by_flag = {}
+    for flag, names in sorted(choices):
+        by_flag.setdefault(flag, set()).update(names.split())
+    values = [f'    {flag}) words="{" ".join(sorted(names))}" ;;' for flag, names in sorted(by_flag.items())]
+    groups = " ".join(command[0] for command, (_, found) in helps.items() if len(command) == 1 and found.commands)
+    return "\n".join([
+        "# bash completion of predgen", "_predgen() {",
+        '  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command="" words="" i',
+        "  for ((i = 1; i < COMP_CWORD; ++i)); do",
+        '    case ${COMP_WORDS[i]} in -*) continue ;; esac',
+        '    if [ -z "$command" ]; then command=${COMP_WORDS[i]}; continue; fi',
+        f'    case " {groups} " in *" $command "*) command="$command ${{COMP_WORDS[i]}}" ;; esac',
+        "    break", "  done", '  case "$before" in', *values, '    *) case "$command" in', *cases, "    esac ;;",
+        "  esac", '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
+        '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$word"))', "}",
+        "complete -o filenames -F _predgen predgen", ""])
+
+
+def quoted(text):
+    return text.replace("'", "'\\''").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+
+
+def zsh_function(command, found, name):
+    specs = []
+    for flag, has_value, choices, text in found.flags():
+        spec = f"{flag}[{quoted(' '.join(text.split())[:90])}]"
+        if has_value:
+            spec += f":value:({' '.join(choices)})" if choices else ":value:_files"
+        specs.append(f"    '{spec}' \\")
+    if not found.commands:
+        return [f"{name}() {{", "  _arguments \\", *specs, "    '*:file:_files'", "}"]
+    listed = [f"    '{sub}:{quoted(' '.join(text.split())[:90])}'" for sub, text in found.commands]
+    branches = [f"      {sub}) {name}_{sub} ;;" for sub, _ in found.commands]
+    return [f"{name}() {{", "  local state line", "  local -a commands", "  commands=(", *listed, "  )",
+            "  _arguments -C \\", *specs, "    '1:command:->command' '*::argument:->argument'", "  case $state in",
+            "    command) _describe command commands ;;", "    argument) case $line[1] in", *branches, "    esac ;;",
+            "  esac", "}"]
+
+
+def zsh_completion(helps):
+    lines = ["#compdef predgen", "# zsh completion of predgen"]
+    for command, (_, found) in reversed(helps.items()):
+        lines += zsh_function(command, found, "_".join(("_predgen", *command)))
+    return "\n".join([*lines, '_predgen "$@"', ""])
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def main(folder, version, date, *predgen):
+    share = pathlib.Path(folder) / "share"
+    helps = find_all(predgen)
+    for command, (text, found) in helps.items():
+        page = manual(command, text, found.summary(), version, date, helps)
+        name = "-".join(("predgen", *command))
+        write(share / f"man/man1/{name}.1.gz", gzip.compress(page.encode(), 9, mtime=0))
+    write(share / "bash-completion/completions/predgen", bash_completion(helps).encode())
+    write(share / "zsh/site-functions/_predgen", zsh_completion(helps).encode())
+    print(f"help_pages: {len(helps)} manual pages, and completion for bash and zsh")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 5:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

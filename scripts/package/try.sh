@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# What a user does with the packages in dist/, on a bare Debian as root: scripts/fresh_machine.sh --packages runs it.
+set -euo pipefail
+export DEBIAN_FRONTEND=noninteractive
+scratch=$(mktemp -d)
+ok() { echo "ok      $*"; }
+quietly() { "$@" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; echo "FAILED  $*"; exit 1; }; }
+files() { find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /root \
+  -o -path /var/lib/apt -o -path /var/lib/dpkg \) -prune -o -print | sort; }
+
+quietly apt-get update
+quietly apt-get install -y --no-install-recommends python3 python3-pip curl zstd
+files >"$scratch/before"
+
+try() {  # try NAME PROGRAM FETCH: what a newcomer does
+  local name=$1 program=$2 fetch=$3 server answer
+  [ "$("$program" --version)" = "$(sed -n 's/.*"versionInfo": "\(.*\)",/\1/p' dist/predgen-*.spdx.json | head -n 1)" ]
+  "$program" >"$scratch/welcome" || [ $? = 2 ]
+  grep -q "predgen chat --model smollm2" "$scratch/welcome"
+  quietly "$fetch" smollm2
+  answer=$(printf 'What is the capital of France?\n' | "$program" chat --model smollm2 --max-new-tokens 24 2>"$scratch/log") ||
+    { cat "$scratch/log"; exit 1; }
+  grep -qi paris <<<"$answer"
+  ok "$name: chat: $(tr '\n' ' ' <<<"$answer" | cut -c1-80)"
+  printf 'Hello.\n' | quietly "$program" chat --model smollm2 --max-new-tokens 8 --tts espeak --audio-out "$scratch/answer.wav"
+  [ "$(stat -c %s "$scratch/answer.wav")" -gt 10000 ]
+  ok "$name: espeak"
+  "$program" serve --model smollm2 --port 8123 >"$scratch/serve.log" 2>&1 &
+  server=$!
+  for _ in $(seq 100); do curl -sf http://127.0.0.1:8123/health >/dev/null && break; sleep 0.2; done
+  answer=$(curl -sf http://127.0.0.1:8123/v1/chat/completions -H 'Content-Type: application/json' \
+    -d '{"model": "smollm2", "max_tokens": 8, "messages": [{"role": "user", "content": "Say hello."}]}')
+  kill "$server"
+  wait "$server" || true
+  grep -q '"content"' <<<"$answer"
+  ok "$name: serve"
+}
+
+quietly apt-get install -y --no-install-recommends ./dist/predgen_*.deb
+ok "apt installs it"
+for file in /usr/share/man/man1/predgen-chat.1.gz /usr/share/bash-completion/completions/predgen \
+  /usr/share/zsh/vendor-completions/_predgen /usr/lib/systemd/system/predgen@.service; do
+  # dpkg leaves manual pages out in containers and the like
+  [ -e "$file" ] || grep -q "path-exclude" -r /etc/dpkg/dpkg.cfg.d || { echo "FAILED  no $file"; exit 1; }
+done
+try deb predgen predgen-fetch-model
+quietly apt-get purge -y predgen
+files >"$scratch/after"
+if ! diff "$scratch/before" "$scratch/after"; then echo "FAILED  files are left"; exit 1; fi
+ok "apt purges it, and nothing is left"
+
+mkdir "$scratch/anywhere"
+tar -xf dist/predgen-[0-9]*-linux-x86_64.tar.zst -C "$scratch/anywhere"
+mv "$scratch"/anywhere/predgen-* "$scratch/moved here"
+try tar "$scratch/moved here/bin/predgen" "$scratch/moved here/bin/predgen-fetch-model"

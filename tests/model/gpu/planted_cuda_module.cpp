@@ -1,0 +1,17 @@
+// A module that CudaModule's tests open: without a GPU, but with an exception of LibTorch's.
+#include <c10/util/Exception.h>
+
+#include "model/gpu/cuda_module.h"
+
+extern "C" const predgen::CudaModule* predgen_cuda_module() {
+  static const predgen::CudaModule module{
+      .build = PREDGEN_BUILD,
+      .kernels = nullptr,
+      .make_graph_memory =
+          [](at::Device, predgen::StreamPriority) -> std::unique_ptr<const predgen::GraphMemory> {
+        throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "no memory here");
+      },
+      .make_nccl_backend = nullptr,
+  };
+  return &module;
+}

@@ -1,0 +1,138 @@
+"""What scripts/package.sh is made of: pages and completion from --help, the list of what is inside, and the check of what
+was made, with planted faults."""
+import gzip
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import check_package  # noqa: E402
+import help_pages  # noqa: E402
+import spdx_list  # noqa: E402
+
+PROGRAM = r"""#!/bin/sh
+case "$1" in
+  chat) printf "%s\n" "Talk to a model" "Usage: predgen chat [OPTIONS]" "" "Options:" \
+    "  -h,--help                   Print this help message and exit" \
+    "  --verifier TEXT:{off,greedy}=greedy" "                              off, or what keeps a draft" "" "Examples:" \
+    "  predgen chat --verifier off" ;;
+  *) printf "%s\n" "predgen: it's a test" "Usage: predgen [OPTIONS] SUBCOMMAND" "" "Options:" \
+    "  -h,--help                   Print this help message and exit" "" "Subcommands:" \
+    "  chat                        Talk to a model" ;;
+esac
+"""
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class HelpPages(Scratch):
+    def setUp(self):
+        super().setUp()
+        program = self.folder / "predgen"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        with redirect_stdout(io.StringIO()):
+            help_pages.main(self.folder, "0.1.0", "2026-11-26", program)
+        self.share = self.folder / "share"
+
+    def test_a_manual_page_for_each_command(self):
+        pages = {path.name: gzip.decompress(path.read_bytes()).decode() for path in (self.share / "man/man1").iterdir()}
+        self.assertEqual(set(pages), {"predgen.1.gz", "predgen-chat.1.gz"})
+        chat = pages["predgen-chat.1.gz"]
+        for part in ('.TH PREDGEN-CHAT 1 2026-11-26 "predgen 0.1.0"', "Talk to a model", "\\-\\-verifier", "predgen(1)"):
+            self.assertIn(part, chat)
+
+    def complete(self, *words):
+        script = f"""source {self.share}/bash-completion/completions/predgen
+COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}; _predgen; echo "${{COMPREPLY[@]}}" """
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=self.folder, check=True).stdout.split()
+
+    def test_bash(self):
+        self.assertEqual(self.complete("predgen", "c"), ["chat"])
+        self.assertEqual(self.complete("predgen", "chat", "--v"), ["--verifier"])
+        self.assertEqual(self.complete("predgen", "chat", "--verifier", "o"), ["off"])
+        self.assertEqual(self.complete("predgen", "chat", "sh"), ["share"], "else files")
+
+    def test_zsh(self):
+        text = (self.share / "zsh/site-functions/_predgen").read_text()
+        self.assertTrue(text.startswith("#compdef predgen\n"))
+        self.assertIn("'--verifier[off, or what keeps a draft]:value:(off greedy)'", text)
+        if shutil.which("zsh"):
+            subprocess.run(["zsh", "-n", self.share / "zsh/site-functions/_predgen"], check=True)
+
+
+class SpdxList(Scratch):
+    def listed(self, copyright_text, **entry):
+        (self.folder / "copyright").write_text(copyright_text)
+        contents = self.folder / "contents.json"
+        contents.write_text(json.dumps([{"name": "libthis", "version": "1.2-3", "from": "Debian, source this", "files": ["lib/libthis.so.1"],
+                                         "text": "copyright", "tree": str(self.folder), **entry}]))
+        with redirect_stdout(io.StringIO()) as out:
+            spdx_list.main(contents, "0.1.0", "ab" * 32, "1700000000")
+        document = json.loads(out.getvalue())
+        return document, next(entry for entry in document["packages"] if entry["name"] == "libthis")
+
+    def test_licences(self):
+        for word, name in (("Expat", "MIT"), ("LGPL-2.1+", "LGPL-2.1-or-later")):
+            document, entry = self.listed(f"Format: x\n\nFiles: *\nCopyright: somebody\nLicense: {word}\n text\n")
+            self.assertEqual(entry["licenseDeclared"], name)
+            self.assertEqual(document["hasExtractedLicensingInfos"], [])
+        document, entry = self.listed("In words of its own.")
+        self.assertEqual(entry["licenseDeclared"], "LicenseRef-libthis")
+        self.assertEqual(document["hasExtractedLicensingInfos"][0]["extractedText"], "In words of its own.")
+
+    def test_what_it_is_about(self):
+        document, entry = self.listed("x", licence="MIT")
+        self.assertEqual((document["spdxVersion"], document["creationInfo"]["created"]), ("SPDX-2.3", "2023-11-14T22:13:20Z"))
+        self.assertEqual((entry["versionInfo"], entry["comment"]), ("1.2-3", "lib/libthis.so.1"))
+        self.assertEqual(document["packages"][0]["checksums"][0]["checksumValue"], "ab" * 32)
+        identifiers = [one["SPDXID"] for one in document["packages"]]
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+
+
+class CheckPackage(Scratch):
+    def faults(self, work):
+        check = check_package.Check()
+        with redirect_stdout(io.StringIO()) as out:
+            work(check)
+        return [line for line in out.getvalue().splitlines() if line.startswith("FAILED")]
+
+    def test_a_library_that_is_missing_is_seen(self):
+        tree = self.folder / "tree"
+        (tree / "libexec").mkdir(parents=True)
+        shutil.copy("/bin/true", tree / "libexec/good")
+        self.assertEqual(self.faults(lambda check: check_package.check_libraries(check, tree)), [])
+        source = self.folder / "main.c"
+        for name in ("libgone.so", "libcublas_gone.so"):
+            source.write_text("int gone() { return 0; }\n")
+            subprocess.run(["cc", "-shared", f"-Wl,-soname,{name}", "-o", self.folder / name, source], check=True)
+            source.write_text("int gone(); int main() { return gone(); }\n")
+            subprocess.run(["cc", "-o", tree / "libexec/bad", source, self.folder / name, f"-Wl,-rpath,{self.folder}"], check=True)
+            if "cublas" not in name:
+                (self.folder / name).unlink()
+            faults = self.faults(lambda check: check_package.check_libraries(check, tree))
+            self.assertEqual(len(faults), 1, f"{name}: {faults}")
+            self.assertIn(name, faults[0])
+
+    def test_a_folder_of_the_build_is_seen(self):
+        tree = self.folder / "tree"
+        (tree / "libexec").mkdir(parents=True)
+        (tree / "libexec/program").write_bytes(b"x\0/home/me/predgen/core/files.cpp\0")
+        for root, num in (("/elsewhere", 0), ("/home/me/predgen", 1)):
+            self.assertEqual(len(self.faults(lambda check: check_package.check_folders(check, tree, root))), num)
+
+
+if __name__ == "__main__":
+    unittest.main()
