@@ -82,7 +82,7 @@ function(predgen_add_cuda_source target source)
   list(TRANSFORM predgen_system_headers PREPEND "-Xcompiler;" OUTPUT_VARIABLE host_headers)
   add_custom_command(OUTPUT ${object}
     COMMAND ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -ccbin ${CMAKE_CXX_COMPILER} ${codes}
-            -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC ${host_headers}
+            --frandom-seed ${name} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC ${host_headers}
             -I${PROJECT_SOURCE_DIR} -isystem ${cuda_headers} -MD -MF ${object}.d
     DEPENDS ${input} DEPFILE ${object}.d COMMENT "Compiling ${source} for CUDA" VERBATIM)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)

@@ -44,7 +44,7 @@ CudaSupport look() {
     return support;
   }
   if (at::globalContext().hasCUDA()) {
-    support.num_gpus = at::detail::getCUDAHooks().deviceCount();
+    support.num_gpus = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
   } else if (!at::detail::getCUDAHooks().hasCUDART()) {
     support.problem = "LibTorch was asked for CUDA before it was opened";  // a bug of ours
   } else {
