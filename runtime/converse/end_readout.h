@@ -22,7 +22,7 @@ class EndReadout {
   double probability(const at::Tensor& logits_V) const;
 
  private:
-  at::Tensor tokens_S_;                                    // int64
+  at::Tensor tokens_S_;                                           // int64
   at::Tensor weight_IS_, bias_I_, last_weight_1I_, last_bias_1_;  // float32
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "runtime/listen/backchannel.h"
+#include "text/backchannel.h"
 
 namespace predgen {
 

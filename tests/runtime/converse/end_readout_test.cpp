@@ -28,8 +28,9 @@ class EndReadoutTest : public testing::Test {
  protected:
   void write(const std::map<std::string, at::Tensor>& tensors,
              const std::string& vocabulary = std::to_string(kVocabulary)) {
-    write_safetensors(file_, tensors,
-                      {{"format", "predgen-end-readout"}, {"version", "1"}, {"vocab_size", vocabulary}});
+    write_safetensors(
+        file_, tensors,
+        {{"format", "predgen-end-readout"}, {"version", "1"}, {"vocab_size", vocabulary}});
   }
   void expect_refused(const std::vector<std::string>& parts) {
     expect_user_error([&] { EndReadout(file_, kVocabulary); }, parts);
@@ -44,7 +45,8 @@ TEST_F(EndReadoutTest, IsANetworkOfTwoLayers) {
   const at::Tensor logits_V = at::tensor({9.f, 3.f, 9.f, 9.f, 1.f});
   const auto gelu = [](double x) { return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0))); };
   const double score = gelu(1) - gelu(1 - 6) + 2 * gelu(2 - 1) + .25;
-  EXPECT_NEAR(EndReadout(file_, kVocabulary).probability(logits_V), 1 / (1 + std::exp(-score)), 1e-6);
+  EXPECT_NEAR(EndReadout(file_, kVocabulary).probability(logits_V), 1 / (1 + std::exp(-score)),
+              1e-6);
 }
 
 TEST_F(EndReadoutTest, LiesBesideItsModel) {

@@ -8,7 +8,7 @@
 #include "runtime/engine/baton_clock.h"
 #include "runtime/engine/queued_threads.h"
 #include "tests/fakes/small_models.h"
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

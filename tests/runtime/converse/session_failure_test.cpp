@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

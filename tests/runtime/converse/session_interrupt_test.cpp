@@ -5,7 +5,7 @@
 #include "runtime/speech/virtual_speaker.h"
 #include "tests/fakes/fake_synthesizer.h"
 #include "tests/fakes/playing_sink.h"
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

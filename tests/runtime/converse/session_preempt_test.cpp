@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 // Answers that are begun at a pause, as preemptive generation has them.
 namespace predgen {

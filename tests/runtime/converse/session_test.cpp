@@ -8,7 +8,7 @@
 
 #include "runtime/listen/typed_line_source.h"
 #include "tests/fakes/expect_user_error.h"
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

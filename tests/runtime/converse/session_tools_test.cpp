@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/expect_user_error.h"
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/engine/queued_threads.h"
-#include "tests/runtime/converse/stage.h"
+#include "tests/fakes/stage.h"
 
 namespace predgen {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/stop.h"
 #include "runtime/speech/virtual_speaker.h"
 #include "runtime/speech/wait_until_heard.h"
-#include "tests/runtime/converse/stage.h"
-#include "tests/runtime/converse/talk_schedule.h"
+#include "tests/fakes/stage.h"
+#include "tests/fakes/talk_schedule.h"
 
 namespace predgen {
 

@@ -14,8 +14,8 @@
 #include "serve/realtime/realtime_connection.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/fakes/fake_voice.h"
+#include "tests/fakes/stage.h"
 #include "tests/fakes/waiting.h"
-#include "tests/runtime/converse/stage.h"
 #include "tests/serve/realtime/fake_sender.h"
 
 namespace predgen::serve {

@@ -1,4 +1,4 @@
-#include "runtime/listen/backchannel.h"
+#include "text/backchannel.h"
 
 #include <gtest/gtest.h>
 

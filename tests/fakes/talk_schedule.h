@@ -6,9 +6,9 @@
 
 #include "core/random.h"
 #include "core/text.h"
-#include "runtime/listen/backchannel.h"
 #include "runtime/listen/user_turns.h"
-#include "tests/runtime/converse/talk_room.h"
+#include "tests/fakes/talk_room.h"
+#include "text/backchannel.h"
 
 namespace predgen {
 

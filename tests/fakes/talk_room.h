@@ -99,6 +99,7 @@ class Loudspeaker : public AudioSink {
   }
   void expect_nothing() override {}
   int64_t num_underruns() const override { return 0; }
+  void give_up() override {}
   void set_gain(float gain) override {
     play();
     if (gain > 0 && gain_ == 0 && repeats && last_ > 0) queue_.push_front(last_);
