@@ -51,7 +51,7 @@ def fit(score, is_end):
     print(f"log-odds {bias.item() - (share / (1 - share)).log().item():.2f} + {slope.item():.2f} * ln p")
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def scores(model, tokenizer, texts, readout):
     """Places, and how likely each is an end, by the name of who says so."""
     places, states = hidden_states(model, tokenizer, texts)

@@ -124,7 +124,8 @@ have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 have_tests() { have DONE-tests && have "DONE-$gguf"; }
 missing_models() {  # the names of models that are to be fetched
   local name
-  [ -f "$models/smollm2.gguf" ] || echo smollm2
+  { [ -f "$models/smollm2.gguf" ] &&
+    cmp -s "$root/checkpoints/smollm2-ends/ends.safetensors" "$models/smollm2.ends.safetensors"; } || echo smollm2
   for name in silero smart-turn whisper-base hibari; do
     [ -f "$models/$name/speech_model.json" ] || echo "$name"
   done

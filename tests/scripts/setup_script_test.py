@@ -25,6 +25,9 @@ class SetupScript(unittest.TestCase):
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-test.txt"]:
             shutil.copy(ROOT / name, self.clone)
+        readout = self.clone / "checkpoints" / "smollm2-ends" / "ends.safetensors"
+        readout.parent.mkdir(parents=True)
+        readout.write_text("trained")
         self.cache = self.root / "cache"
         self.models = self.cache / "predgen" / "models"
         self.bin = self.root / "bin"
@@ -65,6 +68,7 @@ class SetupScript(unittest.TestCase):
     def finish_models(self, *speech):
         self.models.mkdir(parents=True, exist_ok=True)
         (self.models / "smollm2.gguf").touch()
+        (self.models / "smollm2.ends.safetensors").write_text("trained")
         for name in speech or SPEECH_MODELS:
             (self.models / name).mkdir(exist_ok=True)
             (self.models / name / "speech_model.json").touch()
