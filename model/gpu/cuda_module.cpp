@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <torch/version.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -44,7 +45,7 @@ CudaSupport look() {
     return support;
   }
   if (at::globalContext().hasCUDA()) {
-    support.num_gpus = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
+    support.num_gpus = static_cast<uint8_t>(at::detail::getCUDAHooks().deviceCount());
   } else if (!at::detail::getCUDAHooks().hasCUDART()) {
     support.problem = "LibTorch was asked for CUDA before it was opened";  // a bug of ours
   } else {
