@@ -24,7 +24,7 @@ EndReadout::EndReadout(const fs::path& file, int64_t vocab_size) {
     throw UserError("{}: made for a model with a vocabulary of {}, not {}", file.string(),
                     says("vocab_size"), vocab_size);
   }
-  const auto read = [&](const char* name, at::ScalarType dtype, std::vector<int64_t> shape) {
+  const auto read = [&](const char* name, at::ScalarType dtype, const std::vector<int64_t>& shape) {
     at::Tensor values = tensors.load(name, at::kCPU, dtype);
     if (values.sizes() != shape) {
       throw UserError("{}: \"{}\" does not fit the other tensors", file.string(), name);
