@@ -228,47 +228,49 @@ TEST(RealtimeListening, UnlessThatIsNotWanted) {
   EXPECT_EQ(text_of(it.next), "You said: two. Go on!");
 }
 
-TEST(RealtimeListening, WhoOnlyShowsThatHeListensInterruptsNothing) {
+/// An answer that is under way until go_on().
+struct HeldAnswer {
+  HeldAnswer() {
+    house.on_pass = [this] {
+      if (is_held) may_go_on.acquire();
+    };
+    talk.say("one");
+    is_held = true;
+    talk.respond();
+    talk.client.next("response.created");
+  }
+  void go_on() {
+    is_held = false;
+    may_go_on.release();
+  }
+
   std::atomic<bool> is_held = false;
   std::counting_semaphore<> may_go_on{0};
   ListeningHouse house;
-  house.on_pass = [&] {
-    if (is_held) may_go_on.acquire();
-  };
-  Talk talk(house);
-  talk.say("one");
-  is_held = true;
-  talk.respond();
-  talk.client.next("response.created");
+  Talk talk{house};
+};
+
+TEST(RealtimeListening, WhoOnlyShowsThatHeListensInterruptsNothing) {
+  HeldAnswer held;
+  Talk& talk = held.talk;
   speak(talk);
-  house.desk.hear("mm-hm");
-  house.desk.hear("mm-hm", /*is_over=*/true);
+  held.house.desk.hear("mm-hm");
+  held.house.desk.hear("mm-hm", /*is_over=*/true);
   speak(talk, 500);
   EXPECT_EQ(talk.client.num_unread(), 0u) << "it is no turn";
-  is_held = false;
-  may_go_on.release();
+  held.go_on();
   EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "completed");
-  house.desk.hear("mm-hm", /*is_over=*/false, /*number=*/1);
+  held.house.desk.hear("mm-hm", /*is_over=*/false, /*number=*/1);
   EXPECT_EQ(talk.client.next()["type"], "input_audio_buffer.speech_started") << "nothing is heard";
 }
 
 TEST(RealtimeListening, AServerThatStopsTakesNoMoreSound) {
-  std::atomic<bool> is_held = false;
-  std::counting_semaphore<> may_go_on{0};
-  ListeningHouse house;
-  house.on_pass = [&] {
-    if (is_held) may_go_on.acquire();
-  };
-  Talk talk(house);
-  talk.say("one");
-  is_held = true;
-  talk.respond();
-  talk.client.next("response.created");
+  HeldAnswer held;
+  Talk& talk = held.talk;
   talk.connection.on_drain();
   speak(talk);
   EXPECT_EQ(talk.error_code(), "server_stopping");
-  is_held = false;
-  may_go_on.release();
+  held.go_on();
   EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "completed");
   talk.client.next("closed");
 }
