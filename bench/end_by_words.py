@@ -19,7 +19,7 @@ import torch
 from safetensors.torch import load_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from end_places import hidden_states, load, plain, requests, separation, unended  # noqa: E402
+from end_places import hidden_states, load, plain, requests, unended  # noqa: E402
 
 ENDS = ("<|im_end|>", "?", ".", "!")
 
@@ -62,6 +62,15 @@ def scores(model, tokenizer, texts, readout):
         if readout:
             parts.setdefault("readout", []).append(by_readout(logits, readout))
     return places, {name: torch.cat(part) for name, part in parts.items()}
+
+
+def separation(score, is_end):
+    """Area under the curve, and the share of ends found where 5 % of the other places are taken for one."""
+    rank = score.argsort().argsort().double() + 1
+    num_ends, num_others = int(is_end.sum()), int((~is_end).sum())
+    area = (rank[is_end].sum() - num_ends * (num_ends + 1) / 2) / (num_ends * num_others)
+    bound = score[~is_end].quantile(0.95)
+    return area.item(), (score[is_end] > bound).float().mean().item()
 
 
 def describe(places, found):

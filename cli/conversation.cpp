@@ -11,6 +11,7 @@
 #include "data/past_answers.h"
 #include "data/repetition.h"
 #include "model/stream_priority.h"
+#include "runtime/converse/end_readout.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/generate/model_source.h"
@@ -38,7 +39,7 @@ std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rat
 }  // namespace
 
 Conversation::Conversation(const ConversationOptions& options, const std::stop_token& stop,
-                           PlayedSound* played)
+                           PlayedSound* played, bool tells_ends)
     : checkpoint_(open_checkpoint(options.model.model)),
       tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))),
       clock_(stop) {
@@ -70,7 +71,8 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
        .decoder = options.decoder,
        .draft_model = draft_ ? &*draft_ : nullptr,
        .past_answers = past_answers,
-       .end_readout = find_end_readout(checkpoint_->name(), model->vocab_size()),
+       .end_readout =
+           tells_ends ? find_end_readout(checkpoint_->name(), model->vocab_size()) : nullptr,
        .preset = options.preset,
        .system_prompt = options.system_prompt,
        .has_voice = voice_ != nullptr,

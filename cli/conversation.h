@@ -45,9 +45,10 @@ struct ConversationOptions {
 class Conversation {
  public:
   /// UserError for whatever cannot be. After a stop all waits throw Interrupted. `played`: begins
-  /// if a loudspeaker plays the answers, and outlives this; null: nobody asks.
+  /// if a loudspeaker plays the answers, and outlives this; null: nobody asks. `tells_ends`:
+  /// TurnObserver::on_end_by_words is asked for.
   Conversation(const ConversationOptions& options, const std::stop_token& stop,
-               PlayedSound* played = nullptr);
+               PlayedSound* played = nullptr, bool tells_ends = false);
 
   Session& session() { return *session_; }
   Engine& engine() { return *engine_; }

@@ -16,6 +16,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "model/memory_left.h"
+#include "runtime/converse/end_readout.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/price/engine_prices.h"
@@ -68,17 +69,19 @@ serve::ServeConfig read_config(const ServeOptions& options, const std::string& m
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& model,
                              bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  return make_session_config({.verifier = config.realtime.verifier,
-                              .top_k = config.realtime.top_k,
-                              .decoder = config.decoder,
-                              .end_readout = find_end_readout(model, engine.model().vocab_size()),
-                              .preset = config.realtime.preset,
-                              .system_prompt = config.realtime.system_prompt,
-                              .has_voice = has_voice,
-                              .max_new_tokens = config.max_new_tokens,
-                              .max_context = config.max_context,
-                              .turn_draft_tokens = config.realtime.turn_draft_tokens},
-                             engine);
+  const bool tells_ends = !config.realtime.recogniser.empty();
+  return make_session_config(
+      {.verifier = config.realtime.verifier,
+       .top_k = config.realtime.top_k,
+       .decoder = config.decoder,
+       .end_readout = tells_ends ? find_end_readout(model, engine.model().vocab_size()) : nullptr,
+       .preset = config.realtime.preset,
+       .system_prompt = config.realtime.system_prompt,
+       .has_voice = has_voice,
+       .max_new_tokens = config.max_new_tokens,
+       .max_context = config.max_context,
+       .turn_draft_tokens = config.realtime.turn_draft_tokens},
+      engine);
 }
 
 int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model) {

@@ -73,7 +73,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   PlayedSound played;
-  Conversation conversation(options.conversation, stop, &played);
+  Conversation conversation(options.conversation, stop, &played, end.by_words);
   Session& session = conversation.session();
   std::unique_ptr<AudioSource> audio =
       make_audio_source(options.input, options.input_rate, conversation.clock(), stop);

@@ -39,8 +39,7 @@ void print_welcome() {
   std::vector<std::string> names;
   for (const NamedModel& model : models_in(folder)) names.push_back(model.name);
   const bool has_first = std::ranges::find(names, "smollm2") != names.end();
-  const std::string first =
-      names.empty() || has_first ? (has_first ? "smollm2" : "") : names.front();
+  const std::string first = has_first ? "smollm2" : names.empty() ? "" : names.front();
   for (const NamedModel& model : speech_models_in(folder)) names.push_back(model.name);
   const std::string models =
       names.empty() ? fmt::format("No models yet in {}", folder.string())

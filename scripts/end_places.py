@@ -80,12 +80,3 @@ def hidden_states(model, tokenizer, texts, earlier=("",), progress=None):
         if progress:
             progress(min(first + BATCH, len(rows)), len(rows))
     return places, torch.stack(states)
-
-
-def separation(score, is_end):
-    """Area under the curve, and the share of ends found where 5 % of the other places are taken for one."""
-    rank = score.argsort().argsort().double() + 1
-    num_ends, num_others = int(is_end.sum()), int((~is_end).sum())
-    area = (rank[is_end].sum() - num_ends * (num_ends + 1) / 2) / (num_ends * num_others)
-    bound = score[~is_end].quantile(0.95)
-    return area.item(), (score[is_end] > bound).float().mean().item()

@@ -127,10 +127,9 @@ TokenizerFiles GgufCheckpoint::read_tokenizer(const fs::path& chat_template) con
 }
 
 GenerationSettings GgufCheckpoint::read_generation() const {
-  GenerationSettings settings{
-      .fields = sampling_fields(file_->metadata()), .where = name(), .stop_tokens = {}};
-  settings.stop_tokens = gguf_stop_tokens(file_->metadata());
-  return settings;
+  return {.fields = sampling_fields(file_->metadata()),
+          .where = name(),
+          .stop_tokens = gguf_stop_tokens(file_->metadata())};
 }
 
 std::vector<CheckpointFile> GgufCheckpoint::check_files() const {

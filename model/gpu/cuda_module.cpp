@@ -68,8 +68,7 @@ const CudaModule& open_cuda_module(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) {
     throw UserError(
         "{}: there is no such file, which models on a GPU need: it is in predgen-cuda-*.tar.zst, "
-        "or "
-        "name one of your own build with PREDGEN_CUDA_MODULE",
+        "or name one of your own build with PREDGEN_CUDA_MODULE",
         file.string());
   }
   // Global, so that others find the CUDA runtime that it brings.

@@ -35,6 +35,15 @@ struct Desk {
     sink.write(std::vector<float>(10 * kRate));
     return leaves;
   }
+  /// The answer to `question` is left for these words before anything of it was heard.
+  void leave_unheard(const std::string& question, const std::string& words) {
+    const std::stop_token leaves = answer(question);
+    turns.on_words(words);
+    at(0.5);
+    EXPECT_TRUE(leaves.stop_requested());
+    turns.say_again();
+    turns.begin_turn();
+  }
 
   ManualClock clock;
   PlayingSink sink{clock, kRate};
@@ -76,12 +85,7 @@ TEST(UserTurns, WhatIsNoTurnLeavesNoTranscript) {
 
 TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
   Desk desk;
-  const std::stop_token leaves = desk.answer("what is the capital");
-  desk.turns.on_words("of");
-  desk.at(0.5);
-  EXPECT_TRUE(leaves.stop_requested());
-  desk.turns.say_again();
-  desk.turns.begin_turn();
+  desk.leave_unheard("what is the capital", "of");
   EXPECT_EQ(desk.next().text, "what is the capital of");
   desk.end("of France");
   const Transcript whole = desk.next();
@@ -93,12 +97,7 @@ TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
 
 TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
   Desk desk;
-  const std::stop_token leaves = desk.answer("what is it");
-  desk.turns.on_words("you");
-  desk.at(0.5);
-  EXPECT_TRUE(leaves.stop_requested());
-  desk.turns.say_again();
-  desk.turns.begin_turn();
+  desk.leave_unheard("what is it", "you");
   desk.at(0.6);
   desk.turns.on_words("");
   desk.at(0.7);
