@@ -197,6 +197,8 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
   if (result.error) {
     note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
+    // What it has said so far is not heard in front of the next answer.
+    if (result.metrics.ttfs) speaker_->cancel_turn();
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);

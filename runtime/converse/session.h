@@ -76,12 +76,13 @@ class Session {
   /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
   /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
   /// not fit even without history, a voice that is lost) takes its input up to the final transcript
-  /// and says so in the result; the history is as before it. Interrupted if stopped, also while
-  /// it speaks; then nothing more of the turn is heard, and the history has what was said by then.
-  /// "Said" is what was played of a speaker's sound, and without sound what the observer got.
-  /// Functions that the answer calls are in the result, and in the history; nothing of a call is
-  /// spoken, shown or handed out before the final transcript has confirmed it. Where the history
-  /// ends with what a function said, the final transcript may be blank: the answer goes on.
+  /// and says so in the result; the history is as before it, and nothing more of it is heard.
+  /// Interrupted if stopped, also while it speaks; then nothing more of the turn is heard, and the
+  /// history has what was said by then. "Said" is what was played of a speaker's sound, and without
+  /// sound what the observer got. Functions that the answer calls are in the result, and in the
+  /// history; nothing of a call is spoken, shown or handed out before the final transcript has
+  /// confirmed it. Where the history ends with what a function said, the final transcript may be
+  /// blank: the answer goes on.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
 

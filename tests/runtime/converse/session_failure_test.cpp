@@ -19,6 +19,8 @@ TEST(Session, ALostVoiceEndsItsTurnAndNoOther) {
     EXPECT_EQ(lost.prompt_text, "my friend is");
     EXPECT_EQ(stage.session.history().size(), 2u) << "as before the turn";
     EXPECT_FALSE(stage.speaker.gives_way) << moment;
+    EXPECT_EQ(stage.speaker.num_cancelled, moment == std::string("prepare") ? 0 : 1)
+        << moment << ": what was said of it is not heard in the next turn";
     stage.speaker.fails_at.clear();
     const size_t passes = stage.inner.pass_sizes.size();
     const TurnResult next = stage.run({final_one("two", 30)});
