@@ -14,7 +14,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kBenchExamples = R"(
 --model: prefill reads a prompt of random ids at once; decode gives one token a pass after it, and
 its bytes are the weights, keys and values that each token reads, set against the fastest sum over
 a large buffer on the same device. Verify runs a whole draft in one pass: as long as that costs
@@ -81,7 +81,7 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
 void add_bench(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command =
       app.add_subcommand("bench", "How fast a language model or a voice is on this machine");
-  command->footer(kExamples);
+  command->footer(kBenchExamples);
   auto options = std::make_shared<BenchOptions>();
   options->model.add_to(*command);
   options->voice.add_to(*command);

@@ -20,7 +20,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kChatExamples = R"(
 At a terminal the answer is drafted while you type, and shown below the line; /help lists the
 commands. Lines from a pipe are whole turns. Transcripts of a recogniser are JSON lines
 {"text", "time", "revision", "final", "end_of_turn"}, all but "text" optional; every line holds
@@ -93,7 +93,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
 
 void add_chat(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("chat", "Talk to a model: typed lines or transcripts");
-  command->footer(kExamples);
+  command->footer(kChatExamples);
   auto options = std::make_shared<ChatOptions>();
   options->conversation.add_to(*command, "--audio-out");
   command->add_option("--transcripts", options->transcripts,

@@ -17,6 +17,7 @@
 #include "model/gpu/gpu_pass.h"
 #include "model/load_options.h"
 #include "model/memory_estimate.h"
+#include "model/model_config.h"
 #include "text/tokenizer.h"
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
@@ -183,7 +184,7 @@ void print_stored(const Checkpoint& checkpoint) {
   const bool is_coded = std::ranges::any_of(
       names, [&](const std::string& name) { return tensors->code_layout(name).has_value(); });
   const int64_t num_parameters = checkpoint.read_config().num_parameters();
-  const auto embedding = std::ranges::find(names, "model.embed_tokens.weight");  // as load_model()
+  const auto embedding = std::ranges::find(names, kEmbeddingName);  // as load_model()
   const bool is_bfloat16 = embedding != names.end() && cpu_dtype(tensors->shape(*embedding).dtype,
                                                                  num_parameters) == at::kBFloat16;
   std::printf("Stored in %s; runs %s\n", checkpoint.read_label().type.c_str(),

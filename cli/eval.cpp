@@ -12,7 +12,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kEvalExamples = R"(
 Writes results.json, turns.csv and report.html into the configuration's `output` folder, and
 answer.wav when it has a voice. Files of an earlier run are replaced once the new ones are complete;
 other files in the folder stay. Finished turns are kept in journal.jsonl until then: the same command
@@ -37,7 +37,7 @@ struct EvalFlags {
 
 void add_eval(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("eval", "Compare methods side by side on the same turns");
-  command->footer(kExamples);
+  command->footer(kEvalExamples);
   auto config_options = std::make_shared<ConfigOptions>();
   config_options->add_to(*command);
   command->get_option("--config")->required(false);

@@ -85,7 +85,7 @@ double compare_weights(const MergedWeights& merged, const ModelWeights& stored, 
   return worst;
 }
 
-void print_report(const Json& report) {
+void print_gguf_report(const Json& report) {
   std::printf("wrote %s (%s, %.1f MB)\n", report["output"].get<std::string>().c_str(),
               report["type"].get<std::string>().c_str(), report["bytes"].get<double>() / 1e6);
   std::printf("weights: read back; largest relative error of a tensor %.3g\n",
@@ -146,7 +146,7 @@ void export_gguf(const GgufExportOptions& options, const std::stop_token& stop) 
   if (options.json) {
     std::printf("%s\n", report.dump(2).c_str());
   } else {
-    print_report(report);
+    print_gguf_report(report);
   }
 }
 

@@ -23,7 +23,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kGenerateExamples =
     "Examples:\n"
     "  predgen generate --model smollm2 --user 'What is a fjord?'\n"
     "  predgen generate --model checkpoints/demo --prompt 'The weather' --max-new-tokens 32\n"
@@ -227,7 +227,7 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);
-  command->footer(kExamples);
+  command->footer(kGenerateExamples);
   command->callback([options, stop] { run_generate(*options, stop); });
 }
 

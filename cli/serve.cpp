@@ -31,7 +31,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kServeExamples = R"(
 Speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and has a page at /, /health and
 /metrics. Its address is the first line on stdout, as soon as it answers. Ctrl-C or SIGTERM lets
 answers under way end.
@@ -197,7 +197,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
 
 void add_serve(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("serve", "Answer other programs over HTTP");
-  command->footer(kExamples);
+  command->footer(kServeExamples);
   auto options = std::make_shared<ServeOptions>();
   options->model.add_to(*command);
   options->voice.add_to(*command);

@@ -22,7 +22,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kTalkExamples = R"(
 Speak; the answer is drafted while you do, and begins when your turn is over: the longer, the less
 your pause sounds like an end (--shortest-wait, --longest-wait). Your words end an answer: the
 echo of the loudspeaker is taken out of what the microphone hears, once it was learnt from the
@@ -131,7 +131,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
 
 void add_talk(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("talk", "Speak with a model: microphone to loudspeaker");
-  command->footer(kExamples);
+  command->footer(kTalkExamples);
   auto options = std::make_shared<TalkOptions>();
   options->conversation.model.model = "smollm2";
   options->conversation.voice.tts = best_voice();

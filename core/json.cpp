@@ -80,6 +80,11 @@ Json parse_json(std::string_view text, const std::string& where) {
   return parse(text, where);
 }
 
+bool json_flag(const Json& object, const char* key, bool otherwise, const std::string& where) {
+  return object.contains(key) && !object[key].is_null() ? json_get<bool>(object, key, where)
+                                                        : otherwise;
+}
+
 Json parse_client_json(std::string_view text, const std::string& where) {
   check(text, where, kMaxKeys, kMaxKeysInAll);
   return parse(text, where);

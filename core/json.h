@@ -23,6 +23,8 @@ Json read_json(const std::filesystem::path& file);
 /// The value of `key`, or UserError naming `where`, the key and the wanted type.
 template <typename T>
 T json_get(const Json& object, const char* key, const std::string& where);
+/// `otherwise` where the key is missing or null.
+bool json_flag(const Json& object, const char* key, bool otherwise, const std::string& where);
 
 /// work(), which reads a document that may not be as it should: where it is not, a UserError that
 /// begins with `what`.

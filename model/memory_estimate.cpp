@@ -15,7 +15,7 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
     for (const int64_t size : weight.shape) count *= size;
     total += count;
   }
-  const Quantization head = quantization_of("lm_head.weight", quantization);
+  const Quantization head = quantization_of(kHeadName, quantization);
   if (config.tie_word_embeddings && head != Quantization::kNone) {
     total += quantized_bytes(config.vocab_size, config.hidden_size, head);
   }

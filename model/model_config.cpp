@@ -165,7 +165,7 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   const int64_t E = config.hidden_size, I = config.intermediate_size;
   const int64_t q_size = config.num_heads * config.head_dim;
   const int64_t kv_size = config.num_kv_heads * config.head_dim;
-  std::vector<WeightSpec> weights{{"model.embed_tokens.weight", {config.vocab_size, E}}};
+  std::vector<WeightSpec> weights{{kEmbeddingName, {config.vocab_size, E}}};
   for (int64_t i = 0; i < config.num_layers; ++i) {
     const auto add = [&](const char* module, std::vector<int64_t> shape, bool bias = false) {
       const std::string name = fmt::format("model.layers.{}.{}", i, module);
@@ -190,7 +190,7 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
     }
   }
   weights.push_back({"model.norm.weight", {E}});
-  if (!config.tie_word_embeddings) weights.push_back({"lm_head.weight", {config.vocab_size, E}});
+  if (!config.tie_word_embeddings) weights.push_back({kHeadName, {config.vocab_size, E}});
   return weights;
 }
 

@@ -40,6 +40,10 @@ struct ModelConfig {
   int64_t num_parameters() const;
 };
 
+// The two weights that are no layer's. Tied: the embedding is the head, too.
+constexpr const char* kEmbeddingName = "model.embed_tokens.weight";
+constexpr const char* kHeadName = "lm_head.weight";
+
 /// A tensor of the checkpoint.
 struct WeightSpec {
   std::string name;  // Hugging Face's

@@ -10,6 +10,7 @@
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_support.h"
+#include "model/model_config.h"
 #include "model/row_product.h"
 #include "tensors/stored_tensors.h"
 
@@ -87,7 +88,7 @@ Quantization parse_quantization(const std::string& name) {
 Quantization quantization_of(const std::string& weight_name, Quantization asked) {
   if (asked == Quantization::kStored) return Quantization::kNone;
   if (weight_name.ends_with("_proj.weight")) return asked;
-  const bool is_head = weight_name == "lm_head.weight" && asked != Quantization::kNone;
+  const bool is_head = weight_name == kHeadName && asked != Quantization::kNone;
   return is_head ? Quantization::kInt8 : Quantization::kNone;
 }
 

@@ -100,12 +100,12 @@ Transformer::Transformer(const ModelConfig& config,
     }
     return tensor;
   };
-  embedding_ = take("model.embed_tokens.weight");
+  embedding_ = take(kEmbeddingName);
   activations_ = embedding_.scalar_type();
   for (int64_t i = 0; i < config.num_layers; ++i) layers_.emplace_back(config, i, take);
   final_norm_ = take("model.norm.weight");
   head_.name = "lm_head";
-  head_.weight = config.tie_word_embeddings ? embedding_ : take("lm_head.weight");
+  head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
   inverse_frequencies_ = config.block.inverse_frequencies(config.head_dim).to(device());
   embedding_scale_ = at::scalar_tensor(config.block.embedding_scale, dtype()).item<float>();
   if (CpuPass::refusal(config).empty()) cpu_pass_ = std::make_unique<CpuPass>();
@@ -242,9 +242,9 @@ at::Tensor Transformer::logits(const at::Tensor& hidden) const {
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
   PREDGEN_CHECK(!packed_embedding_, "the embeddings are packed");
-  std::map<std::string, at::Tensor> weights{{"model.embed_tokens.weight", embedding_},
+  std::map<std::string, at::Tensor> weights{{kEmbeddingName, embedding_},
                                             {"model.norm.weight", final_norm_}};
-  if (!config_.tie_word_embeddings) weights["lm_head.weight"] = head_.weight;
+  if (!config_.tie_word_embeddings) weights[kHeadName] = head_.weight;
   for (const Linear* linear : linears()) {
     PREDGEN_CHECK(linear->weight.defined(), "{} is quantised", linear->name);
     weights[linear->name + ".weight"] = linear->weight;

@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-constexpr double kRow = 23, kHeading = 26;
+constexpr double kDotRow = 23, kDotHeading = 26;
 
 /// Lowest and highest value that has to be seen.
 std::pair<double, double> range_of(const DotRows& chart) {
@@ -51,7 +51,7 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
   std::vector<std::string> labels;
   double text_room = 0, more_room = 0, height = 0;
   for (const DotRow& row : chart.rows) {
-    height += row.value ? kRow : kHeading;
+    height += row.value ? kDotRow : kDotHeading;
     if (!row.value) continue;
     labels.push_back(row.label);
     text_room = std::max(text_room, text_width(row.text));
@@ -72,10 +72,10 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
   for (const DotRow& row : chart.rows) {
     if (!row.value) {
       canvas.text(0, y + 18, cut_to_width(row.label, width), "start", "strong halo");
-      y += kHeading;
+      y += kDotHeading;
       continue;
     }
-    const double middle = y + kRow / 2;
+    const double middle = y + kDotRow / 2;
     canvas.text(left - 8, middle + 4, cut_to_width(row.label, left - 8), "end", "dark");
     if (row.low && row.high) {
       canvas.line(x.place(*row.low), middle, x.place(*row.high), middle, row.classes + " whisker");
@@ -86,7 +86,7 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
     if (has_more && !row.more.empty()) {
       canvas.text(right + 8 + text_room - more_room, middle + 4, row.more);
     }
-    y += kRow;
+    y += kDotRow;
   }
   return canvas.finish(end, label);
 }

@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-constexpr double kRow = 25, kHeading = 26, kBar = 17;
+constexpr double kStackedRow = 25, kStackedHeading = 26, kBar = 17;
 
 double length_of(const StackedRow& row) {
   double length = 0;
@@ -45,7 +45,7 @@ std::string draw_stacked_rows(const StackedRows& chart, double width, const std:
   std::vector<std::string> labels;
   double text_room = 0, height = 0, longest = 1e-9;
   for (const StackedRow& row : chart.rows) {
-    height += row.parts.empty() ? kHeading : kRow;
+    height += row.parts.empty() ? kStackedHeading : kStackedRow;
     if (row.parts.empty()) continue;
     labels.push_back(row.label);
     text_room = std::max(text_room, text_width(row.text));
@@ -68,14 +68,15 @@ std::string draw_stacked_rows(const StackedRows& chart, double width, const std:
   for (const StackedRow& row : chart.rows) {
     if (row.parts.empty()) {
       canvas.text(0, y + 18, cut_to_width(row.label, width), "start", "strong halo");
-      y += kHeading;
+      y += kStackedHeading;
       continue;
     }
-    canvas.text(left - 8, y + kRow / 2 + 4, cut_to_width(row.label, left - 8), "end", "dark");
-    draw_bar(canvas, chart, row, x, y + (kRow - kBar) / 2);
+    canvas.text(left - 8, y + kStackedRow / 2 + 4, cut_to_width(row.label, left - 8), "end",
+                "dark");
+    draw_bar(canvas, chart, row, x, y + (kStackedRow - kBar) / 2);
     const double end = chart.whole > 0 ? right : x.place(length_of(row));
-    canvas.text(end + 7, y + kRow / 2 + 4, row.text, "start", "dark");
-    y += kRow;
+    canvas.text(end + 7, y + kStackedRow / 2 + 4, row.text, "start", "dark");
+    y += kStackedRow;
   }
   return canvas.finish(bottom + 40, label);
 }

@@ -7,9 +7,17 @@ import re
 FOR_GCC = ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns")
 
 
+def apart(entry: dict[str, str]) -> list[dict[str, str]]:
+    """Of sources that are compiled as one (CMAKE_UNITY_BUILD): an entry for each."""
+    if "/Unity/unity_" not in entry["file"]:
+        return [entry]
+    sources = re.findall(r'^#include "(.+)"', pathlib.Path(entry["file"]).read_text(), re.MULTILINE)
+    return [entry | {"file": source, "command": entry["command"].replace(entry["file"], source)} for source in sources]
+
+
 def clang_commands(build: pathlib.Path) -> list[dict[str, str]]:
-    """The entries of compile_commands.json, without what is for g++ alone."""
-    entries = json.loads((build / "compile_commands.json").read_text())
+    """An entry of compile_commands.json for each source, without what is for g++ alone."""
+    entries = [one for entry in json.loads((build / "compile_commands.json").read_text()) for one in apart(entry)]
     for entry in entries:
         command = re.sub(r" -include \S*cmake_pch\.hxx", " -include ATen/ATen.h", entry["command"])
         for option in FOR_GCC:

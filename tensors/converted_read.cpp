@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kBlock = int64_t{1} << 19;  // values
+constexpr int64_t kValuesAtOnce = int64_t{1} << 19;
 
 /// In one thread: LibTorch's conversions would start threads of their own.
 void convert(const char* from, at::ScalarType stored, int64_t count, char* to,
@@ -44,13 +44,15 @@ void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tens
   std::atomic<bool> failed = false;
   Mutex mutex;  // guards `error`
   std::exception_ptr error;
-  const int64_t num_values = to.numel(), num_blocks = (num_values + kBlock - 1) / kBlock;
+  const int64_t num_values = to.numel(),
+                num_blocks = (num_values + kValuesAtOnce - 1) / kValuesAtOnce;
   parallel_ranges(num_blocks, 1, [&](int64_t begin, int64_t end) {
     try {
       std::unique_ptr<char[]> part;
-      if (stored != wanted) part.reset(new char[kBlock * stored_size]);  // not set to zero
+      if (stored != wanted) part.reset(new char[kValuesAtOnce * stored_size]);  // not set to zero
       for (int64_t block = begin; block < end && !failed; ++block) {
-        const int64_t first = block * kBlock, count = std::min(kBlock, num_values - first);
+        const int64_t first = block * kValuesAtOnce,
+                      count = std::min(kValuesAtOnce, num_values - first);
         char* place = target + static_cast<size_t>(first) * wanted_size;
         read(part ? part.get() : place, static_cast<size_t>(count) * stored_size,
              static_cast<size_t>(first) * stored_size);

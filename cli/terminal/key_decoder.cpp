@@ -8,33 +8,33 @@
 namespace predgen::cli {
 namespace {
 
-using Kind = Key::Kind;
+using KeyKind = Key::Kind;
 
 constexpr std::string_view kPasteBegin = "\033[200~", kPasteEnd = "\033[201~";
 
-const std::map<char, Kind> kControls{
-    {0x01, Kind::kHome},        {0x02, Kind::kLeft},     {0x03, Kind::kCancel},
-    {0x04, Kind::kLeave},       {0x05, Kind::kEnd},      {0x06, Kind::kRight},
-    {0x08, Kind::kBackspace},   {0x0A, Kind::kEnter},    {0x0B, Kind::kKillToEnd},
-    {0x0D, Kind::kEnter},       {0x0E, Kind::kDown},     {0x10, Kind::kUp},
-    {0x15, Kind::kKillToStart}, {0x17, Kind::kKillWord}, {0x1A, Kind::kSuspend},
-    {0x7F, Kind::kBackspace},
+const std::map<char, KeyKind> kControls{
+    {0x01, KeyKind::kHome},        {0x02, KeyKind::kLeft},     {0x03, KeyKind::kCancel},
+    {0x04, KeyKind::kLeave},       {0x05, KeyKind::kEnd},      {0x06, KeyKind::kRight},
+    {0x08, KeyKind::kBackspace},   {0x0A, KeyKind::kEnter},    {0x0B, KeyKind::kKillToEnd},
+    {0x0D, KeyKind::kEnter},       {0x0E, KeyKind::kDown},     {0x10, KeyKind::kUp},
+    {0x15, KeyKind::kKillToStart}, {0x17, KeyKind::kKillWord}, {0x1A, KeyKind::kSuspend},
+    {0x7F, KeyKind::kBackspace},
 };
 
 // What follows ESC [ or ESC O.
-const std::map<std::string, Kind, std::less<>> kSequences{
-    {"A", Kind::kUp},          {"B", Kind::kDown},         {"C", Kind::kRight},
-    {"D", Kind::kLeft},        {"H", Kind::kHome},         {"F", Kind::kEnd},
-    {"1~", Kind::kHome},       {"7~", Kind::kHome},        {"4~", Kind::kEnd},
-    {"8~", Kind::kEnd},        {"3~", Kind::kDelete},      {"1;5C", Kind::kWordRight},
-    {"1;5D", Kind::kWordLeft}, {"1;3C", Kind::kWordRight}, {"1;3D", Kind::kWordLeft},
+const std::map<std::string, KeyKind, std::less<>> kSequences{
+    {"A", KeyKind::kUp},          {"B", KeyKind::kDown},         {"C", KeyKind::kRight},
+    {"D", KeyKind::kLeft},        {"H", KeyKind::kHome},         {"F", KeyKind::kEnd},
+    {"1~", KeyKind::kHome},       {"7~", KeyKind::kHome},        {"4~", KeyKind::kEnd},
+    {"8~", KeyKind::kEnd},        {"3~", KeyKind::kDelete},      {"1;5C", KeyKind::kWordRight},
+    {"1;5D", KeyKind::kWordLeft}, {"1;3C", KeyKind::kWordRight}, {"1;3D", KeyKind::kWordLeft},
 };
 
 // What follows ESC when Alt is held.
-const std::map<char, Kind> kAlt{{'b', Kind::kWordLeft},
-                                {'f', Kind::kWordRight},
-                                {0x7F, Kind::kKillWord},
-                                {0x08, Kind::kKillWord}};
+const std::map<char, KeyKind> kAlt{{'b', KeyKind::kWordLeft},
+                                   {'f', KeyKind::kWordRight},
+                                   {0x7F, KeyKind::kKillWord},
+                                   {0x08, KeyKind::kKillWord}};
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 

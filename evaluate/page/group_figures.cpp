@@ -9,7 +9,7 @@
 namespace predgen::evaluate {
 namespace {
 
-constexpr size_t kMostLines = 4;
+constexpr size_t kMostShown = 4;
 
 /// Turns with `low` <= value < `high`.
 struct Group {
@@ -39,7 +39,7 @@ LinePlot plot_groups(const RunView& run, const std::vector<Group>& groups, const
     filled.push_back(group);
     plot.categories.emplace_back(group.name, fmt::format("n = {}", count));
   }
-  const std::vector<std::string> shown = run.shown(kMostLines);
+  const std::vector<std::string> shown = run.shown(kMostShown);
   const size_t num_lines = shown.size();
   for (size_t m = 0; m < num_lines; ++m) {
     const std::string& method = shown[m];

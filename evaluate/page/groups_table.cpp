@@ -18,7 +18,7 @@ struct GroupColumn {
   const char* meaning;
 };
 
-std::string mean(const Json& method, const char* metric, double scale, int digits) {
+std::string figure(const Json& method, const char* metric, double scale, int digits) {
   const auto value = number_at(method, {metric});
   return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
 }
@@ -33,22 +33,22 @@ std::string saving_cell(const Json& method) {
 const std::vector<GroupColumn>& columns() {
   using J = const Json&;
   static const std::vector<GroupColumn> list{
-      {"passes", [](J m) { return mean(m, "nfe_to_first_sentence", 1, 2); },
+      {"passes", [](J m) { return figure(m, "nfe_to_first_sentence", 1, 2); },
        "forward passes from the end of the turn to the first sentence, mean"},
       {"x fewer", saving_cell,
        "how many times fewer than its baseline's, with the 95 % interval; a turn counts one pass "
        "at least"},
-      {"wait s", [](J m) { return mean(m, "wait_from_last_word", 1, 3); },
+      {"wait s", [](J m) { return figure(m, "wait_from_last_word", 1, 3); },
        "seconds from the last word to the first sentence, mean"},
-      {"ready %", [](J m) { return mean(m, "ready_before_end", 100, 0); },
+      {"ready %", [](J m) { return figure(m, "ready_before_end", 100, 0); },
        "turns whose first sentence was there before they were known to be over"},
-      {"kept %", [](J m) { return mean(m, "first_sentence_kept", 100, 0); },
+      {"kept %", [](J m) { return figure(m, "first_sentence_kept", 100, 0); },
        "turns whose first sentence was drafted ahead and stayed"},
-      {"drafted", [](J m) { return mean(m, "spec_tokens_drafted", 1, 1); },
+      {"drafted", [](J m) { return figure(m, "spec_tokens_drafted", 1, 1); },
        "tokens made before the end of the turn, mean"},
-      {"wasted", [](J m) { return mean(m, "spec_tokens_wasted", 1, 1); },
+      {"wasted", [](J m) { return figure(m, "spec_tokens_wasted", 1, 1); },
        "those of them that are not in the answer, mean"},
-      {"joules", [](J m) { return mean(m, "joules", 1, 1); },
+      {"joules", [](J m) { return figure(m, "joules", 1, 1); },
        "energy that the GPU used in the turn, mean"},
   };
   return list;

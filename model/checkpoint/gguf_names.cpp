@@ -45,9 +45,9 @@ int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num
 }
 
 std::string gguf_name(const std::string& name, const BlockSpec& block) {
-  if (name == "model.embed_tokens.weight") return "token_embd.weight";
+  if (name == kEmbeddingName) return "token_embd.weight";
   if (name == "model.norm.weight") return "output_norm.weight";
-  if (name == "lm_head.weight") return "output.weight";
+  if (name == kHeadName) return "output.weight";
   constexpr std::string_view kLayers = "model.layers.";
   const size_t number_end = name.find('.', kLayers.size());
   const size_t module_end = name.rfind('.');

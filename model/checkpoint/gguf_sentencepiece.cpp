@@ -15,18 +15,18 @@ constexpr const char* kScores = "tokenizer.ggml.scores";
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
 /// A protobuf message in the making.
-class Message {
+class ProtoMessage {
  public:
-  Message& number(uint64_t field, uint64_t value) {
+  ProtoMessage& number(uint64_t field, uint64_t value) {
     varint(field << 3);
     return varint(value);
   }
-  Message& bytes(uint64_t field, std::string_view value) {
+  ProtoMessage& bytes(uint64_t field, std::string_view value) {
     varint(field << 3 | 2).varint(value.size());
     bytes_.append(value);
     return *this;
   }
-  Message& real(uint64_t field, float value) {
+  ProtoMessage& real(uint64_t field, float value) {
     varint(field << 3 | 5);
     const auto bits = std::bit_cast<uint32_t>(value);
     for (int shift = 0; shift < 32; shift += 8) bytes_ += static_cast<char>(bits >> shift);
@@ -35,7 +35,7 @@ class Message {
   const std::string& bytes() const { return bytes_; }
 
  private:
-  Message& varint(uint64_t value) {
+  ProtoMessage& varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
     bytes_ += static_cast<char>(value);
     return *this;
@@ -108,7 +108,7 @@ GgufSentencepiece read_gguf_sentencepiece(const GgufMetadata& metadata,
   if (!vocabulary.has_types()) throw UserError("{}: tokenizer.ggml.token_type is missing", where);
   const std::vector<Type> types = piece_types(metadata, vocabulary);
   GgufSentencepiece result{.source = {.model = {}}, .added_tokens = Json::object()};
-  Message model;
+  ProtoMessage model;
   for (size_t id = 0; id < types.size(); ++id) {
     if (!std::isfinite(scores[id])) throw UserError("{}: {}[{}] is not finite", where, kScores, id);
     const std::string& token = vocabulary.token(static_cast<TokenId>(id));
@@ -118,13 +118,13 @@ GgufSentencepiece read_gguf_sentencepiece(const GgufMetadata& metadata,
       type = Type::kUnused;
     }
     const bool has_spaces = type == Type::kUserDefined;
-    Message piece;
+    ProtoMessage piece;
     piece.bytes(kPiece, has_spaces ? with_space_symbols(token) : token)
         .real(kScore, static_cast<float>(scores[id]))
         .number(kType, static_cast<uint64_t>(type));
     model.bytes(kPieces, piece.bytes());
   }
-  Message trainer, normalizer;
+  ProtoMessage trainer, normalizer;
   trainer.number(kModelType, kBpe).number(kByteFallback, has_bytes(metadata, types));
   normalizer.number(kAddDummyPrefix, metadata.get_or<bool>("tokenizer.ggml.add_space_prefix", true))
       .number(kRemoveSpaces,

@@ -10,9 +10,6 @@
 namespace predgen {
 namespace {
 
-constexpr const char* kEmbedding = "model.embed_tokens.weight";
-constexpr const char* kHead = "lm_head.weight";
-
 /// Stands in for a matrix that is packed later: its shape, without its memory.
 at::Tensor shape_alone(const std::vector<int64_t>& shape, at::ScalarType dtype) {
   return at::zeros({1}, dtype).expand(shape);
@@ -28,7 +25,7 @@ class Loading {
     options_.quantization = choose_quantization(options_, device_, has_codes_, where);
     dtype_ = choose_dtype(
         options_, device_,
-        cpu_dtype(weights_.shape(kEmbedding).dtype, weights_.config().num_parameters()));
+        cpu_dtype(weights_.shape(kEmbeddingName).dtype, weights_.config().num_parameters()));
   }
 
   at::Tensor load(const std::string& name) const {
@@ -66,21 +63,21 @@ class Loading {
   /// GPUs look embeddings up in bfloat16.
   bool is_coded(const std::string& name) const {
     const bool is_linear = quantization_of(name, Quantization::kInt8) != Quantization::kNone;
-    const bool is_looked_up = name == kEmbedding && device_.is_cpu();
+    const bool is_looked_up = name == kEmbeddingName && device_.is_cpu();
     return (is_linear || is_looked_up) && !is_tied_head(name) &&
            weights_.code_layout(name).has_value();
   }
   bool is_tied_head(const std::string& name) const {
-    return name == kHead && weights_.config().tie_word_embeddings;
+    return name == kHeadName && weights_.config().tie_word_embeddings;
   }
   bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
 
   void pack_as_stored(Transformer& model) {
-    if (is_coded(kEmbedding)) model.pack_embedding(packed_as_stored(kEmbedding));
+    if (is_coded(kEmbeddingName)) model.pack_embedding(packed_as_stored(kEmbeddingName));
     model.pack_linears([&](const std::string& name, const at::Tensor&) {
-      const bool is_tied = is_tied_head(name) && weights_.code_layout(kEmbedding).has_value();
+      const bool is_tied = is_tied_head(name) && weights_.code_layout(kEmbeddingName).has_value();
       return is_coded(name) ? packed_as_stored(name)
-                            : (is_tied ? packed_as_stored(kEmbedding) : nullptr);
+                            : (is_tied ? packed_as_stored(kEmbeddingName) : nullptr);
     });
     spdlog::info(
         "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "

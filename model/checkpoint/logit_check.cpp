@@ -15,13 +15,13 @@ namespace predgen {
 
 namespace {
 
-constexpr int64_t kRows = 4, kTokens = 64;
+constexpr int64_t kNumRows = 4, kNumTokens = 64;
 
 at::Tensor fixed_tokens(const ModelConfig& config) {
-  const int64_t num_tokens = std::min(kTokens, config.context_length());
-  return (at::arange(kRows * num_tokens, at::kLong) * 7919 + 11)
+  const int64_t num_tokens = std::min(kNumTokens, config.context_length());
+  return (at::arange(kNumRows * num_tokens, at::kLong) * 7919 + 11)
       .remainder(config.vocab_size)
-      .view({kRows, num_tokens});
+      .view({kNumRows, num_tokens});
 }
 
 /// A model of which one part is in memory at a time.
@@ -40,7 +40,7 @@ class LayeredModel {
     std::vector<at::Tensor> rows;
     for (int64_t i = 0; i < flat.numel(); ++i) {
       const int64_t id = flat[i].item<int64_t>();
-      rows.push_back(weights_.read_rows("model.embed_tokens.weight", id, id + 1));
+      rows.push_back(weights_.read_rows(kEmbeddingName, id, id + 1));
     }
     hidden_ = on_device(at::cat(rows)).view({tokens_BT.size(0), tokens_BT.size(1), -1}) *
               config().block.embedding_scale;
@@ -77,7 +77,7 @@ class LayeredModel {
   }
 
   const char* head_name() const {
-    return config().tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
+    return config().tie_word_embeddings ? kEmbeddingName : kHeadName;
   }
 
   const ModelWeights& weights_;

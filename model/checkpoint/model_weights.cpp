@@ -8,9 +8,6 @@
 namespace predgen {
 namespace {
 
-constexpr const char* kEmbedding = "model.embed_tokens.weight";
-constexpr const char* kHead = "lm_head.weight";
-
 /// Buffers that old checkpoints carry and every reader computes for itself.
 bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
 
@@ -30,7 +27,7 @@ ModelWeights::ModelWeights(const Checkpoint& checkpoint,
   }
   for (const std::string& name : stored_->names()) {
     if (used.contains(name) || is_computed(name)) continue;
-    if (name != kHead || !config_.tie_word_embeddings) {
+    if (name != kHeadName || !config_.tie_word_embeddings) {
       throw UserError("{}: tensor {} belongs to no part of a {}", name_, name,
                       config_.architecture);
     }
@@ -43,7 +40,7 @@ void ModelWeights::take_embeddings_of_adapter() {
   const std::string where = adapter_->path().string();
   const int64_t vocab_size = replaced.begin()->second.size(0);
   for (const auto& [name, tensor] : replaced) {
-    if (name != kEmbedding && name != kHead) {
+    if (name != kEmbeddingName && name != kHeadName) {
       throw UserError("{}: tensor {} belongs to no part of a {}", where, name,
                       config_.architecture);
     }
@@ -52,9 +49,10 @@ void ModelWeights::take_embeddings_of_adapter() {
                       replaced.begin()->first, vocab_size);
     }
   }
-  const bool has_embedding = replaced.contains(kEmbedding), has_head = replaced.contains(kHead);
+  const bool has_embedding = replaced.contains(kEmbeddingName),
+             has_head = replaced.contains(kHeadName);
   if (config_.tie_word_embeddings) {
-    if (!has_embedding) throw UserError("{}: has {} but no {}", where, kHead, kEmbedding);
+    if (!has_embedding) throw UserError("{}: has {} but no {}", where, kHeadName, kEmbeddingName);
     const AdapterConfig& trained = adapter_->config();
     if (!has_head && !trained.whole_modules.empty() && !trained.ensures_tying) {
       throw UserError(
@@ -62,13 +60,13 @@ void ModelWeights::take_embeddings_of_adapter() {
           "embeddings: not supported; train with \"ensure_weight_tying\"",
           where);
     }
-    if (has_head && !at::equal(replaced.at(kEmbedding), replaced.at(kHead))) {
+    if (has_head && !at::equal(replaced.at(kEmbeddingName), replaced.at(kHeadName))) {
       throw UserError("{}: {} and {} differ, but the model's \"tie_word_embeddings\" is true",
-                      where, kEmbedding, kHead);
+                      where, kEmbeddingName, kHeadName);
     }
   } else if (vocab_size != config_.vocab_size && !(has_embedding && has_head)) {
     throw UserError("{}: resizes the vocabulary from {} to {}, but has no {}", where,
-                    config_.vocab_size, vocab_size, has_embedding ? kHead : kEmbedding);
+                    config_.vocab_size, vocab_size, has_embedding ? kHeadName : kEmbeddingName);
   }
   config_.vocab_size = vocab_size;
 }
@@ -93,15 +91,15 @@ void ModelWeights::check_tensor(const WeightSpec& weight) const {
 
 /// A tied head may be stored too, but only as a copy of the embeddings.
 void ModelWeights::check_tied_head() const {
-  const std::vector<int64_t> sizes = stored_->shape(kEmbedding).shape;
-  bool same = stored_->shape(kHead).shape == sizes;
+  const std::vector<int64_t> sizes = stored_->shape(kEmbeddingName).shape;
+  bool same = stored_->shape(kHeadName).shape == sizes;
   for_each_block(same ? sizes : std::vector<int64_t>{0}, [&](int64_t begin, int64_t end) {
-    same = same && at::equal(stored_->read_rows(kHead, begin, end),
-                             stored_->read_rows(kEmbedding, begin, end));
+    same = same && at::equal(stored_->read_rows(kHeadName, begin, end),
+                             stored_->read_rows(kEmbeddingName, begin, end));
   });
   if (!same) {
-    throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", name_, kHead,
-                    kEmbedding);
+    throw UserError("{}: \"tie_word_embeddings\" is true, but {} differs from {}", name_, kHeadName,
+                    kEmbeddingName);
   }
 }
 
@@ -148,7 +146,7 @@ CodedRows ModelWeights::read_codes(const std::string& name, int64_t begin, int64
 }
 
 void ModelWeights::forget(const std::string& name) const {
-  if (name == kHead && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
+  if (name == kHeadName && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
   if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);
 }
 

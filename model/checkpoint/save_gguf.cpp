@@ -125,8 +125,7 @@ class Writer {
 
   const GgufType& type_of(const WeightSpec& weight) const {
     if (weight.shape.size() != 2) return written_gguf_type("F32");
-    const bool is_vocabulary =
-        weight.name == "model.embed_tokens.weight" || weight.name == "lm_head.weight";
+    const bool is_vocabulary = weight.name == kEmbeddingName || weight.name == kHeadName;
     const GgufType& type =
         is_vocabulary && what_.type.name == "Q4_0" ? written_gguf_type("Q8_0") : what_.type;
     return weight.shape[1] % type.block_values == 0 ? type : written_gguf_type("F16");

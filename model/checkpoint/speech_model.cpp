@@ -56,7 +56,7 @@ void check_size(const fs::path& folder, const SpeechModel::File& file) {
   }
 }
 
-[[noreturn]] void fail_name(const std::string& name, const fs::path& folder) {
+[[noreturn]] void fail_speech_name(const std::string& name, const fs::path& folder) {
   std::vector<std::string> names;
   for (const KnownModel& known : known_models()) {
     if (known.is_language_model()) continue;
@@ -117,7 +117,7 @@ std::vector<NamedModel> speech_models_in(const fs::path& folder) {
 fs::path speech_model(std::string_view name, const fs::path& folder) {
   const fs::path path = folder / name;
   const bool is_name = !name.empty() && path.filename() == name && !folder.empty();
-  if (!is_name || !is_speech_model(path)) fail_name(std::string(name), folder);
+  if (!is_name || !is_speech_model(path)) fail_speech_name(std::string(name), folder);
   return read_speech_model(path).folder;
 }
 

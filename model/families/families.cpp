@@ -8,7 +8,9 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{kQwen2, kQwen3, kLlama, kMistral, kOlmo2, kGemma3, kSmolLM3};
+  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3, Family::kLlama,
+                                    Family::kMistral, Family::kOlmo2, Family::kGemma3,
+                                    Family::kSmolLM3};
   return kFamilies;
 }
 

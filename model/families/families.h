@@ -16,12 +16,12 @@ struct Family {
   void (*read)(const ConfigFields& fields, ModelConfig& config);
   /// Adds the same to a config.json.
   void (*write)(const ModelConfig& config, Json& json);
+
+  static const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kSmolLM3;
 };
 
 /// Every supported family.
 std::span<const Family> families();
-
-extern const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kSmolLM3;
 
 /// What config.json calls Activation::kGeluTanh.
 constexpr const char* kGeluTanh = "gelu_pytorch_tanh";

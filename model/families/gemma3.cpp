@@ -60,7 +60,7 @@ RopeConfig read_rope(const ConfigFields& fields, const ModelConfig& config, cons
                           config.max_positions);
 }
 
-void read(const ConfigFields& fields, ModelConfig& config) {
+void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
   BlockSpec& block = config.block;
   fields.only("hidden_act", kGeluTanh);
   fields.only("hidden_activation", kGeluTanh);
@@ -87,7 +87,7 @@ void read(const ConfigFields& fields, ModelConfig& config) {
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
 }
 
-void write(const ModelConfig& config, Json& json) {
+void write_gemma3(const ModelConfig& config, Json& json) {
   const BlockSpec& block = config.block;
   json["attention_bias"] = block.qkv_bias;
   json["final_logit_softcapping"] = block.logit_softcap > 0 ? Json(block.logit_softcap) : Json();
@@ -105,6 +105,6 @@ void write(const ModelConfig& config, Json& json) {
 
 /// Gemma 3, text only: GeGLU, norms before and after attention and MLP, positions that turn faster
 /// in layers with a window.
-const Family kGemma3{"Gemma3ForCausalLM", "gemma3_text", read, write};
+const Family Family::kGemma3{"Gemma3ForCausalLM", "gemma3_text", read_gemma3, write_gemma3};
 
 }  // namespace predgen

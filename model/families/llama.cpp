@@ -3,17 +3,17 @@
 namespace predgen {
 
 /// Llama 2, 3, 3.1 and 3.2.
-const Family kLlama{"LlamaForCausalLM", "llama",
-                    [](const ConfigFields& fields, ModelConfig& config) {
-                      read_plain_block(fields, config);
-                      config.block.qkv_bias = config.block.o_bias =
-                          fields.flag("attention_bias", false);
-                      config.block.mlp_bias = fields.flag("mlp_bias", false);
-                      fields.absent("sliding_window");
-                    },
-                    [](const ModelConfig& config, Json& json) {
-                      json["attention_bias"] = config.block.qkv_bias;
-                      json["mlp_bias"] = config.block.mlp_bias;
-                    }};
+const Family Family::kLlama{"LlamaForCausalLM", "llama",
+                            [](const ConfigFields& fields, ModelConfig& config) {
+                              read_plain_block(fields, config);
+                              config.block.qkv_bias = config.block.o_bias =
+                                  fields.flag("attention_bias", false);
+                              config.block.mlp_bias = fields.flag("mlp_bias", false);
+                              fields.absent("sliding_window");
+                            },
+                            [](const ModelConfig& config, Json& json) {
+                              json["attention_bias"] = config.block.qkv_bias;
+                              json["mlp_bias"] = config.block.mlp_bias;
+                            }};
 
 }  // namespace predgen

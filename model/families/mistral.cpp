@@ -3,7 +3,7 @@
 namespace predgen {
 
 /// Mistral 7B: v0.1 attends to a sliding window, later ones say null.
-const Family kMistral{
+const Family Family::kMistral{
     "MistralForCausalLM", "mistral",
     [](const ConfigFields& fields, ModelConfig& config) {
       read_plain_block(fields, config);

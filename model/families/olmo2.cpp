@@ -4,7 +4,7 @@ namespace predgen {
 
 /// OLMo 2: norms after attention and MLP instead of before, queries and keys normed over their
 /// full width.
-const Family kOlmo2{
+const Family Family::kOlmo2{
     "Olmo2ForCausalLM", "olmo2",
     [](const ConfigFields& fields, ModelConfig& config) {
       read_plain_block(fields, config);

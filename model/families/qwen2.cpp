@@ -3,12 +3,12 @@
 namespace predgen {
 
 /// Qwen2 and Qwen2.5: query, key and value have biases.
-const Family kQwen2{"Qwen2ForCausalLM", "qwen2",
-                    [](const ConfigFields& fields, ModelConfig& config) {
-                      read_plain_block(fields, config);
-                      config.block.qkv_bias = true;
-                      read_qwen_windows(fields, config);
-                    },
-                    write_qwen_windows};
+const Family Family::kQwen2{"Qwen2ForCausalLM", "qwen2",
+                            [](const ConfigFields& fields, ModelConfig& config) {
+                              read_plain_block(fields, config);
+                              config.block.qkv_bias = true;
+                              read_qwen_windows(fields, config);
+                            },
+                            write_qwen_windows};
 
 }  // namespace predgen

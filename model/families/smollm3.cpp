@@ -6,7 +6,7 @@ namespace {
 
 /// "no_rope_layers" (1: the layer has rotary positions), or every "no_rope_layer_interval"-th has
 /// none. "layer_types", where it is there, agrees with "sliding_window".
-void read(const ConfigFields& fields, ModelConfig& config) {
+void read_smollm3(const ConfigFields& fields, ModelConfig& config) {
   read_plain_block(fields, config);
   BlockSpec& block = config.block;
   const auto num_layers = static_cast<size_t>(config.num_layers);
@@ -34,7 +34,7 @@ void read(const ConfigFields& fields, ModelConfig& config) {
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
 }
 
-void write(const ModelConfig& config, Json& json) {
+void write_smollm3(const ModelConfig& config, Json& json) {
   json["attention_bias"] = config.block.qkv_bias;
   json["mlp_bias"] = config.block.mlp_bias;
   json["no_rope_layers"] = Json::array();
@@ -46,6 +46,6 @@ void write(const ModelConfig& config, Json& json) {
 }  // namespace
 
 /// SmolLM3: Llama's block, but every fourth layer does not know positions.
-const Family kSmolLM3{"SmolLM3ForCausalLM", "smollm3", read, write};
+const Family Family::kSmolLM3{"SmolLM3ForCausalLM", "smollm3", read_smollm3, write_smollm3};
 
 }  // namespace predgen

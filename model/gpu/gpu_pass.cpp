@@ -28,10 +28,6 @@ constexpr int64_t kMostTokens = 4096;
 /// than its launches for each sequence do.
 constexpr int64_t kMostPairs = 1 << 16;
 
-const void* data(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
-}
-
 /// Says where the weights lie, which adapters are on and how products go: a graph has it all.
 size_t places_of_weights(const TransformerParts& model) {
   size_t places = 0;
@@ -39,13 +35,13 @@ size_t places_of_weights(const TransformerParts& model) {
     places = places * 31 + std::hash<const void*>()(place);
   };
   const auto add_linear = [&](const Linear& linear) {
-    add(data(linear.weight));
+    add(data_of(linear.weight));
     add(linear.quantized.get());
-    add(data(linear.bias));
+    add(data_of(linear.bias));
     places = places * 31 + static_cast<size_t>(linear.width_invariant);
     if (!linear.has_adapter()) return;
-    add(data(linear.lora_A));
-    add(data(linear.lora_B));
+    add(data_of(linear.lora_A));
+    add(data_of(linear.lora_B));
     places = places * 31 + std::hash<double>()(linear.lora_scaling);
   };
   add_linear(model.head);
@@ -54,7 +50,7 @@ size_t places_of_weights(const TransformerParts& model) {
          {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
       add_linear(*linear);
     }
-    for (const at::Tensor* norm : layer.norms()) add(data(*norm));
+    for (const at::Tensor* norm : layer.norms()) add(data_of(*norm));
   }
   return places;
 }

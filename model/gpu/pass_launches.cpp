@@ -22,10 +22,6 @@ GpuType type_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat ? GpuType::kFloat32 : GpuType::kBfloat16;
 }
 
-const void* data(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
-}
-
 /// Fewer where no token sees so many keys, as parts of many tokens are large: each split then has
 /// one chunk, so no bits change.
 int64_t num_splits(const ModelConfig& config, int64_t num_keys) {
@@ -84,7 +80,7 @@ class PassLaunches {
     if (kind_.num_logits > 0) {
       const at::Tensor x_NE = at::empty({kind_.num_logits, config_.hidden_size}, options_);
       GpuNorm last = norm_of(out, out_norm);
-      last.before = data(model_.final_norm);
+      last.before = data_of(model_.final_norm);
       last.rows = rows_;
       last.num_rows = static_cast<int>(kind_.num_logits);
       last.x = x_NE.mutable_data_ptr();
@@ -108,7 +104,7 @@ class PassLaunches {
 
   void embed() {
     kernels_.embed(type_,
-                   {.table = data(model_.embedding),
+                   {.table = data_of(model_.embedding),
                     .tokens = tokens_,
                     .frequencies = model_.inverse_frequencies.const_data_ptr<float>(),
                     .factors = {factor(0), factor(block_.num_ropes() - 1)},
@@ -126,8 +122,8 @@ class PassLaunches {
   /// `out` [T,E], undefined before the first block, and its norm where there is one after.
   GpuNorm norm_of(const at::Tensor& out, const at::Tensor& weight) const {
     return {.hidden = hidden_TE_.mutable_data_ptr<float>(),
-            .out = data(out),
-            .after = out.defined() ? data(weight) : nullptr,
+            .out = data_of(out),
+            .after = out.defined() ? data_of(weight) : nullptr,
             .before = nullptr,
             .rows = nullptr,
             .num_rows = num_tokens(),
@@ -140,7 +136,7 @@ class PassLaunches {
   /// Adds `out`; makes the next block's input, normed by `next` where there is a norm before.
   void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
     GpuNorm norm = norm_of(out, out_norm);
-    norm.before = data(next);
+    norm.before = data_of(next);
     norm.x = x_TE_.mutable_data_ptr();
     kernels_.norm(type_, norm, stream_);
   }
@@ -158,8 +154,8 @@ class PassLaunches {
                           .q_stride = qkv.strides[0],
                           .k_stride = qkv.strides[1],
                           .v_stride = qkv.strides[2],
-                          .q_weight = data(layer.q_norm),
-                          .k_weight = data(layer.k_norm),
+                          .q_weight = data_of(layer.q_norm),
+                          .k_weight = data_of(layer.k_norm),
                           .norm = block_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
                                   : block_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
                                                                     : GpuHeadNorm::kWidth,

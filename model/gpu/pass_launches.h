@@ -24,6 +24,11 @@ struct PassMemory {
 static_assert(sizeof(GpuToken) % alignof(int32_t) == 0 &&
               (sizeof(GpuToken) + 2 * sizeof(int32_t)) % alignof(GpuCache) == 0);
 
+/// Null of an undefined tensor.
+inline const void* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
+
 /// Launches a pass of this kind on the current stream: LibTorch's products, and kernels between
 /// them. Logits [N,V] of N filled up, which the next pass writes over. Error for a launch that is
 /// refused.

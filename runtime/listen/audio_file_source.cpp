@@ -12,7 +12,6 @@
 namespace predgen {
 namespace {
 
-constexpr int kBlocksPerSecond = 50;
 constexpr int kSlowest = 8000, kFastest = 192'000;  // Hz
 
 float in_range(float sample) { return std::isfinite(sample) ? std::clamp(sample, -1.0f, 1.0f) : 0; }

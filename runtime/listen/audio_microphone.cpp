@@ -15,7 +15,6 @@
 namespace predgen {
 namespace {
 
-constexpr int kBlocksPerSecond = 50;
 constexpr const char* kInstead = "use a sound file, or - for raw samples on standard input";
 
 int on_device(const void* input, void*, unsigned long num_frames, const PaStreamCallbackTimeInfo*,

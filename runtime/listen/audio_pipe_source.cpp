@@ -14,8 +14,6 @@
 namespace predgen {
 namespace {
 
-constexpr int kBlocksPerSecond = 50;
-
 int checked_rate(int sample_rate) {
   if (sample_rate < 8000 || sample_rate > 192'000) {
     throw UserError("raw sound has {} Hz, but must have 8000 to 192000", sample_rate);

@@ -14,18 +14,9 @@
 namespace predgen {
 namespace {
 
-template <auto kDestroy>
-struct Destroy {
-  template <typename T>
-  void operator()(T* state) const {
-    kDestroy(state);
-  }
-};
-
-using Frame = std::array<spx_int16_t, EchoCanceller::kFrame>;
 constexpr float kFullScale = 32'768;
 
-void to_integers(std::span<const float> samples, Frame& frame) {
+void to_integers(std::span<const float> samples, std::span<spx_int16_t> frame) {
   PREDGEN_CHECK(samples.size() == frame.size(), "a frame has {} samples", samples.size());
   std::ranges::transform(samples, frame.begin(), [](float sample) {
     return static_cast<spx_int16_t>(
@@ -38,6 +29,14 @@ void to_integers(std::span<const float> samples, Frame& frame) {
 bool has_echo_canceller() { return true; }
 
 struct EchoCanceller::State {
+  template <auto kDestroy>
+  struct Destroy {
+    template <typename T>
+    void operator()(T* state) const {
+      kDestroy(state);
+    }
+  };
+  using Frame = std::array<spx_int16_t, kFrame>;
   // The second one reads the first one's estimates.
   std::unique_ptr<SpeexEchoState, Destroy<speex_echo_state_destroy>> echo;
   std::unique_ptr<SpeexPreprocessState, Destroy<speex_preprocess_state_destroy>> rest;

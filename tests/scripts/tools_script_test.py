@@ -103,7 +103,7 @@ class Tidy(Repository):
         pch = f"-fpch-preprocess -Winvalid-pch -include {self.root}/build/pch/cmake_pch.hxx"
         (self.root / "build/compile_commands.json").write_text(json.dumps([
             {"directory": str(self.root), "file": str(self.root / name),
-             "command": f"c++ -I. {pch} -std=c++20 -c {name}"} for name in names]))
+             "command": f"c++ -I. {pch} -std=c++20 -c {self.root / name}"} for name in names]))
 
     def test_only_what_changed_is_checked(self):
         self.write("old.cpp", UNTIDY)
@@ -139,6 +139,18 @@ class Tidy(Repository):
         self.compiled("a.cpp", "b.cpp")
         self.assertEqual(self.run_script("--base", "HEAD~1").returncode, 0)
         self.assertIn("b.cpp:2:3", self.run_script().stdout)
+
+    def test_sources_that_are_compiled_as_one_are_checked_apart(self):
+        for name, text in [("b.cpp", UNTIDY), ("c.cpp", GOOD)]:
+            self.write(name, text)
+        self.commit()
+        unity = "build/x.dir/Unity/unity_0_cxx.cxx"
+        (self.root / unity).parent.mkdir(parents=True)
+        self.write(unity, "".join(f'/* */\n#include "{self.root / name}"\n' for name in ("b.cpp", "c.cpp")))
+        self.compiled(unity)
+        done = self.run_script("--base", "HEAD~1")
+        self.assertIn("b.cpp:2:3", done.stdout)
+        self.assertNotIn("c.cpp", done.stdout)
 
     def test_what_time_leaves_out_is_named(self):
         self.write("b.cpp", UNTIDY)

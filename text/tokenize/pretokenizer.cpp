@@ -12,10 +12,6 @@ namespace {
 constexpr const char* kGpt2Words =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-bool flag(const Json& step, const char* key, bool otherwise, const std::string& where) {
-  return step.contains(key) && !step[key].is_null() ? json_get<bool>(step, key, where) : otherwise;
-}
-
 }  // namespace
 
 Pretokenizer::Pretokenizer(const Json& pre_tokenizer, const std::string& where) {
@@ -56,14 +52,14 @@ void Pretokenizer::add_split(const Json& split, const std::string& where) {
   for (const auto& [known, behavior] : kBehaviors) {
     if (name != known) continue;
     steps_.emplace_back(
-        Split{read_pattern(split, where), behavior, flag(split, "invert", false, where)});
+        Split{read_pattern(split, where), behavior, json_flag(split, "invert", false, where)});
     return;
   }
   throw UserError("{}: Split behavior \"{}\" is not supported", where, name);
 }
 
 void Pretokenizer::add_digits(const Json& digits, const std::string& where) {
-  const bool individual = flag(digits, "individual_digits", false, where);
+  const bool individual = json_flag(digits, "individual_digits", false, where);
   steps_.emplace_back(Split{Regex(R"(\p{N})", Regex::Syntax::kPattern, where),
                             individual ? Behavior::kIsolated : Behavior::kContiguous});
 }
@@ -76,7 +72,7 @@ void Pretokenizer::add_metaspace(const Json& metaspace, const std::string& where
     fail_json_key("replacement", where, fmt::format("is \"{}\", not one character", symbol));
   }
   // The older form has add_prefix_space only.
-  std::string scheme = flag(metaspace, "add_prefix_space", true, where) ? "always" : "never";
+  std::string scheme = json_flag(metaspace, "add_prefix_space", true, where) ? "always" : "never";
   if (metaspace.contains("prepend_scheme")) {
     scheme = json_get<std::string>(metaspace, "prepend_scheme", where);
   }
@@ -86,17 +82,17 @@ void Pretokenizer::add_metaspace(const Json& metaspace, const std::string& where
   steps_.emplace_back(Spaces{symbol, scheme == "always"  ? Prefix::kAlways
                                      : scheme == "first" ? Prefix::kFirst
                                                          : Prefix::kNever});
-  if (flag(metaspace, "split", true, where)) {
+  if (json_flag(metaspace, "split", true, where)) {
     steps_.emplace_back(
         Split{Regex(symbol, Regex::Syntax::kLiteral, where), Behavior::kMergedWithNext});
   }
 }
 
 void Pretokenizer::add_byte_level(const Json& byte_level, const std::string& where) {
-  if (flag(byte_level, "add_prefix_space", true, where)) {
+  if (json_flag(byte_level, "add_prefix_space", true, where)) {
     steps_.emplace_back(Spaces{" ", Prefix::kAlways});
   }
-  if (flag(byte_level, "use_regex", true, where)) {
+  if (json_flag(byte_level, "use_regex", true, where)) {
     steps_.emplace_back(
         Split{Regex(kGpt2Words, Regex::Syntax::kPattern, where), Behavior::kIsolated});
   }

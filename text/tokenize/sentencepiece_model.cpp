@@ -13,11 +13,6 @@ namespace {
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 constexpr const char* kUnknownText = " \xE2\x81\x87 ";     // what the library writes for it
 
-bool flag(const Json& config, const char* key, bool otherwise, const std::string& where) {
-  return config.contains(key) && !config[key].is_null() ? json_get<bool>(config, key, where)
-                                                        : otherwise;
-}
-
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& model,
                                                             const std::string& where) {
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
@@ -47,8 +42,9 @@ SentencepieceModel::SentencepieceModel(const TokenizerFiles::Sentencepiece& sour
                                        const TokenizerFiles::Part& tokenizer_config) {
   const auto& [config, config_where] = tokenizer_config;
   const SentencepieceSpec spec = SentencepieceSpec::read(source.model, where);
-  adds_space_ = spec.adds_space_in_front && flag(config, "add_prefix_space", true, config_where);
-  const bool legacy = flag(config, "legacy", false, config_where);
+  adds_space_ =
+      spec.adds_space_in_front && json_flag(config, "add_prefix_space", true, config_where);
+  const bool legacy = json_flag(config, "legacy", false, config_where);
   after_token_ = source.spaces_after_tokens ? Space::kAlways
                  : legacy                   ? Space::kIfMissing
                                             : Space::kNone;

@@ -11,7 +11,6 @@
 namespace predgen::train {
 namespace {
 
-constexpr int64_t kFloat = 4, kHalf = 2;
 // Beside tensors, on a CPU: code of LibTorch that is first used then, buffers of products,
 // datasets.
 constexpr int64_t kProcessBytes = int64_t{50} << 20;

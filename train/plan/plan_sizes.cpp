@@ -8,8 +8,6 @@
 namespace predgen::train {
 namespace {
 
-constexpr int64_t kFloat = 4, kHalf = 2;
-
 int64_t count_of(const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (const int64_t size : shape) count *= size;

@@ -9,6 +9,8 @@
 
 namespace predgen::train {
 
+constexpr int64_t kFloat = 4, kHalf = 2;  // bytes of a value
+
 /// Counts of values, and the bytes of one.
 struct PlanSizes {
   PlanSizes(const ModelConfig& model_config, const TrainConfig& train_config,

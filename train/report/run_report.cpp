@@ -47,7 +47,7 @@ std::string duration(double seconds) {
 
 std::string with_commas(int64_t number) {
   std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
   return text;
 }
 

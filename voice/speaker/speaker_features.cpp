@@ -5,7 +5,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kFftSize = 512, kWindow = 400, kHop = 160, kNumBands = 80;
+constexpr int64_t kFftSize = 512, kWindow = 400, kHop = 160;
 
 double hz_to_mel(double hz) { return 2595 * std::log10(1 + hz / 700); }
 
@@ -14,13 +14,15 @@ double hz_to_mel(double hz) { return 2595 * std::log10(1 + hz / 700); }
 at::Tensor mel_filters() {
   const double nyquist = kSpeakerRate / 2.0;
   const at::Tensor hz_F = at::linspace(0, nyquist, kFftSize / 2 + 1);
-  const at::Tensor mel_C = at::linspace(hz_to_mel(0), hz_to_mel(nyquist), kNumBands + 2);
+  const at::Tensor mel_C = at::linspace(hz_to_mel(0), hz_to_mel(nyquist), kSpeakerBands + 2);
   const at::Tensor corner_C1 = (at::pow(10.0, mel_C / 2595.0) - 1).mul(700.0).unsqueeze(1);
   const at::Tensor width_C1 =
-      corner_C1.narrow(0, 1, kNumBands + 1) - corner_C1.narrow(0, 0, kNumBands + 1);
+      corner_C1.narrow(0, 1, kSpeakerBands + 1) - corner_C1.narrow(0, 0, kSpeakerBands + 1);
   const at::Tensor above_CF = corner_C1 - hz_F;
-  const at::Tensor rising = -above_CF.narrow(0, 0, kNumBands) / width_C1.narrow(0, 0, kNumBands);
-  const at::Tensor falling = above_CF.narrow(0, 2, kNumBands) / width_C1.narrow(0, 1, kNumBands);
+  const at::Tensor rising =
+      -above_CF.narrow(0, 0, kSpeakerBands) / width_C1.narrow(0, 0, kSpeakerBands);
+  const at::Tensor falling =
+      above_CF.narrow(0, 2, kSpeakerBands) / width_C1.narrow(0, 1, kSpeakerBands);
   return at::minimum(rising, falling).clamp_min(0);
 }
 

@@ -2,11 +2,11 @@
 
 #include "core/error.h"
 #include "model/weights/weight_check.h"
+#include "voice/speaker/speaker_features.h"
 
 namespace predgen {
 namespace {
 
-constexpr int64_t kNumBands = 80;
 constexpr double kNormEpsilon = 1e-5, kSimamLambda = 1e-4;
 
 void add_norm(std::vector<WeightSpec>& layout, const std::string& name, int64_t size) {
@@ -61,7 +61,7 @@ std::vector<WeightSpec> speaker_network_layout(const SpeakerNetworkSizes& sizes)
       in = out;
     }
   }
-  const int64_t size = in * kNumBands / 8;  // three halvings
+  const int64_t size = in * kSpeakerBands / 8;  // three halvings
   layout.push_back({"pooling.attention.0.weight", {sizes.attention, size, 1}});
   layout.push_back({"pooling.attention.0.bias", {sizes.attention}});
   add_norm(layout, "pooling.attention.2", sizes.attention);

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-using Kind = ZonosConditioner::Kind;
+using ConditionerKind = ZonosConditioner::Kind;
 
 constexpr double kNormEpsilon = 1e-5;  // not in config.json
 
@@ -109,9 +109,11 @@ PrefixConditioner::PrefixConditioner(const ZonosConfig& config,
     const std::string name = fmt::format("prefix_conditioner.conditioners.{}.", i);
     Part part;
     part.spec = config.conditioners[i];
-    if (part.spec.kind == Kind::kPhonemes) part.table = weight(name + "phoneme_embedder.weight");
-    if (part.spec.kind == Kind::kFourier) part.table = weight(name + "weight");
-    if (part.spec.kind == Kind::kInteger) part.table = weight(name + "int_embedder.weight");
+    if (part.spec.kind == ConditionerKind::kPhonemes)
+      part.table = weight(name + "phoneme_embedder.weight");
+    if (part.spec.kind == ConditionerKind::kFourier) part.table = weight(name + "weight");
+    if (part.spec.kind == ConditionerKind::kInteger)
+      part.table = weight(name + "int_embedder.weight");
     if (part.spec.has_unconditional) part.unconditional = weight(name + "uncond_vector");
     part.projection = take_projection(part.spec.projection, name + "project", weight);
     parts_.push_back(std::move(part));
@@ -125,9 +127,9 @@ at::Tensor PrefixConditioner::positions(const Part& part, const at::Tensor& valu
   if (!value.defined()) return part.unconditional.unsqueeze(0);
   const at::TensorOptions options = norm_weight_.options();
   at::Tensor output;
-  if (part.spec.kind == Kind::kPassthrough) {
+  if (part.spec.kind == ConditionerKind::kPassthrough) {
     output = value.to(options).unsqueeze(0);
-  } else if (part.spec.kind == Kind::kFourier) {
+  } else if (part.spec.kind == ConditionerKind::kFourier) {
     // Scaled before the product, and all of it in the type of the weights: that is what the model
     // was trained with.
     const at::Tensor scaled =
@@ -137,7 +139,7 @@ at::Tensor PrefixConditioner::positions(const Part& part, const at::Tensor& valu
     output = at::cat({angles.cos(), angles.sin()}, -1);
   } else {
     const int64_t first =
-        part.spec.kind == Kind::kInteger ? static_cast<int64_t>(part.spec.min) : 0;
+        part.spec.kind == ConditionerKind::kInteger ? static_cast<int64_t>(part.spec.min) : 0;
     output = at::embedding(part.table, (value - first).to(options.device()));
   }
   return part.projection(output);

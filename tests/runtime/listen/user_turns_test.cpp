@@ -29,7 +29,7 @@ struct Desk {
   }
   /// Its answer is ten seconds of sound.
   std::stop_token answer(const std::string& words) {
-    const std::stop_token leaves = turns.begin_turn();
+    std::stop_token leaves = turns.begin_turn();
     end(words);
     EXPECT_EQ(next().text, words);
     sink.write(std::vector<float>(10 * kRate));
