@@ -1,12 +1,13 @@
 """How long a person waits for the first sound of an answer in `predgen talk`: prompts that a voice reads, each a
 recording of its own, through the whole chain of real parts in real time.
 
-usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice PIPER_VOICE] [NAME=OPTIONS ..]
+usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice PIPER_VOICE] [--record FILE] [NAME=OPTIONS ..]
 
   PROMPTS       JSON lines with "text"; N of them, evenly spread (60)
   SECONDS       each is read in two parts, cut between two words by chance, with so much silence between; for prompts
                 of six words and more
   PIPER_VOICE   the folder of the voice that reads (joe in the models folder); not the one that answers
+  FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
 Prints a row for each way. Wait: from the last sample of the voice to the first that can be played. A turn is
@@ -103,8 +104,18 @@ def percentile(values, share):
     return values[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
 
 
+def recording(turns, text):
+    """Of the turn that the text was heard in, or of the first where there are several."""
+    if not turns or turns[0]["voice_ended"] is None:
+        return []
+    return {"said": text, "voice_ended": max(0, round(turns[0]["voice_ended"], 3)), "cut_off": len(turns) > 1,
+            "transcripts": [[heard, round(seconds, 3)] for heard, seconds in turns[0]["transcripts"]]}
+
+
 def measure(name, predgen, options, texts, folder):
+    """Returns a recording of each text."""
     waits, parts, errors, count, cut, unheard, kept = [], {}, 0, 0, 0, 0, 0
+    recordings = {}
     for i, text in enumerate(texts):
         command = [predgen, "talk", "--input", folder / f"{i}.wav", "--output", folder / "answer.wav", "--json",
                    "--max-new-tokens", "24", *shlex.split(options)]
@@ -112,6 +123,7 @@ def measure(name, predgen, options, texts, folder):
         if done.returncode != 0:
             sys.exit(f"{name}: {done.stderr.strip()}")
         turns = json.loads(done.stdout)["turns"]
+        recordings[str(i + 1)] = recording(turns, text)
         heard = words(" ".join(turn["heard"] for turn in turns))
         errors += word_errors(heard, words(text))
         count += len(words(text))
@@ -129,6 +141,7 @@ def measure(name, predgen, options, texts, folder):
           f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off, {unheard} not "
           f"heard, {100 * errors / count:.1f} % of words wrong, {kept} first sentences kept from a draft; load "
           f"{os.getloadavg()[0]:.1f}", flush=True)
+    return recordings
 
 
 def main():
@@ -140,6 +153,7 @@ def main():
     arguments.add_argument("--count", type=int, default=60)
     arguments.add_argument("--pause", type=float, default=0)
     arguments.add_argument("--voice")
+    arguments.add_argument("--record", type=pathlib.Path)
     arguments.add_argument("ways", nargs="*")
     given = arguments.parse_intermixed_args()
     rows = [json.loads(line)["text"] for line in open(given.prompts)]
@@ -152,8 +166,11 @@ def main():
         folder = pathlib.Path(scratch)
         voice = given.voice or pathlib.Path(models) / "joe"
         read_aloud(given.predgen, ["--tts", "piper", "--voice", voice], texts, folder, given.pause)
-        for name, options in ways.items():
-            measure(name, given.predgen, options, texts, folder)
+        for number, (name, options) in enumerate(ways.items()):
+            recordings = measure(name, given.predgen, options, texts, folder)
+            if given.record and number == 0:
+                lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in recordings.items()]
+                given.record.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

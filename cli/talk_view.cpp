@@ -18,13 +18,21 @@ Json turn_json(const std::string& heard, const std::string& text) {
           {"text", text},
           {"voice_to_voice", nullptr},
           {"parts", nullptr},
+          {"transcripts", Json::array()},
+          {"voice_ended", nullptr},
           {"first_sentence_kept", false},
           {"interrupted", false},
           {"error", nullptr}};
 }
 
-Json to_json(const TurnResult& result, const std::optional<VoiceToVoice>& wait) {
+/// `heard`: the turn's transcripts, whose times count from the first one's here.
+Json to_json(const TurnResult& result, const std::vector<Transcript>& heard,
+             const SpokenTimes& times, const std::optional<VoiceToVoice>& wait) {
   Json turn = turn_json(result.prompt_text, result.text);
+  for (const Transcript& transcript : heard) {
+    turn["transcripts"].push_back({transcript.text, (transcript.time - heard[0].time).count()});
+  }
+  if (!heard.empty()) turn["voice_ended"] = (times.voice_ended - heard[0].time).count();
   turn["first_sentence_kept"] = result.metrics.first_sentence_kept;
   if (result.error) turn["error"] = result.error->text;
   if (!wait) return turn;
@@ -67,6 +75,10 @@ TurnObserver TalkView::observer() {
   TurnObserver observer;
   observer.on_transcript = [this](const Transcript& heard) {
     heard_ = heard.text;
+    if (is_json_) {
+      if (has_ended_) transcripts_.clear();
+      transcripts_.push_back(heard);
+    }
     has_ended_ = false;
     if (!heard.is_final) return show_heard();
     show_line("");
@@ -101,7 +113,7 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
   has_ended_ = true;
   const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
   if (is_json_) {
-    turns_.push_back(to_json(result, wait));
+    turns_.push_back(to_json(result, transcripts_, times, wait));
     return;
   }
   std::fputs("\n", text_output_);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "runtime/converse/turn.h"
@@ -47,6 +48,7 @@ class TalkView {
   std::FILE* const text_output_;
   bool has_line_ = false, has_ended_ = false;  // the turn, but for its sound
   std::string heard_, draft_;
+  std::vector<Transcript> transcripts_;  // of the turn, in JSON
   Json turns_ = Json::array();
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluate/grading.h"
-#include "runtime/listen/transcript_source.h"
+#include "runtime/listen/recorded_source.h"
 #include "text/tokenizer.h"
 
 namespace predgen::evaluate {
@@ -24,6 +24,7 @@ struct EvalTurn {
   std::string question{};     // of the set, where prompt_text says more than that
   std::string category{};     // of the set; empty: it has none
   std::optional<RightAnswer> right_answer{};
+  std::optional<RecordedVoice> voice{};  // of what was recorded; nothing: the set does not say
   std::string source{};  // where the set has the prompt from; empty: it does not say
 };
 

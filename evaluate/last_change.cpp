@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kAnyRate = 600;  // characters a minute: the words arrive in the same order
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::istringstream stream(bare_words(text));
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 /// Whether one word replaced, left out or put in makes one list of the other.
 bool is_one_word_apart(const std::vector<std::string>& one, const std::vector<std::string>& other) {
   const auto begin = std::ranges::mismatch(one, other);
@@ -31,6 +24,13 @@ bool is_one_word_apart(const std::vector<std::string>& one, const std::vector<st
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream(bare_words(text));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
 
 std::string change_between(std::string_view before, std::string_view final_text) {
   const std::vector<std::string> heard = words_of(before), said = words_of(final_text);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evaluate/heard_turns.h"
 #include "evaluate/page/report_page.h"
 #include "evaluate/quality.h"
 #include "evaluate/savings.h"
@@ -198,6 +199,7 @@ Json make_report(const ReportInput& input) {
     report[key] = report["runs"].at(0).at(key);
   }
   report["training_overlap"] = count_training_overlap(overlap);
+  report["heard"] = describe_heard(input.turns);
   report["num_turns"] = input.turns.turns.size();
   report["skipped"] = input.turns.skipped;
   report["failed"] = std::move(failed);

@@ -30,8 +30,9 @@ struct ReportInput {
 /// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
 /// "comparisons", and "unseen", the same over the turns that do not stand in the training data,
 /// where some do), these three of the first run once more, "turns" (one row per run, turn and
-/// method), "failed" (turns that are in no method of their run), "training_overlap" (numbers of
-/// turns), "skipped", "config", "environment". Missing values are null.
+/// method), "failed" (turns that are in no method of their run), "heard"
+/// (describe_heard()), "training_overlap" (numbers of turns), "skipped", "config", "environment".
+/// Missing values are null.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.

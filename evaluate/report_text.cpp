@@ -116,6 +116,8 @@ std::string format_table(const Json& report) {
   for (const Json& run : report["runs"]) {
     tables += (tables.empty() ? "" : "\n") + run_table(run);
   }
+  const std::string heard = heard_line(report);
+  if (!heard.empty()) tables += "\n" + heard + "\n";
   return tables + overlap_line(report) + judge_problems(report);
 }
 

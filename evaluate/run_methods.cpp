@@ -177,7 +177,8 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
                   models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);
   const Seconds start = clock->now();
-  ScheduledSource source(turn_schedule(config_, turn, method, start));
+  const std::vector<Transcript> schedule = turn_schedule(config_, turn, method, start);
+  ScheduledSource source(schedule);
   Seconds heard{0};
   std::optional<double> ttft;
   const TurnObserver observer{
@@ -199,7 +200,8 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   if (method.draft_model) row.draft_price = priced_.prices.draft_price();
   row.ttft = ttft;
   row.start = start;
-  row.end_of_turn_wait = end_of_turn_wait(config_, method);
+  row.end_of_turn_wait = end_of_turn_wait(config_, turn, method, schedule, start);
+  row.has_voice = turn.voice && !turn.voice->is_cut_off;
   return row;
 }
 

@@ -45,6 +45,7 @@ struct EvalRow {
   std::optional<double> ttft{};  // seconds from the final transcript to the first confirmed text
   Seconds start{0};              // when the user began, on the clock of the result's events
   double end_of_turn_wait = 0;   // seconds from the last word to the final transcript
+  bool has_voice = false;        // it is known when the voice ended, and the turn not before
 };
 
 /// A turn that one method could not answer.

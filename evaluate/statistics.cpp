@@ -44,6 +44,7 @@ Summary summarize(const std::vector<std::optional<double>>& values) {
       std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
   summary.p50 = quantile(sorted, 0.50);
   summary.p90 = quantile(sorted, 0.90);
+  summary.p95 = quantile(sorted, 0.95);
   summary.p99 = quantile(sorted, 0.99);
   return summary;
 }
@@ -112,11 +113,9 @@ Json to_json(const std::optional<Estimate>& estimate, const char* name) {
 }
 
 Json to_json(const Summary& summary) {
-  return {{"mean", to_json(summary.mean)},
-          {"p50", to_json(summary.p50)},
-          {"p90", to_json(summary.p90)},
-          {"p99", to_json(summary.p99)},
-          {"n", summary.n},
+  return {{"mean", to_json(summary.mean)}, {"p50", to_json(summary.p50)},
+          {"p90", to_json(summary.p90)},   {"p95", to_json(summary.p95)},
+          {"p99", to_json(summary.p99)},   {"n", summary.n},
           {"nulls", summary.num_null}};
 }
 

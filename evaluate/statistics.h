@@ -9,7 +9,7 @@
 namespace predgen::evaluate {
 
 struct Summary {
-  std::optional<double> mean, p50, p90, p99;  // nothing when n is 0
+  std::optional<double> mean, p50, p90, p95, p99;  // nothing when n is 0
   int64_t n = 0;
   int64_t num_null = 0;  // turns without a value: counted, left out
 };

@@ -59,6 +59,12 @@ const std::vector<Metric>& metrics() {
          const std::optional<double>& ttfs = row.result.metrics.ttfs;
          return ttfs ? std::optional(row.end_of_turn_wait + *ttfs) : std::nullopt;
        }},
+      {"voice_to_voice",
+       [](Row row) -> std::optional<double> {
+         const std::optional<double>& sound = row.result.metrics.audio_latency;
+         return row.has_voice && sound ? std::optional(row.end_of_turn_wait + *sound)
+                                       : std::nullopt;
+       }},
       {"heard_share", [](Row row) { return heard_share(row.result); }},
       {"speculative_nfe", [](Row row) { return as_double(row.result.metrics.speculative_nfe); }},
       {"total_nfe", [](Row row) { return as_double(row.result.metrics.total_nfe); }},

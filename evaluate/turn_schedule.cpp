@@ -1,5 +1,7 @@
 #include "evaluate/turn_schedule.h"
 
+#include <algorithm>
+
 #include "runtime/listen/recorded_source.h"
 #include "runtime/listen/typed_source.h"
 
@@ -15,15 +17,34 @@ void delay_end(std::vector<Transcript>& transcripts, Seconds wait) {
   transcripts.insert(transcripts.end() - 1, std::move(words));
 }
 
+/// The final transcript comes at `end`, but not before its words were heard.
+void end_at(std::vector<Transcript>& transcripts, Seconds end) {
+  Transcript last = transcripts.back();
+  Seconds known = last.time;
+  for (auto heard = transcripts.rbegin(); heard != transcripts.rend() && heard->text == last.text;
+       ++heard) {
+    known = heard->time;
+  }
+  last.time = std::max(end, known);
+  std::erase_if(transcripts, [&](const Transcript& heard) { return heard.time >= last.time; });
+  if (!transcripts.empty() && transcripts.back().is_final) transcripts.pop_back();
+  transcripts.push_back(std::move(last));
+}
+
+/// Adds an event at `time` if transcript i stands for so long. Returns whether it does.
+bool add_pause(std::vector<Transcript>& transcripts, size_t i, Seconds time) {
+  if (i + 1 >= transcripts.size() || time >= transcripts[i + 1].time) return false;
+  Transcript stable = transcripts[i];
+  stable.time = time;
+  stable.is_stable = true;
+  transcripts.insert(transcripts.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(stable));
+  return true;
+}
+
 /// Adds an event where one of the transcripts [first, last) stands for longer than `pause`.
 void add_pauses(std::vector<Transcript>& transcripts, size_t first, size_t last, Seconds pause) {
-  for (size_t i = first; i < last && i + 1 < transcripts.size(); ++i) {
-    Transcript stable = transcripts[i];
-    stable.time += pause;
-    if (stable.time >= transcripts[i + 1].time) continue;
-    stable.is_stable = true;
-    ++i, ++last;
-    transcripts.insert(transcripts.begin() + static_cast<std::ptrdiff_t>(i), std::move(stable));
+  for (size_t i = first; i < last; ++i) {
+    if (add_pause(transcripts, i, transcripts[i].time + pause)) ++i, ++last;
   }
 }
 
@@ -33,16 +54,32 @@ double end_of_turn_wait(const EvalConfig& config, const Method& method) {
   return method.end_of_turn_wait.value_or(config.end_of_turn_wait);
 }
 
+double end_of_turn_wait(const EvalConfig& config, const EvalTurn& turn, const Method& method,
+                        const std::vector<Transcript>& schedule, Seconds start) {
+  if (!turn.voice) return end_of_turn_wait(config, method);
+  return (schedule.back().time - start - turn.voice->ended).count();
+}
+
 std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& turn,
                                       const Method& method, Seconds start) {
-  const bool is_typed = turn.recorded.empty();
+  const bool is_typed = turn.recorded.empty(),
+             is_preempting = method.work == InputTimeWork::kPreempt;
   const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
                                                        : config.characters_per_minute;
   std::vector<Transcript> transcripts =
       is_typed ? type_text(turn.prompt_text, rate, start) : shifted(turn.recorded, start);
   const Seconds wait(end_of_turn_wait(config, method));
+  if (turn.voice) {
+    const Seconds silence = start + turn.voice->ended;
+    if (wait > Seconds(0)) end_at(transcripts, silence + wait);
+    if (!is_preempting || transcripts.size() < 2) return transcripts;
+    const size_t last = transcripts.size() - 2;  // that is heard before the end is known
+    add_pause(transcripts, last, std::max(transcripts[last].time, silence + kVoicePause));
+    add_pauses(transcripts, 0, last, kRecordedPause);
+    return transcripts;
+  }
   delay_end(transcripts, wait);
-  if (method.work != InputTimeWork::kPreempt) return transcripts;
+  if (!is_preempting) return transcripts;
   const size_t num_spoken = transcripts.size() - (wait > Seconds(0) ? 2 : 1);
   if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kVoicePause);
   // Who types does not pause between words.

@@ -19,10 +19,15 @@ constexpr Seconds kRecordedPause{0.45};
 /// Seconds from the last word until the turn is known to be over: the method's or the
 /// configuration's.
 double end_of_turn_wait(const EvalConfig& config, const Method& method);
+/// The same of a turn that was scheduled from `start`: where it is known when the voice ended, from
+/// then on.
+double end_of_turn_wait(const EvalConfig& config, const EvalTurn& turn, const Method& method,
+                        const std::vector<Transcript>& schedule, Seconds start);
 
 /// What is heard of a turn and when, the user beginning at `start`: recorded, or typed at the
 /// method's or the configuration's rate. With a wait for the end of the turn all its words stand
-/// as a partial transcript first. A method that answers at pauses hears of them (is_stable), the
+/// as a partial transcript first; it counts from the end of the voice where that is known, in place
+/// of the end that was recorded. A method that answers at pauses hears of them (is_stable), the
 /// others have the same schedule without these events.
 std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& turn,
                                       const Method& method, Seconds start);

@@ -12,7 +12,7 @@ namespace predgen::evaluate {
 
 /// Where turns come from. kConversations: JSONL or Parquet that `predgen data build` reads, earlier
 /// rounds are the history. kPrompts: rows {"prompt": text} or {"text": text}. kRecordedAsr:
-/// {id: [[text so far, seconds], ..]}. kMtBench: FastChat's question.jsonl; a question's turns
+/// what read_recordings() reads. kMtBench: FastChat's question.jsonl; a question's turns
 /// stand one after the other (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files;
 /// turns have a right answer.
 enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };

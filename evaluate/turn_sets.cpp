@@ -110,7 +110,11 @@ TurnSet read_recorded_asr(const std::filesystem::path& file) {
       recordings.empty.push_back(recording.id);
       continue;
     }
-    set.turns.push_back({recording.id, {}, prompt, std::move(recording.transcripts)});
+    EvalTurn& turn = set.turns.emplace_back();
+    turn.id = recording.id;
+    turn.prompt_text = prompt;
+    turn.recorded = std::move(recording.transcripts);
+    turn.voice = std::move(recording.voice);
   }
   for (const std::string& id : recordings.empty) set.skipped.push_back(id + ": nothing was heard");
   return set;

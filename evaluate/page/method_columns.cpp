@@ -80,6 +80,14 @@ std::vector<MethodColumn> method_columns(const Json& run) {
       {"wasted", [](J m, J) { return mean(m, "spec_tokens_wasted", 1, 1); }},
       {"joules", [](J m, J) { return mean(m, "joules", 1, 1); }},
       {"audio ms", [](J m, J) { return mean(m, "audio_latency", 1e3, 1); }},
+      {"voice P50",
+       [](J m, J) {
+         return number(at_path(m, {"voice_to_voice", "p50"}), 1e3, 0);
+       }},
+      {"voice P95",
+       [](J m, J) {
+         return number(at_path(m, {"voice_to_voice", "p95"}), 1e3, 0);
+       }},
       {"speed-up", [](J m, J) { return number(at_path(m, {"speedup"}), 1, 2); }},
       {"kept %", [](J m, J) { return number(at_path(m, {"kept_whole"}), 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(at_path(m, {"tokens_per_pass"}), 1, 2); }},
@@ -126,6 +134,21 @@ std::string run_title(const Json& run) {
                          1e3 * token.value_or(0));
   }
   return title + " (" + text_at(price, {"basis"}) + ")";
+}
+
+std::string heard_line(const Json& report) {
+  const Json& heard = at_path(report, {"heard"});
+  if (heard.is_null()) return "";
+  const double words = heard["words"], errors = heard["word_errors"];
+  std::string line = fmt::format("{} of {} spoken turns were cut off", heard["cut_off"].dump(),
+                                 heard["turns"].dump());
+  const Json& wait = heard["wait"];
+  if (wait["n"] == 0) return line + ".";
+  return line + fmt::format(
+                    "; of the others {:.1f} % of the words were heard wrong, and they were "
+                    "over {:.0f} ms after the voice (P50; P95 {:.0f} ms).",
+                    words > 0 ? 100 * errors / words : 0, 1e3 * wait["p50"].get<double>(),
+                    1e3 * wait["p95"].get<double>());
 }
 
 }  // namespace predgen::evaluate

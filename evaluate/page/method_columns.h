@@ -22,4 +22,7 @@ std::string share_cell(const Json& share);
 /// Whose figures these are, and by which price.
 std::string run_title(const Json& run);
 
+/// How well spoken turns were heard, in a sentence; empty for a set that does not say.
+std::string heard_line(const Json& report);
+
 }  // namespace predgen::evaluate

@@ -118,6 +118,8 @@ std::string left_out(const Json& report) {
   if (!failed.empty()) html += listed("Turns that failed, left out of every method", failed);
   if (!unjudged.empty()) html += listed("Not judged, and in no mean", unjudged);
   if (!skipped.empty()) html += listed("Rows of the set that are no turns", skipped);
+  const std::string heard = heard_line(report);
+  if (!heard.empty()) html += "<p>" + heard + "</p>\n";
   const Json& seen = at_path(report, {"training_overlap"});
   if (seen.is_object()) {
     html += fmt::format(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,18 @@
 
 namespace predgen {
 
+/// What is known of the sound in which a turn was heard.
+struct RecordedVoice {
+  std::string said;         // word for word; the recogniser may have heard others
+  Seconds ended{0};         // its last sample, on the scale of the transcripts
+  bool is_cut_off = false;  // the turn was taken to be over in the middle of it
+};
+
 /// One spoken prompt as a streaming recogniser heard it.
 struct Recording {
-  std::string id;                       // the written prompt
-  std::vector<Transcript> transcripts;  // the last one is final; times from the first's, seconds
+  std::string id;                        // the written prompt
+  std::vector<Transcript> transcripts;   // the last one is final; times from the first's, seconds
+  std::optional<RecordedVoice> voice{};  // nothing: the file does not say
 };
 
 struct Recordings {
@@ -19,7 +28,8 @@ struct Recordings {
   std::vector<std::string> empty;  // ids of logs without a single transcript: skipped
 };
 
-/// Reads a JSON object: id -> list of [whole text so far, seconds]. White space around a text is
+/// Reads a JSON object: id -> list of [whole text so far, seconds], or id -> {"transcripts": that
+/// list, "said": text, "voice_ended": seconds, "cut_off": boolean}. White space around a text is
 /// dropped. UserError names the id and the entry that is wrong.
 Recordings read_recordings(const std::filesystem::path& file);
 

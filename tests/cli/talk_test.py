@@ -48,6 +48,9 @@ def conversations(scratch, model):
     parts = turns[0]["parts"]
     check(parts["voice"] is None and 0 <= parts["recogniser"] < 10 and 0 <= parts["model"] < 10, f"parts: {parts}")
     wait = parts["recogniser"] + parts["end_of_turn"]
+    heard = turns[0]["transcripts"]
+    check(heard[0][1] == 0 and heard[-1][0] == turns[0]["heard"] and len(heard) > 1, f"what was heard on the way: {heard}")
+    check(abs(heard[-1][1] - turns[0]["voice_ended"] - wait) < 1e-6, "its times are those of the parts")
     check(0.15 < wait < 10, f"a pause of at least the shortest wait ends the turn: {wait}")
 
     answer = scratch / "answer.wav"

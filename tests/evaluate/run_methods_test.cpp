@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/listen/typed_source.h"
 #include "tests/evaluate/run_turns.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
@@ -156,6 +157,26 @@ TEST(RunMethods, TopKIsRelaxedInTheFirstSentenceOnly) {
     }
   }
   EXPECT_GT(num_relaxed, 0);
+}
+
+TEST(RunMethods, TheWaitOfASpokenTurnCountsFromTheVoice) {
+  Bench bench;
+  for (EvalTurn& turn : bench.turns.turns) {
+    turn.recorded = type_text(turn.prompt_text, 600);
+    turn.voice =
+        RecordedVoice{.said = turn.prompt_text, .ended = turn.recorded.back().time - Seconds(0.25)};
+  }
+  bench.turns.turns[0].voice->is_cut_off = true;
+  bench.config.methods = {"baseline", "greedy", "greedy+wait=1"};
+  const EvalRun run = bench.run();
+  for (const Json& row : report_of(bench.config.methods, bench.turns, run)["turns"]) {
+    const double wait = row["method"] == "greedy+wait=1" ? 1 : 0.25;
+    EXPECT_NEAR(row["wait_from_last_word"].get<double>(), wait + row["ttfs"].get<double>(), 1e-9);
+    ASSERT_EQ(row["voice_to_voice"].is_null(), row["turn"] == 0);
+    if (row["turn"] == 0) continue;
+    EXPECT_NEAR(row["voice_to_voice"].get<double>(), wait + row["audio_latency"].get<double>(),
+                1e-9);
+  }
 }
 
 TEST(RunMethods, AnAnswerBegunAtAPausePaysWithTheWaitForTheEnd) {

@@ -90,5 +90,34 @@ TEST(TurnSchedule, ARecordedTextThatStandsIsStable) {
   EXPECT_EQ(schedule(turn, "preemptive", 0.2).size(), 6u);
 }
 
+/// Its last words are known 0.3 s after the voice, and the turn is over 0.1 s later.
+EvalTurn heard_voice() {
+  EvalTurn turn = recorded({{"a", 1}, {"a b", 2}, {"a c", 3}, {"a c", 3.1}});
+  turn.voice = RecordedVoice{.said = "a c", .ended = Seconds(2.7)};
+  return turn;
+}
+
+TEST(TurnSchedule, ARecordedEndStaysWhereItWas) {
+  EXPECT_EQ(schedule(heard_voice(), "greedy"),
+            (Lines{"1.000 a", "2.000 a b", "3.000 a c", "3.100 a c final"}));
+  EvalConfig config;
+  const Method method = parse_method("greedy");
+  const auto found = turn_schedule(config, heard_voice(), method, Seconds(5));
+  EXPECT_NEAR(end_of_turn_wait(config, heard_voice(), method, found, Seconds(5)), 0.4, 1e-9);
+}
+
+TEST(TurnSchedule, AWaitCountsFromTheEndOfTheVoiceButNotBeforeItsWords) {
+  EXPECT_EQ(schedule(heard_voice(), "greedy+wait=0.8"),
+            (Lines{"1.000 a", "2.000 a b", "3.000 a c", "3.500 a c final"}));
+  EXPECT_EQ(schedule(heard_voice(), "greedy+wait=0.1"),
+            (Lines{"1.000 a", "2.000 a b", "3.000 a c final"}));
+}
+
+TEST(TurnSchedule, WordsAreStableOnceTheVoiceIsSilent) {
+  EXPECT_EQ(schedule(heard_voice(), "preemptive+wait=0.8"),
+            (Lines{"1.000 a", "1.450 a stable", "2.000 a b", "2.450 a b stable", "3.000 a c",
+                   "3.000 a c stable", "3.500 a c final"}));
+}
+
 }  // namespace
 }  // namespace predgen::evaluate

@@ -85,6 +85,23 @@ TEST(ReadRecordings, LastTextIsFinalAndEmptyLogsAreListed) {
   EXPECT_DOUBLE_EQ(moved[1].time.count(), 10.5);
 }
 
+TEST(ReadRecordings, MaySayWhatTheVoiceWas) {
+  const TemporaryFolder folder;
+  write_file(
+      folder / "asr.json",
+      R"({"1": {"said": "Who am I?", "voice_ended": 0.75, "transcripts": [["Who", 0.5], ["Who am I", 1]]},
+                 "2": {"said": "Is it late?", "voice_ended": 2, "cut_off": true, "transcripts": [["Is", 0.5]]},
+                 "3": [["Go", 0.5]]})");
+  const std::vector<Recording> read = read_recordings(folder / "asr.json").recordings;
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[0].voice->said, "Who am I?");
+  EXPECT_EQ(read[0].voice->ended, Seconds(0.75));
+  EXPECT_EQ(read[0].transcripts[1].text, "Who am I");
+  EXPECT_FALSE(read[0].voice->is_cut_off);
+  EXPECT_TRUE(read[1].voice->is_cut_off);
+  EXPECT_FALSE(read[2].voice);
+}
+
 TEST(ReadRecordings, NamesTheBadEntry) {
   const TemporaryFolder folder;
   const auto read = [&](const std::string& text) {
@@ -95,6 +112,15 @@ TEST(ReadRecordings, NamesTheBadEntry) {
   expect_user_error([&] { read(R"({"x": [["a", 0.5], ["b", 0.1]]})"); }, {"entry 2", "earlier"});
   expect_user_error([&] { read(R"({"x": 3})"); }, {"'x'", "list"});
   expect_user_error([&] { read("[]"); }, {"object"});
+  const auto read_one = [&](const std::string& fields) {
+    read(R"({"x": {"transcripts": [["a", 1]])" + fields + "}}");
+  };
+  expect_user_error([&] { read_one(""); }, {"'x'", "said", "missing"});
+  expect_user_error([&] { read_one(R"(, "said": " ", "voice_ended": 1)"); },
+                    {"'x'", "said", "blank"});
+  expect_user_error([&] { read_one(R"(, "said": "a", "voice_ended": -1)"); },
+                    {"'x'", "voice_ended"});
+  expect_user_error([&] { read(R"({"x": {"said": "a", "voice_ended": 1}})"); }, {"'x'", "list"});
 }
 
 TEST(ReadTranscriptFile, FollowsTimesAndDropsLateNews) {
