@@ -193,6 +193,16 @@ class Package(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("nonsense", done.stderr)
 
+    def test_the_example_on_a_session(self):
+        build = self.scratch / "examples"
+        self.succeeds(run("cmake", "-G", "Ninja", "-S", ROOT / "examples", "-B", build, f"-DCMAKE_PREFIX_PATH={self.tree}"))
+        self.succeeds(run("cmake", "--build", build))
+        answer, passes = self.succeeds(run(build / "session", self.demo, "Book a table for two in Berkeley")).splitlines()
+        self.assertNotEqual(answer, "")
+        self.assertRegex(passes, r"^[1-9]\d* passes while the words came, \d+ after the last one$")
+        done = run(build / "session", self.elsewhere / "none", "Hello")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
     def test_a_part_of_another_project(self):
         done, build = self.configured("super", SUPERPROJECT_CMAKE, f"-DPREDGEN_PYTHON={PYTHON}")
         self.succeeds(done)
