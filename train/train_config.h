@@ -71,7 +71,7 @@ struct TrainConfig {
   int64_t seed = 0;
 
   std::filesystem::path output;
-  std::string save_dtype = "fp32";  // of final/ in full mode
+  std::string save_dtype = "fp32";  // of final/
   int64_t save_every = 500, keep_last = 2, eval_every = 0, log_every = 10;
   WatchConfig watch;
 

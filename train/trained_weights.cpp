@@ -62,7 +62,9 @@ std::vector<Parameter> TrainedWeights::parameters() const {
 
 void TrainedWeights::save(const std::filesystem::path& folder, const std::string& dtype) const {
   if (mode_ == TrainMode::kLora) {
-    save_adapter(model_, lora_, folder);
+    AdapterConfig written(lora_);
+    if (dtype == "bf16") written.dtype = at::kBFloat16;
+    save_adapter(model_, written, folder);
   } else {
     const std::unique_ptr<const Checkpoint> base =
         base_path_.empty() ? nullptr : open_checkpoint(base_path_);

@@ -122,11 +122,6 @@ History::Prompt Session::prompt(const std::string& user_text) const {
   }
 }
 
-int64_t Session::num_draft_model_passes() const {
-  const Engine* draft_model = config_.generator.draft_model;
-  return draft_model ? draft_model->num_forward_passes() : 0;
-}
-
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
   Turn turn{.source = source,

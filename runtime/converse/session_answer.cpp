@@ -34,6 +34,11 @@ void speak(const std::function<void()>& work) {
   }
 }
 
+int64_t Session::num_draft_model_passes() const {
+  const Engine* draft_model = config_.generator.draft_model;
+  return draft_model ? draft_model->num_forward_passes() : 0;
+}
+
 void Session::answer(const Transcript& heard, Turn& turn) {
   TurnResult& result = turn.result;
   TurnMetrics& metrics = result.metrics;

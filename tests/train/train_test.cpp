@@ -82,6 +82,8 @@ TEST_F(AdapterTraining, GoesOnFromAnAdapterWithPatternsInBfloat16) {
   lora.lora.alpha_pattern = {{R"(layers\.0\..*)", 5}};
   lora.save_dtype = "bf16";
   run(lora);
+  const SafetensorsFile file(lora.output / "final/adapter_model.safetensors");
+  EXPECT_EQ(file.entries().begin()->second.dtype, at::kBFloat16);
   lora.start_from = folder_ / "first" / "final";
   lora.output = folder_ / "second";
   lora.learning_rate = 0;

@@ -41,7 +41,7 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
                 : sizes.num_recomputed() > 0 ? kLostShareRecomputed
                                              : kLostShare;
   trained_values_ = sizes.trained;
-  final_is_bfloat16_ = sizes.is_full() && train.save_dtype == "bf16";
+  final_is_bfloat16_ = train.save_dtype == "bf16";
   add_weights(sizes);
   add_step(sizes);
 }
