@@ -2,7 +2,10 @@
 //
 //   session MODEL "What is the capital of France?"
 //
-// MODEL is a folder, a .gguf file, or a name that `predgen models` lists. Built by the CMakeLists.txt beside it.
+// MODEL is a folder, a .gguf file, or a name that `predgen models` lists. Built by the
+// CMakeLists.txt beside it.
+#include "runtime/converse/session.h"
+
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 
@@ -11,7 +14,6 @@
 #include "core/error.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/load_model.h"
-#include "runtime/converse/session.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/listen/typed_source.h"
 #include "runtime/speech/make_speaker.h"
@@ -30,15 +32,17 @@ int main(int argc, char** argv) {
     // Without a voice: the answer is text.
     predgen::Session session({}, engine, *tokenizer, predgen::make_speaker(clock, {}, {}), clock);
 
-    // A person who types 600 characters a minute. A recogniser's words come from a source of your own.
+    // A person who types 600 characters a minute. A recogniser's words come from a source of your
+    // own.
     predgen::ScheduledSource words(predgen::type_text(argv[2], 600, clock.now()));
     const auto turn = session.run_turn(words, {.on_text = [](const std::string& text) {
-      std::fputs(text.c_str(), stdout);
-      std::fflush(stdout);
-    }});
+                                         std::fputs(text.c_str(), stdout);
+                                         std::fflush(stdout);
+                                       }});
     if (turn->error) throw predgen::Error(turn->error->text);
     std::printf("\n%ld passes while the words came, %ld after the last one\n",
-                turn->metrics.speculative_nfe, turn->metrics.total_nfe - turn->metrics.speculative_nfe);
+                turn->metrics.speculative_nfe,
+                turn->metrics.total_nfe - turn->metrics.speculative_nfe);
     return 0;
   } catch (const predgen::UserError& error) {  // something to change: a path, a file
     std::fprintf(stderr, "session: %s\n", error.what());

@@ -101,7 +101,7 @@ TEST_F(AdapterTraining, SaysWhichSettingOfAnAdapterIsAnother) {
   const auto refused = [&](const std::function<void(LoraConfig&)>& change) {
     TrainConfig other = lora;
     change(other.lora);
-    const std::string text = message([&] { run(other); });
+    std::string text = message([&] { run(other); });
     EXPECT_THAT(text, testing::Not(testing::HasSubstr("\n")));
     return text;
   };
