@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
@@ -75,10 +76,7 @@ TurnObserver TalkView::observer() {
   TurnObserver observer;
   observer.on_transcript = [this](const Transcript& heard) {
     heard_ = heard.text;
-    if (is_json_) {
-      if (has_ended_) transcripts_.clear();
-      transcripts_.push_back(heard);
-    }
+    if (is_json_) transcripts_.push_back(heard);
     has_ended_ = false;
     if (!heard.is_final) return show_heard();
     show_line("");
@@ -113,7 +111,7 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
   has_ended_ = true;
   const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
   if (is_json_) {
-    turns_.push_back(to_json(result, transcripts_, times, wait));
+    turns_.push_back(to_json(result, std::exchange(transcripts_, {}), times, wait));
     return;
   }
   std::fputs("\n", text_output_);
@@ -135,6 +133,7 @@ void TalkView::interrupt(const std::string& kept) {
     return;
   }
   if (is_json_) {
+    transcripts_.clear();
     turns_.push_back(turn_json(heard_, kept));
     turns_.back()["interrupted"] = true;
     return;
