@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "evaluate/last_change.h"
 #include "evaluate/statistics.h"
+#include "text/bare_words.h"
 
 namespace predgen::evaluate {
 
 int64_t count_word_errors(std::string_view heard, std::string_view said) {
-  const std::vector<std::string> from = words_of(heard), to = words_of(said);
+  const std::vector<std::string> from = list_bare_words(heard), to = list_bare_words(said);
   std::vector<int64_t> errors(to.size() + 1);  // that make the words so far the first i of `to`
   std::iota(errors.begin(), errors.end(), 0);
   for (const std::string& word : from) {
@@ -32,7 +32,7 @@ Json describe_heard(const TurnSet& set) {
     if (turn.voice->is_cut_off) {
       ++num_cut_off;
     } else {
-      num_words += static_cast<int64_t>(words_of(turn.voice->said).size());
+      num_words += static_cast<int64_t>(list_bare_words(turn.voice->said).size());
       num_errors += count_word_errors(turn.prompt_text, turn.voice->said);
       waits.emplace_back((turn.recorded.back().time - turn.voice->ended).count());
     }

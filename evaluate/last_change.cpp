@@ -1,7 +1,6 @@
 #include "evaluate/last_change.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "runtime/listen/typed_source.h"
 #include "text/bare_words.h"
@@ -25,15 +24,9 @@ bool is_one_word_apart(const std::vector<std::string>& one, const std::vector<st
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::istringstream stream(bare_words(text));
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 std::string change_between(std::string_view before, std::string_view final_text) {
-  const std::vector<std::string> heard = words_of(before), said = words_of(final_text);
+  const std::vector<std::string> heard = list_bare_words(before),
+                                 said = list_bare_words(final_text);
   if (heard == said) return "punctuation";
   if (std::ranges::mismatch(heard, said).in1 == heard.end()) {
     return said.size() == heard.size() + 1 ? "word_added" : "clause_added";

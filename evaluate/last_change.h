@@ -8,9 +8,6 @@
 
 namespace predgen::evaluate {
 
-/// The words of a text, without case and punctuation.
-std::vector<std::string> words_of(std::string_view text);
-
 /// What became of the words at the end of a turn, between two transcripts:
 ///   punctuation       the words are the same, but for case and punctuation
 ///   word_added        one more at the end

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -49,11 +48,8 @@ bool is_backchannel(const std::string& words, const std::string& language) {
   // A hyphen does not end a word here: "mm-hm".
   std::string joined = words;
   std::erase(joined, '-');
-  std::istringstream each(bare_words(joined));
-  for (std::string word; each >> word;) {
-    if (!is_word(word, language)) return false;
-  }
-  return true;
+  return std::ranges::all_of(list_bare_words(joined),
+                             [&](const std::string& word) { return is_word(word, language); });
 }
 
 }  // namespace predgen

@@ -3,6 +3,8 @@
 #include <utf8proc.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "core/error.h"
 #include "text/characters.h"
@@ -49,6 +51,11 @@ std::string bare_words(std::string_view text) {
     i += character.length;
   }
   return words;
+}
+
+std::vector<std::string> list_bare_words(std::string_view text) {
+  std::istringstream words(bare_words(text));
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 }  // namespace predgen

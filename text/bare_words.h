@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace predgen {
 
@@ -14,5 +15,7 @@ std::string folded(std::string_view text);
 /// "dont go". Punctuation ends a word, but for an apostrophe within one. Letters are compared as
 /// Unicode's case folding has them; symbols such as $ and + are parts of words.
 std::string bare_words(std::string_view text);
+/// Each of them.
+std::vector<std::string> list_bare_words(std::string_view text);
 
 }  // namespace predgen

@@ -17,6 +17,11 @@ std::string mean(const Json& method, const char* metric, double scale, int digit
   return number(at_path(method, {metric, "mean"}), scale, digits);
 }
 
+/// "p50", "p90", ..
+std::string quantile_ms(const Json& method, const char* metric, const char* name, int digits) {
+  return number(at_path(method, {metric, name}), 1e3, digits);
+}
+
 /// Mean passes of the model, and after a + those of a draft model.
 std::string passes(const Json& method, const char* metric, const char* of_draft_model, int digits) {
   const std::string own = mean(method, metric, 1, digits);
@@ -61,14 +66,8 @@ std::vector<MethodColumn> method_columns(const Json& run) {
   using J = const Json&;
   std::vector<MethodColumn> list{
       {"ttfs ms", [](J m, J) { return mean(m, "ttfs", 1e3, 1); }},
-      {"P50",
-       [](J m, J) {
-         return number(at_path(m, {"ttfs", "p50"}), 1e3, 1);
-       }},
-      {"P90",
-       [](J m, J) {
-         return number(at_path(m, {"ttfs", "p90"}), 1e3, 1);
-       }},
+      {"P50", [](J m, J) { return quantile_ms(m, "ttfs", "p50", 1); }},
+      {"P90", [](J m, J) { return quantile_ms(m, "ttfs", "p90", 1); }},
       {"NFE",
        [](J m, J) { return passes(m, "nfe_paper", "draft_model_nfe_to_first_sentence", 2); }},
       {"x fewer",
@@ -80,14 +79,8 @@ std::vector<MethodColumn> method_columns(const Json& run) {
       {"wasted", [](J m, J) { return mean(m, "spec_tokens_wasted", 1, 1); }},
       {"joules", [](J m, J) { return mean(m, "joules", 1, 1); }},
       {"audio ms", [](J m, J) { return mean(m, "audio_latency", 1e3, 1); }},
-      {"voice P50",
-       [](J m, J) {
-         return number(at_path(m, {"voice_to_voice", "p50"}), 1e3, 0);
-       }},
-      {"voice P95",
-       [](J m, J) {
-         return number(at_path(m, {"voice_to_voice", "p95"}), 1e3, 0);
-       }},
+      {"voice P50", [](J m, J) { return quantile_ms(m, "voice_to_voice", "p50", 0); }},
+      {"voice P95", [](J m, J) { return quantile_ms(m, "voice_to_voice", "p95", 0); }},
       {"speed-up", [](J m, J) { return number(at_path(m, {"speedup"}), 1, 2); }},
       {"kept %", [](J m, J) { return number(at_path(m, {"kept_whole"}), 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(at_path(m, {"tokens_per_pass"}), 1, 2); }},

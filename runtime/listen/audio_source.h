@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-constexpr int kBlocksPerSecond = 50;  // of sound that is there as it is asked for
+constexpr int kBlocksPerSecond = 50;  // that read() gives
 
 /// Where the user's sound comes from: a microphone, a file, a pipe. Used by one thread.
 class AudioSource {
