@@ -111,10 +111,11 @@ TEST(EarsProcess, ASlowOneThatAnswersIsWaitedFor) {
 }
 
 TEST(EarsProcess, OneThatEndsAgainAndAgainIsNotSaidToStart) {
-  FakeEars fake("ready\nexit 1\n---\nexit 1\n---\nready\nawait S\ntext three\n");
+  FakeEars fake("ready\nawait S\nexit 1\n---\nexit 1\n---\nready\nawait S\ntext three\n");
   EarsProcess process(fake.options());
   Listener listener;
   process.add(listener);
+  process.send(process.open(listener), kSound);
   EXPECT_THAT(listener.take(2),
               ElementsAre("has ended; starts", StartsWith("has ended at once: ")));
   EXPECT_TRUE(comes_true([&] { return process.pid() != -1 && fake.num_starts() == 3; }));
