@@ -164,9 +164,9 @@ std::map<std::string, at::Tensor> DecoderLayer::named_norms(const ModelConfig& c
 }
 
 at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                                    std::span<const Rotation> rotations,
-                                    const at::Tensor& mask) const {
-  return run(config, hidden_BTE, rotations[static_cast<size_t>(rope)],
+                                    std::span<const Rotation> rotations, const at::Tensor& mask,
+                                    const at::Tensor& gate_BT1) const {
+  return run(config, hidden_BTE, rotations[static_cast<size_t>(rope)], gate_BT1,
              [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
                return attend(config.block, queries, keys, values, mask);
              });
@@ -174,8 +174,9 @@ at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor&
 
 at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
                                     std::span<const Rotation> rotations,
-                                    std::span<CachedRows> sequences) const {
-  return run(config, hidden_1TE, rotations[static_cast<size_t>(rope)],
+                                    std::span<CachedRows> sequences,
+                                    const at::Tensor& gate_1T1) const {
+  return run(config, hidden_1TE, rotations[static_cast<size_t>(rope)], gate_1T1,
              [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
                std::vector<at::Tensor> attended;
                int64_t begin = 0;
@@ -197,7 +198,8 @@ at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor&
 }
 
 at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                             const Rotation& rotation, const Attend& attend) const {
+                             const Rotation& rotation, const at::Tensor& gate_BT1,
+                             const Attend& attend) const {
   const int64_t B = hidden_BTE.size(0), T = hidden_BTE.size(1), D = config.head_dim;
   const BlockSpec& block = config.block;
   const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
@@ -205,7 +207,7 @@ at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden
   };
   const at::Tensor attention_input = normed(hidden_BTE, attention_norm.before);
   const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
-    at::Tensor x = linear(attention_input);
+    at::Tensor x = linear(attention_input, gate_BT1);
     if (block.qk_norm == QkNorm::kWidth) x = normed(x, norm_weight);
     x = x.view({B, T, count, D});
     if (block.qk_norm == QkNorm::kHead) x = normed(x, norm_weight);
@@ -213,13 +215,14 @@ at::Tensor DecoderLayer::run(const ModelConfig& config, const at::Tensor& hidden
   };
   const at::Tensor queries = rotate(project(q, q_norm, config.num_heads), rotation);
   const at::Tensor keys = rotate(project(k, k_norm, config.num_kv_heads), rotation);
-  const at::Tensor attended = o(attend(queries, keys, project(v, {}, config.num_kv_heads)));
+  const at::Tensor attended =
+      o(attend(queries, keys, project(v, {}, config.num_kv_heads)), gate_BT1);
   const at::Tensor hidden = hidden_BTE + normed(attended, attention_norm.after);
   const at::Tensor mlp_input = normed(hidden, mlp_norm.before);
-  const at::Tensor gates = gate(mlp_input);
+  const at::Tensor gates = gate(mlp_input, gate_BT1);
   const at::Tensor opened =
       block.activation == Activation::kSilu ? at::silu(gates) : at::gelu(gates, "tanh");
-  return hidden + normed(down(opened * up(mlp_input)), mlp_norm.after);
+  return hidden + normed(down(opened * up(mlp_input, gate_BT1), gate_BT1), mlp_norm.after);
 }
 
 }  // namespace predgen

@@ -60,13 +60,16 @@ struct NormPair {
 struct DecoderLayer {
   DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight);
 
-  /// Rows that stand for themselves, [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`.
+  /// Rows that stand for themselves, [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`;
+  /// `gate_BT1`: Linear's, here and below.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                        std::span<const Rotation> rotations, const at::Tensor& mask) const;
+                        std::span<const Rotation> rotations, const at::Tensor& mask,
+                        const at::Tensor& gate_BT1 = {}) const;
   /// New tokens of several sequences one after the other, [1,T,E] to [1,T,E]; appended to their
   /// caches, not committed.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
-                        std::span<const Rotation> rotations, std::span<CachedRows> sequences) const;
+                        std::span<const Rotation> rotations, std::span<CachedRows> sequences,
+                        const at::Tensor& gate_1T1 = {}) const;
 
   std::array<Linear*, 7> linears() { return {&q, &k, &v, &o, &gate, &up, &down}; }
   std::array<const at::Tensor*, 6> norms() const {
@@ -93,7 +96,7 @@ struct DecoderLayer {
   using Attend = std::function<at::Tensor(const at::Tensor& queries, const at::Tensor& keys,
                                           const at::Tensor& values)>;
   at::Tensor run(const ModelConfig& config, const at::Tensor& hidden_BTE, const Rotation& rotation,
-                 const Attend& attend) const;
+                 const at::Tensor& gate_BT1, const Attend& attend) const;
 };
 
 }  // namespace predgen

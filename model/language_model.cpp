@@ -14,6 +14,8 @@ void check_steps(std::span<const SequenceStep> steps) {
     const int64_t num_logits = steps[i].num_logits;
     PREDGEN_CHECK(T >= 1 && num_logits >= 0 && num_logits <= T, "{} logits of {} tokens",
                   num_logits, T);
+    PREDGEN_CHECK(steps[i].num_masks >= 0 && steps[i].num_masks <= T, "{} masks of {} tokens",
+                  steps[i].num_masks, T);
     const auto before = steps.first(i);
     PREDGEN_CHECK(std::ranges::find(before, steps[i].cache, &SequenceStep::cache) == before.end(),
                   "a cache takes part in a pass twice");

@@ -22,6 +22,7 @@ struct SequenceStep {
   /// before it the ones on its path through a tree. Its position follows from their number. All
   /// see what is cached. Undefined: each token sees all before it.
   at::Tensor tree_TT{};
+  int64_t num_masks = 0;  // of the last tokens: mask_tokens(); in [0, T]
 };
 
 /// A causal language model as the runtime sees it: weights only. All state of a conversation is in
@@ -35,6 +36,9 @@ class LanguageModel {
   virtual int64_t max_positions() const = 0;
   /// What a pool for its caches must hold.
   virtual KvLayout kv_layout() const = 0;
+  /// Tokens that stand behind any other one to say what comes later: the first of them what comes
+  /// after the next token, the second one what comes after that. Empty: the model has none.
+  virtual TokenSpan mask_tokens() const = 0;
 
   /// Runs the new tokens of all sequences in one pass and commits them to their caches, which are
   /// all different. No gradients. Returns float32 logits [N,V] on the model's device, those of the

@@ -16,10 +16,14 @@ at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight) {
                       [&](const at::Tensor& rows) { return at::mm(rows, weight.t(), at::kFloat); });
 }
 
+at::Tensor gated(const at::Tensor& adapted, const at::Tensor& gate) {
+  return gate.defined() ? adapted * gate.to(adapted.scalar_type()) : adapted;
+}
+
 }  // namespace
 
-at::Tensor Linear::operator()(const at::Tensor& input) const {
-  if (width_invariant) return wide(input).to(input.scalar_type());
+at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) const {
+  if (width_invariant) return wide(input, gate).to(input.scalar_type());
   const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
   at::Tensor output;
   if (quantized) {
@@ -39,16 +43,16 @@ at::Tensor Linear::operator()(const at::Tensor& input) const {
   // Under autocast a float32 copy of the input would only be made and dropped.
   at::Tensor adapted = narrows ? input : input.to(lora_A.scalar_type());
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);
-  adapted = at::linear(at::linear(adapted, lora_A) * lora_scaling, lora_B);
+  adapted = at::linear(gated(at::linear(adapted, lora_A) * lora_scaling, gate), lora_B);
   return output + adapted.to(output.scalar_type());
 }
 
-at::Tensor Linear::wide(const at::Tensor& input) const {
+at::Tensor Linear::wide(const at::Tensor& input, const at::Tensor& gate) const {
   at::Tensor output = quantized ? quantized->in_tiles(input) : tiled_product(input, weight);
   if (bias.defined()) output = output + bias;
   if (!has_adapter()) return output;
   const at::Tensor narrow = tiled_product(input.to(lora_A.scalar_type()), lora_A);
-  return output + tiled_product(narrow * lora_scaling, lora_B);
+  return output + tiled_product(gated(narrow * lora_scaling, gate), lora_B);
 }
 
 }  // namespace predgen

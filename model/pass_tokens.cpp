@@ -31,6 +31,7 @@ void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
                       .step = s,
                       .place = past + i,
                       .position = past + (sees == nullptr ? i : depths[index]),
+                      .is_mask = i >= T - step.num_masks,
                       .num_consecutive = past + i + 1,
                       .others_begin = static_cast<int64_t>(others_.size())};
       if (sees != nullptr) {

@@ -15,6 +15,7 @@ struct PassToken {
   size_t step = 0;       // of the pass
   int64_t place = 0;     // in its cache
   int64_t position = 0;  // of the text; on a tree's branch less than its place
+  bool is_mask = false;  // SequenceStep::num_masks
   // The keys that it sees: all places before num_consecutive, then some others.
   int64_t num_consecutive = 0;
   int64_t others_begin = 0, num_others = 0;

@@ -84,6 +84,17 @@ PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, 
   return pass;
 }
 
+/// [1,T,1]: 1 for masks, 0 for other tokens.
+at::Tensor mask_gate(std::span<const SequenceStep> steps) {
+  std::vector<at::Tensor> gates;
+  for (const SequenceStep& step : steps) {
+    const auto T = static_cast<int64_t>(step.tokens.size());
+    gates.push_back(at::zeros({1, T, 1}));
+    gates.back().narrow(1, T - step.num_masks, step.num_masks).fill_(1);
+  }
+  return at::cat(gates, 1);
+}
+
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config,
@@ -152,10 +163,12 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const std::vector<Rotation> rotations =
       make_rotations(config_.block, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+  const at::Tensor gate_1T1 = mask_tokens_.empty() ? at::Tensor() : mask_gate(steps).to(device());
   at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
-    hidden_1TE = layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows);
+    hidden_1TE =
+        layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows, gate_1T1);
   }
   hidden_1TE = norm(hidden_1TE);
   std::vector<at::Tensor> wanted;
@@ -173,6 +186,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
+  if (gpu_pass_ && !mask_tokens_.empty()) return {};
   if (gpu_pass_) return gpu_pass_->run(parts(), steps);
   if (!cpu_pass_) return {};
   int64_t num_tokens = 0;
@@ -190,7 +204,8 @@ TransformerParts Transformer::parts() const {
           .final_norm = final_norm_,
           .head = head_,
           .inverse_frequencies = inverse_frequencies_,
-          .embedding_scale = embedding_scale_};
+          .embedding_scale = embedding_scale_,
+          .adapter_gated = !mask_tokens_.empty()};
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -228,7 +243,7 @@ at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
-  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window));
+  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window), rows.gate_BT1);
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
@@ -286,7 +301,8 @@ void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture captur
 
 void Transformer::prepare_passes() {
   const at::NoGradGuard no_grad;
-  if (gpu_pass_ && has_kernels_ && !layer_store_ && activations_ == dtype()) {
+  if (gpu_pass_ && mask_tokens_.empty() && has_kernels_ && !layer_store_ &&
+      activations_ == dtype()) {
     gpu_pass_->prepare(parts());
   }
 }

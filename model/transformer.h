@@ -41,6 +41,7 @@ class Transformer : public LanguageModel {
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.context_length(); }
   KvLayout kv_layout() const override;
+  TokenSpan mask_tokens() const override { return mask_tokens_; }
   at::Tensor forward(std::span<const SequenceStep> steps) const override;
   using LanguageModel::forward;
 
@@ -55,6 +56,7 @@ class Transformer : public LanguageModel {
     at::Tensor tokens_BT;
     std::vector<Rotation> rotations;
     AttentionMasks masks;
+    at::Tensor gate_BT1{};  // of the adapter (Linear); undefined: it counts everywhere
   };
   Rows read_rows(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                  const at::Tensor& seen_B1TT) const;
@@ -122,6 +124,9 @@ class Transformer : public LanguageModel {
   double quantize(Quantization kind);
   /// Off: the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
+  /// Where there are some, the adapter counts for a step's masks alone in forward(), so that all
+  /// other tokens are the base model's: gated LoRA (Samragh et al. 2025, arXiv 2507.11851).
+  void set_mask_tokens(TokenIds tokens) { mask_tokens_ = std::move(tokens); }
 
  private:
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
@@ -142,6 +147,7 @@ class Transformer : public LanguageModel {
   bool training_ = false;
   bool width_invariant_ = false;
   bool has_kernels_ = true;
+  TokenIds mask_tokens_;
   std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not take the blocks
   std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for this device, or they do not
   int64_t num_recomputed_ = 0;

@@ -20,6 +20,7 @@ struct TransformerParts {
   const Linear& head;                     // [V,E]
   const at::Tensor& inverse_frequencies;  // BlockSpec's
   float embedding_scale;                  // of the embeddings' type
+  bool adapter_gated = false;             // it counts for masks alone
 };
 
 /// Whether a norm's weight, where the model has one, is of the embedding's device and type.

@@ -27,6 +27,12 @@ MergedWeights::MergedWeights(const Checkpoint& base, const std::filesystem::path
         return at::zeros({1}, shape.dtype).expand(shape.shape);
       })) {
   if (!adapter_) return;
+  if (!adapter_->config().lora.mask_tokens.empty()) {
+    throw UserError(
+        "{}: cannot be merged: it counts for its \"mask_tokens\" alone; give it beside "
+        "the model, as --adapter",
+        adapter.string());
+  }
   adapter_->attach(*names_);
   for (const Linear* linear : names_->linears()) {
     if (linear->lora_A.defined()) adapted_[linear->name + ".weight"] = linear;

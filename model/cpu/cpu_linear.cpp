@@ -13,7 +13,7 @@ RowProduct product_of(const at::Tensor& weight) {
 
 }  // namespace
 
-std::optional<CpuLinear> CpuLinear::of(const Linear& linear) {
+std::optional<CpuLinear> CpuLinear::of(const Linear& linear, bool with_adapter) {
   CpuLinear result;
   if (linear.quantized) {
     if (!linear.quantized->is_on_cpu()) return {};
@@ -30,7 +30,7 @@ std::optional<CpuLinear> CpuLinear::of(const Linear& linear) {
     if (!lies_here(linear.bias, result.has_wide_bias ? at::kFloat : at::kBFloat16)) return {};
     result.bias = linear.bias.const_data_ptr();
   }
-  if (linear.has_adapter()) {
+  if (with_adapter && linear.has_adapter()) {
     if (!lies_here(linear.lora_A, at::kFloat) || !lies_here(linear.lora_B, at::kFloat)) return {};
     if (linear.training && linear.lora_dropout > 0) return {};
     result.lora_A = product_of(linear.lora_A);

@@ -17,14 +17,14 @@ std::string CpuPass::refusal(const ModelConfig& config) {
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
-bool CpuPass::read(const TransformerParts& model) {
+bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
   const at::Tensor& embedding = model.embedding;
   const bool has_type =
       embedding.scalar_type() == at::kFloat || embedding.scalar_type() == at::kBFloat16;
   if (!embedding.is_cpu() || !has_type || !embedding.is_contiguous()) return false;
   if (at::autocast::is_autocast_enabled(at::kCPU)) return false;
-  const auto take = [](const Linear& linear, CpuLinear& to) {
-    std::optional<CpuLinear> found = CpuLinear::of(linear);
+  const auto take = [&](const Linear& linear, CpuLinear& to) {
+    std::optional<CpuLinear> found = CpuLinear::of(linear, with_adapter);
     if (found) to = *found;
     return found.has_value();
   };
@@ -92,8 +92,15 @@ float* CpuPass::room_for_logits(int64_t V) {
 std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
                                        std::span<const SequenceStep> steps) {
   const PassGuard guard(is_running_);
-  if (!read(model)) return {};
+  const bool has_masks =
+      std::ranges::any_of(steps, [](const SequenceStep& step) { return step.num_masks > 0; });
+  if (!read(model, has_masks || !model.adapter_gated)) return {};
   tokens_.read(steps, model.config.vocab_size);
+  std::vector<bool> adapted;
+  if (model.adapter_gated) {
+    for (const PassToken& token : tokens_.tokens()) adapted.push_back(token.is_mask);
+  }
+  products_.gate_adapters(std::move(adapted));
   prepare(model, steps);
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);

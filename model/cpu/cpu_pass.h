@@ -47,7 +47,7 @@ class CpuPass {
   };
   class Work;
 
-  bool read(const TransformerParts& model);
+  bool read(const TransformerParts& model, bool with_adapter);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
   /// The last pass's where nobody has kept them.
   float* room_for_logits(int64_t V);

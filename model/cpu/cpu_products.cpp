@@ -168,6 +168,7 @@ void CpuProducts::multiply_adapters(Linears linears, int64_t rows, std::span<flo
                    adapted.packed.rows(RowWeights::kFloat32, linear.lora_B, rows), rows,
                    adapted.widened.data(), own);
     for (int64_t row = 0; row < rows; ++row) {
+      if (!adapted_rows_.empty() && !adapted_rows_[static_cast<size_t>(row)]) continue;
       const int64_t place = row * out + own.first;
       token_kernels().float32.add(to + place, adapted.widened.data() + place, linear.lora_scaling,
                                   own.second - own.first);

@@ -34,6 +34,8 @@ class CpuProducts {
   void pack(Linears linears, const float* x, int64_t rows, int64_t begin, int64_t end);
   /// Which of `out` outputs are the thread's.
   static std::pair<int64_t, int64_t> outputs(int64_t out, const ThreadTeam& team, int thread);
+  /// Rows that adapters count for, by their number, from now on; empty: all.
+  void gate_adapters(std::vector<bool> rows) { adapted_rows_ = std::move(rows); }
   /// The thread's share of y[i] float32 [rows,out] of linear i. They meet within only for adapters.
   void multiply(Linears linears, int64_t rows, std::span<float* const> y, ThreadTeam& team,
                 int thread);
@@ -58,6 +60,7 @@ class CpuProducts {
   std::vector<Packed> packed_;    // of each linear, in use where none before it is packed alike
   Packed wide_;                   // float32, for adapters
   std::vector<Adapted> adapted_;  // of each linear
+  std::vector<bool> adapted_rows_;
 };
 
 }  // namespace predgen

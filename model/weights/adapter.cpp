@@ -112,6 +112,12 @@ void AdapterFolder::attach(Transformer& model) const {
     }
     return file_.load(name, model.device(), at::kFloat);
   };
+  for (const TokenId token : config_.lora.mask_tokens) {
+    if (token >= 0 && token < model.vocab_size()) continue;
+    throw UserError("{}: \"mask_tokens\" has {}, the model has {} tokens",
+                    (folder_ / kConfigFile).string(), token, model.vocab_size());
+  }
+  model.set_mask_tokens(config_.lora.mask_tokens);
   bool adapted = false;
   for (Linear* linear : model.linears()) {
     if (!config_.matches(linear->name)) continue;

@@ -33,6 +33,7 @@ const std::set<std::string> kHarmless{"peft_type",
                                       "inference_mode",
                                       "init_lora_weights",
                                       "bias",
+                                      "mask_tokens",  // ours
                                       "megatron_core",
                                       "qalora_group_size",
                                       "runtime_config",
@@ -168,6 +169,9 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   lora.use_rslora = has(json, "use_rslora") && json_get<bool>(json, "use_rslora", where);
   lora.rank_pattern = read_pattern<int64_t>(json, "rank_pattern", where);
   lora.alpha_pattern = read_pattern<double>(json, "alpha_pattern", where);
+  if (has(json, "mask_tokens")) {
+    lora.mask_tokens = json_get<std::vector<TokenId>>(json, "mask_tokens", where);
+  }
   AdapterConfig config(std::move(lora), where);
   for (const char* key : kKept) {
     if (has(json, key)) config.fields_[key] = json[key];
@@ -263,6 +267,7 @@ Json AdapterConfig::to_json() const {
             {"task_type", "CAUSAL_LM"},
             {"use_dora", false},
             {"use_rslora", lora.use_rslora}};
+  if (!lora.mask_tokens.empty()) json["mask_tokens"] = lora.mask_tokens;
   json.update(fields_);
   // A field that came later than the others; older versions would not know it.
   if (!fields_.contains("exclude_modules")) json.erase("exclude_modules");

@@ -23,6 +23,7 @@ struct LoraConfig {
   /// The first key that fits a layer counts.
   std::vector<std::pair<std::string, int64_t>> rank_pattern{};
   std::vector<std::pair<std::string, double>> alpha_pattern{};
+  TokenIds mask_tokens{};  // see Transformer::set_mask_tokens(); empty: none
 };
 
 /// Adds trainable float32 A (uniform +-1/sqrt(in), from the seed) and B = 0 to every linear layer

@@ -26,12 +26,17 @@ class FakeLanguageModel : public LanguageModel {
     int64_t surprise = 4;
     /// Overrides the hash: this is the most likely next token; the others stay hashed below it.
     std::function<TokenId(TokenSpan history)> next{};
+    /// Must be vocab_size, vocab_size + 1, .., and told as masks where they come in a pass.
+    TokenIds mask_tokens{};
+    /// What mask `number`, from 1, behind `history` expects.
+    std::function<TokenId(TokenSpan history, int64_t number)> guess{};
   };
 
   explicit FakeLanguageModel(Options options) : options_(std::move(options)) {}
 
   int64_t vocab_size() const override { return options_.vocab_size; }
   int64_t max_positions() const override { return options_.max_positions; }
+  TokenSpan mask_tokens() const override { return options_.mask_tokens; }
   KvLayout kv_layout() const override {
     return {.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kLong};
   }
@@ -79,6 +84,7 @@ class FakeLanguageModel : public LanguageModel {
     for (int64_t n = 0; n < num_logits; ++n) {
       const int64_t t = num_tokens - num_logits + n;
       TokenIds history;
+      int64_t num_masks = 0;
       for (int64_t s = 0; s <= past + t; ++s) {
         if (s >= past && step.tree_TT.defined() && !step.tree_TT[t][s - past].item<bool>())
           continue;
@@ -86,8 +92,16 @@ class FakeLanguageModel : public LanguageModel {
                       "position {} where {} was due", positions_S.data_ptr<int64_t>()[s],
                       history.size());
         history.push_back(tokens_S.data_ptr<int64_t>()[s]);
+        if (options_.mask_tokens.empty()) continue;
+        const bool is_mask = s >= past + num_tokens - step.num_masks;
+        PREDGEN_CHECK(is_mask ? history.back() == options_.vocab_size + num_masks
+                              : history.back() < options_.vocab_size && num_masks == 0,
+                      "token {} behind {} masks", history.back(), num_masks);
+        num_masks += is_mask;
       }
+      history.resize(history.size() - static_cast<size_t>(num_masks));
       predict(history, logits_NV[n].data_ptr<float>());
+      if (num_masks > 0) logits_NV[n][options_.guess(history, num_masks)] = 3;
     }
     return logits_NV;
   }

@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "core/files.h"
+#include "core/json.h"
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/sharded_weights.h"
@@ -57,6 +59,14 @@ TEST_F(MergedWeightsTest, AddsTheScaledProduct) {
   EXPECT_FALSE(at::allclose(expected, down_.weight, 0, 0.1)) << "the adapter must matter";
   const MergedWeights plain(*open_checkpoint(base_.path()), {});
   EXPECT_TRUE(at::equal(plain.rows(kMerged, 0, 32), down_.weight));
+}
+
+TEST_F(MergedWeightsTest, WhatCountsForMaskTokensAloneIsNotMerged) {
+  Json json = read_json(adapter_ / "adapter_config.json");
+  json["mask_tokens"] = {5};
+  write_file(adapter_ / "adapter_config.json", json.dump());
+  expect_user_error([&] { MergedWeights(*open_checkpoint(base_.path()), adapter_.path()); },
+                    {adapter_.path().string(), "cannot be merged", "mask_tokens"});
 }
 
 TEST_F(MergedWeightsTest, ComparisonSeesEveryFault) {

@@ -77,6 +77,20 @@ TEST_F(AdapterTest, RoundTripKeepsEveryBit) {
   EXPECT_EQ(config.lora.target_modules, (std::vector<std::string>{"down_proj", "q_proj"}));
 }
 
+TEST_F(AdapterTest, MaskTokensAreTheModels) {
+  LoraConfig lora = small_lora();
+  lora.mask_tokens = {5, 60};
+  save_adapter(*adapted_, lora, folder_.path());
+  const auto model = small_model();
+  EXPECT_TRUE(model->mask_tokens().empty());
+  AdapterFolder(folder_.path()).attach(*model);
+  EXPECT_TRUE(std::ranges::equal(model->mask_tokens(), lora.mask_tokens));
+  set("mask_tokens", {5, 61});
+  expect_refused({"\"mask_tokens\" has 61", "61 tokens"});
+  set("mask_tokens", "none");
+  expect_refused({"adapter_config.json", "mask_tokens"});
+}
+
 TEST_F(AdapterTest, FilesHavePeftsLayout) {
   const std::string text = read_file(folder_ / "adapter_config.json");
   EXPECT_TRUE(text.starts_with("{\n  \"alpha_pattern\": {},\n  \"auto_mapping\": null,\n")) << text;

@@ -29,6 +29,7 @@ class WatchingModel : public LanguageModel {
  public:
   int64_t vocab_size() const override { return 1; }
   int64_t max_positions() const override { return 4096; }
+  TokenSpan mask_tokens() const override { return {}; }
   KvLayout kv_layout() const override {
     return {.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kByte};
   }

@@ -112,6 +112,58 @@ Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& ver
   return campaign;
 }
 
+TokenId next_of(TokenSpan history) {
+  const size_t size = history.size();
+  return (history[size - 1] * 7 + history[size - 2] * 3 + static_cast<TokenId>(size % 5)) % 28;
+}
+
+/// Says next_of(), and so do three masks unless the text so far has a number of tokens that
+/// `wrong_every` divides.
+FakeLanguageModel::Options with_masks(size_t wrong_every) {
+  return {.next = next_of,
+          .mask_tokens = {31, 32, 33},
+          .guess = [wrong_every](TokenSpan history, int64_t number) {
+            if (history.size() % wrong_every == 0) return TokenId{29};
+            TokenIds tokens = to_ids(history);
+            for (int64_t i = 0; i <= number; ++i) tokens.push_back(next_of(tokens));
+            return tokens.back();
+          }};
+}
+
+TEST(InputTimeSpeculator, MasksAreLosslessAndSavePasses) {
+  const FakeLanguageModel plain({.next = next_of}), masked(with_masks(4));
+  GreedyVerifier verifier;
+  for (const SpeculationConfig& speculation :
+       {SpeculationConfig{}, SpeculationConfig{.num_candidates = 4, .num_branches = 2}}) {
+    std::vector<int64_t> passes;
+    for (const FakeLanguageModel* model : {&plain, &masked}) {
+      Engine engine = borrowing_engine(*model);
+      const auto generator = make_generator({}, engine);
+      const Campaign campaign = run_campaign(engine, plain, verifier, *generator, 200, speculation);
+      EXPECT_EQ(campaign.wrong, 0);
+      passes.push_back(engine.num_forward_passes());
+    }
+    EXPECT_LT(passes[1], passes[0] * 3 / 4);
+  }
+}
+
+TEST(InputTimeSpeculator, MasksBesideADraftGuessWhatFollowsIt) {
+  const FakeLanguageModel model(with_masks(1000));
+  Engine engine = borrowing_engine(model);
+  GreedyVerifier verifier;
+  const auto generator = make_generator({}, engine);
+  const auto passes = [&](const SpeculationConfig& speculation) {
+    InputTimeSpeculator speculator(engine, verifier, *generator, 256, speculation);
+    GenerationConfig config = kConfig;
+    config.stop_tokens = {};
+    config.max_new_tokens = 5;
+    speculator.update(with_header({1, 2}), "", config, {});
+    return speculator.update(with_header({1, 2, 9}), "", config, {}).num_forward_passes;
+  };
+  EXPECT_EQ(passes({}), 2);                   // a token of the draft's pass, four of the next
+  EXPECT_EQ(passes({.other_tokens = 2}), 3);  // no room beside the draft
+}
+
 TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
   for (const std::string& decoder : generator_names()) {
     const FakeLanguageModel model({.surprise = 5});
@@ -184,6 +236,7 @@ class FaultyModel : public LanguageModel {
   FaultyModel(const LanguageModel& model, Fault fault) : model_(model), fault_(fault) {}
   int64_t vocab_size() const override { return model_.vocab_size(); }
   int64_t max_positions() const override { return model_.max_positions(); }
+  TokenSpan mask_tokens() const override { return {}; }
   KvLayout kv_layout() const override { return model_.kv_layout(); }
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
     SequenceStep changed = steps.front();
