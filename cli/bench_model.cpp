@@ -129,6 +129,12 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
   const Seconds start = clock.now();
   std::shared_ptr<Transformer> model =
       set_up_model(*checkpoint, options.model, !options.no_kernels);
+  if (!model->mask_tokens().empty()) {
+    throw UserError(
+        "--adapter {}: counts for mask tokens alone, and here adapters are measured by Jacobi "
+        "decoding: leave it out, or compare the methods baseline and mtp with predgen eval",
+        options.model.adapter);
+  }
   model->set_kernels(!options.no_kernels);
   std::optional<Engine> engine(std::in_place, model);
   const double load = (clock.now() - start).count();

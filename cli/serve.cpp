@@ -18,6 +18,7 @@
 #include "model/memory_left.h"
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/generate/make_generator.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/price/engine_prices.h"
 #include "serve/http/http_server.h"
@@ -70,7 +71,7 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
                              bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
   const bool tells_ends = !config.realtime.recogniser.empty();
-  return make_session_config(
+  SessionConfig session = make_session_config(
       {.verifier = config.realtime.verifier,
        .top_k = config.realtime.top_k,
        .decoder = config.decoder,
@@ -82,6 +83,8 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
        .max_context = config.max_context,
        .turn_draft_tokens = config.realtime.turn_draft_tokens},
       engine);
+  make_generator(session.generator, engine);  // a decoder that the adapter refuses fails here
+  return session;
 }
 
 int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model) {

@@ -163,7 +163,7 @@ class TypedTurns {
   void use_decoder(const std::string& name) {
     SessionConfig config = session_.config();
     config.generator.name = name;
-    if (config.wants_prices() && !config.generator.prices.is_known())
+    if (config.wants_prices(typed_.engine.model()) && !config.generator.prices.is_known())
       measure_prices(config.generator, typed_.engine);
     session_.set_generator(config.generator);
   }

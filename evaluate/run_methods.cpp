@@ -145,7 +145,8 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
   if (price.prices.is_known()) return;
   for (const Method& method : methods_) run_row(warm_up, method, nullptr);
   const auto wants_prices = [&](const Method& method) {
-    return session_config(config, models, warm_up, method, priced_).wants_prices();
+    const Engine& engine = method.adapter ? *models.adapted : models.base;
+    return session_config(config, models, warm_up, method, priced_).wants_prices(engine.model());
   };
   if (std::ranges::any_of(methods_, wants_prices)) measure_prices(priced_, models.base);
 }

@@ -30,10 +30,10 @@ struct SessionConfig {
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
-  /// Whether what passes cost (measure_prices()) changes anything.
-  bool wants_prices() const {
+  /// Whether what passes of the model cost (measure_prices()) changes anything.
+  bool wants_prices(const LanguageModel& model) const {
     return generator.name == "jacobi" || !generator.sources.empty() ||
-           speculation.num_candidates > 1;
+           !model.mask_tokens().empty() || speculation.num_candidates > 1;
   }
 };
 

@@ -29,7 +29,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
     config.generator.draft_model = options.draft_model;
     config.generator.sources.push_back("model");
   }
-  if (config.wants_prices()) measure_prices(config.generator, engine);
+  if (config.wants_prices(engine.model())) measure_prices(config.generator, engine);
   config.sampling = options.sampling;
   config.end_readout = options.end_readout;
   config.turn.work = speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade;

@@ -46,6 +46,7 @@ struct Engine::Work {
     const TokenSpan pending = sequence.pending();
     const bool ends = count == num_tokens();
     SequenceStep step{.cache = &cache};
+    if (ends) step.num_masks = request.num_masks;
     step.num_logits =
         ends ? num_drafted() + std::min(request.num_logits, count - num_drafted()) : 0;
     if (ends && num_drafted() > 0) {
@@ -115,6 +116,9 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   std::set<const Sequence*> sequences;
   for (size_t i = 0; i < requests.size(); ++i) {
     PREDGEN_CHECK(!requests[i].sequence->pending().empty(), "nothing to run");
+    PREDGEN_CHECK(
+        requests[i].num_masks >= 0 && requests[i].num_masks <= std::ssize(requests[i].draft),
+        "{} masks in a draft of {}", requests[i].num_masks, requests[i].draft.size());
     PREDGEN_CHECK(sequences.insert(requests[i].sequence).second, "a sequence is asked for twice");
     work.emplace_back(requests[i], results[i], call);
   }

@@ -49,6 +49,7 @@ struct EngineRequest {
   TokenSpan draft{};  // run after the pending tokens, cached until the sequence changes
   /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
   at::Tensor tree_GG{};
+  int64_t num_masks = 0;   // the draft's last tokens that are masks (SequenceStep)
   int64_t num_logits = 1;  // of the last tokens before the draft; those that an earlier pass ran
                            // have none, but for the last one
   Priority priority = Priority::kCommitted;

@@ -29,13 +29,30 @@ std::vector<double> costs_of(int64_t widest, const DraftWidthConfig& config) {
   return costs;
 }
 
+/// Of `width` tokens those that are guesses, where masks make them.
+int64_t num_guesses(int64_t width, int64_t most_masks) {
+  const int64_t masks = masks_within(width, most_masks);
+  return masks < most_masks ? masks : width - masks * (masks + 1);
+}
+
 }  // namespace
+
+int64_t masks_within(int64_t width, int64_t most) {
+  int64_t masks = 0;
+  while (masks < most && (masks + 1) * (masks + 3) <= width) ++masks;
+  return masks;
+}
 
 DraftWidth::DraftWidth(int64_t widest, const DraftWidthConfig& config)
     : widest_(widest),
+      num_masks_(config.num_masks),
       costs_(costs_of(widest, config)),
       start_{.right = kTried * config.first_rate, .tried = kTried} {
   if (widest < 1) throw UserError("the draft width is {}, but must be at least 1", widest);
+  if (num_masks_ > 0 && widest < 3) {
+    throw UserError("the draft width is {}, but with an adapter's mask tokens must be at least 3",
+                    widest);
+  }
   places_[0] = start_;
 }
 
@@ -46,16 +63,18 @@ int64_t DraftWidth::best() const {
     const Place before = i == 0 ? Place{} : Place{.right = kTried * rates[i - 1], .tried = kTried};
     rates[i] = (places_[i].right + before.right) / (places_[i].tried + before.tried);
   }
-  int64_t best = 0;
-  double best_speed = 0, tokens = 0, chance = 1;
+  int64_t best = 0, checked = 0;
+  double best_speed = 0, tokens = 1, chance = 1;
   for (int64_t width = 0; width <= widest_; ++width) {
-    tokens += chance;  // the pass's own token, then each guess if all before it are right
+    for (; checked < num_guesses(width, num_masks_); ++checked) {
+      chance *= rates[index_of(checked, rates.size())];
+      tokens += chance;  // beside the pass's own token each guess if all before it are right
+    }
     const double speed = tokens / costs_[static_cast<size_t>(width)];
     if (speed > best_speed) {
       best_speed = speed;
       best = width;
     }
-    chance *= rates[index_of(width, rates.size())];
   }
   return best;
 }

@@ -12,17 +12,22 @@ struct DraftWidthConfig {
   PassPrices prices{};
   bool is_by_model = false;     // each guess costs a pass of the draft model, too
   double first_rate = 2.0 / 3;  // how often guesses are right, until some were checked
+  int64_t num_masks = 0;        // behind each token at most, to make guesses (MaskedDraft)
 };
 
-/// How many guessed tokens a pass should check: the number that gives the most tokens a second, by
+/// How many masks behind each token, `most` at most, a draft of `width` tokens has room for beside
+/// a guess as long: k guessed tokens, and k masks behind each and behind the token before them.
+int64_t masks_within(int64_t width, int64_t most);
+
+/// How many drafted tokens a pass should have: the number that gives the most tokens a second, by
 /// what a pass of each width costs and how often guesses were right lately. Where the first ones
 /// are, later ones often are, too (an n-gram goes on): each place of a draft has a rate of its own.
 class DraftWidth {
  public:
-  /// UserError for a width below 1.
+  /// UserError for a width below 1, with masks below 3.
   explicit DraftWidth(int64_t widest, const DraftWidthConfig& config = {});
 
-  /// In [0, widest].
+  /// In [0, widest], guesses and masks together.
   int64_t best() const;
   /// Of `checked` tokens in a row the first `right` were right. 0 checked: nothing was guessed;
   /// after many of those guesses are worth a try again.
@@ -35,8 +40,8 @@ class DraftWidth {
   };
   static constexpr double kTried = 3;  // guesses that the rate of the places before counts for
 
-  int64_t widest_;
-  std::vector<double> costs_;  // of checking 0, 1, .. widest_; empty: all cost the same
+  int64_t widest_, num_masks_;
+  std::vector<double> costs_;  // of drafts of 0, 1, .. widest_; empty: all cost the same
   Place start_;
   std::array<Place, 5> places_;
 };

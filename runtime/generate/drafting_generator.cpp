@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/generate/choices.h"
+#include "runtime/generate/masked_draft.h"
 #include "runtime/generate/sequence_pass.h"
 #include "runtime/generate/token_tree.h"
 
@@ -10,8 +11,12 @@ namespace predgen {
 
 DraftingGenerator::DraftingGenerator(Engine& engine,
                                      std::vector<std::unique_ptr<DraftSource>> sources,
-                                     DraftWidth width, bool refines)
-    : engine_(engine), sources_(std::move(sources)), width_(std::move(width)), refines_(refines) {}
+                                     DraftWidth width, bool refines, TokenIds mask_tokens)
+    : engine_(engine),
+      sources_(std::move(sources)),
+      width_(std::move(width)),
+      refines_(refines),
+      mask_tokens_(std::move(mask_tokens)) {}
 
 GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& guess,
                                              const GenerationConfig& config,
@@ -19,10 +24,13 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
   GenerationResult result;
   TokenIds next(guess.next.begin(), guess.next.end());
   while (has_room(sequence, config, result)) {
-    const int64_t room = std::min({width_.best(), config.max_new_tokens - result.num_new_tokens - 1,
-                                   sequence.capacity() - sequence.size()});
+    const int64_t left = config.max_new_tokens - result.num_new_tokens;
+    const int64_t width = std::min(width_.best(), sequence.capacity() - sequence.size());
+    // The next pass can check `left` - 2 tokens at most.
+    const int64_t num_masks = masks_within(width, std::min(std::ssize(mask_tokens_), left - 2));
     TokenTree tree;
-    const std::vector<int64_t> first = tree.add(next, room);
+    const std::vector<int64_t> first = tree.add(next, std::min(width - num_masks, left - 1));
+    const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
       const auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
@@ -32,20 +40,20 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
       }
       for (const TokenIds& path : *paths) tree.add(path, room);
     }
-    const at::Tensor tree_GG = tree.mask_GG();
-    const std::optional<at::Tensor> logits =
-        run_draft(engine_, sequence, tree.tokens(), config, result, tree_GG);
+    const MaskedDraft draft(tree, first,
+                            TokenSpan(mask_tokens_).first(static_cast<size_t>(num_masks)),
+                            width - tree.size());
+    const std::optional<at::Tensor> logits = run_draft(engine_, sequence, draft.tokens(), config,
+                                                       result, draft.sees_DD(), draft.num_masks());
     if (!logits) break;
-    const Choices choices(config, *logits, sequence.tokens(), tree);
+    const at::Tensor checked = logits->narrow(0, 0, 1 + tree.size());
+    const Choices choices(config, checked, sequence.tokens(), tree);
     const std::vector<int64_t> path = choices.follow();
     const TokenIds found = choices.found(path);
-    if (!refines_) {
-      next.clear();
-    } else if (!config.sampler) {
-      next = choices.guess_after(path, first);
-    }
+    next = draft.guess_behind(path, *logits);
+    if (next.empty() && refines_ && !config.sampler) next = choices.guess_after(path, first);
     width_.record(tree.depth(), std::ssize(path));
-    if (tree_GG.defined()) sequence.keep_path(path);  // else it lies where it stays
+    if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it lies where it stays
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }
   return result;

@@ -10,13 +10,15 @@
 namespace predgen {
 
 /// Decoding in which every pass also checks what its sources expect to come next, several ways on
-/// as a tree.
+/// as a tree. With mask tokens, of an adapter that counts for them alone, the pass makes a guess at
+/// what comes next, too (MaskedDraft).
 class DraftingGenerator : public Generator {
  public:
   /// Borrows the engine. `refines`: a guess that was wrong is tried once more as the pass has
-  /// corrected it, before the sources; good ones know better.
+  /// corrected it, before the sources; good ones know better. `mask_tokens`: the nearest one's
+  /// first; masks count for the width as guesses do, and come before what sources expect.
   DraftingGenerator(Engine& engine, std::vector<std::unique_ptr<DraftSource>> sources,
-                    DraftWidth width, bool refines = true);
+                    DraftWidth width, bool refines = true, TokenIds mask_tokens = {});
 
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
@@ -27,6 +29,7 @@ class DraftingGenerator : public Generator {
   std::vector<std::unique_ptr<DraftSource>> sources_;
   DraftWidth width_;
   const bool refines_;
+  const TokenIds mask_tokens_;
 };
 
 }  // namespace predgen

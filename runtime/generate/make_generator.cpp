@@ -64,15 +64,27 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   for (const std::string& name : config.sources) {
     sources.push_back(make_draft_source(name, config, engine));
   }
+  const TokenSpan masks = engine.model().mask_tokens();
+  if (config.name == "jacobi" && !masks.empty()) {
+    throw UserError(
+        "the decoder 'jacobi' does not go with the mask tokens of an adapter: choose the decoder "
+        "'ar', which uses them");
+  }
   if (config.name == "jacobi") {
     return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed,
                                              std::move(sources), config.prices);
   }
-  if (config.name == "ar" && !sources.empty()) {
+  if (config.name == "ar" && (!sources.empty() || !masks.empty())) {
     const bool has_model = std::ranges::count(config.sources, "model") > 0;
+    const int64_t num_masks = std::ssize(masks);
+    // Without sources, what masks can fill.
+    const int64_t width = sources.empty()
+                              ? std::min(config.draft_width, num_masks * (num_masks + 2))
+                              : config.draft_width;
     return std::make_unique<DraftingGenerator>(
-        engine, std::move(sources), DraftWidth(config.draft_width, {.prices = config.prices}),
-        /*refines=*/!has_model);
+        engine, std::move(sources),
+        DraftWidth(width, {.prices = config.prices, .num_masks = num_masks}),
+        /*refines=*/!has_model, TokenIds(masks.begin(), masks.end()));
   }
   if (config.name == "ar") return std::make_unique<AutoregressiveGenerator>(engine);
   throw UserError("unknown decoder '{}': choose one of {}", config.name,

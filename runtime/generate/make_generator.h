@@ -15,7 +15,7 @@ struct GeneratorConfig {
   std::string name = "ar";             // one of generator_names()
   int64_t block_size = 16;             // jacobi: the window at most
   std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
-  int64_t draft_width = 16;            // ar with sources: tokens that a pass checks at most
+  int64_t draft_width = 16;            // ar with sources or masks: a pass's tokens of both at most
   PassPrices prices{};                 // how much a pass checks goes by them (DraftWidth)
   uint64_t seed = 0;                   // jacobi: the random refill
   Engine* draft_model = nullptr;       // of the source model; borrowed

@@ -8,15 +8,16 @@ namespace predgen {
 
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
                                     const GenerationConfig& config, GenerationResult& result,
-                                    const at::Tensor& tree_GG) {
+                                    const at::Tensor& tree_GG, int64_t num_masks) {
   EngineResult pass = engine.run({.sequence = &sequence,
                                   .draft = draft,
                                   .tree_GG = tree_GG,
+                                  .num_masks = num_masks,
                                   .priority = config.priority,
                                   .should_stop = config.should_stop});
   result.num_forward_passes += pass.num_forward_passes;
   if (pass.logits) {
-    result.num_checked += std::ssize(draft);
+    result.num_checked += std::ssize(draft) - num_masks;
   } else {
     result.stop_reason = StopReason::kCancelled;
   }

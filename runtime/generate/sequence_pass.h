@@ -11,10 +11,11 @@ namespace predgen {
 
 /// Runs the pending tokens of `sequence` and then `draft`, counts the passes, and returns the
 /// logits [G+1,V] after the last pending token and after each of the G drafted ones. Nothing if the
-/// configuration's should_stop ended it, which `result` then says. `tree_GG`: as EngineRequest's.
+/// configuration's should_stop ended it, which `result` then says. `tree_GG`, `num_masks`: as
+/// EngineRequest's; masks do not count as checked.
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
                                     const GenerationConfig& config, GenerationResult& result,
-                                    const at::Tensor& tree_GG = {});
+                                    const at::Tensor& tree_GG = {}, int64_t num_masks = 0);
 
 /// Appends `tokens` up to and with the first stop token and up to what the limit leaves, counts,
 /// and calls back. True: go on; false: `result` says why not.

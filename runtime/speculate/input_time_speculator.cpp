@@ -6,9 +6,15 @@
 
 #include "core/error.h"
 #include "runtime/generate/choices.h"
+#include "runtime/generate/masked_draft.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
+namespace {
+
+constexpr int64_t kMostMasks = 16;  // beside what is verified, in one pass
+
+}  // namespace
 
 void SpeculationConfig::validate() const {
   check_at_least(1, num_candidates, "candidates");
@@ -144,8 +150,13 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   step.num_drafted = num_drafted;
   const int64_t passes_before = num_forward_passes_;
   const TokenTree tree = make_tree(draft, config.max_new_tokens);
-  const at::Tensor tree_GG = tree.mask_GG();
+  // The draft's tokens come first in the tree.
+  std::vector<int64_t> whole(draft.size());
+  std::iota(whole.begin(), whole.end(), 0);
+  const MaskedDraft masked(tree, whole, engine_.model().mask_tokens(),
+                           room_for_masks(num_drafted, tree));
   std::vector<std::optional<at::Tensor>> logits;
+  at::Tensor tree_rows_NV;
   std::optional<Choices> choices;
   // The draft remains one, for the next update to verify.
   const auto leave_unverified = [&] {
@@ -163,17 +174,20 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
     if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
     const int64_t num_read = reader.read ? std::ssize(prompt) - reader.num_tokens : 0;
     logits = run({.sequence = &sequence_,
-                  .draft = tree.tokens(),
-                  .tree_GG = tree_GG,
+                  .draft = masked.tokens(),
+                  .tree_GG = masked.sees_DD(),
+                  .num_masks = masked.num_masks(),
                   .num_logits = num_read + 1},
                  std::move(question), config);
     if (logits.front()) {
       at::Tensor& rows_NV = *logits.front();
-      const int64_t num_rows = 1 + std::ssize(tree.tokens()), before = rows_NV.size(0) - num_rows;
+      const int64_t num_rows = 1 + std::ssize(masked.tokens());
+      const int64_t before = rows_NV.size(0) - num_rows;
       if (num_read > 0 && before >= num_read) reader.read(rows_NV[before - num_read]);
       rows_NV = rows_NV.narrow(0, before, num_rows);
+      tree_rows_NV = rows_NV.narrow(0, 0, 1 + tree.size());
+      choices.emplace(config, tree_rows_NV, prompt, tree);
     }
-    if (logits.front()) choices.emplace(config, *logits.front(), prompt, tree);
     if (choices && num_drafted > 0 && !config.sampler) {
       DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
                        .most_likely = choices->most_likely()};
@@ -190,26 +204,30 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   }
   step.num_forward_passes = num_forward_passes_ - passes_before;
   verified_ = true;
-  // The draft's tokens come first in the tree. What the verifier keeps of it goes on where a
-  // candidate does, unless a candidate alone is right for longer.
-  std::vector<int64_t> whole(draft.size());
-  std::iota(whole.begin(), whole.end(), 0);
+  // What the verifier keeps of the draft goes on where a candidate does, unless a candidate alone
+  // is right for longer.
   std::vector<int64_t> path = choices->follow();
   if (step.num_agreed > 0) {
     std::vector<int64_t> agreed = choices->follow({whole.begin(), whole.begin() + step.num_agreed});
     if (agreed.size() >= path.size()) path = std::move(agreed);
   }
   step.num_accepted = std::ssize(path);
-  if (tree_GG.defined()) sequence_.keep_path(path);  // else it lies where it stays
+  if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it lies where it stays
   TokenIds answered = choices->found(path);
-  // A guess is worth a look at the likeliest tokens, not a draw of each.
-  TokenIds guess = config.sampler ? TokenIds() : choices->guess_after(path, whole);
+  TokenIds guess = masked.guess_behind(path, *logits.front());
+  // Else it is worth a look at the likeliest tokens, not a draw of each.
+  if (guess.empty() && !config.sampler) guess = choices->guess_after(path, whole);
   const bool ended =
       path.size() > 0 && is_stop_token(config.stop_tokens, answered[path.size() - 1]);
   if (ended || step.num_accepted == config.max_new_tokens) answered.pop_back();
   sequence_.append(answered);
   if (!draft.empty()) candidates_.add(std::move(draft));
   return guess;
+}
+
+int64_t InputTimeSpeculator::room_for_masks(int64_t num_drafted, const TokenTree& tree) const {
+  return std::min({kMostMasks, config_.other_tokens - (tree.size() - num_drafted),
+                   context_length() - static_cast<int64_t>(prompt_length_) - tree.size()});
 }
 
 TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {

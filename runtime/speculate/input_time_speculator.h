@@ -23,7 +23,8 @@ struct SpeculationConfig {
   int64_t num_candidates = 1;
   /// Tokens of that tree; the last answer is in it whole.
   int64_t tree_tokens = 64;
-  /// Those of them that the last answer does not have; a Session allows what a pass's price does.
+  /// Those of them that the last answer does not have, and masks; a Session allows what a pass's
+  /// price does.
   int64_t other_tokens = std::numeric_limits<int64_t>::max();
   /// Other answers that branch() makes at a time.
   int64_t num_branches = 0;
@@ -136,6 +137,8 @@ class InputTimeSpeculator {
                                  const PromptReader& reader, SpeculationStep& step);
   /// `draft` and then the pool's candidates, of at most `max_tokens` each.
   TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
+  /// In the pass that verifies `tree`; may be below 0.
+  int64_t room_for_masks(int64_t num_drafted, const TokenTree& tree) const;
   /// The logits of the pending tokens and the draft and, in the same passes, of a question.
   std::vector<std::optional<at::Tensor>> run(const EngineRequest& draft,
                                              std::optional<EngineRequest> question,

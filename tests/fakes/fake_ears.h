@@ -10,7 +10,7 @@
 namespace predgen {
 
 /// Scripts for the program fake_ears, which stands in for predgen-ears
-/// (tests/runtime/listen/fake_ears.cpp says what they say).
+/// (fake_ears.cpp says what they say).
 class FakeEars {
  public:
   explicit FakeEars(const std::string& script) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/log.h"
-#include "tests/runtime/converse/watched_talk.h"
+#include "tests/fakes/watched_talk.h"
 
 namespace predgen {
 namespace {

@@ -164,6 +164,31 @@ TEST(Engine, ATreeIsVerifiedInOnePassAndItsBestPathKept) {
   EXPECT_EQ(next.num_forward_passes, 1);
 }
 
+TEST(Engine, MasksGoToThePassThatEndsTheRequest) {
+  class Noting : public FakeLanguageModel {
+   public:
+    Noting() : FakeLanguageModel({}) {}
+    using LanguageModel::forward;
+    at::Tensor forward(std::span<const SequenceStep> steps) const override {
+      masks.push_back(steps[0].num_masks);
+      return FakeLanguageModel::forward(steps);
+    }
+    mutable std::vector<int64_t> masks;
+  } model;
+  Engine engine = borrowing_engine(model, {.pass_tokens = 4});
+  const TokenIds draft{1, 2, 3};
+  Sequence sequence = sequence_of(engine, random_ids(1, 9), 64);
+  engine.run({.sequence = &sequence, .draft = draft, .num_masks = 2});
+  EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{4, 4, 4}));
+  EXPECT_EQ(model.masks, (std::vector<int64_t>{0, 0, 2}));
+  sequence.append(TokenIds{1});
+  for (const int64_t wrong : {4, -1}) {
+    EXPECT_THROW(engine.run({.sequence = &sequence, .draft = draft, .num_masks = wrong}), Error);
+  }
+  engine.run({.sequence = &sequence, .draft = draft, .num_masks = 3});
+  EXPECT_EQ(model.masks.back(), 3);
+}
+
 TEST(Engine, AFailedPassLeavesWhatEarlierOnesCached) {
   class Dying : public FakeLanguageModel {
    public:

@@ -64,8 +64,36 @@ TEST(DraftWidth, GrowsAgainWhenGuessesAreRightAgain) {
   }
 }
 
+TEST(DraftWidth, MasksTakeRoomBehindEachToken) {
+  const std::vector<int64_t> expected{0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3};
+  for (int64_t width = 0; width <= 16; ++width) {
+    EXPECT_EQ(masks_within(width, 3), expected[static_cast<size_t>(width)]) << width;
+    EXPECT_EQ(masks_within(width, 2), std::min<int64_t>(masks_within(width, 3), 2));
+  }
+  EXPECT_EQ(masks_within(100, 0), 0);
+  EXPECT_EQ(masks_within(100, -1), 0);
+}
+
+TEST(DraftWidth, CountsWhatMasksCost) {
+  const auto best = [](double price, double rate, int64_t widest = 15) {
+    std::vector<double> seconds;
+    for (int width = 0; width <= 20; ++width) seconds.push_back(1 + price * width);
+    return DraftWidth(widest, {.prices = pass_table(seconds), .first_rate = rate, .num_masks = 3})
+        .best();
+  };
+  EXPECT_EQ(DraftWidth(16, {.num_masks = 3}).best(), 16);  // the price is not known
+  // Of one guess with two masks, two with six or three with twelve the one that pays most.
+  EXPECT_EQ(best(0.3, 0.8), 0);
+  EXPECT_EQ(best(0.2, 0.8), 3);
+  EXPECT_EQ(best(0.06, 0.8), 8);
+  EXPECT_EQ(best(0.02, 0.8), 15);
+  EXPECT_EQ(best(0.02, 0.8, 20), 20);  // and what a source expects
+  EXPECT_EQ(best(0.06, 0.1), 0);
+}
+
 TEST(DraftWidth, RefusesNothing) {
   expect_user_error([] { DraftWidth(0); }, {"draft width", "0"});
+  expect_user_error([] { DraftWidth(2, {.num_masks = 1}); }, {"draft width", "2", "at least 3"});
 }
 
 }  // namespace

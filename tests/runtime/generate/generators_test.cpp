@@ -58,12 +58,16 @@ TEST(AutoregressiveGenerator, OneTokenAPassUntilTheLimit) {
 }
 
 /// Runs many prompts, limits and guesses with `make(engine, seed)` and expects plain decoding's
-/// text.
+/// text. `guess`: of the model's masks.
 void expect_plain_text(
-    const std::function<std::unique_ptr<Generator>(Engine& engine, uint64_t seed)>& make) {
+    const std::function<std::unique_ptr<Generator>(Engine& engine, uint64_t seed)>& make,
+    const std::function<TokenId(TokenSpan, int64_t)>& guess_of_masks = {}) {
   int64_t passes = 0, tokens = 0, stopped = 0, full = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const FakeLanguageModel model({.memory = 1, .surprise = 3});
+    TokenIds masks(guess_of_masks ? 1 + seed % 5 : 0);
+    std::iota(masks.begin(), masks.end(), 31);
+    const FakeLanguageModel model(
+        {.memory = 1, .surprise = 3, .mask_tokens = masks, .guess = guess_of_masks});
     Engine engine = borrowing_engine(model);
     AutoregressiveGenerator plain(engine);
     const std::unique_ptr<Generator> generator = make(engine, seed);
@@ -149,6 +153,39 @@ TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   });
 }
 
+TEST(DraftingGenerator, GivesTheAutoregressiveTextWithMasksAmongOtherGuesses) {
+  DraftModel draft;
+  const auto answers = past_answers();
+  TokenIds following;  // what the draft model has follow each token
+  for (TokenId token = 0; token < 31; ++token) {
+    Sequence sequence = sequence_of(draft.engine, TokenIds{token}, 8);
+    following.push_back(argmax_rows(*draft.engine.run({.sequence = &sequence}).logits)[0]);
+  }
+  const auto guess = [&](TokenSpan history, int64_t number) {
+    TokenId token = history.back();
+    for (int64_t i = 0; i <= number; ++i) token = following[static_cast<size_t>(token)];
+    return token;
+  };
+  const std::vector<std::vector<std::string>> sources{
+      {}, {"ngram"}, {"past_answers", "ngram"}, draft_source_names()};
+  expect_plain_text(
+      [&](Engine& engine, uint64_t seed) {
+        const int64_t width = 3 + static_cast<int64_t>(seed % 23);
+        std::vector<double> prices;
+        for (int64_t i = 0; seed % 2 == 0 && i <= width; ++i) {
+          prices.push_back(1 + 0.05 * static_cast<double>(i));
+        }
+        return make_generator({.sources = sources[seed / 2 % 4],
+                               .draft_width = width,
+                               .prices = prices.empty() ? with_draft_price(0.1)
+                                                        : with_draft_price(0.1, pass_table(prices)),
+                               .draft_model = &draft.engine,
+                               .past_answers = answers},
+                              engine);
+      },
+      guess);
+}
+
 TEST(DraftingGenerator, FindsItsPlaceInAnOldDraftAgain) {
   // A word more before what stays the same: two passes for the new words, one for all the rest.
   const FakeLanguageModel model({.next = [](TokenSpan history) -> TokenId {
@@ -229,6 +266,10 @@ TEST(MakeGenerator, NamesItsList) {
   expect_user_error([&] { make_generator({.sources = {"oracle"}}, engine); }, {"oracle", "ngram"});
   expect_user_error([&] { make_generator({.sources = {"ngram"}, .draft_width = 0}, engine); },
                     {"draft width", "0"});
+  const FakeLanguageModel masked({.mask_tokens = {31}});
+  Engine with_masks = borrowing_engine(masked);
+  expect_user_error([&] { make_generator({.name = "jacobi"}, with_masks); },
+                    {"jacobi", "mask tokens", "'ar'"});
 }
 
 TEST(StopReason, HasAName) {

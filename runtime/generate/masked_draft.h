@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/generate/token_tree.h"
+#include "text/token_ids.h"
+
+namespace predgen {
+
+// Shapes: D tokens of a draft, masks included, V vocabulary.
+
+/// What one pass runs to check a tree and to make the next guess: the tree's tokens and, behind all
+/// of them, masks. Each token that has masks has all of them; they see what it sees, itself and
+/// those before them, and say what comes after the token that follows it (Samragh et al. 2025,
+/// arXiv 2507.11851). What is kept of the tree is cached before them, so they are always dropped.
+class MaskedDraft {
+ public:
+  /// At most `room` masks: behind the token before the tree, then behind those of `first`, indices
+  /// of the tree's tokens, then behind the others.
+  MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& first, TokenSpan masks,
+              int64_t room);
+
+  TokenSpan tokens() const { return tokens_; }
+  /// Of the last tokens.
+  int64_t num_masks() const { return num_masks_; }
+  /// bool [D,D]: which tokens each one sees, itself included. Undefined if it is one path.
+  const at::Tensor& sees_DD() const { return sees_DD_; }
+
+  /// What the masks behind the last token of `path`, indices of the tree's tokens, say comes after
+  /// the one that follows it; empty if it has none. `logits_NV` [D+1,V]: after the token before the
+  /// draft and after each of it.
+  TokenIds guess_behind(const std::vector<int64_t>& path, const at::Tensor& logits_NV) const;
+
+ private:
+  TokenIds tokens_;
+  at::Tensor sees_DD_;
+  int64_t num_masks_ = 0, num_each_;
+  std::vector<int64_t> masked_;  // the tree's tokens that have masks, in their order; -1: before it
+};
+
+}  // namespace predgen
