@@ -42,14 +42,14 @@ void say_next_commands(const train::TrainConfig& config) {
   if (config.tokenizer.empty() || !open_checkpoint(config.tokenizer)->has_tokenizer())
     return;  // the result has none, and cannot be talked to
   const std::string result = quoted(config.output / "final");
-  const std::string jacobi =
-      config.objective.kind == train::ObjectiveKind::kAutoregressive ? "" : " --decoder jacobi";
+  const std::string jacobi = config.objective.is_consistency() ? " --decoder jacobi" : "";
   if (config.mode == train::TrainMode::kFull) {
     spdlog::info("talk to it: predgen chat --model {}{}", result, jacobi);
     return;
   }
   const std::string model = quoted(config.model);
   spdlog::info("talk to it: predgen chat --model {} --adapter {}{}", model, result, jacobi);
+  if (config.objective.kind == train::ObjectiveKind::kMtp) return;  // nothing to merge
   spdlog::info("merge it: predgen export --model {} --adapter {} --output {}", model, result,
                quoted(config.output / "merged"));
 }

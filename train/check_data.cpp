@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "text/stop_tokens.h"
 
 namespace predgen::train {
 namespace {
@@ -37,7 +38,7 @@ void check_labels(const TrainConfig& config, const data::DatasetReader& dataset,
   }
   const ObjectiveConfig& objective = config.objective;
   const bool has_labels =
-      objective.kind == ObjectiveKind::kAutoregressive ||
+      !objective.is_consistency() ||
       (objective.consistency.ar_target == ArTarget::kLabels && objective.consistency.ar_weight > 0);
   if (!has_labels) return;
   const std::vector<std::filesystem::path> folders = config.datasets();
@@ -61,8 +62,7 @@ void check_targets(const data::DatasetReader& dataset) {
 
 void check_trajectories(const TrainConfig& config, const data::DatasetReader& dataset) {
   const ObjectiveConfig& objective = config.objective;
-  if (objective.kind == ObjectiveKind::kAutoregressive) return;
-  if (objective.consistency.consistency_weight == 0) return;
+  if (!objective.is_consistency() || objective.consistency.consistency_weight == 0) return;
   for (int64_t i = 0; i < dataset.size(); ++i) {
     if (!dataset.size_of(i).blocks.empty()) return;
   }
@@ -118,6 +118,19 @@ void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
   check_trajectories(config, dataset);
   check_labels(config, dataset, others.empty() ? nullptr : others.front());
   check_targets(dataset);
+}
+
+void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer) {
+  const int64_t num_ids = config.model_config().vocab_size;
+  const TokenIds stop_tokens = tokenizer == nullptr ? TokenIds() : tokenizer->stop_tokens();
+  for (const TokenId token : config.objective.mtp.mask_tokens) {
+    const bool ends = is_stop_token(stop_tokens, token);
+    if (token >= 0 && token < num_ids && !ends) continue;
+    throw UserError(
+        "objective.mask_tokens: token {} {}: choose others of the {}, such as special "
+        "tokens of no use in a chat",
+        token, ends ? "ends an answer" : "does not exist", num_ids);
+  }
 }
 
 void check_ids(const data::Record& record, int64_t num_ids) {

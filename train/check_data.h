@@ -15,6 +15,9 @@ namespace predgen::train {
 void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
                 const std::vector<const data::DatasetReader*>& others, const Tokenizer* tokenizer);
 
+/// UserError if a mask token of the run is one that its model lacks or that ends an answer.
+void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer);
+
 /// UserError if a record has a token, in its text or its blocks, that a model of `num_ids` lacks.
 void check_ids(const data::Record& record, int64_t num_ids);
 

@@ -162,8 +162,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   std::unique_ptr<data::DatasetReader> watched;
   if (!config.watch.dataset.empty()) watched = data::open_dataset(config.watch.dataset);
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
-  const bool needs_stop_tokens =
-      config.objective.kind != ObjectiveKind::kAutoregressive && stop_tokens.empty();
+  const bool needs_stop_tokens = config.objective.is_consistency() && stop_tokens.empty();
   std::unique_ptr<const Checkpoint> texts;  // where the tokenizer is from
   if (!config.tokenizer.empty()) texts = open_checkpoint(config.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer;
@@ -173,6 +172,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   }
   if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
   check_data(config, *dataset, {held_out.get(), watched.get()}, tokenizer.get());
+  check_mask_tokens(config, tokenizer.get());
   const std::unique_ptr<Transformer> model = make_model(config);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,

@@ -13,8 +13,20 @@ namespace {
 
 constexpr int64_t kMany = int64_t{1} << 40;
 
+void read_mtp(ConfigReader& reader, MtpOptions& options) {
+  reader.optional("mask_tokens", options.mask_tokens);
+  if (options.mask_tokens.empty()) {
+    reader.problem("mask_tokens",
+                   "must be ids of tokens that no text uses, as [5, 6, 7]: one for each token that "
+                   "is predicted beyond the next");
+  }
+  reader.optional("places", options.places, int64_t{0}, kMany);
+  reader.optional("distance_decay", options.distance_decay, 0.0, 1.0);
+}
+
 void read_objective(ConfigReader reader, ObjectiveConfig& config) {
   reader.choice("kind", config.kind, objective_kinds());
+  if (config.kind == ObjectiveKind::kMtp) return read_mtp(reader, config.mtp);
   ConsistencyOptions& options = config.consistency;
   if (reader.has("kind")) options = consistency_preset(config.kind);
   reader.optional("label_smoothing", options.label_smoothing, 0.0, 0.99);
@@ -134,6 +146,9 @@ void read_watch(ConfigReader reader, const TrainConfig& config, WatchConfig& wat
   if (watch.every > 0 && watch.dataset.empty() && config.held_out.empty()) {
     reader.problem("dataset", "or `held_out` must be set: the watch needs prompts");
   }
+  if (watch.every > 0 && config.objective.kind == ObjectiveKind::kMtp) {
+    reader.problem("every", "must be 0 with `objective.kind: mtp`, which changes no answer");
+  }
   if (watch.every > 0 && config.tokenizer.empty()) {
     reader.problem("every", "must be 0 without `tokenizer`: the watch reads the answers");
   }
@@ -164,6 +179,10 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
     reader.problem("base", "needs `mode: lora`: full training keeps no frozen base");
   }
   read_objective(reader.section("objective"), config.objective);
+  config.lora.mask_tokens = config.objective.mtp.mask_tokens;
+  if (config.mode == TrainMode::kFull && config.objective.kind == ObjectiveKind::kMtp) {
+    reader.problem("mode", "must be lora with `objective.kind: mtp`: the model itself stays");
+  }
   if (config.mode == TrainMode::kFull &&
       config.objective.consistency.ar_target == ArTarget::kBase) {
     reader.problem("mode",

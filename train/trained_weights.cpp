@@ -13,9 +13,12 @@ namespace predgen::train {
 namespace {
 
 /// UserError if an adapter with this configuration is not of the shape and scaling of the model's.
-void check_same_adapter(const AdapterConfig& saved, const Transformer& model,
-                        const std::filesystem::path& folder) {
+void check_same_adapter(const AdapterConfig& saved, const LoraConfig& trained,
+                        const Transformer& model, const std::filesystem::path& folder) {
   const std::string file = (folder / "adapter_config.json").string();
+  if (saved.lora.mask_tokens != trained.mask_tokens) {
+    throw UserError("{}: has other \"mask_tokens\": set objective.mask_tokens as there", file);
+  }
   for (const Linear* linear : model.linears()) {
     const bool has_adapter = linear->lora_A.defined();
     if (saved.matches(linear->name) != has_adapter) {
@@ -94,7 +97,7 @@ void TrainedWeights::load(const std::filesystem::path& folder) {
       throw UserError("{}: has {} whole, and training changes no embeddings", folder.string(),
                       adapter.embeddings().begin()->first);
     }
-    check_same_adapter(adapter.config(), model_, folder);
+    check_same_adapter(adapter.config(), lora_, model_, folder);
     const SafetensorsFile file(folder / "adapter_model.safetensors");
     if (file.entries().size() != parameters().size()) {
       throw UserError("{}: has {} tensors, this run's adapter {}: it belongs to another model",

@@ -52,6 +52,26 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_EQ(problems(kGood, {"watch.every=5", "held_out=h"}), "");
 }
 
+TEST(TrainConfig, MaskTokensAreTheAdapters) {
+  const TemporaryFolder folder;
+  write_file(folder / "train.yaml", kGood);
+  const TrainConfig config = TrainConfig::load(
+      folder / "train.yaml",
+      {"objective.kind=mtp", "objective.mask_tokens=[5, 6]", "objective.places=9"});
+  EXPECT_EQ(config.lora.mask_tokens, (TokenIds{5, 6}));
+  EXPECT_EQ(config.objective.mtp.places, 9);
+  EXPECT_TRUE(config.identity().contains("objective.mask_tokens"));
+  EXPECT_THAT(problems(kGood, {"objective.kind=mtp"}),
+              testing::HasSubstr("must be ids of tokens that no text uses"));
+  const std::string masks = "objective.mask_tokens=[5]";
+  EXPECT_THAT(problems(kGood, {"objective.kind=mtp", masks, "mode=full"}),
+              testing::HasSubstr("must be lora with `objective.kind: mtp`"));
+  EXPECT_THAT(problems(kGood, {"objective.kind=mtp", masks, "watch.every=5", "held_out=h"}),
+              testing::HasSubstr("must be 0 with `objective.kind: mtp`"));
+  EXPECT_THAT(problems(kGood, {"objective.kind=mtp", masks, "objective.ar_weight=2"}),
+              testing::HasSubstr("ar_weight"));
+}
+
 TEST(TrainConfig, RecomputedLayers) {
   const TemporaryFolder folder;
   write_file(folder / "train.yaml", kGood);

@@ -8,6 +8,7 @@
 #include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
+#include "train/metrics_log.h"
 #include "train/output_lock.h"
 
 namespace predgen::train {
@@ -89,6 +90,34 @@ TEST_F(AdapterTraining, GoesOnFromAnAdapterWithPatternsInBfloat16) {
   lora.learning_rate = 0;
   run(lora);
   EXPECT_EQ(adapter("second"), adapter("first"));
+}
+
+TEST_F(AdapterTraining, LearnsMaskTokens) {
+  TrainConfig lora = lora_config("first");
+  lora.objective = {.kind = ObjectiveKind::kMtp, .mtp = {.mask_tokens = {38, 37}, .places = 3}};
+  lora.lora.mask_tokens = lora.objective.mtp.mask_tokens;
+  lora.held_out = lora.dataset;
+  lora.max_steps = 12;
+  lora.eval_every = 2;
+  run(lora);
+  std::vector<double> losses;
+  read_metrics(lora.output / "metrics.jsonl", [&](const Json& line) {
+    if (line.contains("held_out/mtp")) losses.push_back(line.at("held_out/mtp"));
+  });
+  ASSERT_GE(losses.size(), 4);
+  EXPECT_LT(losses.back(), 0.9 * losses.front());
+  const Json written = read_json(lora.output / "final/adapter_config.json");
+  EXPECT_EQ(written.at("mask_tokens"), Json({38, 37}));
+
+  lora.start_from = folder_ / "first" / "final";
+  lora.output = folder_ / "second";
+  TrainConfig other = lora;
+  other.lora.mask_tokens = other.objective.mtp.mask_tokens = {37, 38};
+  EXPECT_THAT(message([&] { run(other); }),
+              testing::HasSubstr("has other \"mask_tokens\": set objective.mask_tokens as there"));
+  other.objective.mtp.mask_tokens = {40};
+  EXPECT_THAT(message([&] { run(other); }),
+              testing::HasSubstr("objective.mask_tokens: token 40 does not exist"));
 }
 
 TEST_F(AdapterTraining, SaysWhichSettingOfAnAdapterIsAnother) {

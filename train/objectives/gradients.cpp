@@ -32,7 +32,8 @@ class BatchPass {
   BatchPass(Transformer& model, const PackedBatch& batch, uint64_t dropout_seed)
       : model_(model),
         batch_(batch),
-        pass_(model, read_rows(model, batch.rows, batch.segments), dropout_seed) {
+        pass_(model, read_rows(model, batch.rows, batch.segments, batch.gates_adapter),
+              dropout_seed) {
     if (batch.base_rows.empty()) return;
     const BaseScope scope(model_);
     base_.emplace(model, read_rows(model, batch.base_rows), dropout_seed);

@@ -9,7 +9,8 @@ const std::vector<std::pair<std::string, ObjectiveKind>>& objective_kinds() {
   static const std::vector<std::pair<std::string, ObjectiveKind>> kinds{
       {"autoregressive", ObjectiveKind::kAutoregressive},
       {"cllm", ObjectiveKind::kCllm},
-      {"jacobi_forcing", ObjectiveKind::kJacobiForcing}};
+      {"jacobi_forcing", ObjectiveKind::kJacobiForcing},
+      {"mtp", ObjectiveKind::kMtp}};
   return kinds;
 }
 
@@ -33,6 +34,8 @@ std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config) {
     case ObjectiveKind::kCllm:
     case ObjectiveKind::kJacobiForcing:
       return std::make_unique<ConsistencyObjective>(config.consistency);
+    case ObjectiveKind::kMtp:
+      return std::make_unique<MtpObjective>(config.mtp);
   }
   throw Error("unknown objective");
 }

@@ -6,14 +6,21 @@
 #include <vector>
 
 #include "train/objectives/consistency_objective.h"
+#include "train/objectives/mtp_objective.h"
 
 namespace predgen::train {
 
-enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing };
+enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing, kMtp };
 
 struct ObjectiveConfig {
   ObjectiveKind kind = ObjectiveKind::kAutoregressive;
-  ConsistencyOptions consistency;  // of kAutoregressive: its label_smoothing alone
+  ConsistencyOptions consistency{};  // of kAutoregressive: its label_smoothing alone
+  MtpOptions mtp{};                  // of kMtp alone
+
+  /// Whether it learns from trajectories.
+  bool is_consistency() const {
+    return kind == ObjectiveKind::kCllm || kind == ObjectiveKind::kJacobiForcing;
+  }
 };
 
 /// The kinds by the names that configurations use.

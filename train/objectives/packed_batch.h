@@ -37,6 +37,7 @@ struct TaughtTerm {
 struct PackedBatch {
   std::vector<TokenIds> rows;
   std::vector<std::vector<Segment>> segments;  // of each row
+  bool gates_adapter = false;                  // the adapter counts in segments alone
   std::vector<TokenIds> base_rows;             // run by the model without its adapter
   std::map<std::string, TaughtTerm> terms;     // the same names for every batch of an objective
 };

@@ -26,6 +26,7 @@ int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
 int64_t compared_tokens(const TrainConfig& train, const PlanCase& plan_case) {
   const ConsistencyOptions& options = train.objective.consistency;
   if (train.objective.kind == ObjectiveKind::kAutoregressive) return 0;
+  if (train.objective.kind == ObjectiveKind::kMtp) return plan_case.noisy_tokens;
   if (options.ar_target == ArTarget::kBase) return plan_case.row_tokens;
   return options.consistency_weight > 0 ? plan_case.noisy_tokens : 0;
 }
