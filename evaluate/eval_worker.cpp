@@ -1,5 +1,6 @@
 #include "evaluate/eval_worker.h"
 
+#include "core/error.h"
 #include "data/past_answers.h"
 #include "model/checkpoint/load_model.h"
 #include "model/stream_priority.h"
@@ -9,6 +10,17 @@ namespace predgen::evaluate {
 namespace {
 
 EngineConfig engine_config(const EvalConfig& config) { return {.pass_tokens = config.pass_tokens}; }
+
+/// UserError unless the methods use the adapter as it was trained.
+void check_adapter(const EvalConfig& config, bool has_masks) {
+  for (const std::string& name : config.methods) {
+    const Method method = parse_method(name);
+    if (!method.adapter || method.mtp == has_masks) continue;
+    throw UserError("method '{}': the adapter {} {}", name, config.adapter.string(),
+                    has_masks ? "counts for mask tokens alone: use mtp, or a method with +mtp"
+                              : "has no mask tokens: train one with objective.kind=mtp");
+  }
+}
 
 }  // namespace
 
@@ -31,8 +43,10 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                    .quantization = weights.quantization,
                    .width_invariant = config.width_invariant};
   weights.base = load_model(*checkpoint, {}, load);
-  if (any_method(config, &Method::adapter))
+  if (any_method(config, &Method::adapter)) {
     weights.adapted = load_model(*checkpoint, config.adapter, load);
+    check_adapter(config, !weights.adapted->mask_tokens().empty());
+  }
   load.width_invariant = false;  // what is drafted is checked in any case
   if (draft) weights.draft = load_model(*draft, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));

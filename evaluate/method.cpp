@@ -80,6 +80,10 @@ std::vector<Method> known_methods() {
        .decoder = "jacobi",
        .adapter = true,
        .help = "Jacobi decoding with the adapter's weights, no speculation"},
+      {.name = "mtp",
+       .adapter = true,
+       .mtp = true,
+       .help = "baseline, which says several tokens a pass by the adapter's mask tokens"},
       {.name = "base_jacobi",
        .decoder = "jacobi",
        .help = "Jacobi decoding with the base weights, no speculation"},
@@ -159,7 +163,10 @@ const std::vector<Part>& parts() {
        add_next_words},
       {"jacobi", "Jacobi decoding", false, [](C m) { return m.decoder == "jacobi"; },
        [](M m) { m.decoder = "jacobi"; }},
-      {"adapter", "adapter", false, [](C m) { return m.adapter; }, [](M m) { m.adapter = true; }},
+      {"adapter", "LoRA adapter", false, [](C m) { return m.adapter; },
+       [](M m) { m.adapter = true; }},
+      {"mtp", "LoRA adapter", false, [](C m) { return m.adapter; },
+       [](M m) { m.adapter = m.mtp = true; }},
       {"sound", "sound", false, [](C m) { return m.sound_ahead && works_ahead(m); },
        [](M m) { m.sound_ahead = true; }},
       {"split=paper", "split", false, [](C m) { return m.split.has_value(); },
@@ -254,7 +261,7 @@ Method parse_method(const std::string& name) {
 }
 
 std::string plain_method(const Method& method) {
-  const std::string name = method.adapter ? "cllm_ar" : "baseline";
+  const std::string name = method.adapter && !method.mtp ? "cllm_ar" : "baseline";
   return name + (method.end_of_turn_wait ? '+' + wait_part(*method.end_of_turn_wait) : "");
 }
 

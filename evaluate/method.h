@@ -15,7 +15,8 @@ struct Method {
   VerifierConfig verifier{};
   std::string decoder = "ar";                // as make_generator names them
   Preset preset{};                           // what speculation may use
-  bool adapter = false;                      // runs on base weights plus the CLLM adapter
+  bool adapter = false;                      // runs on base weights plus the adapter
+  bool mtp = false;                          // which counts for mask tokens alone
   bool draft_model = false;                  // has the draft model draft, too
   bool past_answers = false;                 // drafts from answers that were given before
   std::optional<SplitMode> split{};          // nothing: the configuration's
@@ -29,7 +30,7 @@ struct Method {
 ///   verifier   +top<k>, +reflection
 ///   sources    +ngram, +past_answers, +draft_model; of drafts, in speculation and in the answer
 ///   trees      +tree, +branches, +next_words; more that a verification may keep
-///   generator  +jacobi;   weights  +adapter
+///   generator  +jacobi;   weights  +adapter, +mtp
 ///   all these  +<preset>, for a method that has none of sources and trees
 ///   sound      +sound; prepared ahead, for a method that does not
 ///   input      +split=paper, +split=natural, +rate=<characters a minute>, +wait=<seconds>

@@ -126,6 +126,33 @@ def kills_and_workers(scratch, config):
     check(run(*common, f"output={unfinished}", "--restart").returncode == 0, "unless it is dropped")
 
 
+def mask_tokens(scratch, config, model, adapter):
+    """An adapter that counts for mask tokens alone changes no text, and is used in no other way."""
+    masked = scratch / "masked"
+    shutil.copytree(adapter, masked)
+    settings = json.loads((masked / "adapter_config.json").read_text())
+    (masked / "adapter_config.json").write_text(json.dumps({**settings, "mask_tokens": [290, 291, 292]}))
+    methods = ["mtp", "mtp+ngram", "greedy+mtp", "best+mtp"]
+    done = run("eval", "--config", config, f"output={scratch}/mtp", f"adapter={masked}",
+               f"methods=[baseline,{','.join(methods)}]")
+    check(done.returncode == 0, f"mask tokens run {done.stderr[-500:]}")
+    comparisons = json.loads((scratch / "mtp" / "results.json").read_text())["comparisons"]
+    for method in methods:
+        equal = comparisons[method]["equal_text"]
+        check(equal["count"] == len(WORDS) and equal["against"] == "baseline", f"{method}: {equal}")
+    for arguments, part in ((["eval", "--config", config, "methods=[cllm]", f"adapter={masked}"],
+                             "counts for mask tokens alone: use mtp"),
+                            (["eval", "--config", config, "methods=[greedy+mtp]"], "has no mask tokens"),
+                            (["generate", "--model", model, "--adapter", masked, "--decoder", "jacobi",
+                              "--prompt", "a"], "choose the decoder 'ar'"),
+                            (["bench", "--model", model, "--adapter", masked], "compare the methods baseline and mtp"),
+                            (["export", "--model", model, "--adapter", masked, "--output", scratch / "merged"],
+                             "cannot be merged")):
+        bad = run(*arguments)
+        check(bad.returncode == 2 and part in bad.stderr and bad.stdout == "", f"{arguments}: {bad.stderr.strip()}")
+    check(not (scratch / "merged").exists(), "nothing is written")
+
+
 def comparisons_of_outputs(scratch, config, output):
     same = run("eval", "--compare", output, output, "--max-slower", "0%", "--min-equal-text", "100%")
     check(same.returncode == 0 and "100.0 %" in same.stdout, f"equal outputs: {same.stdout} {same.stderr}")
@@ -231,6 +258,7 @@ def main(scratch):
     several_prices_and_models(scratch, config, model)
     where_it_pays(scratch, config)
     kills_and_workers(scratch, config)
+    mask_tokens(scratch, config, model, scratch / "adapter")
     comparisons_of_outputs(scratch, config, output)
 
     # Real time at 10 characters a minute never ends: it is under way once its folder is there.

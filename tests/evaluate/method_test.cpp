@@ -29,6 +29,15 @@ TEST(Method, AWaitIsComparedWithTheSameWait) {
   EXPECT_EQ(parse_method(baseline_method(method)).end_of_turn_wait, 0.5);
 }
 
+TEST(Method, MaskTokensChangeNoText) {
+  const Method method = parse_method("best+mtp+wait=0.5");
+  EXPECT_TRUE(method.adapter && method.mtp);
+  EXPECT_EQ(plain_method(method), "baseline+wait=0.5");
+  EXPECT_EQ(plain_method(parse_method("mtp")), "baseline");
+  EXPECT_EQ(plain_method(parse_method("greedy+adapter")), "cllm_ar");
+  expect_user_error([] { parse_method("cllm+mtp"); }, {"there is a LoRA adapter already"});
+}
+
 TEST(Method, SaysWhatToChange) {
   const auto parse = [](const char* name) { return [name] { parse_method(name); }; };
   expect_user_error(parse("greedy+wait=11"), {"give a wait of 0 to 10 seconds"});
