@@ -41,7 +41,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/predgen)
 install(FILES ${jinja_source}/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.llama.cpp)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen)
+# Without what pays on GPUs alone, 20 MB.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen
+  PATTERN smollm2-mtp EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/samples DESTINATION share/predgen/data)
 set(fetching known_models.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py)
 list(TRANSFORM fetching PREPEND ${PROJECT_SOURCE_DIR}/scripts/)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes an adapter with which SmolLM2 decodes several tokens a pass, from the spoken requests in $PREDGEN_DATA/prompts
-# (default data_sets; see docs/data.md) and the model's own answers to them. Wants a GPU or a CPU with AMX. Each step
-# is kept in runs/smollm2 and not repeated, and one that was killed goes on.
+# Makes an adapter with which SmolLM2 says several tokens a pass and no other text, from the spoken requests in
+# $PREDGEN_DATA/prompts (default data_sets; see docs/data.md) and the model's own answers to them. Takes two hours of
+# one core. Each step is kept in runs/smollm2 and not repeated, and one that was killed goes on.
 #
 #   scripts/train_smollm2.sh [--install]
 #
-#   --install   replace checkpoints/smollm2-cllm by the result
+#   --install   replace checkpoints/smollm2-mtp by the result
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -29,15 +29,15 @@ runs=runs/smollm2
 
 step $runs/dataset/manifest.json "Requests, cut as if still being spoken" \
   "$predgen" data build --config configs/data/smollm2.yaml
-step $runs/trajectories/manifest.json "What SmolLM2 answers, and its Jacobi trajectories" \
+step $runs/trajectories/manifest.json "What SmolLM2 answers" \
   "$predgen" data trajectories --config configs/data/smollm2_trajectories.yaml
-step $runs/cllm/final/adapter_config.json "CLLM adapter" \
-  "$predgen" train --config configs/train/smollm2_cllm.yaml --resume auto
+step $runs/mtp/final/adapter_config.json "Adapter with mask tokens" \
+  "$predgen" train --config configs/train/smollm2_mtp.yaml --resume auto
 
 if [ $install = 1 ]; then
-  mkdir -p checkpoints/smollm2-cllm
-  cp $runs/cllm/final/adapter_config.json $runs/cllm/final/adapter_model.safetensors checkpoints/smollm2-cllm/
-  du -sh checkpoints/smollm2-cllm
+  mkdir -p checkpoints/smollm2-mtp
+  cp $runs/mtp/final/adapter_config.json $runs/mtp/final/adapter_model.safetensors checkpoints/smollm2-mtp/
+  du -sh checkpoints/smollm2-mtp
 else
-  echo "The result is in $runs/cllm/final; --install puts it into checkpoints/."
+  echo "The result is in $runs/mtp/final; --install puts it into checkpoints/."
 fi
