@@ -191,6 +191,7 @@ class TypedTurns {
     SessionConfig config = session_.config();
     config.turn.work = InputTimeWork::kCascade;
     config.generator.sources.clear();
+    config.generator.uses_masks = false;
     config.first_turn = last_->number;  // the same draws
     Session cascade(config, typed_.engine, typed_.tokenizer, std::make_unique<SilentSpeaker>(),
                     typed_.clock);

@@ -1,6 +1,7 @@
 #include "train/trained_weights.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -17,7 +18,9 @@ void check_same_adapter(const AdapterConfig& saved, const LoraConfig& trained,
                         const Transformer& model, const std::filesystem::path& folder) {
   const std::string file = (folder / "adapter_config.json").string();
   if (saved.lora.mask_tokens != trained.mask_tokens) {
-    throw UserError("{}: has other \"mask_tokens\": set objective.mask_tokens as there", file);
+    throw UserError("{}: has mask_tokens [{}], this run [{}]: start from an adapter with the same",
+                    file, fmt::join(saved.lora.mask_tokens, ", "),
+                    fmt::join(trained.mask_tokens, ", "));
   }
   for (const Linear* linear : model.linears()) {
     const bool has_adapter = linear->lora_A.defined();

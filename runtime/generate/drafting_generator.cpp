@@ -11,12 +11,12 @@ namespace predgen {
 
 DraftingGenerator::DraftingGenerator(Engine& engine,
                                      std::vector<std::unique_ptr<DraftSource>> sources,
-                                     DraftWidth width, bool refines, TokenIds mask_tokens)
+                                     DraftWidth width, bool refines, std::optional<Masks> masks)
     : engine_(engine),
       sources_(std::move(sources)),
       width_(std::move(width)),
       refines_(refines),
-      mask_tokens_(std::move(mask_tokens)) {}
+      masks_(std::move(masks)) {}
 
 GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& guess,
                                              const GenerationConfig& config,
@@ -25,9 +25,13 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
   TokenIds next(guess.next.begin(), guess.next.end());
   while (has_room(sequence, config, result)) {
     const int64_t left = config.max_new_tokens - result.num_new_tokens;
-    const int64_t width = std::min(width_.best(), sequence.capacity() - sequence.size());
+    const bool has_masks = masks_ && masks_->width.best() > 0;
+    DraftWidth& widths = has_masks ? masks_->width : width_;
+    const int64_t best = has_masks || !sources_.empty() ? widths.best() : 0;
+    const int64_t width = std::min(best, sequence.capacity() - sequence.size());
+    const TokenSpan masks = has_masks ? TokenSpan(masks_->tokens) : TokenSpan();
     // The next pass can check `left` - 2 tokens at most.
-    const int64_t num_masks = masks_within(width, std::min(std::ssize(mask_tokens_), left - 2));
+    const int64_t num_masks = masks_within(width, std::min(std::ssize(masks), left - 2));
     TokenTree tree;
     const std::vector<int64_t> first = tree.add(next, std::min(width - num_masks, left - 1));
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
@@ -40,8 +44,7 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
       }
       for (const TokenIds& path : *paths) tree.add(path, room);
     }
-    const MaskedDraft draft(tree, first,
-                            TokenSpan(mask_tokens_).first(static_cast<size_t>(num_masks)),
+    const MaskedDraft draft(tree, first, masks.first(static_cast<size_t>(num_masks)),
                             width - tree.size());
     const std::optional<at::Tensor> logits = run_draft(engine_, sequence, draft.tokens(), config,
                                                        result, draft.sees_DD(), draft.num_masks());
@@ -52,7 +55,8 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const TokenIds found = choices.found(path);
     next = draft.guess_behind(path, *logits);
     if (next.empty() && refines_ && !config.sampler) next = choices.guess_after(path, first);
-    width_.record(tree.depth(), std::ssize(path));
+    widths.record(tree.depth(), std::ssize(path));
+    if (masks_ && !has_masks) masks_->width.record(0, 0);     // so that they are tried again
     if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it lies where it stays
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/generate/draft_source.h"
@@ -14,11 +15,17 @@ namespace predgen {
 /// what comes next, too (MaskedDraft).
 class DraftingGenerator : public Generator {
  public:
+  /// The nearest one's first. They count for the width as guesses do, and come before what sources
+  /// expect; where they do not pay, a pass is as without them.
+  struct Masks {
+    TokenIds tokens;
+    DraftWidth width;
+  };
+
   /// Borrows the engine. `refines`: a guess that was wrong is tried once more as the pass has
-  /// corrected it, before the sources; good ones know better. `mask_tokens`: the nearest one's
-  /// first; masks count for the width as guesses do, and come before what sources expect.
+  /// corrected it, before the sources; good ones know better.
   DraftingGenerator(Engine& engine, std::vector<std::unique_ptr<DraftSource>> sources,
-                    DraftWidth width, bool refines = true, TokenIds mask_tokens = {});
+                    DraftWidth width, bool refines = true, std::optional<Masks> masks = {});
 
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,
                             const TokenCallback& on_tokens) override;
@@ -29,7 +36,7 @@ class DraftingGenerator : public Generator {
   std::vector<std::unique_ptr<DraftSource>> sources_;
   DraftWidth width_;
   const bool refines_;
-  const TokenIds mask_tokens_;
+  std::optional<Masks> masks_;
 };
 
 }  // namespace predgen

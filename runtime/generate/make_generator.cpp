@@ -50,6 +50,15 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
                   fmt::join(draft_source_names(), ", "));
 }
 
+DraftingGenerator::Masks make_masks(const GeneratorConfig& config, TokenSpan tokens) {
+  const int64_t count = std::ssize(tokens);
+  // Without sources, what masks can fill.
+  const int64_t width = config.sources.empty() ? std::min(config.draft_width, count * (count + 2))
+                                               : config.draft_width;
+  return {.tokens = TokenIds(tokens.begin(), tokens.end()),
+          .width = DraftWidth(width, {.prices = config.prices, .num_masks = count})};
+}
+
 }  // namespace
 
 void measure_prices(GeneratorConfig& config, Engine& engine) {
@@ -64,8 +73,8 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   for (const std::string& name : config.sources) {
     sources.push_back(make_draft_source(name, config, engine));
   }
-  const TokenSpan masks = engine.model().mask_tokens();
-  if (config.name == "jacobi" && !masks.empty()) {
+  const TokenSpan mask_tokens = engine.model().mask_tokens();
+  if (config.name == "jacobi" && !mask_tokens.empty()) {
     throw UserError(
         "the decoder 'jacobi' does not go with the mask tokens of an adapter: choose the decoder "
         "'ar', which uses them");
@@ -74,17 +83,13 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
     return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed,
                                              std::move(sources), config.prices);
   }
-  if (config.name == "ar" && (!sources.empty() || !masks.empty())) {
+  const bool has_masks = config.uses_masks && !mask_tokens.empty();
+  if (config.name == "ar" && (!sources.empty() || has_masks)) {
     const bool has_model = std::ranges::count(config.sources, "model") > 0;
-    const int64_t num_masks = std::ssize(masks);
-    // Without sources, what masks can fill.
-    const int64_t width = sources.empty()
-                              ? std::min(config.draft_width, num_masks * (num_masks + 2))
-                              : config.draft_width;
     return std::make_unique<DraftingGenerator>(
-        engine, std::move(sources),
-        DraftWidth(width, {.prices = config.prices, .num_masks = num_masks}),
-        /*refines=*/!has_model, TokenIds(masks.begin(), masks.end()));
+        engine, std::move(sources), DraftWidth(config.draft_width, {.prices = config.prices}),
+        /*refines=*/!has_model,
+        has_masks ? std::optional(make_masks(config, mask_tokens)) : std::nullopt);
   }
   if (config.name == "ar") return std::make_unique<AutoregressiveGenerator>(engine);
   throw UserError("unknown decoder '{}': choose one of {}", config.name,

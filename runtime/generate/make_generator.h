@@ -16,6 +16,7 @@ struct GeneratorConfig {
   int64_t block_size = 16;             // jacobi: the window at most
   std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
   int64_t draft_width = 16;            // ar with sources or masks: a pass's tokens of both at most
+  bool uses_masks = true;              // ar: the model's mask tokens, if it has some
   PassPrices prices{};                 // how much a pass checks goes by them (DraftWidth)
   uint64_t seed = 0;                   // jacobi: the random refill
   Engine* draft_model = nullptr;       // of the source model; borrowed

@@ -17,7 +17,13 @@ constexpr double kEnoughSeconds = 0.5;  // where passes are long, no further rou
 
 double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, const Clock& clock) {
   const Seconds start = clock.now();
-  const at::Tensor logits = *engine.run({.sequence = &sequence, .draft = draft}).logits;
+  // Masks cost more than other tokens: an adapter counts for them.
+  const bool has_masks = !engine.model().mask_tokens().empty();
+  const at::Tensor logits = *engine
+                                 .run({.sequence = &sequence,
+                                       .draft = draft,
+                                       .num_masks = has_masks ? std::ssize(draft) : 0})
+                                 .logits;
   most_likely(logits).cpu();  // a GPU is through only now
   const double elapsed = (clock.now() - start).count();
   sequence.truncate(sequence.size());

@@ -114,7 +114,7 @@ TEST_F(AdapterTraining, LearnsMaskTokens) {
   TrainConfig other = lora;
   other.lora.mask_tokens = other.objective.mtp.mask_tokens = {37, 38};
   EXPECT_THAT(message([&] { run(other); }),
-              testing::HasSubstr("has other \"mask_tokens\": set objective.mask_tokens as there"));
+              testing::HasSubstr("has mask_tokens [38, 37], this run [37, 38]"));
   other.objective.mtp.mask_tokens = {40};
   EXPECT_THAT(message([&] { run(other); }),
               testing::HasSubstr("objective.mask_tokens: token 40 does not exist"));

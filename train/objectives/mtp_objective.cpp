@@ -71,12 +71,14 @@ PackedBatch MtpObjective::pack(const Batch& batch, uint64_t step_seed) const {
 }
 
 PackedBatch MtpObjective::pack_held_out(const Batch& batch) const {
-  return MtpObjective({.mask_tokens = options_.mask_tokens}).pack(batch, 0);
+  return MtpObjective({.mask_tokens = options_.mask_tokens, .places = options_.places})
+      .pack(batch, 0);
 }
 
 int64_t MtpObjective::longest_row(const data::RecordSize& size) const {
-  const int64_t answer = size.tokens - size.prompt_length;
-  const int64_t places = options_.places == 0 ? answer : std::min(options_.places, answer);
+  // Earlier answers of a conversation may be targets, too.
+  const int64_t places =
+      options_.places == 0 ? size.tokens : std::min(options_.places, size.tokens);
   return size.tokens + places * std::ssize(options_.mask_tokens);
 }
 

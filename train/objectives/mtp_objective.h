@@ -16,14 +16,14 @@ struct MtpOptions {
 /// an answer, where the model says what comes next, stand masks as a segment of the row: mask j is
 /// taught what the model itself says j tokens further on (term "mtp", KL). The adapter counts for
 /// masks alone, so that the model's own answers stay as they are, and the rest of the row gives the
-/// teacher's view. Places are those whose next token is a target (loss_mask); the masks behind one
-/// end with the last target of its answer.
+/// teacher's view. Places are those whose next two tokens are targets (loss_mask); the masks behind
+/// one end with the last target of its answer.
 class MtpObjective : public Objective {
  public:
   explicit MtpObjective(MtpOptions options);
 
   PackedBatch pack(const Batch& batch, uint64_t step_seed) const override;
-  /// At every place, all masks alike.
+  /// All masks alike; where places are drawn, the same ones each time.
   PackedBatch pack_held_out(const Batch& batch) const override;
   int64_t longest_row(const data::RecordSize& size) const override;
 

@@ -22,8 +22,8 @@ TokenIds decoded(Generator& generator, Engine& engine, const GenerationConfig& c
   result = generator.generate(sequence, guess, config, {});
   EXPECT_EQ(sequence.num_cached(), sequence.size() - 1);
   const TokenIds tokens(sequence.tokens().begin() + std::ssize(kPrompt), sequence.tokens().end());
-  if (sequence.size() <=
-      sequence.capacity()) {  // what it has cached is what the model goes on from
+  // What it has cached is what the model goes on from.
+  if (sequence.size() <= sequence.capacity()) {
     const at::Tensor logits_1V = *engine.run({.sequence = &sequence}).logits;
     Sequence fresh = sequence_of(engine, sequence.tokens(), 512);
     EXPECT_TRUE(at::equal(logits_1V, *engine.run({.sequence = &fresh}).logits));
@@ -172,6 +172,27 @@ TEST(DraftingGenerator, RunsMasksAsLongAsTheyPay) {
   EXPECT_EQ(dear.sizes, (Sizes{2, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_GT(std::ranges::count(wrong.sizes, 1), 120);
   EXPECT_GT(std::ranges::max(std::span(wrong.sizes).last(140)), 1);  // tried again now and then
+}
+
+TEST(DraftingGenerator, WhereMasksDoNotPaySourcesDoAsWithoutThem) {
+  const GenerationConfig config{.max_new_tokens = 60, .stop_tokens = {}};
+  const std::vector<TokenIds> drafts{plain_text(config)};
+  const GeneratorConfig how{.sources = {"ngram"},
+                            .prices = PassPrices::given(Seconds(0.75), Seconds(0.25))};
+  const Masked with(config, always, how, {.drafts = drafts});
+  const Masked without(config, always, how, {.drafts = drafts}, 512, {});
+  EXPECT_EQ(with.sizes, without.sizes);
+  EXPECT_GT(std::ranges::max(with.sizes), 2);
+}
+
+TEST(MakeGenerator, MasksCanBeLeftAlone) {
+  const FakeLanguageModel model({.mask_tokens = kMasks});
+  Engine engine = borrowing_engine(model);
+  GenerationResult result;
+  const TokenIds tokens = decoded(*make_generator({.uses_masks = false}, engine), engine,
+                                  {.max_new_tokens = 9, .stop_tokens = {}}, result);
+  EXPECT_EQ(tokens, plain_text({.max_new_tokens = 9, .stop_tokens = {}}));
+  EXPECT_EQ(result.num_forward_passes, 9);
 }
 
 }  // namespace
