@@ -97,6 +97,10 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   return session;
 }
 
+Engine& engine_of(const EvalModels& models, const Method& method) {
+  return method.adapter ? *models.adapted : models.base;
+}
+
 /// EvalRow::flip of the rows of one turn, one for each method.
 void find_flips(const EvalModels& models, const std::vector<Method>& methods,
                 std::span<EvalRow> rows) {
@@ -108,7 +112,7 @@ void find_flips(const EvalModels& models, const std::vector<Method>& methods,
     if (expected.text == found.text || found.answers_partial) continue;
     const auto token =
         std::ranges::mismatch(expected.answer, found.answer).in1 - expected.answer.begin();
-    const Engine& engine = method.adapter ? *models.adapted : models.base;
+    const Engine& engine = engine_of(models, method);
     const TokenSpan before = TokenSpan(expected.answer).first(static_cast<size_t>(token));
     rows[i].flip = {token, top2_margin(engine.model(), expected.prompt, before)};
   }
@@ -145,14 +149,14 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
   if (price.prices.is_known()) return;
   for (const Method& method : methods_) run_row(warm_up, method, nullptr);
   const auto wants_prices = [&](const Method& method) {
-    const Engine& engine = method.adapter ? *models.adapted : models.base;
+    const Engine& engine = engine_of(models, method);
     return session_config(config, models, warm_up, method, priced_).wants_prices(engine.model());
   };
   if (std::ranges::any_of(methods_, wants_prices)) measure_prices(priced_, models.base);
 }
 
 EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const {
-  Engine& engine = method.adapter ? *models_.adapted : models_.base;
+  Engine& engine = engine_of(models_, method);
   const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
   std::optional<ChargedPasses> charged, charged_draft;
   if (price_.prices.is_known()) {

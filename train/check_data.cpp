@@ -121,6 +121,7 @@ void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
 }
 
 void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer) {
+  if (config.objective.mtp.mask_tokens.empty()) return;
   const int64_t num_ids = config.model_config().vocab_size;
   const TokenIds stop_tokens = tokenizer == nullptr ? TokenIds() : tokenizer->stop_tokens();
   for (const TokenId token : config.objective.mtp.mask_tokens) {

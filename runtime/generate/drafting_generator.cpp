@@ -25,10 +25,11 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
   TokenIds next(guess.next.begin(), guess.next.end());
   while (has_room(sequence, config, result)) {
     const int64_t left = config.max_new_tokens - result.num_new_tokens;
-    const bool has_masks = masks_ && masks_->width.best() > 0;
-    DraftWidth& widths = has_masks ? masks_->width : width_;
-    const int64_t best = has_masks || !sources_.empty() ? widths.best() : 0;
-    const int64_t width = std::min(best, sequence.capacity() - sequence.size());
+    const int64_t with_masks = masks_ ? masks_->width.best() : 0;
+    const int64_t without = sources_.empty() ? 0 : width_.best();
+    const bool has_masks = with_masks > 0;
+    const int64_t width =
+        std::min(has_masks ? with_masks : without, sequence.capacity() - sequence.size());
     const TokenSpan masks = has_masks ? TokenSpan(masks_->tokens) : TokenSpan();
     // The next pass can check `left` - 2 tokens at most.
     const int64_t num_masks = masks_within(width, std::min(std::ssize(masks), left - 2));
@@ -55,7 +56,7 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const TokenIds found = choices.found(path);
     next = draft.guess_behind(path, *logits);
     if (next.empty() && refines_ && !config.sampler) next = choices.guess_after(path, first);
-    widths.record(tree.depth(), std::ssize(path));
+    (has_masks ? masks_->width : width_).record(tree.depth(), std::ssize(path));
     if (masks_ && !has_masks) masks_->width.record(0, 0);     // so that they are tried again
     if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it lies where it stays
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;

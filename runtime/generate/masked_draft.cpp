@@ -11,15 +11,14 @@ MaskedDraft::MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& firs
     : tokens_(tree.tokens().begin(), tree.tokens().end()),
       sees_DD_(tree.mask_GG()),
       num_each_(std::ssize(masks)) {
+  if (num_each_ == 0) return;
   std::vector<int64_t> order{-1};
   order.insert(order.end(), first.begin(), first.end());
   for (int64_t token = 0; token < tree.size(); ++token) {
     if (std::ranges::find(first, token) == first.end()) order.push_back(token);
   }
-  if (num_each_ > 0) {
-    const int64_t count = std::clamp<int64_t>(room / num_each_, 0, std::ssize(order));
-    masked_.assign(order.begin(), order.begin() + count);
-  }
+  const int64_t count = std::clamp<int64_t>(room / num_each_, 0, std::ssize(order));
+  masked_.assign(order.begin(), order.begin() + count);
   if (masked_.empty()) return;
 
   num_masks_ = num_each_ * std::ssize(masked_);

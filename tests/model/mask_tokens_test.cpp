@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "model/weights/lora.h"
+#include "tests/fakes/gated_adapter.h"
 #include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
@@ -17,10 +17,7 @@ const TokenIds kMasks{5, 6, 7};
 /// With an adapter that counts everywhere until set_mask_tokens().
 std::unique_ptr<Transformer> adapted_model() {
   auto model = small_model();
-  attach_lora(*model, {}, 3);
-  for (Linear* linear : model->linears()) {
-    linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 4) * 0.1);
-  }
+  attach_random_lora(*model);
   return model;
 }
 
@@ -81,11 +78,7 @@ TEST_P(MaskTokens, MasksAreWhatARowWithTheSameGateGives) {
   const at::Tensor found = run(tokens_, {2, kPlace}).narrow(0, kLength + 3, 3);
   TokenIds row(tokens_.begin(), tokens_.begin() + kPlace + 1);
   row.insert(row.end(), kMasks.begin(), kMasks.end());
-  Transformer::Rows rows = model_->read_rows(at::tensor(row, at::kLong).unsqueeze(0), {}, {});
-  rows.gate_BT1 = at::cat({at::zeros({1, kPlace + 1, 1}), at::ones({1, 3, 1})}, 1);
-  at::Tensor hidden = model_->embed(rows);
-  for (int64_t layer = 0; layer < 2; ++layer) hidden = model_->run_layer(layer, hidden, rows);
-  const at::Tensor expected = model_->logits(model_->norm(hidden))[0].narrow(0, kPlace + 1, 3);
+  const at::Tensor expected = gated_logits(*model_, row, 3).narrow(0, kPlace + 1, 3);
   EXPECT_LT(relative(found, expected.detach()), 1e-5);
 }
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "model/weights/lora.h"
+#include "tests/fakes/gated_adapter.h"
 #include "tests/fakes/small_models.h"
-#include "tests/fakes/tensors.h"
 #include "train/objectives/gradients.h"
 
 namespace predgen::train {
@@ -58,11 +58,7 @@ TEST(MtpObjective, MasksStandBehindEachPlaceOfAnAnswerAndEndWithIt) {
 
 TEST(MtpObjective, TheLossIsWhatMasksMissOfTheModelsOwnNextTokens) {
   const auto model = tiny_model();
-  attach_lora(*model, {}, 3);
-  for (Linear* linear : model->linears()) {
-    linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 4) * 0.1);
-    linear->lora_B.requires_grad_();
-  }
+  attach_random_lora(*model);
   const data::Record record = record_of_two_answers();
   const MtpObjective objective({.mask_tokens = kMasks, .distance_decay = 0.5});
   const PackedBatch packed = objective.pack({record}, 1);
@@ -70,21 +66,13 @@ TEST(MtpObjective, TheLossIsWhatMasksMissOfTheModelsOwnNextTokens) {
 
   const at::NoGradGuard no_grad;
   model->set_adapter_enabled(false);
-  const auto logits = [&](const TokenIds& row, int64_t num_masks) {
-    Transformer::Rows rows = model->read_rows(at::tensor(row, at::kLong).unsqueeze(0), {}, {});
-    const auto plain = std::ssize(row) - num_masks;
-    rows.gate_BT1 = at::cat({at::zeros({1, plain, 1}), at::ones({1, num_masks, 1})}, 1);
-    at::Tensor hidden = model->embed(rows);
-    for (int64_t layer = 0; layer < 2; ++layer) hidden = model->run_layer(layer, hidden, rows);
-    return model->logits(model->norm(hidden))[0];
-  };
-  const at::Tensor p = at::softmax(logits(record.tokens, 0), -1);
+  const at::Tensor p = at::softmax(gated_logits(*model, record.tokens, 0), -1);
   model->set_adapter_enabled(true);
   double expected = 0, count = 0;
   for (const Segment& segment : packed.segments[0]) {
     TokenIds row(record.tokens.begin(), record.tokens.begin() + segment.place);
     row.insert(row.end(), kMasks.begin(), kMasks.begin() + segment.size);
-    const at::Tensor log_q = at::log_softmax(logits(row, segment.size), -1);
+    const at::Tensor log_q = at::log_softmax(gated_logits(*model, row, segment.size), -1);
     for (int64_t j = 0; j < segment.size; ++j) {
       const at::Tensor teacher = p[segment.place + j];
       const double weight = std::pow(0.5, static_cast<double>(j));
