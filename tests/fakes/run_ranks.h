@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,9 @@ using MakeCommunicator = std::function<std::unique_ptr<train::Communicator>()>;
 inline std::vector<std::string> run_ranks(const std::vector<MakeCommunicator>& ranks,
                                           const std::function<void(train::Communicator&)>& work) {
   alarm(300);
+  // LibTorch records the collectives of a process without a lock for its list of groups: ranks that
+  // are threads would write it at once.
+  setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/1);
   std::vector<std::string> errors(ranks.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < errors.size(); ++rank) {
