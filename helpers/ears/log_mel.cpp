@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 
@@ -27,34 +28,27 @@ double mels_of(double hertz) {
   return hertz < bend ? hertz / kLinear : kBend + std::log(hertz / bend) / kStep;
 }
 
-/// Behind zeros, with mean 0 and variance 1, and mirrored over both ends by half a frame.
-std::vector<double> prepared(std::span<const float> sound, int64_t window) {
-  const auto count = static_cast<double>(window);
-  const double mean = std::accumulate(sound.begin(), sound.end(), 0.0) / count;
-  double squares = 0;
-  for (const float sample : sound) squares += double{sample} * sample;
-  const double scale = 1 / std::sqrt(squares / count - mean * mean + 1e-7);
-  constexpr int64_t kEdge = kFrame / 2;
-  std::vector<double> samples(static_cast<size_t>(window + 2 * kEdge), -mean * scale);
-  auto to = samples.end() - kEdge - std::ssize(sound);
-  for (const float sample : sound) *to++ = (sample - mean) * scale;
-  for (int64_t i = 0; i < kEdge; ++i) {
-    samples[static_cast<size_t>(i)] = samples[static_cast<size_t>(2 * kEdge - i)];
-    samples[samples.size() - 1 - static_cast<size_t>(i)] =
-        samples[samples.size() - 1 - static_cast<size_t>(2 * kEdge - i)];
+/// With both ends mirrored by half a frame.
+std::vector<double> with_edges(std::span<const double> samples) {
+  constexpr size_t kEdge = kFrame / 2;
+  std::vector<double> longer(samples.size() + 2 * kEdge);
+  std::ranges::copy(samples, longer.begin() + kEdge);
+  for (size_t i = 0; i < kEdge; ++i) {
+    longer[i] = longer[2 * kEdge - i];
+    longer[longer.size() - 1 - i] = longer[longer.size() - 1 - 2 * kEdge + i];
   }
-  return samples;
+  return longer;
 }
 
 }  // namespace
 
-LogMel::LogMel() : hann_(kFrame) {
+LogMel::LogMel(int64_t num_bands) : hann_(kFrame) {
   for (int64_t i = 0; i < kFrame; ++i) {
     hann_[static_cast<size_t>(i)] =
         0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / kFrame);
   }
-  const double step = mels_of(kRate / 2.0) / (kBands + 1);
-  for (int64_t band = 0; band < kBands; ++band) {
+  const double step = mels_of(kRate / 2.0) / static_cast<double>(num_bands + 1);
+  for (int64_t band = 0; band < num_bands; ++band) {
     const auto place = static_cast<double>(band);
     const double low = hertz_of(place * step), middle = hertz_of((place + 1) * step),
                  high = hertz_of((place + 2) * step);
@@ -71,25 +65,26 @@ LogMel::LogMel() : hann_(kFrame) {
   }
 }
 
-std::vector<float> LogMel::operator()(std::span<const float> sound, int64_t window) const {
-  const std::vector<double> samples = prepared(sound, window);
-  const int64_t num_frames = window / kHop;
-  const int64_t num_zeros = window - std::ssize(sound);
-  std::vector<double> logs(static_cast<size_t>(kBands * num_frames));
+std::vector<float> LogMel::operator()(std::span<const double> samples) const {
+  const std::vector<double> longer = with_edges(samples);
+  const int64_t num_frames = std::ssize(samples) / kHop;
+  std::vector<double> logs(bands_.size() * static_cast<size_t>(num_frames));
   Spectrum spectrum(kFrame);
   std::vector<double> frame(kFrame), energies(kBins);
+  std::span<const double> before;
   for (int64_t t = 0; t < num_frames; ++t) {
-    const bool is_as_before = t > 0 && t * kHop + kFrame / 2 <= num_zeros;
-    for (int64_t i = 0; i < kFrame && !is_as_before; ++i) {
-      const auto at = static_cast<size_t>(i);
-      frame[at] = samples[static_cast<size_t>(t * kHop) + at] * hann_[at];
+    const auto now = std::span(longer).subspan(static_cast<size_t>(t * kHop), kFrame);
+    if (!std::ranges::equal(now, before)) {  // as the zeros in front are
+      std::ranges::transform(now, hann_, frame.begin(), std::multiplies());
+      spectrum.energies(frame, energies);
     }
-    if (!is_as_before) spectrum.energies(frame, energies);
-    for (int64_t band = 0; band < kBands; ++band) {
-      const Band& of = bands_[static_cast<size_t>(band)];
-      const double energy = std::inner_product(of.weights.begin(), of.weights.end(),
-                                               energies.begin() + of.begin, 0.0);
-      logs[static_cast<size_t>(band * num_frames + t)] = std::log10(std::max(energy, 1e-10));
+    before = now;
+    for (size_t band = 0; band < bands_.size(); ++band) {
+      const double energy =
+          std::inner_product(bands_[band].weights.begin(), bands_[band].weights.end(),
+                             energies.begin() + bands_[band].begin, 0.0);
+      logs[band * static_cast<size_t>(num_frames) + static_cast<size_t>(t)] =
+          std::log10(std::max(energy, 1e-10));
     }
   }
   const double least = *std::ranges::max_element(logs) - 8;
@@ -98,6 +93,18 @@ std::vector<float> LogMel::operator()(std::span<const float> sound, int64_t wind
     return static_cast<float>((std::max(log, least) + 4) / 4);
   });
   return picture;
+}
+
+std::vector<double> normalized_window(std::span<const float> sound, int64_t window) {
+  const auto count = static_cast<double>(window);
+  const double mean = std::accumulate(sound.begin(), sound.end(), 0.0) / count;
+  double squares = 0;
+  for (const float sample : sound) squares += double{sample} * sample;
+  const double scale = 1 / std::sqrt(squares / count - mean * mean + 1e-7);
+  std::vector<double> samples(static_cast<size_t>(window), -mean * scale);
+  std::ranges::transform(sound, samples.end() - std::ssize(sound),
+                         [&](float sample) { return (sample - mean) * scale; });
+  return samples;
 }
 
 }  // namespace predgen::ears

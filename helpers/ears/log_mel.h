@@ -1,24 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
 namespace predgen::ears {
 
 /// The picture of sound that Whisper's encoders see, and smart-turn with them: the logarithms of
-/// the energies in kBands bands of frequency, a column for each 10 ms. As transformers'
-/// WhisperFeatureExtractor makes it of the window, with the samples brought to mean 0 and
-/// variance 1 before.
+/// the energies in bands of frequency, a column for each 10 ms. As transformers'
+/// WhisperFeatureExtractor makes it.
 class LogMel {
  public:
-  static constexpr int64_t kBands = 80;
+  explicit LogMel(int64_t num_bands = 80);
 
-  LogMel();
-
-  /// `sound`: at kRate, at most `window` samples; zeros come in front of it up to that. Returns
-  /// [kBands, window / 160]. `window` is a multiple of 160, and 400 at least.
-  std::vector<float> operator()(std::span<const float> sound, int64_t window) const;
+  int64_t num_bands() const { return std::ssize(bands_); }
+  /// `samples`: at kRate, 201 at least. Returns [num_bands, samples / 160].
+  std::vector<float> operator()(std::span<const double> samples) const;
 
  private:
   struct Band {
@@ -28,5 +26,9 @@ class LogMel {
   std::vector<Band> bands_;
   std::vector<double> hann_;
 };
+
+/// `sound`, at most `window` samples, behind zeros up to that, then brought to mean 0 and variance
+/// 1: do_normalize of that feature extractor.
+std::vector<double> normalized_window(std::span<const float> sound, int64_t window);
 
 }  // namespace predgen::ears

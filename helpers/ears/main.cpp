@@ -75,9 +75,20 @@ std::unique_ptr<Decoder> load_decoder(const Options& options) {
   return std::make_unique<WhisperDecoder>(files, options.language, num_threads);
 }
 
+/// The first decode takes longer than all others: it is not the user's.
+void try_out(Decoder& decoder, const std::string& recogniser) {
+  try {
+    decoder.decode({.need = Need::kFinal, .sound = std::vector<float>(kRate)});
+  } catch (const Error& error) {
+    throw UserError("{} cannot be used: {}", recogniser, error.what());
+  }
+  decoder.forget(0);
+}
+
 int run(const Options& options, int out, FailureReport& failures) {
   failures.set_part("the recogniser in " + options.recogniser);
   const std::unique_ptr<Decoder> decoder = load_decoder(options);
+  try_out(*decoder, options.recogniser);
   failures.set_part("the voice activity model " + options.voice_activity);
   Silero silero(onnx_file_at(options.voice_activity));
   std::unique_ptr<SmartTurn> smart_turn;
@@ -88,9 +99,6 @@ int run(const Options& options, int out, FailureReport& failures) {
     judge_end = [&](const std::vector<float>& sound) { return smart_turn->probability(sound); };
   }
   failures.set_part("decoding");
-  // The first decode takes longer than all others: it is not the user's.
-  decoder->decode({.need = Need::kFinal, .sound = std::vector<float>(kRate)});
-  decoder->forget(0);
   Service service(STDIN_FILENO, out, *decoder, silero.hearers(), judge_end);
   Service::write_frame(out, {.type = EarsFrame::Type::kReady});
   std::jthread([&] {

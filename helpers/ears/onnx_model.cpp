@@ -44,14 +44,14 @@ struct Held {
 
 }  // namespace
 
-OnnxModel::OnnxModel(const std::filesystem::path& file) : file_(file.string()) {
+OnnxModel::OnnxModel(const std::filesystem::path& file, int num_threads) : file_(file.string()) {
   Held<onnx::SessionOptions> options(onnx::kReleaseSessionOptions);
   onnx::Status* status = function(onnx::kCreateEnv)(kErrorsOnly, "predgen", &environment_);
   const auto then = [&](auto slot, auto... arguments) {
     if (status == nullptr) status = function(slot)(arguments...);
   };
   then(onnx::kCreateSessionOptions, &options.object);
-  then(onnx::kSetIntraOpNumThreads, options.object, 1);
+  then(onnx::kSetIntraOpNumThreads, options.object, num_threads);
   then(onnx::kSetInterOpNumThreads, options.object, 1);
   then(onnx::kCreateSession, environment_, file_.c_str(), options.object, &session_);
   if (status != nullptr) throw UserError("{} cannot be loaded: {}", file_, take_message(status));

@@ -18,12 +18,12 @@ struct OnnxInput {
   std::span<const int64_t> integers{};
 };
 
-/// A network in an ONNX file, run by the ONNX Runtime that sherpa-onnx brings, on one thread. Used
-/// by one thread at a time.
+/// A network in an ONNX file, run by the ONNX Runtime that sherpa-onnx brings. Used by one thread
+/// at a time.
 class OnnxModel {
  public:
   /// UserError if the file cannot be loaded.
-  explicit OnnxModel(const std::filesystem::path& file);
+  explicit OnnxModel(const std::filesystem::path& file, int num_threads = 1);
   ~OnnxModel();
   OnnxModel(const OnnxModel&) = delete;
   OnnxModel& operator=(const OnnxModel&) = delete;

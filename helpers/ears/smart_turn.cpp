@@ -17,10 +17,10 @@ SmartTurn::SmartTurn(const std::filesystem::path& file) : model_(file) {
 double SmartTurn::probability(std::span<const float> sound) {
   constexpr int64_t kWindowSound = Ear::kTurnSound;
   const auto latest = sound.last(std::min(sound.size(), static_cast<size_t>(kWindowSound)));
-  const std::vector<float> picture = log_mel_(latest, kWindowSound);
-  const int64_t num_columns = std::ssize(picture) / LogMel::kBands;
+  const std::vector<float> picture = log_mel_(normalized_window(latest, kWindowSound));
+  const int64_t num_columns = std::ssize(picture) / log_mel_.num_bands();
   const auto outputs =
-      model_.run({{"input_features", {1, LogMel::kBands, num_columns}, picture}}, {"logits"});
+      model_.run({{"input_features", {1, log_mel_.num_bands(), num_columns}, picture}}, {"logits"});
   if (outputs[0].size() != 1) throw UserError("it gives more than one number");
   // It is a probability already, despite its name.
   return std::clamp<double>(outputs[0][0], 0, 1);

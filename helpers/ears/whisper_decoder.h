@@ -1,31 +1,53 @@
 #pragma once
 
-#include <memory>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "helpers/ears/decoder.h"
+#include "helpers/ears/log_mel.h"
 #include "helpers/ears/model_files.h"
-
-struct SherpaOnnxOfflineRecognizer;
+#include "helpers/ears/onnx_model.h"
 
 namespace predgen::ears {
 
-/// Whisper through sherpa-onnx, greedy: each decode hears the segment from its beginning.
+/// Whisper in sherpa-onnx's format, greedy: each decode hears the segment from its beginning. What
+/// was understood of a segment drafts its next text, which is verified in a pass or two of the
+/// decoder instead of one for each token.
 class WhisperDecoder : public Decoder {
  public:
-  /// `language`: a code that check_language() takes. UserError if it cannot be loaded; where
-  /// sherpa-onnx does not like a file, it ends the program instead.
+  /// `language`: a code that check_language() takes. UserError if it cannot be loaded;
+  /// decode() throws Error where the networks are others.
   WhisperDecoder(const ModelFiles& files, const std::string& language, int num_threads);
-  ~WhisperDecoder() override;
 
   DecoderPace pace() const override { return {}; }
   Decoded decode(const DecodeJob& job) override;
-  void forget(uint32_t) override {}
+  void forget(uint32_t stream) override { texts_.erase(stream); }
 
  private:
-  struct Settings;
-  const std::unique_ptr<Settings> settings_;
-  const SherpaOnnxOfflineRecognizer* recogniser_;
+  using Tokens = std::vector<int64_t>;
+  struct Text {
+    int64_t segment = -1;
+    Tokens tokens{};
+  };
+  /// The keys and values of the decoder's attention.
+  struct Cache {
+    std::vector<float> keys, values;
+  };
+
+  void read_tokens(const std::filesystem::path& file);
+  Cache encode(std::span<const float> sound);
+  Tokens likeliest_next(std::span<const int64_t> tokens, int64_t offset, const Cache& sound,
+                        Cache& past);
+  std::string text_of(const Tokens& tokens) const;
+  int64_t width_of_layers() const { return num_layers_ * width_; }
+
+  OnnxModel encoder_, decoder_;
+  const int64_t num_layers_, width_, context_, num_tokens_, end_;
+  const LogMel log_mel_;
+  Tokens prompt_;
+  std::map<int64_t, std::string> bytes_;  // of the tokens that are text
+  std::map<uint32_t, Text> texts_;        // by stream
 };
 
 }  // namespace predgen::ears

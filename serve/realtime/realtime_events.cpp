@@ -1,9 +1,9 @@
 #include "serve/realtime/realtime_events.h"
 
+#include "core/base64.h"
 #include "runtime/converse/turn_json.h"
 #include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
-#include "serve/realtime/base64.h"
 #include "serve/realtime/item_json.h"
 
 namespace predgen::serve {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "core/base64.h"
 #include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
-#include "serve/realtime/base64.h"
 #include "serve/realtime/realtime_settings.h"
 
 namespace predgen::serve {

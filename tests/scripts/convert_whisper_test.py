@@ -201,19 +201,29 @@ class ConvertWhisper(unittest.TestCase):
         right = reference.logits(tokens, heard)
         text = [i for i in range(END + 1) if i not in SUPPRESSED]
         whole, keys, values = self.decode(tokens, cross)
-        self.assertEqual((whole.shape, keys.shape), ((1, 1, len(PIECES)), (LAYERS, 1, len(tokens), WIDTH)))
-        self.assertLess(distance(whole[0, 0, text], right[text]), 0.06)
+        self.assertEqual((whole.shape, keys.shape), ((1, len(tokens), len(PIECES)), (LAYERS, 1, len(tokens), WIDTH)))
+        self.assertLess(distance(whole[0, -1, text], right[text]), 0.06)
         past, offset = None, 0
         for piece in ([*tokens[:3]], tokens[3:4], tokens[4:]):
             last, *past = self.decode(piece, cross, past, offset)
             offset += len(piece)
-        self.assertLess(distance(last[0, 0, text], right[text]), 0.06, "in pieces, with what was handed back")
+        self.assertLess(distance(last[0, -1, text], right[text]), 0.06, "in pieces, with what was handed back")
+
+    def test_a_token_is_the_same_whatever_it_comes_with(self):
+        self.convert()
+        cross, tokens = self.encode(self.mel), [END + 1, END + 2, 40, 41, 17, 9]
+        whole, *_ = self.decode(tokens, cross)
+        _, *past = self.decode(tokens[:2], cross)
+        others, *_ = self.decode(tokens[2:], cross, past, offset=2)
+        alone, *_ = self.decode(tokens[2:3], cross, past, offset=2)
+        numpy.testing.assert_allclose(others[0], whole[0, 2:], atol=1e-4)
+        numpy.testing.assert_allclose(alone[0, 0], whole[0, 2], atol=1e-4)
 
     def test_what_must_not_be_said(self):
         self.convert()
         cross = self.encode(self.mel)
         for tokens, offset, allowed in (([END + 1], 0, LANGUAGES), ([END + 1, END + 2], 0, []), ([40], 2, [])):
-            logits = self.decode(tokens, cross, offset=offset)[0][0, 0]
+            logits = self.decode(tokens, cross, offset=offset)[0][0, -1]
             said = {i for i in range(len(PIECES)) if logits[i] > -1e8}
             self.assertEqual(said, {*range(END + 1), *allowed} - {*SUPPRESSED})
 

@@ -10,7 +10,7 @@ int main() {
   using namespace predgen::ears;
   std::vector<float> sound(Ear::kTurnSound);
   sound.resize(std::fread(sound.data(), sizeof(float), sound.size(), stdin));
-  const std::vector<float> picture = LogMel()(sound, Ear::kTurnSound);
+  const std::vector<float> picture = LogMel()(normalized_window(sound, Ear::kTurnSound));
   return std::fwrite(picture.data(), sizeof(float), picture.size(), stdout) == picture.size() ? 0
                                                                                               : 1;
 }

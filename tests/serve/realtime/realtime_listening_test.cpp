@@ -3,7 +3,7 @@
 
 #include <semaphore>
 
-#include "serve/realtime/base64.h"
+#include "core/base64.h"
 #include "tests/fakes/recogniser_desk.h"
 #include "tests/serve/realtime/talk.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/base64.h"
 #include "runtime/speech/pcm16.h"
-#include "serve/realtime/base64.h"
 #include "serve/realtime/realtime_settings.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/recogniser_desk.h"

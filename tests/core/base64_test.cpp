@@ -1,8 +1,8 @@
-#include "serve/realtime/base64.h"
+#include "core/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace predgen::serve {
+namespace predgen {
 namespace {
 
 TEST(Base64, IsThatOfRfc4648) {
@@ -30,4 +30,4 @@ TEST(Base64, WhatIsNoneIsNotRead) {
 }
 
 }  // namespace
-}  // namespace predgen::serve
+}  // namespace predgen

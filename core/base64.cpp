@@ -1,9 +1,9 @@
-#include "serve/realtime/base64.h"
+#include "core/base64.h"
 
 #include <array>
 #include <cstdint>
 
-namespace predgen::serve {
+namespace predgen {
 namespace {
 
 constexpr std::string_view kDigits =
@@ -62,4 +62,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace predgen::serve
+}  // namespace predgen
