@@ -16,6 +16,7 @@
 #include "runtime/listen/echo_cancelling_source.h"
 #include "runtime/listen/make_audio_source.h"
 #include "runtime/listen/make_recogniser.h"
+#include "runtime/listen/recording_source.h"
 #include "runtime/listen/spoken_turns.h"
 #include "runtime/speech/wait_until_heard.h"
 
@@ -39,7 +40,7 @@ Examples:
 
 struct TalkOptions {
   ConversationOptions conversation;
-  std::string input = "mic", recogniser = "base", language = "en";
+  std::string input = "mic", record, recogniser = "base", language = "en";
   int input_rate = 16000;
   std::string end_by = "sound+words";
   double shortest_wait = 0.2, longest_wait = 1.2;
@@ -70,6 +71,8 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
+  std::filesystem::path recording;
+  if (!options.record.empty()) recording = next_recording(options.record);
   if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   PlayedSound played;
@@ -85,6 +88,9 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     } else {  // or another program plays the answers
       while_speaking = WhileSpeaking::kNotHeard;
     }
+  }
+  if (!recording.empty()) {
+    audio = std::make_unique<RecordingSource>(std::move(audio), recording);
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
   if (is_microphone) view.say("listening; Ctrl-C leaves");
@@ -145,6 +151,9 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--input-rate", options->input_rate, "Hz, with --input -")
       ->check(CLI::Range(8000, 192000))
       ->capture_default_str();
+  command->add_option("--record", options->record,
+                      "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
+                      "(nothing is kept without it)");
   command
       ->add_option("--recogniser", options->recogniser,
                    "base or tiny (Whisper's), the folder of a streaming sherpa-onnx model, or the "

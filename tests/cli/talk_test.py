@@ -34,6 +34,7 @@ def bad_input(scratch, model):
     (scratch / "text.wav").write_text("this is no sound")
     refused("text.wav", *talk, "--input", scratch / "text.wav")
     refused("--shortest-wait", *talk, "--input", QUESTION, "--shortest-wait", "2")
+    refused("a folder for recordings", *talk, "--input", QUESTION, "--record", scratch / "text.wav")
     refused("no such folder", *talk, "--input", QUESTION, "--recogniser", scratch / "no such folder")
     refused("--json", "--model", model, "--tts", "espeak", "--input", QUESTION, "--json", "--output", "-")
 
@@ -54,12 +55,16 @@ def conversations(scratch, model):
     check(0.15 < wait < 10, f"a pause of at least the shortest wait ends the turn: {wait}")
 
     answer = scratch / "answer.wav"
-    result = run(*talk, "--tts", "hibari", "--input", QUESTION, "--output", answer)
+    kept = scratch / "kept"
+    result = run(*talk, "--tts", "hibari", "--input", QUESTION, "--output", answer, "--record", kept)
     check(result.returncode == 0, f"into a file: {result.stderr[-300:]}")
     turn = json.loads(result.stdout)["turns"][0]
     check(abs(turn["voice_to_voice"] - sum(turn["parts"].values())) < 1e-6, "the wait is the sum of its parts")
     with wave.open(str(answer)) as sound:
         check(sound.getframerate() == 24000 and sound.getnframes() > 2400, "the answer is sound")
+    with wave.open(str(kept / "heard-1.wav")) as sound, wave.open(str(QUESTION)) as question:
+        same = sound.readframes(sound.getnframes()).startswith(question.readframes(question.getnframes()))
+        check(same and sound.getframerate() == question.getframerate(), "what was heard is kept")
 
     write_wav(scratch / "silence.wav", 1, rate=48000, channels=2)
     result = run(*talk, "--tts", "none", "--input", scratch / "silence.wav")
