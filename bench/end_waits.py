@@ -1,18 +1,22 @@
 """How long the end of a turn is waited for, and how often a turn is cut off, where its end is told by the length of the
 pause alone, by how it was said (smart-turn), by its words (the readout of a language model), or by both.
 
-usage: end_waits.py MODEL.gguf READOUT.safetensors SMART_TURN.onnx PROMPTS [COUNT]
+usage: end_waits.py PREDGEN PIPER_VOICE MODEL.gguf READOUT.safetensors SMART_TURN.onnx PROMPTS [COUNT]
 
   PROMPTS      JSON lines with "text" and "source"; COUNT of them are taken by chance (500)
 
-espeak-ng reads every request and says when each word begins. Behind every word the sound so far and 160 ms of silence
-go to smart-turn, and the words so far to the readout. Both make the wait that runtime/listen/end_of_turn.cpp makes of
-them. The end of a request is one; behind its other words there is a pause that lasts longer than t with a probability
+The voice reads every request. When its words begin is known of espeak-ng, which gives the voice its phonemes: its own
+reading is stretched to the length of the voice's. Behind every word the sound so far and 160 ms of silence go to
+smart-turn, and the words so far to the readout. Both make the wait that runtime/listen/end_of_turn.cpp makes of
+them. The end of a request is an end; behind its other words there is a pause that lasts longer than t with a probability
 of exp(-t / 0.4 s): where the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends, by
 the share of those pauses that cut a turn off: the longest wait is set for each way so that the share is that.
 """
 import ctypes
+import pathlib
 import sys
+import tempfile
+import wave
 
 import numpy as np
 import onnxruntime
@@ -21,12 +25,12 @@ from safetensors.torch import load_file
 from transformers import WhisperFeatureExtractor
 
 from end_by_words import by_readout
+from talk_waits import read_aloud
 from end_places import hidden_states, load, plain, requests  # behind end_by_words, which knows where it is
 
 RATE, WINDOW, SILENCE = 16000, 128_000, 2560  # Hz; samples that smart-turn hears, and of the pause
 PAUSE = 0.4  # seconds: pauses in a turn become rarer by a factor of e
 SHORTEST, LONGEST = 0.2, 1.2  # seconds: what predgen talk waits
-GRID = np.arange(0, 10, 0.01)
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 
@@ -36,8 +40,8 @@ class Event(ctypes.Structure):
                 ("user", ctypes.c_void_p), ("id", ctypes.c_char * 8)]
 
 
-class Voice:
-    """espeak-ng. Sound at RATE, and the sample with which each word begins."""
+class Espeak:
+    """The seconds at which it begins each word of a text, and its sound."""
 
     def __init__(self):
         self.espeak = ctypes.CDLL("libespeak-ng.so.1")
@@ -64,11 +68,24 @@ class Voice:
         data = text.encode()
         self.espeak.espeak_Synth(data, len(data) + 1, 0, 1, 0, 1, None, None)
         self.espeak.espeak_Synchronize()
-        sound = np.concatenate(self.sound).astype(np.float32) / 32768
-        resampled = np.interp(np.arange(len(sound) * RATE // self.rate) * self.rate / RATE, np.arange(len(sound)), sound)
         places = [i + 1 for i in range(len(text)) if i == 0 or text[i - 1] == " "]
         begins = [next((seconds for place, seconds in self.words if place >= at), None) for at in places]
-        return resampled.astype(np.float32), begins
+        return begins, np.concatenate(self.sound).astype(np.float32) / 32768
+
+
+def spoken(sound, rate):
+    """Seconds between which it is loud."""
+    loud = np.flatnonzero(np.abs(sound) > 0.01)
+    return loud[0] / rate, (loud[-1] + 1) / rate
+
+
+def read_wav(file):
+    """At RATE."""
+    with wave.open(str(file)) as sound:
+        rate = sound.getframerate()
+        samples = np.frombuffer(sound.readframes(sound.getnframes()), np.int16).astype(np.float32) / 32768
+    times = np.arange(len(samples) * RATE // rate) * rate / RATE
+    return np.interp(times, np.arange(len(samples)), samples).astype(np.float32)
 
 
 class SmartTurn:
@@ -85,19 +102,19 @@ class SmartTurn:
         return float(self.session.run(None, {"input_features": features.astype(np.float32)})[0].reshape(-1)[0])
 
 
-def odds_by_sound(voice, judge, text):
-    """Of an end behind each word, as end_of_turn.cpp takes it; nothing where espeak-ng joins words."""
-    sound, begins = voice(text + ".")
-    loud = np.flatnonzero(np.abs(sound) > 0.01)
-    ends = [begin and int(begin * RATE) for begin in begins[1:]] + [int(loud[-1]) + 1 if len(loud) else None]
-    return [end and -1.9 + (0.95 + 1.9) * judge(sound[:end]) for end in ends]
+def ends_of_words(sound, espeak, text):
+    """Samples; nothing where espeak-ng joins words."""
+    begins, reading = espeak(text)
+    first, last = spoken(sound, RATE)
+    own_first, own_last = spoken(reading, espeak.rate)
+    scale = (last - first) / (own_last - own_first)
+    ends = [begin and first + (begin - own_first) * scale for begin in begins[1:]] + [last]
+    return [end and int(end * RATE) for end in ends]
 
 
 def waits(odds, longest):
-    """Seconds: the shortest pause that is as long as the wait for the end that is then likely."""
-    probability = 1 / (1 + np.exp(-(-0.7 + GRID[None] / PAUSE + np.asarray(odds)[:, None])))
-    wait = longest + (SHORTEST - longest) * probability
-    return GRID[np.argmax(GRID[None] >= wait, axis=1)]
+    """Seconds, as end_wait_ms()."""
+    return SHORTEST + (longest - SHORTEST) * np.clip(-odds / 2.5, 0, 1)
 
 
 def fixed(odds, wait):
@@ -114,24 +131,30 @@ def at_share(way, odds, is_end, share):
     return way(odds[is_end], high).mean(), high
 
 
-@torch.no_grad()
-def main(model_file, readout, smart_turn, prompts, count=500):
+def signs(voice, model_file, readout, judge, texts):
+    """(is it the end, the log-odds of that by its sound, by its words) behind each word of `texts`."""
     model, tokenizer = load(model_file)
-    readout, voice, judge = load_file(readout), Voice(), SmartTurn(smart_turn)
+    with torch.no_grad():
+        places, states = hidden_states(model, tokenizer, texts)
+        words = torch.cat([by_readout(model.lm_head(some).float(), readout) for some in states.split(4096)])
+    espeak, by_line = Espeak(), {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        read_aloud(*voice, [text for _, _, text in texts], folder)
+        for number, (line, _, text) in enumerate(texts):
+            sound = read_wav(folder / f"{number}.wav")
+            by_line[line] = iter([end and -1.9 + 2.85 * judge(sound[:end]) for end in ends_of_words(sound, espeak, text)])
+    rows = [(place.is_end, next(by_line[place.line], None), odds) for place, odds in zip(places, words.tolist())]
+    return [row for row in rows if row[1] is not None]
+
+
+def main(predgen, voice, model_file, readout, smart_turn, prompts, count=500):
     texts = [(line, source, plain(text)) for line, source, text in requests(prompts, int(count))]
-    places, states = hidden_states(model, tokenizer, texts)
-    words = torch.cat([by_readout(model.lm_head(some).float(), readout) for some in states.split(4096)]).clamp(-3, 3)
-    by_line, sound = {line: text for line, _, text in texts}, {}
-    rows = []
-    for place, odds in zip(places, words.tolist()):
-        if place.line not in sound:
-            sound[place.line] = iter(odds_by_sound(voice, judge, by_line[place.line]))
-        said = next(sound[place.line], None)
-        if said is not None:
-            rows.append((place.is_end, said, odds))
+    rows = signs((predgen, ["--tts", "piper", "--voice", voice]), model_file, load_file(readout), SmartTurn(smart_turn), texts)
     is_end, said, words = (np.array(column) for column in zip(*rows))
+    words = words.clip(-4, 4)
     print(f"{is_end.sum()} ends, {(~is_end).sum()} other places")
-    ways = {"the pause alone": (fixed, 0 * said), "smart-turn": (waits, said), "words": (waits, words),
+    ways = {"the pause alone": (fixed, 0 * said), "smart-turn": (waits, said - 1.5), "words": (waits, words),
             "both": (waits, said + words)}
     for name, (way, odds) in ways.items():
         cells = [f"{1000 * wait:.0f} ms (longest {1000 * longest:.0f})"
@@ -144,6 +167,6 @@ def main(model_file, readout, smart_turn, prompts, count=500):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 5:
+    if len(sys.argv) < 7:
         sys.exit(__doc__)
     main(*sys.argv[1:])

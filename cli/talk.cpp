@@ -151,9 +151,10 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--input-rate", options->input_rate, "Hz, with --input -")
       ->check(CLI::Range(8000, 192000))
       ->capture_default_str();
-  command->add_option("--record", options->record,
-                      "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
-                      "(nothing is kept without it)");
+  command->add_option(
+      "--record", options->record,
+      "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
+      "(nothing is kept without it)");
   command
       ->add_option("--recogniser", options->recogniser,
                    "base or tiny (Whisper's), the folder of a streaming sherpa-onnx model, or the "

@@ -25,7 +25,8 @@ std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector
     draft.resize(std::min(draft.size(), most - text.size()));
     asked.insert(asked.end(), draft.begin(), draft.end());
     const std::vector<int64_t> all = next(asked, offset);
-    const auto said = std::span(all).last(draft.size() + 1);  // behind what is known, and each token
+    const auto said =
+        std::span(all).last(draft.size() + 1);  // behind what is known, and each token
     const auto [wrong, other] = std::ranges::mismatch(draft, said);
     const auto end = std::find(draft.begin(), wrong, limits.end);
     text.insert(text.end(), draft.begin(), end);

@@ -17,9 +17,9 @@ struct TokenLimits {
   int64_t most = 0;  // tokens of the text
 };
 
-/// Greedy decoding behind `prompt` in fewer passes: `draft` goes along with the first one, and where
-/// it is not what the model says, what may be left of it goes on behind the model's token. The
-/// tokens are those of one at a time, whatever the draft is. Without the token that ends them.
+/// Greedy decoding behind `prompt` in fewer passes: `draft` goes along with the first one, and
+/// where it is not what the model says, what may be left of it goes on behind the model's token.
+/// The tokens are those of one at a time, whatever the draft is. Without the token that ends them.
 std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
                                     std::vector<int64_t> draft, const TokenLimits& limits);
 

@@ -12,17 +12,14 @@ struct PauseSigns {
   std::optional<double> words{};  // probability, by what was said
 };
 
-/// How likely the turn is over.
-double end_probability(const PauseSigns& signs);
-
 /// Between these, by how likely the turn is over, somebody may pause before the turn ends.
 struct EndWaits {
   int64_t shortest_ms = 200;  // it is over for sure
   int64_t longest_ms = 1200;  // it surely is not
 };
 
-/// So long a pause ends a turn that is over with this probability.
-int64_t end_wait_ms(double probability, const EndWaits& waits);
+/// So long a pause ends a turn of which there are these signs; the pause itself does not count.
+int64_t end_wait_ms(const PauseSigns& signs, const EndWaits& waits);
 
 /// Who says where a turn of sound ends. The recogniser's words say where one begins, so there is no
 /// loudness to set.

@@ -18,7 +18,8 @@ struct Model {
 
   int64_t after(std::span<const int64_t> all) const {
     uint64_t sum = seed;
-    for (const int64_t token : all) sum = (sum + static_cast<uint64_t>(token)) * 6364136223846793005;
+    for (const int64_t token : all)
+      sum = (sum + static_cast<uint64_t>(token)) * 6364136223846793005;
     return static_cast<int64_t>((sum >> 40) % 9);
   }
   std::vector<int64_t> operator()(std::span<const int64_t> tokens, int64_t offset) {
@@ -68,7 +69,8 @@ TEST(DraftedTokens, WithoutADraftThereIsAPassForEachTokenAndTheEnd) {
 }
 
 TEST(DraftedTokens, ADraftThatHoldsTakesOnePass) {
-  for (uint64_t seed = 0; seed < 50; ++seed) EXPECT_EQ(run(seed, plain(seed)).num_passes, 1) << seed;
+  for (uint64_t seed = 0; seed < 50; ++seed)
+    EXPECT_EQ(run(seed, plain(seed)).num_passes, 1) << seed;
 }
 
 TEST(DraftedTokens, NoDraftChangesTheText) {
@@ -101,7 +103,8 @@ TEST(DraftedTokens, TheTextHasNoMoreTokensThanItMay) {
 /// Says 1, 2, 3, .. and the end behind 9.
 std::vector<int64_t> count(std::span<const int64_t> tokens, int64_t) {
   std::vector<int64_t> next;
-  for (const int64_t token : tokens) next.push_back(token >= 100 ? 1 : token == 9 ? kEnd + 100 : token + 1);
+  for (const int64_t token : tokens)
+    next.push_back(token >= 100 ? 1 : token == 9 ? kEnd + 100 : token + 1);
   return next;
 }
 

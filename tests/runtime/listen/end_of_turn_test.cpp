@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace predgen {
@@ -27,11 +28,13 @@ TEST(EndOfTurn, WithoutWaitsAPauseOfOneLengthEndsATurn) {
 }
 
 TEST(EndOfTurn, AWaitIsBetweenTheTwoOfTheConfiguration) {
-  EXPECT_EQ(end_wait_ms(1, {}), 200);
-  EXPECT_EQ(end_wait_ms(0, {}), 1200);
-  EXPECT_EQ(end_wait_ms(0.5, {}), 700);
-  EXPECT_EQ(end_wait_ms(0.25, {.shortest_ms = 0, .longest_ms = 400}), 300);
-  EXPECT_EQ(end_wait_ms(0.3, {.shortest_ms = 500, .longest_ms = 500}), 500);
+  const PauseSigns sure{.sound = 1.0, .words = 1.0}, unsure{.sound = 0.0, .words = 0.0};
+  const PauseSigns between{.words = 1 / (1 + std::exp(1.25))};
+  EXPECT_EQ(end_wait_ms(sure, {}), 200);
+  EXPECT_EQ(end_wait_ms(unsure, {}), 1200);
+  EXPECT_EQ(end_wait_ms(between, {}), 700);
+  EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 0, .longest_ms = 400}), 200);
+  EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 500, .longest_ms = 500}), 500);
 }
 
 TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
@@ -41,16 +44,16 @@ TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
   };
   const EndOfTurn end{.is_detected = true, .waits = EndWaits{}};
   const std::vector<Case> cases{
-      {{}, {}, 542},      // nobody knows
-      {1.0, {}, 416},     // it sounds finished
-      {0.0, {}, 829},     // it does not
-      {{}, 0.99, 251},    // the words are a whole sentence
-      {{}, 0.01, 978},    //
-      {1.0, 0.99, 222},   // both are sure
-      {0.0, 0.01, 1140},  //
-      {0.0, 0.99, 399},   // words count for more
-      {1.0, 0.01, 851},   //
-      {0.5, 0.5, 612},
+      {{}, {}, 800},      // nobody knows
+      {1.0, {}, 420},     // it sounds finished
+      {0.0, {}, 1200},    // it does not
+      {{}, 0.99, 200},    // the words are a whole sentence
+      {{}, 0.01, 1200},   //
+      {1.0, 0.99, 200},   // both are sure
+      {0.0, 0.01, 1200},  //
+      {0.0, 0.99, 200},   // words count for more
+      {1.0, 0.01, 1200},  //
+      {0.5, 0.5, 390},   {0.0, 0.5, 960},
   };
   for (const Case& one : cases) {
     EXPECT_NEAR(static_cast<double>(pause_until_end(end, one.sound, one.words)),
@@ -59,23 +62,18 @@ TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
   }
 }
 
-TEST(EndOfTurn, EverySignMakesTheEndMoreLikely) {
-  double before = 0;
-  for (int64_t pause = 0; pause <= 2000; pause += 50) {
-    const double now = end_probability({.pause_ms = pause});
-    EXPECT_GT(now, before);
-    before = now;
-  }
+TEST(EndOfTurn, NoSignOfAnEndMakesTheWaitLonger) {
   for (const auto& of : {&PauseSigns::sound, &PauseSigns::words}) {
-    before = -1;
-    for (int i = 0; i <= 10; ++i) {
-      PauseSigns signs{.pause_ms = 300};
-      signs.*of = i / 10.0;
-      const double now = end_probability(signs);
-      EXPECT_GE(now, before);
-      EXPECT_GT(now, 0);
-      EXPECT_LT(now, 1);
-      before = now;
+    for (const double other : {0.1, 0.3, 0.5}) {
+      PauseSigns signs{.sound = other, .words = other};
+      int64_t before = 1200;
+      for (int i = 0; i <= 10; ++i) {
+        signs.*of = i / 10.0;
+        const int64_t now = end_wait_ms(signs, {});
+        EXPECT_LE(now, before);
+        before = now;
+      }
+      EXPECT_LT(before, 1200);
     }
   }
 }

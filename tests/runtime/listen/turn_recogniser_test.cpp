@@ -307,10 +307,10 @@ TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end({}, {}), 550);
+  EXPECT_EQ(quiet_until_end({}, {}), 800);
   EXPECT_EQ(quiet_until_end(1.0, {}), 420);
-  EXPECT_EQ(quiet_until_end(1.0, 0.99), 230);
-  EXPECT_EQ(quiet_until_end(0.0, 0.01), 1140);
+  EXPECT_EQ(quiet_until_end(1.0, 0.99), 200);
+  EXPECT_EQ(quiet_until_end(0.0, 0.01), 1200);
 }
 
 TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
@@ -327,9 +327,9 @@ TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end(false, false), 550);
+  EXPECT_EQ(quiet_until_end(false, false), 800);
   EXPECT_EQ(quiet_until_end(true, false), 420);
-  EXPECT_EQ(quiet_until_end(true, true), 230);
+  EXPECT_EQ(quiet_until_end(true, true), 200);
   EXPECT_LT(quiet_until_end(false, true), 420);
 }
 
