@@ -10,7 +10,7 @@ reading is stretched to the length of the voice's. Behind every word the sound s
 smart-turn, and the words so far to the readout. Both make the wait that runtime/listen/end_of_turn.cpp makes of
 them. The end of a request is an end; behind its other words there is a pause that lasts longer than t with a probability
 of exp(-t / 0.4 s): where the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends, by
-the share of those pauses that cut a turn off: the longest wait is set for each way so that the share is that.
+the share of those pauses that cut a turn off: what is taken for sure is set for each way so that the share is that.
 """
 import ctypes
 import pathlib
@@ -30,7 +30,8 @@ from end_places import hidden_states, load, plain, requests  # behind end_by_wor
 
 RATE, WINDOW, SILENCE = 16000, 128_000, 2560  # Hz; samples that smart-turn hears, and of the pause
 PAUSE = 0.4  # seconds: pauses in a turn become rarer by a factor of e
-SHORTEST, LONGEST = 0.2, 1.2  # seconds: what predgen talk waits
+SHORTEST, LONGEST, MOST = 0.2, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
+SURE, PER_ODDS = 1, 1 / 4.5  # log-odds; seconds of wait for a unit of them
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 
@@ -112,9 +113,9 @@ def ends_of_words(sound, espeak, text):
     return [end and int(end * RATE) for end in ends]
 
 
-def waits(odds, longest):
-    """Seconds, as end_wait_ms()."""
-    return SHORTEST + (longest - SHORTEST) * np.clip(-odds / 2.5, 0, 1)
+def waits(odds, sure, longest=MOST):
+    """Seconds, as end_wait_ms(): from `sure` log-odds on the shortest one."""
+    return np.clip(SHORTEST + (sure - odds) * PER_ODDS, SHORTEST, longest)
 
 
 def fixed(odds, wait):
@@ -122,13 +123,13 @@ def fixed(odds, wait):
 
 
 def at_share(way, odds, is_end, share):
-    """The mean wait at the ends where this share of the other pauses cuts the turn off, and the longest wait."""
-    low, high = 0.0, 9.0
-    for _ in range(40):
+    """The mean wait at the ends, in seconds, where this share of the other pauses cuts the turn off."""
+    low, high = -20.0, 20.0
+    for _ in range(50):
         middle = (low + high) / 2
         is_short = np.exp(-way(odds[~is_end], middle) / PAUSE).mean() > share
         low, high = (middle, high) if is_short else (low, middle)
-    return way(odds[is_end], high).mean(), high
+    return way(odds[is_end], high).mean()
 
 
 def signs(voice, model_file, readout, judge, texts):
@@ -152,18 +153,17 @@ def main(predgen, voice, model_file, readout, smart_turn, prompts, count=500):
     texts = [(line, source, plain(text)) for line, source, text in requests(prompts, int(count))]
     rows = signs((predgen, ["--tts", "piper", "--voice", voice]), model_file, load_file(readout), SmartTurn(smart_turn), texts)
     is_end, said, words = (np.array(column) for column in zip(*rows))
-    words = words.clip(-4, 4)
-    print(f"{is_end.sum()} ends, {(~is_end).sum()} other places")
-    ways = {"the pause alone": (fixed, 0 * said), "smart-turn": (waits, said - 1.5), "words": (waits, words),
+    words = words.clip(-3, 3)
+    print(f"{is_end.sum()} ends, {(~is_end).sum()} other places; cut off:", *(f"{100 * share:.0f} %" for share in SHARES))
+    ways = {"the pause alone": (fixed, 0 * said), "smart-turn": (waits, said - 1), "words": (waits, words),
             "both": (waits, said + words)}
     for name, (way, odds) in ways.items():
-        cells = [f"{1000 * wait:.0f} ms (longest {1000 * longest:.0f})"
-                 for wait, longest in (at_share(way, odds, is_end, share) for share in SHARES)]
-        print(f"  {name:16}", " | ".join(cells))
+        cells = [f"{1000 * at_share(way, odds, is_end, share):6.0f} ms" for share in SHARES]
+        print(f"  {name:16}", *cells)
     for name, (way, odds) in list(ways.items())[1:]:
-        now = way(odds, LONGEST)
-        print(f"  {name} as it is: {1000 * now[is_end].mean():.0f} ms, cut off "
-              f"{100 * np.exp(-now[~is_end] / PAUSE).mean():.1f} %")
+        now = way(odds, SURE, LONGEST)
+        print(f"  {name} as it is: {1000 * now[is_end].mean():.0f} ms, P95 {1000 * np.quantile(now[is_end], 0.95):.0f} "
+              f"ms, cut off {100 * np.exp(-now[~is_end] / PAUSE).mean():.1f} %")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ namespace {
 // In log-odds of a pause that is as often in a turn as at its end; they add up where signs are
 // independent. smart-turn finds 90 % of the ends, and takes a third of the other pauses for one,
 // whatever certainty it claims. The others were chosen on one half of `prompts/dev.jsonl`
-// (bench/end_waits.py), so that turns are cut off as often as before with less waiting.
+// (bench/end_waits.py): where they cut a turn off, and how long its end waits.
 constexpr double kSoundsUnfinished = -1.9, kSoundsFinished = 0.95;
-constexpr double kMostOfWords = 4;      // words are believed so far
-constexpr double kUnknownWords = -1.5;  // most pauses are no ends
-constexpr double kSure = 0, kUnsure = -2.5;
+constexpr double kMostOfWords = 3;    // words are believed so far
+constexpr double kUnknownWords = -1;  // most pauses are no ends
+constexpr double kSure = 1, kUnsure = -3.5;
 
 double log_odds(double probability) { return std::log(probability / (1 - probability)); }
 

@@ -44,16 +44,16 @@ TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
   };
   const EndOfTurn end{.is_detected = true, .waits = EndWaits{}};
   const std::vector<Case> cases{
-      {{}, {}, 800},      // nobody knows
-      {1.0, {}, 420},     // it sounds finished
-      {0.0, {}, 1200},    // it does not
+      {{}, {}, 644},      // nobody knows
+      {1.0, {}, 433},     // it sounds finished
+      {0.0, {}, 1067},    // it does not
       {{}, 0.99, 200},    // the words are a whole sentence
-      {{}, 0.01, 1200},   //
+      {{}, 0.01, 1089},   //
       {1.0, 0.99, 200},   // both are sure
       {0.0, 0.01, 1200},  //
       {0.0, 0.99, 200},   // words count for more
-      {1.0, 0.01, 1200},  //
-      {0.5, 0.5, 390},   {0.0, 0.5, 960},
+      {1.0, 0.01, 878},   //
+      {0.5, 0.5, 528},   {0.0, 0.5, 844},
   };
   for (const Case& one : cases) {
     EXPECT_NEAR(static_cast<double>(pause_until_end(end, one.sound, one.words)),

@@ -307,8 +307,8 @@ TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end({}, {}), 800);
-  EXPECT_EQ(quiet_until_end(1.0, {}), 420);
+  EXPECT_EQ(quiet_until_end({}, {}), 650);
+  EXPECT_EQ(quiet_until_end(1.0, {}), 440);
   EXPECT_EQ(quiet_until_end(1.0, 0.99), 200);
   EXPECT_EQ(quiet_until_end(0.0, 0.01), 1200);
 }
@@ -327,8 +327,8 @@ TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end(false, false), 800);
-  EXPECT_EQ(quiet_until_end(true, false), 420);
+  EXPECT_EQ(quiet_until_end(false, false), 650);
+  EXPECT_EQ(quiet_until_end(true, false), 440);
   EXPECT_EQ(quiet_until_end(true, true), 200);
   EXPECT_LT(quiet_until_end(false, true), 420);
 }
