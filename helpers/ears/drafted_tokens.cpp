@@ -26,7 +26,7 @@ std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector
     asked.insert(asked.end(), draft.begin(), draft.end());
     const std::vector<int64_t> all = next(asked, offset);
     const auto said =
-        std::span(all).last(draft.size() + 1);  // behind what is known, and each token
+        std::span(all).last(draft.size() + 1);  // behind what is known, and each of it
     const auto [wrong, other] = std::ranges::mismatch(draft, said);
     const auto end = std::find(draft.begin(), wrong, limits.end);
     text.insert(text.end(), draft.begin(), end);

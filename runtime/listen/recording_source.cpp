@@ -15,7 +15,7 @@ fs::path next_recording(const fs::path& folder) {
                     error ? error.message() : "it is something else");
   }
   for (int number = 1;; ++number) {
-    const fs::path file = folder / fmt::format("heard-{}.wav", number);
+    fs::path file = folder / fmt::format("heard-{}.wav", number);
     if (!fs::exists(file)) return file;
   }
 }
