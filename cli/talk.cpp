@@ -71,9 +71,9 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
+  if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   std::filesystem::path recording;
   if (!options.record.empty()) recording = next_recording(options.record);
-  if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   PlayedSound played;
   Conversation conversation(options.conversation, stop, &played, end.by_words);

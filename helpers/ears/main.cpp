@@ -1,4 +1,4 @@
-// predgen-ears: sound in, words out, by sherpa-onnx. README.md has the protocol.
+// predgen-ears: sound in, words out. README.md has the protocol.
 #include <fcntl.h>
 #include <sherpa-onnx/c-api/c-api.h>
 #include <unistd.h>

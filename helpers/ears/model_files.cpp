@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What sherpa-onnx reads of each, and ends the program without.
+// What each has in sherpa-onnx's format.
 const std::vector<const char*> kWhisperKeys{
     "n_mels",    "n_audio_layer", "n_text_layer",  "n_text_ctx",      "n_text_state",
     "n_vocab",   "sot",           "eot",           "sot_sequence",    "blank_id",

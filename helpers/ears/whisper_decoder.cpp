@@ -85,7 +85,8 @@ WhisperDecoder::WhisperDecoder(const ModelFiles& files, const std::string& langu
       num_tokens_(number_of(files, "n_vocab")),
       end_(number_of(files, "eot")),
       log_mel_(number_of(files, "n_mels")),
-      prompt_(prompt_of(files, language)) {
+      prompt_(prompt_of(files, language)),
+      no_past_(static_cast<size_t>(width_of_layers() * context_)) {
   read_tokens(files.tokens);
 }
 
@@ -119,14 +120,16 @@ WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound) {
 WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> tokens,
                                                       int64_t offset, const Cache& sound,
                                                       Cache& past) {
-  const auto shape_of = [&](const std::vector<float>& cache) -> std::vector<int64_t> {
+  const auto shape_of = [&](std::span<const float> cache) -> std::vector<int64_t> {
     return {num_layers_, 1, std::ssize(cache) / width_of_layers(), width_};
   };
+  const std::span<const float> keys = offset == 0 ? no_past_ : past.keys;
+  const std::span<const float> values = offset == 0 ? no_past_ : past.values;
   const int64_t count = std::ssize(tokens);
   auto outputs = decoder_.run(
       {{.name = "tokens", .shape = {1, count}, .integers = tokens},
-       {.name = "in_n_layer_self_k_cache", .shape = shape_of(past.keys), .floats = past.keys},
-       {.name = "in_n_layer_self_v_cache", .shape = shape_of(past.values), .floats = past.values},
+       {.name = "in_n_layer_self_k_cache", .shape = shape_of(keys), .floats = keys},
+       {.name = "in_n_layer_self_v_cache", .shape = shape_of(values), .floats = values},
        {.name = "n_layer_cross_k", .shape = shape_of(sound.keys), .floats = sound.keys},
        {.name = "n_layer_cross_v", .shape = shape_of(sound.values), .floats = sound.values},
        {.name = "offset", .shape = {1}, .integers = {&offset, 1}}},
@@ -157,10 +160,7 @@ Decoded WhisperDecoder::decode(const DecodeJob& job) {
   Text& text = texts_[job.stream];
   if (text.segment != job.segment) text = {.segment = job.segment};
   const Cache sound = encode(job.sound);
-  // As large as those of sherpa-onnx, whose own models take no others; what is behind the offset
-  // does not count.
-  const std::vector<float> zeros(static_cast<size_t>(width_of_layers() * context_));
-  Cache past{zeros, zeros};
+  Cache past;
   const auto next = [&](std::span<const int64_t> tokens, int64_t offset) {
     return likeliest_next(tokens, offset, sound, past);
   };

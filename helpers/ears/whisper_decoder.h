@@ -45,7 +45,10 @@ class WhisperDecoder : public Decoder {
   OnnxModel encoder_, decoder_;
   const int64_t num_layers_, width_, context_, num_tokens_, end_;
   const LogMel log_mel_;
-  Tokens prompt_;
+  const Tokens prompt_;
+  // Keys, and values, before the first token: as many as sherpa-onnx gives, whose own models take
+  // no others; what is behind the offset does not count.
+  const std::vector<float> no_past_;
   std::map<int64_t, std::string> bytes_;  // of the tokens that are text
   std::map<uint32_t, Text> texts_;        // by stream
 };
