@@ -44,7 +44,7 @@ struct TalkOptions {
   int input_rate = 16000;
   std::string end_by = "sound+words";
   double shortest_wait = 0.2, longest_wait = 1.2;
-  bool has_headphones = false, json = false;
+  bool has_headphones = false, preempts = false, json = false;
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
@@ -59,7 +59,8 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
                             .longest_ms = milliseconds(options.longest_wait)},
           .by_sound = options.end_by.starts_with("sound"),
           // Told by the pass that verifies a draft.
-          .by_words = options.end_by.ends_with("words") && options.conversation.verifier != "off"};
+          .by_words = options.end_by.ends_with("words") &&
+                      options.conversation.verifier != "off" && !options.preempts};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {
@@ -78,6 +79,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   PlayedSound played;
   Conversation conversation(options.conversation, stop, &played, end.by_words);
   Session& session = conversation.session();
+  if (options.preempts) session.set_work(InputTimeWork::kPreempt);
   std::unique_ptr<AudioSource> audio =
       make_audio_source(options.input, options.input_rate, conversation.clock(), stop);
   auto while_speaking = WhileSpeaking::kInterrupts;
@@ -98,6 +100,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
                     {.end = end,
                      .while_speaking = while_speaking,
                      .rules = {.language = language_heard(options.recogniser, options.language)},
+                     .tells_pauses = options.preempts,
                      .answers = conversation.sink()},
                     conversation.clock(), stop);
   TurnObserver observer = view.observer();
@@ -178,6 +181,12 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
                    "said (sound), what was said (words), sound+words, or nothing else (pause)")
       ->check(CLI::IsMember({"sound+words", "sound", "words", "pause"}))
       ->capture_default_str();
+  command
+      ->add_flag("--preemptive", options->preempts,
+                 "No drafts: a whole answer is begun when you pause for 0.2 s, and lost if you go "
+                 "on (for comparison: LiveKit's way)")
+      ->excludes("--verifier")
+      ->excludes("--preset");
   command->add_flag("--headphones", options->has_headphones,
                     "The microphone does not hear the answer: there is no echo to take out");
   command->add_flag("--json", options->json,

@@ -74,14 +74,14 @@ std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& 
     if (wait > Seconds(0)) end_at(transcripts, silence + wait);
     if (!is_preempting || transcripts.size() < 2) return transcripts;
     const size_t last = transcripts.size() - 2;  // that is heard before the end is known
-    add_pause(transcripts, last, std::max(transcripts[last].time, silence + kVoicePause));
+    add_pause(transcripts, last, std::max(transcripts[last].time, silence + kStablePause));
     add_pauses(transcripts, 0, last, kRecordedPause);
     return transcripts;
   }
   delay_end(transcripts, wait);
   if (!is_preempting) return transcripts;
   const size_t num_spoken = transcripts.size() - (wait > Seconds(0) ? 2 : 1);
-  if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kVoicePause);
+  if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kStablePause);
   // Who types does not pause between words.
   if (!is_typed) add_pauses(transcripts, 0, num_spoken, kRecordedPause);
   return transcripts;

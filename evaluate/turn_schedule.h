@@ -8,12 +8,9 @@
 
 namespace predgen::evaluate {
 
-/// How long a voice is silent before its words are stable, by the words themselves: a typed turn
-/// says when each is there.
-constexpr Seconds kVoicePause{0.2};
-/// And by a recogniser's log, which has an entry only where its text changes. Ours give two texts
-/// in three within 0.4 s of the one before; one that stands for longer has been heard once more
-/// without another word.
+/// kStablePause by a recogniser's log, which has an entry only where its text changes. Ours give
+/// two texts in three within 0.4 s of the one before; one that stands for longer has been heard
+/// once more without another word.
 constexpr Seconds kRecordedPause{0.45};
 
 /// Seconds from the last word until the turn is known to be over: the method's or the

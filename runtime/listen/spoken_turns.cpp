@@ -26,6 +26,9 @@ SpokenTurns::SpokenTurns(const MakeRecogniser& make_recogniser, AudioSource& aud
       recogniser_(make_recogniser, audio.sample_rate(), clock, *this) {
   recogniser_.set_end(options.end);
   recogniser_.set_on_voice([this](const UserVoice& voice) { hear_voice(voice); });
+  if (options.tells_pauses) {
+    recogniser_.set_on_pause([this](const std::string& words) { on_pause(words); });
+  }
   thread_ = std::jthread([this](const std::stop_token& destroyed) {
     try {
       listen(destroyed);

@@ -29,6 +29,7 @@ class SpokenTurns : public UserTurns {
     EndOfTurn end{};
     WhileSpeaking while_speaking = WhileSpeaking::kInterrupts;
     TurnTakingRules rules{};
+    bool tells_pauses = false;     // Transcript::is_stable, for InputTimeWork::kPreempt
     AudioSink* answers = nullptr;  // as UserTurns has it
   };
   /// Listens from now on. Borrows all.

@@ -19,26 +19,31 @@ void TranscriptQueue::tell_locked() {
   changed_.notify_all();
 }
 
-void TranscriptQueue::push_locked(std::string text, Seconds time, bool is_final) {
+void TranscriptQueue::push_locked(Transcript transcript) {
   forget_unfinished_locked();
-  entries_.push_back({.transcript = {.text = std::move(text),
-                                     .revision = ++num_pushed_,
-                                     .time = time,
-                                     .is_final = is_final}});
+  transcript.revision = ++num_pushed_;
+  entries_.push_back({.transcript = std::move(transcript)});
   tell_locked();
 }
 
 void TranscriptQueue::arrive_locked() {
   if (!later_ || later_->time > clock_.now()) return;
-  const Later arrived = *std::exchange(later_, std::nullopt);
-  push_locked(arrived.text, arrived.time, /*is_final=*/false);
+  Later arrived = *std::exchange(later_, std::nullopt);
+  push_locked({.text = std::move(arrived.text), .time = arrived.time});
 }
 
 void TranscriptQueue::push(std::string text, bool is_final) {
   const Lock lock(mutex_);
   if (has_ended_) return;
   later_.reset();
-  push_locked(std::move(text), clock_.now(), is_final);
+  push_locked({.text = std::move(text), .time = clock_.now(), .is_final = is_final});
+}
+
+void TranscriptQueue::push_stable(std::string text) {
+  const Lock lock(mutex_);
+  if (has_ended_) return;
+  later_.reset();
+  push_locked({.text = std::move(text), .time = clock_.now(), .is_stable = true});
 }
 
 void TranscriptQueue::push_at(Seconds time, std::string text) {

@@ -25,6 +25,8 @@ class TranscriptQueue {
 
   // Whoever hears. After end() these do nothing.
   void push(std::string text, bool is_final);
+  /// Transcript::is_stable.
+  void push_stable(std::string text);
   /// Arrives at `time`, unless something else is done on this side before.
   void push_at(Seconds time, std::string text);
   /// The newest text of the turn under way, one of push_at() whose time has come included; empty:
@@ -63,7 +65,8 @@ class TranscriptQueue {
     std::string text;
   };
 
-  void push_locked(std::string text, Seconds time, bool is_final) REQUIRES(mutex_);
+  /// Its revision is the next one.
+  void push_locked(Transcript transcript) REQUIRES(mutex_);
   void forget_unfinished_locked() REQUIRES(mutex_);
   /// What push_at() has announced arrives, if it is time.
   void arrive_locked() REQUIRES(mutex_);

@@ -8,6 +8,9 @@
 
 namespace predgen {
 
+/// How long a voice is silent until its words are stable.
+constexpr Seconds kStablePause{0.2};
+
 /// Everything heard of one turn so far. Not a delta: a later one may change earlier words.
 struct Transcript {
   std::string text;

@@ -57,6 +57,11 @@ void TurnRecogniser::set_on_voice(std::function<void(const UserVoice&)> on_voice
   on_voice_ = std::move(on_voice);
 }
 
+void TurnRecogniser::set_on_pause(std::function<void(const std::string&)> on_pause) {
+  const Lock lock(mutex_);
+  on_pause_ = std::move(on_pause);
+}
+
 void TurnRecogniser::expect_end(const std::string& words, double probability) {
   const Lock lock(mutex_);
   expected_.emplace_front(bare_words(words), probability);
@@ -153,6 +158,7 @@ void TurnRecogniser::begin_turn() {
   ++turn_;
   is_begun_ = false;
   expected_.clear();
+  paused_words_.clear();
   turn_begin_ = num_samples_;
   lost_.reset();
 }
@@ -204,8 +210,21 @@ bool TurnRecogniser::is_turn_over() const {
   return end_.is_reached(signs);
 }
 
+void TurnRecogniser::tell_pause() {
+  if (!on_pause_ || !commits_.empty()) return;
+  const std::string words = words_.all();
+  if (words.empty() || words == paused_words_) return;
+  const bool has_paused =
+      voice_ ? !voice_->is_active && voice_->is_in_words &&
+                   milliseconds(num_samples_) - place_of(voice_->until) >= kStablePause.count() * 1e3
+             : words_.has_paused;
+  if (!has_paused) return;
+  paused_words_ = words;
+  on_pause_(words);
+}
+
 void TurnRecogniser::end_turn_after_silence() {
-  if (!is_turn_over()) return;
+  if (!is_turn_over()) return tell_pause();
   RecognisedTurn turn = spoken();
   turn.text = words_.all();
   const int64_t number = words_.number;

@@ -72,6 +72,9 @@ class TurnRecogniser : private RecogniserHandler {
   void set_end(const EndOfTurn& end);
   /// `on_voice` is called when the voice begins or pauses, as the handler's functions are.
   void set_on_voice(std::function<void(const UserVoice&)> on_voice);
+  /// `on_pause` is called when a turn that goes on has paused for kStablePause, with all its words,
+  /// once for these, as the handler's functions are.
+  void set_on_pause(std::function<void(const std::string& words)> on_pause);
   /// What `words` themselves say: the probability that a turn that has just these is over. Marks
   /// and case do not matter. With EndOfTurn::by_words a turn does not end before it was told, or
   /// has not come for a while.
@@ -110,6 +113,7 @@ class TurnRecogniser : private RecogniserHandler {
   void begin_turn() REQUIRES(mutex_);
   void end_turn_after_silence() REQUIRES(mutex_);
   bool is_turn_over() const REQUIRES(mutex_);
+  void tell_pause() REQUIRES(mutex_);
   /// Sound that begins now is the next utterance's.
   void begin_utterance() REQUIRES(mutex_);
   void take_voice(const std::optional<HeardVoice>& voice) REQUIRES(mutex_);
@@ -126,6 +130,8 @@ class TurnRecogniser : private RecogniserHandler {
   Mutex mutex_;
   EndOfTurn end_ GUARDED_BY(mutex_);
   std::function<void(const UserVoice&)> on_voice_ GUARDED_BY(mutex_);
+  std::function<void(const std::string&)> on_pause_ GUARDED_BY(mutex_);
+  std::string paused_words_ GUARDED_BY(mutex_);  // that on_pause_ was told last of this turn
   std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
   ResamplingSink resampler_ GUARDED_BY(mutex_);
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting

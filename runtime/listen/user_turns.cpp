@@ -127,6 +127,8 @@ void UserTurns::on_voice(bool is_active, Seconds ended) {
   act(taking_.on_voice(clock_.now(), is_active), "");
 }
 
+void UserTurns::on_pause(const std::string& words) { queue_.push_stable(words); }
+
 void UserTurns::look_at_sound() {
   if (answers_ == nullptr || taking_.state() != TurnTaking::State::kCommitted) return;
   if (taking_.is_answering() && answers_->num_played() > num_played_) {

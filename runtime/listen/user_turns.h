@@ -59,6 +59,8 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   void on_lost(const SoundError& why) override;
   /// `ended`: behind its last sample, when it is not active.
   void on_voice(bool is_active, Seconds ended);
+  /// The voice has paused behind these words.
+  void on_pause(const std::string& words);
   /// Time has passed; at least every 20 ms.
   void tick();
   /// Nothing more is heard: what was heard of a turn under way is one, and wait_newer() ends behind

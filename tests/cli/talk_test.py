@@ -66,6 +66,11 @@ def conversations(scratch, model):
         same = sound.readframes(sound.getnframes()).startswith(question.readframes(question.getnframes()))
         check(same and sound.getframerate() == question.getframerate(), "what was heard is kept")
 
+    # The pause at its end lasts long enough to begin an answer, and no word follows.
+    result = run(*talk, "--tts", "none", "--input", QUESTION, "--preemptive", "--shortest-wait", "1.5", "--longest-wait", "1.5")
+    turn = json.loads(result.stdout)["turns"][0]
+    check(turn["first_sentence_kept"] and turn["parts"]["model"] < 0.05, f"an answer begun at the pause: {turn}")
+
     write_wav(scratch / "silence.wav", 1, rate=48000, channels=2)
     result = run(*talk, "--tts", "none", "--input", scratch / "silence.wav")
     check(result.returncode == 0 and json.loads(result.stdout) == {"turns": []}, "silence alone is no turn")

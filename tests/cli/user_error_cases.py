@@ -212,6 +212,8 @@ CASES = {
         --model {m} --tts none --shortest-wait 2 | --shortest-wait 2 | --longest-wait
         --model {m} --shortest-wait 0 | --shortest-wait
         --model {m} --input-rate 5 | --input-rate
+        --model {m} --preemptive --preset eager | --preemptive | --preset
+        --model {m} --preemptive --verifier off | --preemptive | --verifier
         --model {m} --tts none --input {t}/none.wav --record {m}/config.json | {m}/config.json | folder
         --model {m} --tts nobody | --tts | espeak
         --model {m} --tts espeak --output - --json | --output

@@ -61,10 +61,11 @@ class GivenAudio : public AudioSource {
 
 /// Speaks to a SpokenTurns, whose thread is gone before the sound that it reads.
 struct Talk {
-  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard)
+  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false)
       : turns(desk.make, audio,
               {.end = {.is_detected = true, .silence_ms = 500},
                .while_speaking = while_speaking,
+               .tells_pauses = tells_pauses,
                .answers = &sink},
               clock, stop.get_token()) {}
   ~Talk() {
@@ -124,6 +125,21 @@ TEST(SpokenTurns, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
   EXPECT_NEAR(times.voice_ended.count(), 11.0, 1e-6);
   EXPECT_NEAR(times.words_known.count(), 11.3, 1e-6);
   EXPECT_NEAR(times.turn_ended.count(), 11.5, 1e-6);
+}
+
+TEST(SpokenTurns, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
+  for (const bool tells_pauses : {false, true}) {
+    Talk talk(WhileSpeaking::kNotHeard, tells_pauses);
+    talk.audio.give(1000, 0.5f);
+    talk.hear_voice("what is it", false, 16000);
+    EXPECT_FALSE(talk.next().is_stable);
+    talk.audio.give(200, 0.0f);
+    const auto newest = talk.turns.latest(talk.clock.now());
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(newest->text, "what is it");
+    EXPECT_EQ(newest->is_stable, tells_pauses);
+    EXPECT_EQ(newest->revision, tells_pauses ? 2 : 1);
+  }
 }
 
 TEST(SpokenTurns, TheVoiceMakesAnAnswerSofterAndWordsThatStayEndIt) {

@@ -409,6 +409,51 @@ TEST(TurnRecogniser, TheVoiceIsToldWithWordsOrWithout) {
                                    "pause 1100-1500", "lost"));
 }
 
+TEST(TurnRecogniser, APauseIsToldOnceWithAllItsWords) {
+  Ear ear;
+  ear.in.set_end({.is_detected = true, .waits = EndWaits{.shortest_ms = 500, .longest_ms = 500}});
+  ear.in.set_on_pause([&](const std::string& words) { ear.log.push_back("pause " + words); });
+  const auto told = [&ear] {
+    std::vector<std::string> pauses;
+    for (const std::string& line : std::exchange(ear.log, {})) {
+      if (line.starts_with("pause")) pauses.push_back(line);
+    }
+    return pauses;
+  };
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("find me", voice(1000, true));
+  ear.in.add(tone(900));
+  EXPECT_THAT(told(), IsEmpty());  // somebody is speaking
+  HeardVoice behind = voice(1700, false);
+  behind.is_in_words = false;
+  ear.desk.hear_voice("find me", behind);
+  EXPECT_THAT(told(), IsEmpty());  // there are more words than these
+  ear.desk.hear_voice("find me a hotel.", voice(1800, false));
+  ear.in.add(tone(99));
+  EXPECT_THAT(told(), IsEmpty());  // not long enough
+  ear.in.add(tone(1));
+  EXPECT_THAT(told(), ElementsAre("pause find me a hotel."));
+  ear.in.add(tone(100));
+  EXPECT_THAT(told(), IsEmpty());  // once
+  ear.desk.hear_voice("find me a hotel in", voice(2100, true));
+  ear.in.add(tone(300));
+  ear.desk.hear_voice("find me a hotel in Rome.", voice(2100, false));
+  EXPECT_THAT(told(), ElementsAre("pause find me a hotel in Rome."));
+  ear.in.add(tone(200));
+  EXPECT_THAT(ear.log, ElementsAre("turn find me a hotel in Rome."));
+}
+
+TEST(TurnRecogniser, WhereTheVoiceIsNotKnownTheRecogniserTellsPauses) {
+  Ear ear;
+  ear.in.set_end({.is_detected = true, .silence_ms = 500});
+  ear.in.set_on_pause([&](const std::string& words) { ear.log.push_back("pause " + words); });
+  ear.in.add(tone(300));
+  ear.desk.hear("find me");
+  ear.desk.hear("find me a hotel", /*is_over=*/true);
+  EXPECT_THAT(ear.log, ElementsAre("speech at 300", "words find me", "words find me a hotel",
+                                   "pause find me a hotel"));
+}
+
 TEST(TurnRecogniser, SoundOfAnyRateIsHeard) {
   for (const int rate : {8000, 11025, 44100, 48000}) {
     Ear ear;
