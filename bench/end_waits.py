@@ -30,8 +30,8 @@ from end_places import hidden_states, load, plain, requests  # behind end_by_wor
 
 RATE, WINDOW, SILENCE = 16000, 128_000, 2560  # Hz; samples that smart-turn hears, and of the pause
 PAUSE = 0.4  # seconds: pauses in a turn become rarer by a factor of e
-SHORTEST, LONGEST, MOST = 0.2, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
-SURE, PER_ODDS = 1, 1 / 4.5  # log-odds; seconds of wait for a unit of them
+SHORTEST, LONGEST, MOST = 0.3, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
+SURE, PER_ODDS = 1, (LONGEST - SHORTEST) / 4.5  # log-odds; seconds of wait for a unit of them
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 

@@ -36,6 +36,12 @@ WAYS = {"talk": "",
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
+def texts_of(prompts, count, fewest_words=1):
+    rows = [json.loads(line)["text"] for line in open(prompts)]
+    rows = [row for row in rows if len(row.split()) >= fewest_words]
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
 def parts_of(text, chance):
     """Cut behind one of its words, but for the first and the last one."""
     at = text.split()
@@ -113,7 +119,7 @@ def recording(turns, text):
 
 
 def measure(name, predgen, options, texts, folder):
-    """Returns a recording of each text."""
+    """Prints the row of a way. Returns its waits in seconds, how many turns were cut off, and a recording of each text."""
     waits, parts, errors, count, cut, unheard, kept = [], {}, 0, 0, 0, 0, 0
     recordings = {}
     for i, text in enumerate(texts):
@@ -141,7 +147,7 @@ def measure(name, predgen, options, texts, folder):
           f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off, {unheard} not "
           f"heard, {100 * errors / count:.1f} % of words wrong, {kept} first sentences kept from a draft; load "
           f"{os.getloadavg()[0]:.1f}", flush=True)
-    return recordings
+    return waits, cut, recordings
 
 
 def main():
@@ -156,18 +162,13 @@ def main():
     arguments.add_argument("--record", type=pathlib.Path)
     arguments.add_argument("ways", nargs="*")
     given = arguments.parse_intermixed_args()
-    rows = [json.loads(line)["text"] for line in open(given.prompts)]
-    if given.pause:
-        rows = [row for row in rows if len(row.split()) >= 6]
-    texts = [rows[i * len(rows) // given.count] for i in range(given.count)]
-    models = os.environ.get("PREDGEN_MODELS") or pathlib.Path.home() / ".cache/predgen/models"
+    texts = texts_of(given.prompts, given.count, fewest_words=6 if given.pause else 1)
     ways = dict(way.split("=", 1) for way in given.ways) or WAYS
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        voice = given.voice or pathlib.Path(models) / "joe"
-        read_aloud(given.predgen, ["--tts", "piper", "--voice", voice], texts, folder, given.pause)
+        read_aloud(given.predgen, ["--tts", "piper", "--voice", given.voice or "joe"], texts, folder, given.pause)
         for number, (name, options) in enumerate(ways.items()):
-            recordings = measure(name, given.predgen, options, texts, folder)
+            _, _, recordings = measure(name, given.predgen, options, texts, folder)
             if given.record and number == 0:
                 lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in recordings.items()]
                 given.record.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -12,9 +12,11 @@ struct PauseSigns {
   std::optional<double> words{};  // probability, by what was said
 };
 
-/// Between these, by how likely the turn is over, somebody may pause before the turn ends.
+/// Between these, by how likely the turn is over, somebody may pause before the turn ends. The
+/// shortest is longer than most pauses at a comma: behind "My cat scratches the sofa all day," words
+/// and sound are those of an end.
 struct EndWaits {
-  int64_t shortest_ms = 200;  // it is over for sure
+  int64_t shortest_ms = 300;  // it is over for sure
   int64_t longest_ms = 1200;  // it surely is not
 };
 

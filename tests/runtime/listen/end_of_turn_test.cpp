@@ -30,9 +30,9 @@ TEST(EndOfTurn, WithoutWaitsAPauseOfOneLengthEndsATurn) {
 TEST(EndOfTurn, AWaitIsBetweenTheTwoOfTheConfiguration) {
   const PauseSigns sure{.sound = 1.0, .words = 1.0}, unsure{.sound = 0.0, .words = 0.0};
   const PauseSigns between{.words = 1 / (1 + std::exp(1.25))};
-  EXPECT_EQ(end_wait_ms(sure, {}), 200);
+  EXPECT_EQ(end_wait_ms(sure, {}), 300);
   EXPECT_EQ(end_wait_ms(unsure, {}), 1200);
-  EXPECT_EQ(end_wait_ms(between, {}), 700);
+  EXPECT_EQ(end_wait_ms(between, {}), 750);
   EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 0, .longest_ms = 400}), 200);
   EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 500, .longest_ms = 500}), 500);
 }
@@ -44,16 +44,16 @@ TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {
   };
   const EndOfTurn end{.is_detected = true, .waits = EndWaits{}};
   const std::vector<Case> cases{
-      {{}, {}, 644},      // nobody knows
-      {1.0, {}, 433},     // it sounds finished
-      {0.0, {}, 1067},    // it does not
-      {{}, 0.99, 200},    // the words are a whole sentence
-      {{}, 0.01, 1089},   //
-      {1.0, 0.99, 200},   // both are sure
+      {{}, {}, 700},      // nobody knows
+      {1.0, {}, 510},     // it sounds finished
+      {0.0, {}, 1080},    // it does not
+      {{}, 0.99, 300},    // the words are a whole sentence
+      {{}, 0.01, 1100},   //
+      {1.0, 0.99, 300},   // both are sure
       {0.0, 0.01, 1200},  //
-      {0.0, 0.99, 200},   // words count for more
-      {1.0, 0.01, 878},   //
-      {0.5, 0.5, 528},   {0.0, 0.5, 844},
+      {0.0, 0.99, 300},   // words count for more
+      {1.0, 0.01, 910},   //
+      {0.5, 0.5, 595},   {0.0, 0.5, 880},
   };
   for (const Case& one : cases) {
     EXPECT_NEAR(static_cast<double>(pause_until_end(end, one.sound, one.words)),
