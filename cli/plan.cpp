@@ -127,7 +127,7 @@ void run_plan(const PlanOptions& options) {
 
 void add_plan(CLI::App& app, const std::stop_token&) {
   CLI::App& command =
-      *app.add_subcommand("plan", "the memory that a training will take, without running it");
+      *app.add_subcommand("plan", "The memory that a training will take, without running it");
   command.footer(
       "Counts from sizes alone: the model's config.json and the lengths of the records, or "
       "--tokens\n"

@@ -85,7 +85,7 @@ void run_rank(const TrainOptions& options, const train::RankPlace& place,
 }  // namespace
 
 void add_train(CLI::App& app, const std::stop_token& stop) {
-  CLI::App& command = *app.add_subcommand("train", "trains a LoRA adapter or every weight");
+  CLI::App& command = *app.add_subcommand("train", "Train a LoRA adapter, or every weight");
   command.footer(
       "Several ranks: --nproc here, or torchrun, srun or mpirun, whose variables are read. They\n"
       "take the steps of one rank, each with its share of the micro-batches, and --resume may\n"

@@ -307,9 +307,9 @@ TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end({}, {}), 650);
-  EXPECT_EQ(quiet_until_end(1.0, {}), 440);
-  EXPECT_EQ(quiet_until_end(1.0, 0.99), 200);
+  EXPECT_EQ(quiet_until_end({}, {}), 700);
+  EXPECT_EQ(quiet_until_end(1.0, {}), 510);
+  EXPECT_EQ(quiet_until_end(1.0, 0.99), 300);
   EXPECT_EQ(quiet_until_end(0.0, 0.01), 1200);
 }
 
@@ -327,9 +327,9 @@ TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
     for (; ear.turns.empty() && quiet < 2000; quiet += 10) ear.in.add(tone(10));
     return quiet;
   };
-  EXPECT_EQ(quiet_until_end(false, false), 650);
-  EXPECT_EQ(quiet_until_end(true, false), 440);
-  EXPECT_EQ(quiet_until_end(true, true), 200);
+  EXPECT_EQ(quiet_until_end(false, false), 700);
+  EXPECT_EQ(quiet_until_end(true, false), 510);
+  EXPECT_EQ(quiet_until_end(true, true), 300);
   EXPECT_LT(quiet_until_end(false, true), 420);
 }
 
