@@ -1,6 +1,6 @@
 """The README's table, measured again: a quarter of an hour on two idle cores.
 
-usage: readme_table.py PREDGEN [PROMPTS]
+usage: "$(scripts/setup.sh)" bench/readme_table.py PREDGEN [PROMPTS]
 
   PROMPTS  JSON lines with "text", of which 40 are taken, evenly spread (data/samples/spoken_prompts.jsonl)
 """
@@ -20,6 +20,7 @@ METHODS = ["baseline", "preemptive", "greedy"]  # of the same columns
 
 
 def spoken(predgen, texts, folder):
+    subprocess.run([sys.executable, ROOT / "scripts/fetch_model.py", "joe"], check=True, stdout=subprocess.DEVNULL)
     read_aloud(predgen, ["--tts", "piper", "--voice", "joe"], texts, folder)
     results = [measure(name, predgen, options, texts, folder)[:2] for name, options in WAYS.items()]
     waits = [[f"{1e3 * percentile(waits, share):,.0f} ms" for waits, _ in results] for share in (0.5, 0.95)]

@@ -37,7 +37,10 @@ DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
 def texts_of(prompts, count, fewest_words=1):
-    rows = [json.loads(line)["text"] for line in open(prompts)]
+    try:
+        rows = [json.loads(line)["text"] for line in open(prompts)]
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"{prompts}: must be JSON lines with \"text\": {error}")
     rows = [row for row in rows if len(row.split()) >= fewest_words]
     return [rows[i * len(rows) // count] for i in range(count)]
 

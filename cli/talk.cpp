@@ -59,8 +59,8 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
                             .longest_ms = milliseconds(options.longest_wait)},
           .by_sound = options.end_by.starts_with("sound"),
           // Told by the pass that verifies a draft.
-          .by_words = options.end_by.ends_with("words") &&
-                      options.conversation.verifier != "off" && !options.preempts};
+          .by_words = options.end_by.ends_with("words") && options.conversation.verifier != "off" &&
+                      !options.preempts};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {

@@ -13,8 +13,8 @@ struct PauseSigns {
 };
 
 /// Between these, by how likely the turn is over, somebody may pause before the turn ends. The
-/// shortest is longer than most pauses at a comma: behind "My cat scratches the sofa all day," words
-/// and sound are those of an end.
+/// shortest is longer than most pauses at a comma: behind "My cat scratches the sofa all day,"
+/// words and sound are those of an end.
 struct EndWaits {
   int64_t shortest_ms = 300;  // it is over for sure
   int64_t longest_ms = 1200;  // it surely is not

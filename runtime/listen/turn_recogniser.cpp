@@ -214,10 +214,10 @@ void TurnRecogniser::tell_pause() {
   if (!on_pause_ || !commits_.empty()) return;
   const std::string words = words_.all();
   if (words.empty() || words == paused_words_) return;
-  const bool has_paused =
-      voice_ ? !voice_->is_active && voice_->is_in_words &&
-                   milliseconds(num_samples_) - place_of(voice_->until) >= kStablePause.count() * 1e3
-             : words_.has_paused;
+  const bool has_paused = voice_ ? !voice_->is_active && voice_->is_in_words &&
+                                       milliseconds(num_samples_) - place_of(voice_->until) >=
+                                           kStablePause.count() * 1e3
+                                 : words_.has_paused;
   if (!has_paused) return;
   paused_words_ = words;
   on_pause_(words);

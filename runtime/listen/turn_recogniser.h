@@ -131,7 +131,7 @@ class TurnRecogniser : private RecogniserHandler {
   EndOfTurn end_ GUARDED_BY(mutex_);
   std::function<void(const UserVoice&)> on_voice_ GUARDED_BY(mutex_);
   std::function<void(const std::string&)> on_pause_ GUARDED_BY(mutex_);
-  std::string paused_words_ GUARDED_BY(mutex_);  // that on_pause_ was told last of this turn
+  std::string paused_words_ GUARDED_BY(mutex_);      // that on_pause_ was told last of this turn
   std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
   ResamplingSink resampler_ GUARDED_BY(mutex_);
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
