@@ -26,7 +26,7 @@ struct TrainOptions {
 };
 
 std::string quoted(const std::filesystem::path& path) {
-  const std::string text = path.string();
+  std::string text = path.string();
   const bool is_plain = std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
            std::string_view("/._-+=:,~").find(static_cast<char>(c)) != std::string_view::npos;
