@@ -43,7 +43,7 @@ struct TalkOptions {
   std::string input = "mic", record, recogniser = "base", language = "en";
   int input_rate = 16000;
   std::string end_by = "sound+words";
-  double shortest_wait = 0.3, longest_wait = 1.2;
+  double shortest_wait = EndWaits().shortest_ms / 1e3, longest_wait = EndWaits().longest_ms / 1e3;
   bool has_headphones = false, preempts = false, json = false;
 };
 

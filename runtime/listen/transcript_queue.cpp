@@ -32,18 +32,20 @@ void TranscriptQueue::arrive_locked() {
   push_locked({.text = std::move(arrived.text), .time = arrived.time});
 }
 
-void TranscriptQueue::push(std::string text, bool is_final) {
+void TranscriptQueue::push_now(Transcript transcript) {
   const Lock lock(mutex_);
   if (has_ended_) return;
   later_.reset();
-  push_locked({.text = std::move(text), .time = clock_.now(), .is_final = is_final});
+  transcript.time = clock_.now();
+  push_locked(std::move(transcript));
+}
+
+void TranscriptQueue::push(std::string text, bool is_final) {
+  push_now({.text = std::move(text), .is_final = is_final});
 }
 
 void TranscriptQueue::push_stable(std::string text) {
-  const Lock lock(mutex_);
-  if (has_ended_) return;
-  later_.reset();
-  push_locked({.text = std::move(text), .time = clock_.now(), .is_stable = true});
+  push_now({.text = std::move(text), .is_stable = true});
 }
 
 void TranscriptQueue::push_at(Seconds time, std::string text) {

@@ -65,6 +65,8 @@ class TranscriptQueue {
     std::string text;
   };
 
+  /// Its time is now.
+  void push_now(Transcript transcript);
   /// Its revision is the next one.
   void push_locked(Transcript transcript) REQUIRES(mutex_);
   void forget_unfinished_locked() REQUIRES(mutex_);
