@@ -77,6 +77,7 @@ std::optional<Transcript> UserTurns::wait_newer(int64_t revision, Clock&) {
   asked_ = newest->text;
   taken_ = untaken_.front();
   untaken_.pop_front();
+  taken_.turn_ended = newest->time;
   if (answers_ != nullptr) num_played_ = answers_->num_played();
   act(taking_.on_taken(clock_.now()), "");
   return newest;
@@ -89,7 +90,7 @@ void UserTurns::act(const TurnActions& actions, const std::string& words) {
   if (!actions.commits || has_ended_) return;
   const Seconds now = clock_.now();
   const Seconds ended = std::min(voice_ended_ > Seconds(0) ? voice_ended_ : words_known_, now);
-  untaken_.push_back({ended, std::clamp(words_known_, ended, now), now});
+  untaken_.push_back({.voice_ended = ended, .words_known = std::clamp(words_known_, ended, now)});
   queue_.push(words, /*is_final=*/true);
 }
 

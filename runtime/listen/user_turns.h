@@ -21,7 +21,7 @@ namespace predgen {
 struct SpokenTimes {
   Seconds voice_ended{0};  // the last sample of the voice
   Seconds words_known{0};  // the last change of what was heard; not before voice_ended
-  Seconds turn_ended{0};   // as the final transcript says, too
+  Seconds turn_ended{0};   // the time of the final transcript
 };
 
 /// What a recogniser hears of a user, as transcripts, and what follows of it for the answer by the
@@ -92,7 +92,7 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   TurnTaking taking_ GUARDED_BY(mutex_);
   Seconds voice_ended_ GUARDED_BY(mutex_){0};           // of the turn under way
   Seconds words_known_ GUARDED_BY(mutex_){0};           // likewise
-  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);  // of final transcripts in the queue
+  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);  // of final ones in the queue, not yet ended
   SpokenTimes taken_ GUARDED_BY(mutex_){};
   bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
   bool has_ended_ GUARDED_BY(mutex_) = false;
