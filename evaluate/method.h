@@ -23,7 +23,6 @@ struct Method {
   double characters_per_minute = 0;          // of typed turns; 0: the configuration's
   bool sound_ahead = true;                   // its drafts are made ready as sound
   std::optional<double> end_of_turn_wait{};  // seconds; nothing: the configuration's
-  std::string help{};
 };
 
 /// A name of known_methods() in method.cpp, alone or with parts that change that much of it:

@@ -147,7 +147,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
               .past_answers = models.past_answers} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
   if (price.prices.is_known()) return;
-  for (const Method& method : methods_) run_row(warm_up, method, nullptr);
+  for (const Method& method : methods_) {
+    PauseHistory pauses;
+    run_row(warm_up, method, nullptr, pauses);
+  }
   const auto wants_prices = [&](const Method& method) {
     const Engine& engine = engine_of(models, method);
     return session_config(config, models, warm_up, method, priced_).wants_prices(engine.model());
@@ -155,7 +158,8 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
   if (std::ranges::any_of(methods_, wants_prices)) measure_prices(priced_, models.base);
 }
 
-EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const {
+EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
+                              PauseHistory& pauses) const {
   Engine& engine = engine_of(models_, method);
   const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
   std::optional<ChargedPasses> charged, charged_draft;
@@ -178,8 +182,10 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
     speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
                              .per_character = Seconds(config_.seconds_per_character)};
   }
-  Session session(session_config(config_, models_, turn, method, priced_), engine,
-                  models_.tokenizer, make_speaker(*clock, speech, models_.stop), *clock);
+  SessionConfig conversation = session_config(config_, models_, turn, method, priced_);
+  conversation.pauses = pauses;
+  Session session(conversation, engine, models_.tokenizer,
+                  make_speaker(*clock, speech, models_.stop), *clock);
   session.set_history(turn.history);
   const Seconds start = clock->now();
   const std::vector<Transcript> schedule = turn_schedule(config_, turn, method, start);
@@ -196,6 +202,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   const std::optional<double> joules_before = read_energy();
   std::optional<TurnResult> result = session.run_turn(source, observer, models_.stop);
   PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
+  pauses = session.pauses();
   const RepeatedValues repeated =
       count_repeated_values(turn.prompt_text, turn.reference, result->text);
   EvalRow row{0, method.name, std::move(*result), std::nullopt, repeated};
@@ -214,6 +221,7 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
   EvalRun run;
   const std::string spoken = spoken_method(config_);
   std::vector<std::vector<Message>> rounds(methods_.size());  // of each method, so far
+  std::vector<PauseHistory> pauses(methods_.size());
   for (size_t i = begin; i < end; ++i) {
     const size_t complete = run.rows.size();
     const auto fail = [&](const Method& method, const std::string& why) {
@@ -230,7 +238,7 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
       }
       if (i > begin) turn.history = rounds[m];
       AudioSink* sink = i == 0 && method.name == spoken ? models_.first_answer : nullptr;
-      EvalRow row = run_row(turn, method, sink);
+      EvalRow row = run_row(turn, method, sink, pauses[m]);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {

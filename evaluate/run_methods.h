@@ -94,7 +94,9 @@ class MethodRunner {
   EvalRun run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const;
 
  private:
-  EvalRow run_row(const EvalTurn& turn, const Method& method, AudioSink* sink) const;
+  /// `pauses`: of the turns before, and then with this one.
+  EvalRow run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
+                  PauseHistory& pauses) const;
 
   const EvalConfig& config_;
   const RunPrice& price_;

@@ -63,7 +63,8 @@ double end_of_turn_wait(const EvalConfig& config, const EvalTurn& turn, const Me
 std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& turn,
                                       const Method& method, Seconds start) {
   const bool is_typed = turn.recorded.empty(),
-             is_preempting = method.work == InputTimeWork::kPreempt;
+             hears_pauses =
+                 method.work == InputTimeWork::kPreempt || method.preset.waits_for_pauses;
   const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
                                                        : config.characters_per_minute;
   std::vector<Transcript> transcripts =
@@ -72,14 +73,14 @@ std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& 
   if (turn.voice) {
     const Seconds silence = start + turn.voice->ended;
     if (wait > Seconds(0)) end_at(transcripts, silence + wait);
-    if (!is_preempting || transcripts.size() < 2) return transcripts;
+    if (!hears_pauses || transcripts.size() < 2) return transcripts;
     const size_t last = transcripts.size() - 2;  // that is heard before the end is known
     add_pause(transcripts, last, std::max(transcripts[last].time, silence + kStablePause));
     add_pauses(transcripts, 0, last, kRecordedPause);
     return transcripts;
   }
   delay_end(transcripts, wait);
-  if (!is_preempting) return transcripts;
+  if (!hears_pauses) return transcripts;
   const size_t num_spoken = transcripts.size() - (wait > Seconds(0) ? 2 : 1);
   if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kStablePause);
   // Who types does not pause between words.

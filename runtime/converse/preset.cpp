@@ -10,6 +10,7 @@ void Preset::apply_to(SessionConfig& config) const {
   if (first_round_tokens > 0) config.turn.first_round_tokens = first_round_tokens;
   if (later_round_tokens > 0) config.turn.later_round_tokens = later_round_tokens;
   config.turn.split_mode = split_mode.value_or(config.turn.split_mode);
+  config.turn.waits_for_pauses = waits_for_pauses;
 }
 
 const std::vector<Preset>& presets() {
@@ -32,6 +33,13 @@ const std::vector<Preset>& presets() {
        .help = "earlier drafts are used again, and in idle time other answers are prepared",
        .speculation = {.num_candidates = 12, .tree_tokens = 128, .num_branches = 8},
        .sources = {"ngram"}},
+      {.name = "auto",
+       .help = "eager where wide passes are cheap, else plain; drafts wait until you pause while "
+               "that has been soon enough in this conversation",
+       .speculation =
+           {.num_candidates = 12, .tree_tokens = 128, .num_branches = 8, .only_if_cheap = true},
+       .sources = {"ngram"},
+       .waits_for_pauses = true},
   };
   return all;
 }

@@ -16,13 +16,14 @@ struct Preset {
   std::vector<std::string> sources{};  // of drafts, as make_generator names them
   int64_t first_round_tokens = 0, later_round_tokens = 0;  // of TurnConfig; 0: as before
   std::optional<SplitMode> split_mode{};                   // nothing: as before
+  bool waits_for_pauses = false;                           // of TurnConfig
 
   void apply_to(SessionConfig& config) const;
 };
 
 /// plain: one draft, until its first sentence is whole; paper: the same in the paper's rounds and
 /// with its sentences (arXiv 2506.15556, section 4); economy: fewer passes while the user speaks;
-/// eager: fewest after it.
+/// eager: fewest after it; auto: by what passes cost and the conversation's pauses.
 const std::vector<Preset>& presets();
 /// UserError for a name that is none of them.
 const Preset& find_preset(const std::string& name);

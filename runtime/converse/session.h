@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "runtime/converse/history.h"
 #include "runtime/converse/turn.h"
+#include "runtime/converse/turn_pace.h"
 #include "runtime/converse/words_end.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
@@ -28,6 +29,7 @@ struct SessionConfig {
   std::string system_prompt{};               // its text; empty: none
   ToolSet tools{};                           // that the model may call
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
+  PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
   /// Whether what passes of the model cost (measure_prices()) changes anything.
@@ -60,6 +62,8 @@ class Session {
   std::vector<Message> history() const { return history_.rounds(); }
 
   const SessionConfig& config() const { return config_; }
+  /// Of the last turns.
+  const PauseHistory& pauses() const { return config_.pauses; }
   /// From the next turn on. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
   /// From the next turn on, with the same errors; a draft model runs the history once more.
@@ -126,6 +130,10 @@ class Session {
   /// Verifies the draft against the final transcript, says and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
+  /// `tokens` of an answer that Turn::pace follows.
+  void note_tokens(Turn& turn, TokenSpan tokens) const;
+  /// Adds to the pauses what this turn took.
+  void note_pause(const Transcript& heard, const Turn& turn);
   /// Adds to the turn's events.
   void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
   void remember(const TurnResult& result);

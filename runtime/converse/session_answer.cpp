@@ -6,6 +6,7 @@
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
 #include "runtime/speech/synthesis_pause.h"
+#include "text/bare_words.h"
 #include "text/stop_tokens.h"
 
 // What a session does with a turn once its words are final.
@@ -96,10 +97,12 @@ void Session::answer(const Transcript& heard, Turn& turn) {
     return true;
   };
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
+  turn.pace.begin(verification_start, passes_before);
   const SpeculationStep step = speculator_.update(answered, heard.text, answer_config(turn),
                                                   [&](TokenSpan tokens) {
                                                     pause.end();
                                                     throw_if_stopped(turn.stop);
+                                                    note_tokens(turn, tokens);
                                                     return follow(tokens);
                                                   },
                                                   {.first_sentence = turn.first_sentence});
@@ -123,8 +126,22 @@ void Session::finish_speech(const Transcript& heard, Turn& turn) {
   TurnMetrics& metrics = turn.result.metrics;
   if (!metrics.ttfs) return;
   if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
+  if (speech.ready_ahead && turn.prepared) {
+    turn.sound_time = *speech.ready_ahead - turn.prepared->time;
+  } else if (metrics.audio_latency) {
+    turn.sound_time = Seconds(*metrics.audio_latency - *metrics.ttfs);
+  }
   const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);
   metrics.lead_time = std::max(lead.count(), 0.0);
+  if (!turn.result.error) note_pause(heard, turn);
+}
+
+void Session::note_pause(const Transcript& heard, const Turn& turn) {
+  const std::optional<Seconds> sentence = turn.pace.of(turn.result.first_sentence_tokens);
+  if (!sentence) return;
+  const bool is_told = turn.paused && bare_words(turn.paused->text) == bare_words(heard.text);
+  config_.pauses.add(is_told ? heard.time - turn.paused->time : Seconds(0),
+                     *sentence + turn.sound_time);
 }
 
 void Session::remember(const TurnResult& result) {

@@ -11,6 +11,7 @@
 #include "runtime/converse/idle_work.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/turn.h"
+#include "runtime/converse/turn_pace.h"
 
 namespace predgen {
 
@@ -44,6 +45,15 @@ struct Session::Turn {
   };
   std::optional<Begun> begun{};
   int64_t num_begun = 0;
+  std::optional<Transcript> paused{};  // the last transcript that was stable
+  AnswerPace pace{};
+  /// What the speaker makes ready, and since when.
+  struct Prepared {
+    std::string sentence;
+    Seconds time;
+  };
+  std::optional<Prepared> prepared{};
+  Seconds sound_time{0};                     // what the first sentence's sound took
   std::shared_ptr<const Sampler> sampler{};  // none: greedy
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events
@@ -52,6 +62,7 @@ struct Session::Turn {
   void be_ready(const std::string& sentence, Seconds now, Speaker* speaker) {
     sentence_ready = now;
     if (speaker == nullptr) return;
+    if (!prepared || prepared->sentence != sentence) prepared = {sentence, now};
     speak([&] { speaker->prepare(sentence); });
     observer.on_first_sentence(sentence);
   }

@@ -34,6 +34,9 @@ struct TurnConfig {
   int64_t turn_draft_tokens = 0;
   int64_t max_new_tokens = 256;  // of the whole answer
   bool sound_ahead = true;       // a draft's first sentence is made ready as sound
+  // Between pauses (Transcript::is_stable) nothing is drafted while PauseHistory::can_wait() says
+  // so; not where TurnObserver::on_end_by_words asks, which drafts answer.
+  bool waits_for_pauses = false;
   /// Asked about answers that grow, whenever they have 16 tokens more: true ends them there, the
   /// same ones in every method. Nothing: none is.
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};

@@ -29,7 +29,7 @@ void TranscriptQueue::push_locked(Transcript transcript) {
 void TranscriptQueue::arrive_locked() {
   if (!later_ || later_->time > clock_.now()) return;
   Later arrived = *std::exchange(later_, std::nullopt);
-  push_locked({.text = std::move(arrived.text), .time = arrived.time});
+  push_locked({.text = std::move(arrived.text), .time = arrived.time, .is_stable = true});
 }
 
 void TranscriptQueue::push_now(Transcript transcript) {

@@ -27,7 +27,7 @@ class TranscriptQueue {
   void push(std::string text, bool is_final);
   /// Transcript::is_stable.
   void push_stable(std::string text);
-  /// Arrives at `time`, unless something else is done on this side before.
+  /// Arrives at `time` as stable, unless something else is done on this side before.
   void push_at(Seconds time, std::string text);
   /// The newest text of the turn under way, one of push_at() whose time has come included; empty:
   /// there is none. One whose time has not come is forgotten.

@@ -8,8 +8,6 @@
 namespace predgen {
 namespace {
 
-constexpr Seconds kPause{0.2};  // without a key; then the last word counts, too
-
 // Where the unfinished word that ends at byte `end` begins; `end` if there is none.
 size_t unfinished_word(std::string_view line, size_t end) {
   if (end > 0 && std::string_view(".?!").find(line[end - 1]) != std::string_view::npos) return end;
@@ -37,7 +35,7 @@ void TypedLineSource::edit(std::string_view line, size_t cursor) {
     heard = text;
     queue_.push(heard, /*is_final=*/false);
   }
-  if (whole != heard) queue_.push_at(clock_.now() + kPause, std::string(whole));
+  if (!whole.empty()) queue_.push_at(clock_.now() + kStablePause, std::string(whole));
 }
 
 void TypedLineSource::commit(std::string_view line) {

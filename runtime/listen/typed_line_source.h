@@ -13,8 +13,8 @@ namespace predgen {
 ///
 /// A word still being typed is withheld: the last one until white space or one of . ? ! follows it,
 /// one further in front until the cursor has left it, both no longer than until no key has come for
-/// 0.2 s. Chinese and Japanese put no spaces between words, so their characters count as words of
-/// their own. White space around the line is dropped.
+/// 0.2 s, when the line is stable. Chinese and Japanese put no spaces between words, so their
+/// characters count as words of their own. White space around the line is dropped.
 class TypedLineSource : public TranscriptSource {
  public:
   /// Both threads read the clock: a SystemClock, which outlives this. A `stop` ends waiting with

@@ -30,6 +30,9 @@ struct SpeculationConfig {
   int64_t num_branches = 0;
   /// Tokens that the model adds to the user's words in idle time, to answer what may come next.
   int64_t next_words = 0;
+  /// None of these where tokens beside the last answer make a pass much dearer; a Session asks the
+  /// prices.
+  bool only_if_cheap = false;
 
   /// UserError naming the value that is out of range.
   void validate() const;

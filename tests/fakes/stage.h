@@ -125,6 +125,9 @@ struct Stage {
 inline Transcript partial(const std::string& text, double time) {
   return {.text = text, .time = Seconds(time)};
 }
+inline Transcript stable(const std::string& text, double time) {
+  return {.text = text, .time = Seconds(time), .is_stable = true};
+}
 inline Transcript final_one(const std::string& text, double time) {
   return {.text = text, .time = Seconds(time), .is_final = true};
 }

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/stop.h"
-#include "runtime/engine/baton_clock.h"
-#include "runtime/engine/queued_threads.h"
+#include "tests/fakes/baton_clock.h"
+#include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/stage.h"
 

@@ -9,12 +9,6 @@ namespace {
 
 constexpr auto kPreempt = InputTimeWork::kPreempt;
 
-Transcript stable(const std::string& text, double time) {
-  Transcript transcript = partial(text, time);
-  transcript.is_stable = true;
-  return transcript;
-}
-
 std::vector<std::string> drafts_of(const TurnResult& result) {
   std::vector<std::string> drafts;
   for (const TurnEvent& event : result.events) {

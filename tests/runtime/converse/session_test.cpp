@@ -138,7 +138,8 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
   EXPECT_LT(economy.nfe_to_first_sentence, 4);
   EXPECT_LE(economy.speculative_nfe, plain.speculative_nfe);
   EXPECT_GT(eager.spec_tokens_drafted, plain.spec_tokens_drafted);  // branches
-  expect_user_error([] { find_preset("lavish"); }, {"lavish", "plain, paper, economy, eager"});
+  expect_user_error([] { find_preset("lavish"); },
+                    {"lavish", "plain, paper, economy, eager, auto"});
 }
 
 TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
@@ -235,6 +236,7 @@ TEST(Session, SampledTextIsThatOfPlainSampling) {
     const std::string plain = run(InputTimeWork::kCascade, "ar", "plain");
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "plain"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "eager"), plain) << seed;
+    EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "auto"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "jacobi", "eager"), plain) << seed;
     texts.insert(plain);
   }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "runtime/engine/queued_threads.h"
+#include "tests/fakes/queued_threads.h"
 #include "tests/fakes/stage.h"
 
 namespace predgen {

@@ -41,6 +41,7 @@ TEST_F(Queue, WhatIsAnnouncedArrivesInItsTimeUnlessSomethingComesBefore) {
   clock.set(3);
   EXPECT_EQ(queue.latest(clock.now())->text, "one two");
   EXPECT_EQ(queue.latest(clock.now())->time, Seconds(2));
+  EXPECT_TRUE(queue.latest(clock.now())->is_stable);
   EXPECT_EQ(queue.settle(), "one two");
   queue.push_at(Seconds(4), "one two three");
   queue.push("one too", false);

@@ -66,6 +66,21 @@ TEST_F(TypedLine, LastWordCountsAfterAPause) {
   EXPECT_EQ(source_.wait_newer(heard->revision, clock_)->text, "about Berlin");
 }
 
+TEST_F(TypedLine, LineIsStableAfterAPauseWhetherItsLastWordIsWholeOrNot) {
+  for (const std::string line : {"about ", "about Ber"}) {
+    ManualClock clock;
+    TypedLineSource source(clock);
+    source.edit(line, line.size());
+    const auto typed = source.wait_newer(0, clock);
+    EXPECT_FALSE(typed->is_stable);
+    clock.set(0.3);
+    const auto stable = source.wait_newer(typed->revision, clock);
+    EXPECT_TRUE(stable->is_stable);
+    EXPECT_EQ(stable->text, line == "about " ? "about" : line);
+    EXPECT_EQ(stable->time, Seconds(0.2));
+  }
+}
+
 TEST_F(TypedLine, WordThatGoesOnAfterAPauseTakesNothingBack) {
   type("about Ber");
   clock_.set(1);

@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/stage.h"
+
+// Drafts that wait for a pause (the preset auto).
+namespace predgen {
+namespace {
+
+/// Words, a pause behind the last of them, and the end `wait` after that. It begins at `time`.
+std::vector<Transcript> spoken(double time, double wait) {
+  return {partial("a", time + 0.1), partial("a b", time + 2), stable("a b", time + 4),
+          final_one("a b", time + 4 + wait)};
+}
+
+/// When drafts were made, from the turn's beginning at `time`.
+std::vector<double> drafted(const TurnResult& result, double time) {
+  std::vector<double> times;
+  for (const TurnEvent& event : result.events) {
+    if (event.kind == TurnEvent::Kind::kDraft) times.push_back(event.time.count() - time);
+  }
+  return times;
+}
+
+constexpr double kLong = 1, kShort = 0.01;  // pauses: a first sentence and its sound take 0.33 s
+
+TEST(SessionPauses, DraftsWaitForAPauseOnceThatWasSoonEnough) {
+  Stage stage({.preset = "auto"});
+  EXPECT_LT(drafted(stage.run(spoken(0, kLong)), 0).front(), 1);  // nothing is known yet
+  const TurnResult waits = stage.run(spoken(10, kLong));
+  EXPECT_THAT(drafted(waits, 10), testing::ElementsAre(testing::Gt(4)));
+  EXPECT_TRUE(waits.metrics.ready_before_end);
+  EXPECT_EQ(waits.metrics.nfe_to_first_sentence, 0);
+  EXPECT_EQ(waits.text, "Yes I can. Go on!");
+}
+
+TEST(SessionPauses, AShortPauseOrAnUntoldOneEndsTheWaiting) {
+  for (const bool is_told : {true, false}) {
+    Stage stage({.preset = "auto"});
+    stage.run(spoken(0, kLong));
+    std::vector<Transcript> turn = spoken(10, is_told ? kShort : kLong);
+    if (!is_told) turn.erase(turn.begin() + 2);
+    EXPECT_THAT(drafted(stage.run(turn), 10), testing::Each(testing::Gt(4))) << is_told;
+    EXPECT_LT(drafted(stage.run(spoken(20, kLong)), 20).front(), 1) << is_told;
+  }
+}
+
+TEST(SessionPauses, APauseBehindOtherWordsIsNone) {
+  Stage stage({.preset = "auto"});
+  std::vector<Transcript> turn = spoken(0, kLong);
+  turn.back().text = "a b c";
+  stage.run(turn);
+  EXPECT_LT(drafted(stage.run(spoken(10, kLong)), 10).front(), 1);
+}
+
+TEST(SessionPauses, WhoeverAsksForTheEndByTheWordsIsToldAllAlong) {
+  Stage stage({.preset = "auto"});
+  TurnObserver observer;
+  observer.on_end_by_words = [](const std::string&, double) {};
+  stage.run(spoken(0, kLong), observer);
+  EXPECT_LT(drafted(stage.run(spoken(10, kLong), observer), 10).front(), 1);
+}
+
+TEST(SessionPauses, SoundTakesPartOfThePause) {
+  for (const double delay : {0.1, 0.8}) {
+    Stage stage({.preset = "auto", .speech_delay = delay});
+    stage.run(spoken(0, kLong));
+    const bool waits = drafted(stage.run(spoken(10, kLong)), 10).front() > 4;
+    EXPECT_EQ(waits, delay < 0.5) << delay;
+  }
+}
+
+TEST(SessionPauses, OtherAnswersAreMadeWhereTheirTokensAreCheap) {
+  const auto drafted_tokens = [](const std::string& preset, const std::vector<double>& seconds) {
+    Stage stage({.preset = preset, .prices = pass_table(seconds)});
+    return stage.run(spoken(0, kLong)).metrics.spec_tokens_drafted;
+  };
+  const std::vector<double> cheap{1.0, 1.05}, dear{1.0, 1.5};
+  EXPECT_EQ(drafted_tokens("auto", cheap), drafted_tokens("eager", cheap));
+  EXPECT_EQ(drafted_tokens("auto", dear), drafted_tokens("plain", dear));
+  EXPECT_LT(drafted_tokens("plain", dear), drafted_tokens("eager", dear));
+}
+
+}  // namespace
+}  // namespace predgen
