@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen {
 namespace {
@@ -61,7 +62,7 @@ char32_t next_character(std::string_view text, size_t& at) {
 
 size_t last_character(std::string_view text) {
   size_t at = text.size() - 1;
-  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) --at;
+  while (at > 0 && !begins_character(text[at])) --at;
   return at;
 }
 
@@ -76,8 +77,7 @@ size_t complete_utf8_length(std::string_view text) {
   // A character that has only begun is at most three bytes long.
   for (size_t length = 1; length <= 3 && length <= text.size(); ++length) {
     const size_t start = text.size() - length;
-    const uint8_t byte = static_cast<uint8_t>(text[start]);
-    if (byte >= 0x80 && byte < 0xC0) continue;  // not a lead byte: look further back
+    if (!begins_character(text[start])) continue;  // look further back
     const Decoded last = decode_first(text.substr(start));
     if (last.piece == Piece::kUnfinished && last.length == length) return start;
     break;

@@ -6,7 +6,7 @@
 
 #include "runtime/listen/transcript_lines.h"
 #include "runtime/listen/transcript_queue.h"
-#include "runtime/listen/transcripts/transcript_messages.h"
+#include "text/transcripts/transcript_messages.h"
 
 namespace predgen {
 

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "runtime/listen/transcripts/transcript_messages.h"
+#include "text/transcripts/transcript_messages.h"
 
 namespace predgen {
 namespace {

@@ -9,25 +9,15 @@
 #include <vector>
 
 #include "runtime/listen/transcript_source.h"
+#include "text/transcripts/transcript_line.h"
 
 namespace predgen {
 
 class TranscriptMessages;
 
-/// What a turn may have of text, in bytes: an hour of speech. More is no turn that anybody answers.
-constexpr size_t kMaxTurnBytes = 64 << 10;
-
-/// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.
-struct TranscriptLine {
-  std::string text;
-  std::optional<double> time{};       // seconds
-  std::optional<int64_t> revision{};  // of the recogniser
-  bool is_final = false;              // "end_of_turn" if it is there, otherwise "final"
-};
-
-/// What one line of input says: such an object, or a message of a speech service as it comes. Those
-/// of a service are one connection's, in their order. UserError begins with `where`, for a text
-/// longer than kMaxTurnBytes, too.
+/// What one line of input says: an object as TranscriptLine has it, or a message of a speech
+/// service as it comes. Those of a service are one connection's, in their order. UserError begins
+/// with `where`, for a text longer than kMaxTurnBytes, too.
 std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
                                                   TranscriptMessages& messages);
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/text.h"
+
 namespace predgen {
 
 /// Whether a sentence ends at a place; kWait: the text does not yet say.
@@ -17,12 +19,12 @@ struct OpenText {
   char operator[](size_t i) const { return bytes[i]; }
   Verdict at_end() const { return complete ? Verdict::kEnd : Verdict::kWait; }
 
-  /// No more than `ahead` bytes after byte `at`, cut between characters: what is farther decides
+  /// No more than 256 bytes after byte `at`, cut between characters: what is farther decides
   /// nothing. So a place costs the same however long the text is.
-  OpenText near(size_t at, size_t ahead = 256) const {
-    size_t end = at + ahead;
+  OpenText near(size_t at) const {
+    size_t end = at + 256;
     if (end >= bytes.size()) return *this;
-    while (end > at && (static_cast<unsigned char>(bytes[end]) & 0xC0) == 0x80) --end;
+    while (end > at && !begins_character(bytes[end])) --end;
     return {bytes.substr(0, end), true};
   }
 };

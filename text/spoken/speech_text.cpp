@@ -2,8 +2,6 @@
 
 #include <utf8proc.h>
 
-#include <algorithm>
-
 #include "text/characters.h"
 #include "text/spoken/markdown_text.h"
 #include "text/spoken/spoken_words.h"
@@ -80,10 +78,6 @@ std::string speakable_text(std::string_view sentence, std::string_view language)
       plain_text(readable_characters(sentence), spoken_symbols(language).code_omitted);
   std::string text = tidy(spoken_words(plain, language));
   return has_word(text) ? text : std::string();
-}
-
-int64_t count_characters(std::string_view text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
 }  // namespace predgen

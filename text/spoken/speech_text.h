@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "core/text.h"
 
 namespace predgen {
 
@@ -12,8 +13,5 @@ namespace predgen {
 /// digit is in it. `language`: the voice's code, for the words that are put in.
 /// It needs no state: SplitMode::kNatural keeps fenced code in one sentence.
 std::string speakable_text(std::string_view sentence, std::string_view language = "en");
-
-/// Unicode characters of well-formed UTF-8.
-int64_t count_characters(std::string_view text);
 
 }  // namespace predgen

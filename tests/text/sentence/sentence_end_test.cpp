@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/text.h"
+
 namespace predgen {
 namespace {
 
@@ -45,7 +47,7 @@ TEST_P(OpenText, EndNeverMovesAsTextGrows) {
   const std::string text = unmarked(GetParam().marked);
   std::optional<size_t> first;
   for (size_t n = 0; n <= text.size(); ++n) {
-    if ((static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) continue;  // inside a character
+    if (!begins_character(text[n])) continue;
     const auto end = find_sentence_end(std::string_view(text).substr(0, n), false);
     if (first) {
       EXPECT_EQ(end, first) << "after " << n << " bytes";

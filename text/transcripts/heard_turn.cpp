@@ -1,4 +1,4 @@
-#include "runtime/listen/transcripts/heard_turn.h"
+#include "text/transcripts/heard_turn.h"
 
 #include "core/text.h"
 #include "text/word_spacing.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/listen/transcripts/transcript_reader.h"
+#include "text/transcripts/transcript_reader.h"
 
 namespace predgen {
 

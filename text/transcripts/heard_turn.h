@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/listen/transcripts/transcript_reader.h"
+#include "text/transcripts/transcript_reader.h"
 
 namespace predgen {
 

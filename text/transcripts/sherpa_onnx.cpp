@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "runtime/listen/transcripts/heard_turn.h"
-#include "runtime/listen/transcripts/sherpa_result.h"
+#include "text/transcripts/heard_turn.h"
+#include "text/transcripts/sherpa_result.h"
 
 namespace predgen {
 namespace {

@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "runtime/listen/transcripts/heard_turn.h"
+#include "text/transcripts/heard_turn.h"
 
 namespace predgen {
 namespace {

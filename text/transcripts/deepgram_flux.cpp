@@ -1,4 +1,4 @@
-#include "runtime/listen/transcripts/heard_turn.h"
+#include "text/transcripts/heard_turn.h"
 
 namespace predgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/listen/transcripts/sherpa_result.h"
+#include "text/transcripts/sherpa_result.h"
 
 #include "core/text.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "runtime/listen/transcript_lines.h"
+#include "text/transcripts/transcript_line.h"
 
 namespace predgen {
 

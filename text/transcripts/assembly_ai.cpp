@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "runtime/listen/transcripts/heard_turn.h"
+#include "text/transcripts/heard_turn.h"
 
 namespace predgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/listen/transcripts/transcript_messages.h"
+#include "text/transcripts/transcript_messages.h"
 
 #include <algorithm>
 #include <array>
