@@ -13,6 +13,8 @@
 #include "cli/conversation.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
+#include "core/log.h"
+#include "core/stop.h"
 #include "runtime/listen/echo_cancelling_source.h"
 #include "runtime/listen/make_audio_source.h"
 #include "runtime/listen/make_recogniser.h"
@@ -24,10 +26,10 @@ namespace predgen::cli {
 namespace {
 
 constexpr const char* kTalkExamples = R"(
-Speak; the answer is drafted while you do, and begins when your turn is over: the longer, the less
-your pause sounds like an end (--shortest-wait, --longest-wait). Your words end an answer: the
-echo of the loudspeaker is taken out of what the microphone hears, once it was learnt from the
-first seconds of the first answer. --headphones: there is no echo. Ctrl-C leaves.
+Speak; the answer is drafted meanwhile and begins when your turn is over. How long a pause ends it
+depends on how final it sounds (--shortest-wait to --longest-wait). Your words end an answer. The
+loudspeaker's echo is taken out of what the microphone hears, once it has been learnt in the first
+seconds of the first answer; with --headphones there is none. Ctrl-C leaves.
 
 A sound file is heard as fast as it was spoken, one turn or several.
 
@@ -68,11 +70,14 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (options.conversation.is_stdout_sound() && options.json) {
     throw UserError("--json and --output - both want stdout: use --output FILE.wav");
   }
-  const bool is_microphone = options.input.starts_with("mic");
+  if (options.recogniser.empty()) {
+    throw UserError("--recogniser is empty: give base, tiny, a folder or an address");
+  }
+  const bool has_microphone = is_microphone(options.input);
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
-  if (is_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
+  if (has_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
   std::filesystem::path recording;
   if (!options.record.empty()) recording = next_recording(options.record);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
@@ -83,24 +88,23 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   std::unique_ptr<AudioSource> audio =
       make_audio_source(options.input, options.input_rate, conversation.clock(), stop);
   auto while_speaking = WhileSpeaking::kInterrupts;
-  // A file or pipe does not hear the loudspeaker.
-  if (is_microphone && !options.has_headphones) {
-    if (has_echo_canceller() && played.sample_rate() > 0) {
-      audio = std::make_unique<EchoCancellingSource>(std::move(audio), played);
-    } else {  // or another program plays the answers
-      while_speaking = WhileSpeaking::kNotHeard;
-    }
+  // Standard input may be a microphone of another program, and standard output its loudspeaker.
+  const bool hears_room = (has_microphone || options.input == "-") && !options.has_headphones;
+  if (hears_room && has_echo_canceller() && played.sample_rate() > 0) {
+    audio = std::make_unique<EchoCancellingSource>(std::move(audio), played);
+  } else if (hears_room && (played.sample_rate() > 0 || options.conversation.is_stdout_sound())) {
+    while_speaking = WhileSpeaking::kNotHeard;
   }
   if (!recording.empty()) {
     audio = std::make_unique<RecordingSource>(std::move(audio), recording);
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
-  if (is_microphone) view.say("listening; Ctrl-C leaves");
+  if (has_microphone) view.say("listening; Ctrl-C leaves");
   SpokenTurns turns(make_recogniser, *audio,
                     {.end = end,
                      .while_speaking = while_speaking,
                      .rules = {.language = language_heard(options.recogniser, options.language)},
-                     .tells_pauses = options.preempts,
+                     .tells_pauses = options.preempts || session.config().turn.waits_for_pauses,
                      .answers = conversation.sink()},
                     conversation.clock(), stop);
   TurnObserver observer = view.observer();
@@ -114,15 +118,17 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     };
   }
   int64_t num_failed = 0;
-  while (true) {
+  // Hears a turn and answers it; false: there are no more.
+  const auto take_turn = [&] {
     const std::stop_token leaves = turns.begin_turn();
     try {
       const std::optional<TurnResult> result = session.run_turn(turns, observer, leaves);
-      if (!result) break;
+      if (!result) return false;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
-      if (result->metrics.audio_latency) {
-        wait_until_heard(conversation.speaker(), conversation.clock(), leaves);
+      if (result->metrics.audio_latency &&
+          !wait_until_heard(conversation.speaker(), conversation.clock(), leaves)) {
+        spdlog::warn("the rest of the answer is not played: is the loudspeaker still there?");
       }
     } catch (const Interrupted&) {
       if (stop.stop_requested()) throw;
@@ -130,10 +136,19 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       view.interrupt(heard);
       if (heard.empty()) turns.say_again();
     }
+    return true;
+  };
+  try {
+    while (take_turn()) continue;
+    conversation.drain();
+  } catch (...) {  // Ctrl-C, say, which is how a talk with a microphone ends
+    view.finish();
+    throw;
   }
-  conversation.drain();
   view.finish();
   if (num_failed > 0) throw UserError("{} turns failed, see above", num_failed);
+  if (turns.num_lost() > 0)
+    throw UserError("the recogniser failed {} times, see above", turns.num_lost());
 }
 
 }  // namespace
@@ -163,7 +178,9 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
                    "base or tiny (Whisper's), the folder of a streaming sherpa-onnx model, or the "
                    "ws:// address of a sherpa-onnx server")
       ->capture_default_str();
-  command->add_option("--language", options->language, "That you speak; tiny has English only")
+  command
+      ->add_option("--language", options->language,
+                   "The language that you speak; tiny has English only")
       ->capture_default_str();
   command
       ->add_option("--shortest-wait", options->shortest_wait,

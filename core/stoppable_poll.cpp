@@ -27,13 +27,14 @@ void StoppablePoll::Event::set() const {
 
 StoppablePoll::StoppablePoll(std::stop_token stop) : on_stop_(std::move(stop), SetEvent{event_}) {}
 
-void StoppablePoll::wait(int descriptor, short events) const {
+bool StoppablePoll::wait(int descriptor, short events, int milliseconds) const {
   pollfd polled[] = {{.fd = descriptor, .events = events, .revents = 0},
                      {.fd = event_.descriptor(), .events = POLLIN, .revents = 0}};
-  while (poll(polled, 2, /*timeout=*/-1) < 0) {
+  while (poll(polled, 2, milliseconds) < 0) {
     if (errno != EINTR) throw Error("cannot wait for a file: {}", std::strerror(errno));
   }
   if (polled[1].revents != 0) throw Interrupted();
+  return polled[0].revents != 0;
 }
 
 }  // namespace predgen

@@ -9,10 +9,10 @@ class StoppablePoll {
  public:
   explicit StoppablePoll(std::stop_token stop);
 
-  /// Returns when `descriptor` is ready for `events` (POLLIN or POLLOUT), or when it has failed,
-  /// which read() and write() then say. Throws Interrupted when a stop was asked for, even if the
-  /// descriptor is ready, too.
-  void wait(int descriptor, short events) const;
+  /// Returns true when `descriptor` is ready for `events` (POLLIN or POLLOUT), or when it has
+  /// failed, which read() and write() then say; false when it was not for `milliseconds` (-1: waits
+  /// for ever). Throws Interrupted when a stop was asked for, even if the descriptor is ready, too.
+  bool wait(int descriptor, short events, int milliseconds = -1) const;
 
  private:
   /// Readable from the stop on.

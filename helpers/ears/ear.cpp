@@ -13,6 +13,8 @@ constexpr int64_t kInFront = kRate / 2;       // of a segment: the beginning of 
 constexpr int64_t kFirstDecode = kRate / 4;   // samples of voice before the first one
 constexpr int64_t kJudgeAfter = 5 * kWindow;  // samples of a pause, which the judge wants to hear
 constexpr int64_t kSettled = kRate / 5;       // samples of a pause: the mark at the end counts
+constexpr int64_t kTold = kRate / 10;         // samples of a pause, after which it is told again
+constexpr int64_t kToldPause = 4 * kRate;     // of a longer one nobody asks how long it is
 constexpr int64_t kOtherTurn = 2 * kRate;     // samples of silence: what was before is past
 constexpr int64_t kMostPeriod = 2 * kRate;    // samples of new sound between two decodes
 constexpr size_t kMostSegments = 4;           // that wait for their words
@@ -114,15 +116,11 @@ void Ear::end_decode(const DecodeJob& job, const Decoded& decoded) {
   if (decoded.is_end && !segment.is_closed) close(segment, segment.decoded);
 }
 
-std::vector<float> Ear::turn_sound() const {
-  return sound(std::max({begin_, turn_begin_, judged_ - kTurnSound}), judged_);
-}
-
 std::optional<std::vector<float>> Ear::take_turn_sound() {
   const bool is_time = activity_.is_phrase() && activity_.silence() >= kJudgeAfter;
   if (!is_time || is_end_judged_) return std::nullopt;
   is_end_judged_ = true;
-  return turn_sound();
+  return sound(std::max({begin_, turn_begin_, judged_ - kTurnSound}), judged_);
 }
 
 RecognisedSegment Ear::state() const {
@@ -132,6 +130,7 @@ RecognisedSegment Ear::state() const {
                    .until = activity_.until(),
                    .is_in_words = !activity_.is_active(),
                    .end = end_};
+  if (activity_.until() > 0 && activity_.silence() < kToldPause) voice.heard = judged_;
   if (!segments_.empty()) {
     const Segment& front = segments_.front();
     const bool is_all = front.is_whole(pace_.lag);
@@ -147,8 +146,10 @@ RecognisedSegment Ear::state() const {
 
 std::optional<RecognisedSegment> Ear::take_news() {
   const auto matters = [](const RecognisedSegment& one) {
-    return std::tuple(one.number, one.text, one.is_over, one.voice->is_active,
-                      one.voice->is_in_words, one.voice->end);
+    const HeardVoice& voice = *one.voice;
+    const bool is_pause = !voice.is_active && voice.is_in_words;
+    return std::tuple(one.number, one.text, one.is_over, voice.is_active, voice.is_in_words,
+                      voice.end, is_pause ? voice.heard.value_or(0) / kTold : 0);
   };
   RecognisedSegment now = state();
   if (matters(now) == matters(told_)) return std::nullopt;

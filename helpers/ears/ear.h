@@ -60,8 +60,6 @@ class Ear {
   /// The sound by which the end of the turn is judged, once in a pause; at most kTurnSound samples,
   /// the pause with them.
   std::optional<std::vector<float>> take_turn_sound();
-  /// The same, now.
-  std::vector<float> turn_sound() const;
   void set_end(double probability) { end_ = probability; }
 
   /// What is known, where that has changed since the last call. In the order of the segments.

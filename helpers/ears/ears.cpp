@@ -14,9 +14,8 @@ Ears::Ears(MakeHearVoice make_hear_voice, JudgeEnd judge_end, const DecoderPace&
 
 Ear& Ears::ear_of(uint32_t stream) {
   if (const auto found = streams_.find(stream); found != streams_.end()) return found->second.ear;
-  if (stream <= newest_) throw UserError("stream {} is over", stream);
+  if (over_.contains(stream)) throw UserError("stream {} is over", stream);
   if (streams_.size() >= kMostStreams) throw UserError("there are {} streams", kMostStreams);
-  newest_ = stream;
   return streams_.emplace(stream, Stream{.ear = Ear(make_hear_voice_(), pace_)}).first->second.ear;
 }
 
@@ -35,11 +34,6 @@ void Ears::take(const EarsFrame& frame) {
     case Type::kDrop:
       if (streams_.contains(frame.stream)) end(frame.stream);
       return;
-    case Type::kJudge: {
-      Ear& ear = ear_of(frame.stream);
-      if (judge_end_) ear.set_end(judge_end_(ear.turn_sound()));
-      return tell(frame.stream);
-    }
     default:
       throw UserError("a frame has the type {}, which is not for this program",
                       static_cast<char>(frame.type));
@@ -58,6 +52,8 @@ void Ears::tell(uint32_t stream) {
 
 void Ears::end(uint32_t stream) {
   streams_.erase(stream);
+  over_.insert(stream);
+  if (over_.size() > kMostStreams) over_.erase(over_.begin());
   ended_.push_back(stream);
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,7 @@ class Ears {
   const JudgeEnd judge_end_;
   const DecoderPace pace_;
   std::map<uint32_t, Stream> streams_;
-  uint32_t newest_ = 0;  // streams are numbered upwards
+  std::set<uint32_t> over_;  // streams that were, of late
   uint64_t num_jobs_ = 0;
   std::vector<EarsFrame> frames_;
   std::vector<uint32_t> ended_;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/stoppable_poll.h"
@@ -9,7 +11,8 @@
 namespace predgen {
 
 /// Raw mono samples of 16 bits, little-endian, from a file descriptor: `arecord -t raw -f S16_LE`,
-/// or a file, which is heard as if it were spoken now.
+/// or a file, which is heard as if it were spoken now. What waits in the pipe of a program that
+/// records is heard at once: it has been spoken already.
 class AudioPipeSource : public AudioSource {
  public:
   /// `sample_rate`: in Hz, UserError outside of 8 to 192 kHz. `fd` stays the caller's. The clock is
@@ -22,8 +25,16 @@ class AudioPipeSource : public AudioSource {
  private:
   const int fd_;
   const int sample_rate_;
+  /// Takes what is there, up to kMostAhead; waits only while that is less than `least` bytes.
+  void fill(size_t least);
+  /// Whether the other end writes no faster than one speaks. Takes a tenth of a second.
+  bool is_live();
+
   const StoppablePoll poll_;
   AudioPace pace_;
+  std::string ahead_;  // bytes that were read and not given
+  bool has_ended_ = false;
+  std::optional<bool> is_live_{};  // from the first call on
   std::vector<float> block_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr size_t kHeader = 1 + 2 * sizeof(uint32_t);  // type, stream, length
-constexpr std::string_view kTypes = "SEXJ?RHD!F";
+constexpr std::string_view kTypes = "SEX?RHD!F";
 constexpr float kLoudest = 64;  // of what was meant to be in [-1,1]
 
 uint32_t number_at(std::string_view bytes) {
@@ -39,6 +39,7 @@ HeardVoice voice_from(const Json& json) {
                    .since = count_of(json, "since"),
                    .until = count_of(json, "until"),
                    .is_in_words = json.at("in_words").get<bool>()};
+  if (json.contains("heard")) voice.heard = count_of(json, "heard");
   if (!json.contains("end")) return voice;
   voice.end = json.at("end").get<double>();
   const bool is_probability = *voice.end >= 0 && *voice.end <= 1;
@@ -109,8 +110,9 @@ std::string segment_to_json(const RecognisedSegment& segment) {
                      {"until", voice.until},
                      {"in_words", voice.is_in_words}};
     if (voice.end) json["voice"]["end"] = *voice.end;
+    if (voice.heard) json["voice"]["heard"] = *voice.heard;
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_text(json);
 }
 
 RecognisedSegment segment_from_json(const std::string& json) {

@@ -18,7 +18,6 @@ struct EarsFrame {
     kSound = 'S',
     kEnd = 'E',
     kDrop = 'X',
-    kJudge = 'J',
     kPing = '?',
     // from the program
     kReady = 'R',

@@ -6,8 +6,13 @@
 namespace predgen {
 namespace {
 
-/// The segment, as if the user had paused; one that is over stays so, and is not told twice.
+/// The segment, as if the user had paused; one that is over stays so, and is not told twice. A
+/// voice that had paused already has no more words to come.
 RecognisedSegment ended(RecognisedSegment segment) {
+  if (segment.voice) {
+    segment.voice->is_in_words = segment.voice->is_in_words || !segment.voice->is_active;
+    segment.voice->heard.reset();
+  }
   if (segment.is_over) {
     segment.text.clear();
     ++segment.number;
@@ -69,6 +74,7 @@ void EarsRecogniser::on_heard(uint32_t stream, const RecognisedSegment& segment)
     if (heard.voice) {
       heard.voice->since += of->first_sample;
       heard.voice->until += of->first_sample;
+      if (heard.voice->heard) *heard.voice->heard += of->first_sample;
     }
     of->has_words = of->has_words || !heard.text.empty();
     of->last = heard;

@@ -25,7 +25,6 @@ class EchoCancellingSource : public AudioSource {
   int sample_rate() const override { return EchoReference::kRate; }
   std::span<const float> read() override;
 
-  const EchoReference& reference() const { return reference_; }
   /// Whether it may hear while something is played.
   bool has_learnt() const { return guard_.has_learnt(); }
 

@@ -10,12 +10,18 @@
 #include "runtime/listen/recogniser.h"
 
 namespace predgen {
+namespace {
+
+const std::string kNamed = "mic:";
+
+}  // namespace
+
+bool is_microphone(const std::string& from) { return from == "mic" || from.starts_with(kNamed); }
 
 std::unique_ptr<AudioSource> make_audio_source(const std::string& from, int raw_rate, Clock& clock,
                                                std::stop_token stop) {
-  const std::string named = "mic:";
-  if (from == "mic" || from.starts_with(named)) {
-    const std::string device = from == "mic" ? "" : from.substr(named.size());
+  if (is_microphone(from)) {
+    const std::string device = from == "mic" ? "" : from.substr(kNamed.size());
     return open_microphone(device, kRecogniserRate, std::move(stop));
   }
   if (from == "-") {

@@ -8,6 +8,9 @@
 
 namespace predgen {
 
+/// Whether make_audio_source() takes it for a microphone.
+bool is_microphone(const std::string& from);
+
 /// "mic", "mic:" and a part of a device's name, "-" (raw 16-bit mono samples on standard input) or
 /// a sound file. `raw_rate`: of raw samples, in Hz. The clock, which is borrowed, paces what is
 /// there already. UserError for what cannot be opened; a source that waits throws Interrupted after

@@ -18,6 +18,8 @@ struct HeardVoice {
   int64_t until = 0;            // behind the last sample of it so far
   bool is_in_words = false;     // the text has all of it
   std::optional<double> end{};  // how likely the turn is over, by the sound of what was said last
+  // Samples that this is about; nothing: all so far. In a pause it is told every 100 ms.
+  std::optional<int64_t> heard{};
 };
 
 /// What a recogniser has heard of one part of an utterance, between two pauses. Later ones of the

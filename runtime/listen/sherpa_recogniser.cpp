@@ -10,11 +10,12 @@
 #include <chrono>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "runtime/listen/transcripts/sherpa_result.h"
+#include "text/transcripts/sherpa_result.h"
 
 namespace predgen {
 namespace asio = boost::asio;
@@ -27,11 +28,6 @@ using Code = beast::error_code;
 
 constexpr size_t kMaxMessageBytes = 1 << 20;
 constexpr std::chrono::seconds kSilence{30};  // until it is asked whether it is still there
-
-std::chrono::steady_clock::duration duration(double seconds) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
-}
 
 }  // namespace
 
@@ -125,7 +121,7 @@ auto SherpaRecogniser::of_connection(Then then) {
 }
 
 void SherpaRecogniser::expect_within(double seconds) {
-  timer_.expires_after(duration(seconds));
+  timer_.expires_after(steady_seconds(seconds));
   timer_.async_wait(of_connection([this](const Code& error) {
     // It may have been put off when this was on its way already.
     const bool is_over = timer_.expiry() <= std::chrono::steady_clock::now();
@@ -162,10 +158,10 @@ void SherpaRecogniser::connect() {
     Code ignored;
     ::fcntl(beast::get_lowest_layer(socket).socket().native_handle(), F_SETFD, FD_CLOEXEC);
     beast::get_lowest_layer(socket).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket.set_option(
-        websocket::stream_base::timeout{.handshake_timeout = duration(limits_.connect_seconds),
-                                        .idle_timeout = kSilence,
-                                        .keep_alive_pings = true});
+    socket.set_option(websocket::stream_base::timeout{
+        .handshake_timeout = steady_seconds(limits_.connect_seconds),
+        .idle_timeout = kSilence,
+        .keep_alive_pings = true});
     socket.read_message_max(kMaxMessageBytes);
     socket.async_handshake(url_.authority(), url_.path, on_open);
   });

@@ -1,10 +1,10 @@
 #include "runtime/listen/spoken_turns.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "core/log.h"
 #include "core/stop.h"
 
 namespace predgen {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Seconds kBlock{0.02};
 /// Of silence behind the sound beyond the longest wait: a recogniser needs time for its last words.
-constexpr Seconds kGrace{2.0};
+constexpr Seconds kGrace{2.0}, kLate{15.0};
 
 }  // namespace
 
@@ -30,12 +30,18 @@ SpokenTurns::SpokenTurns(const MakeRecogniser& make_recogniser, AudioSource& aud
     recogniser_.set_on_pause([this](const std::string& words) { on_pause(words); });
   }
   thread_ = std::jthread([this](const std::stop_token& destroyed) {
+    std::exception_ptr failure;
     try {
-      listen(destroyed);
-      end();
+      try {
+        listen(destroyed);
+      } catch (const UserError&) {  // a microphone that is gone
+        failure = std::current_exception();
+      }
+      end_sound(audio_.sample_rate(), destroyed);
     } catch (...) {
-      end(std::current_exception());
+      failure = std::current_exception();
     }
+    end(std::move(failure));
   });
 }
 
@@ -51,35 +57,28 @@ void SpokenTurns::hear_voice(const UserVoice& voice) {
            begin.value_or(clock_.now()) + Seconds(static_cast<double>(voice.until_ms) / 1000));
 }
 
-void SpokenTurns::add(std::span<const float> samples) {
-  try {
-    recogniser_.add(samples);
-  } catch (const SoundError& error) {  // it goes on with later sound
-    if (std::exchange(lost_, error.what()) != error.what()) spdlog::warn("{}", error.what());
-  }
-  tick();
-}
-
 void SpokenTurns::listen(const std::stop_token& destroyed) {
   std::vector<float> silence;
+  Seconds length{0};
   while (true) {
     const std::span<const float> block = audio_.read();
     throw_if_stopped(destroyed);
     if (block.empty()) break;
     {
+      // A block may come late, but none before it was spoken.
       const Lock lock(mutex_);
-      const Seconds length{static_cast<double>(block.size()) / audio_.sample_rate()};
-      if (!begin_) begin_ = clock_.now() - length;
+      length += Seconds(static_cast<double>(block.size()) / audio_.sample_rate());
+      begin_ = std::min(begin_.value_or(clock_.now()), clock_.now() - length);
     }
     // Where it hears the assistant, nothing is heard.
     if (options_.while_speaking == WhileSpeaking::kNotHeard && is_answering()) {
       silence.assign(block.size(), 0.0f);  // so that time goes on
-      add(silence);
+      recogniser_.add(silence);
     } else {
-      add(block);
+      recogniser_.add(block);
     }
+    tick();
   }
-  end_sound(audio_.sample_rate(), destroyed);
 }
 
 void SpokenTurns::end_sound(int sample_rate, const std::stop_token& destroyed) {
@@ -89,11 +88,19 @@ void SpokenTurns::end_sound(int sample_rate, const std::stop_token& destroyed) {
   const int64_t wait_ms =
       options_.end.waits ? options_.end.waits->longest_ms : options_.end.silence_ms;
   const Seconds longest = Seconds(static_cast<double>(wait_ms) / 1000) + kGrace;
-  for (Seconds added{0}; added < longest; added += kBlock) {
+  bool was_committed = false;
+  for (Seconds added{0}; added < longest + kLate; added += kBlock) {
     pace.wait_for(block);
     throw_if_stopped(destroyed);
     throw_if_stopped(stop_);
-    add(silence);
+    if (added < longest) {
+      recogniser_.add(silence);
+    } else if (!is_speaking()) {
+      return;
+    } else if (!std::exchange(was_committed, true)) {
+      recogniser_.commit();
+    }
+    tick();
     if (is_over()) return;
   }
 }

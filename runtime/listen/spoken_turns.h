@@ -22,7 +22,8 @@ enum class WhileSpeaking {
 };
 
 /// Turns out of sound: a thread of its own reads the source, a recogniser makes words of it. When
-/// the sound ends, silence follows until the turn under way is over.
+/// the sound ends, or cannot be read on, silence follows until the turn under way is over; a
+/// recogniser that is late then has kLate to end it.
 class SpokenTurns : public UserTurns {
  public:
   struct Options {
@@ -37,15 +38,14 @@ class SpokenTurns : public UserTurns {
               Clock& clock, const std::stop_token& stop);
   ~SpokenTurns() override;
 
-  /// What `words` themselves say: TurnRecogniser::expect_end().
+  /// What `words`, as transcripts have them, say themselves: TurnRecogniser::expect_end().
   void expect_end(const std::string& words, double probability) {
-    recogniser_.expect_end(words, probability);
+    recogniser_.expect_end(without_again(words), probability);
   }
 
  private:
   void hear_voice(const UserVoice& voice);
   void listen(const std::stop_token& destroyed);
-  void add(std::span<const float> samples);
   /// Silence until the turn is over, or was none.
   void end_sound(int sample_rate, const std::stop_token& destroyed);
 
@@ -53,10 +53,9 @@ class SpokenTurns : public UserTurns {
   const Options options_;
   Clock& clock_;
   const std::stop_token stop_;
-  std::string lost_;  // why sound was refused last; the thread's
 
   Mutex mutex_;
-  std::optional<Seconds> begin_ GUARDED_BY(mutex_);  // of the sound
+  std::optional<Seconds> begin_ GUARDED_BY(mutex_);  // of the sound, at the latest
 
   TurnRecogniser recogniser_;
   std::jthread thread_;  // last: it uses all of them

@@ -16,6 +16,7 @@ constexpr int64_t kLongest = 600;   // seconds
 constexpr Seconds kDeaf{2};         // until a recogniser is tried again
 constexpr size_t kMaxCommits = 8;
 constexpr size_t kMostExpected = 8;
+constexpr int64_t kUnheard = 150;  // ms of sound that may have no voice, though nobody has told
 constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
 
 SoundError failure(const std::string& why) {
@@ -85,6 +86,7 @@ void TurnRecogniser::add(std::span<const float> samples) {
 bool TurnRecogniser::is_deaf(size_t num_samples) {
   if (!lost_) return false;
   num_samples_ += static_cast<int64_t>(num_samples);
+  utterance_begin_ = num_samples_;  // it has none of these
   // The rest of a turn that will be committed is not the user's question.
   if (!end_.is_detected || clock_.now() - *lost_ < kDeaf) return true;
   lost_.reset();
@@ -191,13 +193,19 @@ void TurnRecogniser::take_voice(const std::optional<HeardVoice>& voice) {
              .until_ms = place_of(of.until)});
 }
 
+int64_t TurnRecogniser::pause_ms() const {
+  int64_t now = milliseconds(num_samples_);
+  if (voice_->heard) now = std::min(now, place_of(*voice_->heard) + kUnheard);
+  return now - place_of(voice_->until);
+}
+
 bool TurnRecogniser::is_turn_over() const {
   if (!commits_.empty()) return false;
   if (!voice_)
     return end_.is_reached(words_.has_paused, milliseconds(num_samples_ - words_changed_));
   const std::string words = words_.all();
   if (voice_->is_active || !voice_->is_in_words || words.empty()) return false;
-  PauseSigns signs{.pause_ms = milliseconds(num_samples_) - place_of(voice_->until)};
+  PauseSigns signs{.pause_ms = pause_ms()};
   if (end_.by_sound) signs.sound = voice_->end;
   if (!end_.by_words) return end_.is_reached(signs);
   const auto expected =
@@ -214,10 +222,9 @@ void TurnRecogniser::tell_pause() {
   if (!on_pause_ || !commits_.empty()) return;
   const std::string words = words_.all();
   if (words.empty() || words == paused_words_) return;
-  const bool has_paused = voice_ ? !voice_->is_active && voice_->is_in_words &&
-                                       milliseconds(num_samples_) - place_of(voice_->until) >=
-                                           kStablePause.count() * 1e3
-                                 : words_.has_paused;
+  const bool has_paused =
+      voice_ ? !voice_->is_active && voice_->is_in_words && pause_ms() >= kStablePause.count() * 1e3
+             : words_.has_paused;
   if (!has_paused) return;
   paused_words_ = words;
   on_pause_(words);

@@ -119,6 +119,8 @@ class TurnRecogniser : private RecogniserHandler {
   void take_voice(const std::optional<HeardVoice>& voice) REQUIRES(mutex_);
   /// In ms of all sound: a sample of the utterance.
   int64_t place_of(int64_t sample) const REQUIRES(mutex_);
+  /// Of the voice, by the sound that the recogniser has heard.
+  int64_t pause_ms() const REQUIRES(mutex_);
   int64_t milliseconds(int64_t num_samples) const { return num_samples * 1000 / sample_rate_; }
   RecognisedTurn spoken() const REQUIRES(mutex_);
 

@@ -108,8 +108,9 @@ void UserTurns::on_turn(const RecognisedTurn& turn) {
 }
 
 void UserTurns::on_lost(const SoundError& why) {
-  spdlog::warn("{}", why.what());
   const Lock lock(mutex_);
+  ++num_lost_;
+  if (std::exchange(lost_, why.what()) != why.what()) spdlog::warn("{}", why.what());
   end_turn("");
 }
 
@@ -152,10 +153,26 @@ void UserTurns::end(std::exception_ptr failure) {
   {
     const Lock lock(mutex_);
     const std::string last = queue_.settle();
-    if (!failure && !is_blank(last)) end_turn(last);
+    if (!is_blank(last)) end_turn(last);
     has_ended_ = true;
   }
   queue_.end(std::move(failure));
+}
+
+bool UserTurns::is_speaking() const {
+  const Lock lock(mutex_);
+  return is_speaking_;
+}
+
+int64_t UserTurns::num_lost() const {
+  const Lock lock(mutex_);
+  return num_lost_;
+}
+
+std::string UserTurns::without_again(const std::string& words) const {
+  const Lock lock(mutex_);
+  const size_t before = again_.empty() ? 0 : joined_words(again_, "x").size() - 1;
+  return before <= words.size() ? words.substr(before) : words;
 }
 
 bool UserTurns::is_over() const {

@@ -66,7 +66,9 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   /// Nothing more is heard: what was heard of a turn under way is one, and wait_newer() ends behind
   /// that, by throwing `failure` if there is one.
   void end(std::exception_ptr failure = {});
-  /// Whether no turn is under way and some was, which is not answered yet.
+  /// Whether a turn is under way.
+  bool is_speaking() const;
+  /// Whether none is, and some was, which is not answered yet.
   bool is_over() const;
   /// Whether a turn is being answered, and the user has not ended that.
   bool is_answering() const;
@@ -74,6 +76,12 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   TurnTaking::State state() const;
   /// Transcripts that nobody has taken, and times of them.
   size_t size() const;
+  /// How often what was said was lost.
+  int64_t num_lost() const;
+
+ protected:
+  /// Words of a transcript without what is said again in front of them.
+  std::string without_again(const std::string& words) const;
 
  private:
   void act(const TurnActions& actions, const std::string& words) REQUIRES(mutex_);
@@ -99,6 +107,8 @@ class UserTurns : public TranscriptSource, public RecognisedTurnHandler {
   int64_t num_played_ GUARDED_BY(mutex_) = 0;  // of answers_, before this answer
   std::string asked_ GUARDED_BY(mutex_);       // the last final transcript that was taken
   std::string again_ GUARDED_BY(mutex_);       // that, where it is said again
+  std::string lost_ GUARDED_BY(mutex_);        // why something was lost last
+  int64_t num_lost_ GUARDED_BY(mutex_) = 0;
   std::stop_source turn_ GUARDED_BY(mutex_);
   std::stop_callback<std::function<void()>> on_stop_;  // last: it uses the others
 };

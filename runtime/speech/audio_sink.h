@@ -27,8 +27,8 @@ class AudioSink {
   virtual void drain() = 0;
 
   /// Samples of write() that were really played since the sink was made; what clear() has dropped
-  /// never counts, but a device may finish a buffer that it was filling then. Where nobody can
-  /// know (files, pipes), what was taken counts as played. Any thread.
+  /// never counts, but a device may finish a buffer that it was filling then. Of a file what was
+  /// taken counts as played. Any thread.
   virtual int64_t num_played() const = 0;
 
   /// Nothing is written soon: a device that runs dry from now on has no underrun. Any thread.

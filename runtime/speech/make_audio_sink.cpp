@@ -36,8 +36,8 @@ std::unique_ptr<AudioSink> make_audio_sink(const std::string& target, int sample
     return at_rate(std::move(player), sample_rate, device_rate);
   }
   if (target == "-") {
-    return at_rate(std::make_unique<PcmSink>(STDOUT_FILENO, std::move(stop)), sample_rate,
-                   output_rate);
+    return at_rate(std::make_unique<PcmSink>(STDOUT_FILENO, output_rate, std::move(stop)),
+                   sample_rate, output_rate);
   }
   if (target.ends_with(".wav")) {
     return at_rate(std::make_unique<WavSink>(target, output_rate), sample_rate, output_rate);

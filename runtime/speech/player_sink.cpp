@@ -65,13 +65,18 @@ PlayerSink::~PlayerSink() {
   Pa_Terminate();
 }
 
+void PlayerSink::check_device() const {
+  if (Pa_IsStreamActive(stream_) != 1) throw Error("the audio device has stopped");
+}
+
 void PlayerSink::wait_a_little() const {
   throw_if_stopped(stop_);
-  if (Pa_IsStreamActive(stream_) != 1) throw Error("the audio device has stopped");
+  check_device();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 void PlayerSink::write(std::span<const float> samples) {
+  check_device();
   while (true) {
     if (gives_up_) return;
     samples = samples.subspan(buffer_.push(samples));

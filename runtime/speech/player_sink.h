@@ -34,6 +34,8 @@ class PlayerSink : public AudioSink {
   int sample_rate() const { return sample_rate_; }  // Hz, of what write() takes
 
  private:
+  /// Error if the device has gone.
+  void check_device() const;
   void wait_a_little() const;
 
   int sample_rate_;

@@ -120,6 +120,20 @@ TEST(Ear, AfterAPauseTheTextHasAllWordsAndTheLastSampleOfVoiceIsKnown) {
   EXPECT_EQ(last.text, "1 2.");  // the pause is long enough for a mark
 }
 
+TEST(Ear, APauseIsToldAsItGrowsWhileItMayEndATurn) {
+  Listening to(3);
+  to.hear(spoken(1, 2, 30, 200));
+  int64_t told = 30 * kWindow + 2 * kWordSamples + kRate / 2;  // behind it the words are known
+  for (const RecognisedSegment& news : to.all) {
+    const HeardVoice& voice = *news.voice;
+    if (!voice.heard || *voice.heard <= told) continue;
+    EXPECT_LE(*voice.heard - told, kRate / 10 + kWindow);
+    told = *voice.heard;
+  }
+  EXPECT_GT(told, to.all.back().voice->until + 3 * kRate);
+  EXPECT_FALSE(to.all.back().voice->heard);  // 200 windows are longer than anybody waits
+}
+
 TEST(Ear, ASegmentHasHalfASecondInFront) {
   Listening to(3);
   to.hear(spoken(1, 1, 100, 20));

@@ -113,14 +113,12 @@ TEST(Ears, WhatIsDroppedIsNotToldEvenIfItIsBeingDecoded) {
   EXPECT_THAT(house.work(), IsEmpty());
 }
 
-TEST(Ears, EndsAreJudgedInPausesAndWhenTheClientAsks) {
+TEST(Ears, EndsAreJudgedInPauses) {
   House house;
   house.ears.take(sound_of(1, 1, 2, 0));
   EXPECT_THAT(house.judged, IsEmpty());
   house.ears.take(sound_of(1, 1, 0, 5));
   EXPECT_THAT(house.judged, ElementsAre(2 * kWordSamples + 5 * kWindow));
-  house.ears.take({.type = Type::kJudge, .stream = 1});
-  EXPECT_THAT(house.judged, testing::SizeIs(2));
   bool is_told = false;
   for (const EarsFrame& frame : house.ears.take_frames()) {
     is_told = is_told || segment_from_json(frame.payload).voice->end == 0.5;

@@ -139,7 +139,7 @@ TEST(Service, BytesThatAreNoFramesEndItWithOneLine) {
 TEST(Service, RandomBytesBreakNothing) {
   std::mt19937 random(5);
   const std::string good = to_bytes(sound_of(1, 1, 2, 20)) +
-                           to_bytes({.type = Type::kJudge, .stream = 1}) +
+                           to_bytes({.type = Type::kSound, .stream = 1}) +
                            to_bytes({.type = Type::kEnd, .stream = 1});
   for (int round = 0; round < 60; ++round) {
     std::string bytes = good;

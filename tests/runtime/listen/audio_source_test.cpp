@@ -136,6 +136,33 @@ TEST(AudioPipeSource, SamplesComeAsTheyAreWritten) {
   EXPECT_TRUE(source.read().empty());
 }
 
+TEST(AudioPipeSource, WhatAProgramThatRecordsHasWrittenAlreadyIsHeardAtOnce) {
+  Pipe pipe;
+  ManualClock clock;
+  AudioPipeSource source(pipe.out(), 16000, clock, {});
+  const std::string block(bytes_of(std::vector<int16_t>(320, 8192)));
+  for (int i = 0; i < 50; ++i) pipe.send(block);  // a second, while models were loaded
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(source.read().size(), 320u);
+  for (int i = 0; i < 5; ++i) {
+    pipe.send(block);
+    EXPECT_EQ(source.read().size(), 320u);
+  }
+  EXPECT_EQ(clock.now(), Seconds(0));
+}
+
+TEST(AudioPipeSource, AFileThatAProgramWritesFasterIsHeardInItsOwnTime) {
+  Pipe pipe;
+  ManualClock clock;
+  AudioPipeSource source(pipe.out(), 16000, clock, {});
+  const std::string second(bytes_of(std::vector<int16_t>(16000, 8192)));
+  std::jthread other([&] {
+    for (int i = 0; i < 8; ++i) pipe.send(second);
+    pipe.end();
+  });
+  EXPECT_EQ(read_all(source).size(), 8u * 16000);
+  EXPECT_NEAR(clock.now().count(), 8, 1e-9);
+}
+
 TEST(AudioPipeSource, AStopEndsItsWait) {
   const Pipe pipe;
   ManualClock clock;

@@ -73,8 +73,8 @@ TEST(EarsFrames, ASegmentComesBackAsItWas) {
       .text = "a \"table\" \u00fc",
       .number = 3,
       .is_over = true,
-      .voice =
-          HeardVoice{.is_active = true, .since = 5, .until = 7, .is_in_words = true, .end = 0.25}};
+      .voice = HeardVoice{
+          .is_active = true, .since = 5, .until = 7, .is_in_words = true, .end = 0.25, .heard = 9}};
   const RecognisedSegment back = segment_from_json(segment_to_json(segment));
   EXPECT_EQ(back.text, segment.text);
   EXPECT_EQ(back.number, 3);
@@ -85,6 +85,7 @@ TEST(EarsFrames, ASegmentComesBackAsItWas) {
   EXPECT_EQ(back.voice->until, 7);
   EXPECT_TRUE(back.voice->is_in_words);
   EXPECT_EQ(back.voice->end, 0.25);
+  EXPECT_EQ(back.voice->heard, 9);
   EXPECT_FALSE(segment_from_json(segment_to_json({.text = "a"})).voice);
   EXPECT_EQ(segment_from_json(segment_to_json({.text = "\xff"})).text, "\ufffd");
 }

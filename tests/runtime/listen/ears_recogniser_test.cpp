@@ -168,6 +168,28 @@ heard {"segment": 0, "text": "a hotel", "over": false, "voice": {"active": false
   EXPECT_EQ(turns.last(), "find me a hotel");
 }
 
+TEST(EarsRecogniser, ATurnThatHadPausedEndsThoughTheProgramWasKilledBeforeItsLastWords) {
+  FakeEars fake(R"(ready
+await S
+heard {"segment": 0, "text": "find me", "over": false, "voice": {"active": false, "since": 0, "until": 512, "in_words": false}}
+exit 1
+---
+ready
+)");
+  const MakeRecogniser make = recognisers_here(fake.options());
+  ManualClock clock;
+  Turns turns;
+  TurnRecogniser in(make, kRecogniserRate, clock, turns);
+  in.set_end({.is_detected = true, .silence_ms = 500});
+  in.add(kSound);
+  EXPECT_TRUE(comes_true([&] { return fake.num_starts() == 2; }));
+  EXPECT_TRUE(comes_true([&] {
+    in.add(kSound);
+    return !turns.last().empty();
+  }));
+  EXPECT_EQ(turns.last(), "find me");
+}
+
 TEST(EarsRecogniser, ConversationsShareAProgram) {
   Ears ears("ready\nawait S\ntext one\nawait S\ntext two\n");
   Log other_log;

@@ -61,9 +61,13 @@ class GivenAudio : public AudioSource {
 
 /// Speaks to a SpokenTurns, whose thread is gone before the sound that it reads.
 struct Talk {
-  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false)
+  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false,
+                bool by_words = false)
       : turns(desk.make, audio,
-              {.end = {.is_detected = true, .silence_ms = 500},
+              {.end = {.is_detected = true,
+                       .silence_ms = 500,
+                       .waits = by_words ? std::optional(EndWaits()) : std::nullopt,
+                       .by_words = by_words},
                .while_speaking = while_speaking,
                .tells_pauses = tells_pauses,
                .answers = &sink},
@@ -206,6 +210,54 @@ TEST(SpokenTurns, AMicrophoneThatIsUnpluggedIsSaidBehindWhatWasHeard) {
   talk.is_over = true;
   while (!talk.next().is_final) continue;
   EXPECT_THROW(talk.next(), UserError);
+}
+
+TEST(SpokenTurns, WhatWasSaidBeforeAMicrophoneIsUnpluggedIsATurn) {
+  Talk talk;
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what is it", true, 16000);
+  talk.audio.fail();
+  talk.is_over = true;
+  Transcript last;
+  while (!(last = talk.next()).is_final) continue;
+  EXPECT_EQ(last.text, "what is it");
+  EXPECT_THROW(talk.next(), UserError);
+}
+
+TEST(SpokenTurns, ARecogniserThatIsLateIsWaitedForAtTheEnd) {
+  Talk talk;
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what", true, 16000);
+  talk.desk.on_finish = [&] { talk.clock.hold(); };
+  talk.audio.end();
+  talk.clock.wait_held();
+  talk.desk.hear("what is it", /*is_over=*/true);
+  talk.desk.end();
+  talk.clock.go_on();
+  talk.is_over = true;
+  Transcript last;
+  while (!(last = talk.next()).is_final) ASSERT_NE(last.text, "the end");
+  EXPECT_EQ(last.text, "what is it");
+}
+
+TEST(SpokenTurns, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf) {
+  Talk talk(WhileSpeaking::kInterrupts, false, /*by_words=*/true);
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what is the capital", false, 16000);
+  talk.turns.expect_end("what is the capital", 0.99);
+  talk.audio.give(500, 0.0f);
+  ++talk.desk.utterance;
+  while (!talk.next().is_final) continue;
+  talk.turns.say_again();
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("of France", false, 16000);
+  Transcript heard = talk.next();
+  EXPECT_EQ(heard.text, "what is the capital of France");
+  talk.turns.expect_end(heard.text, 0.99);
+  talk.audio.give(500, 0.0f);  // by other words it would take more
+  heard = talk.next();
+  EXPECT_TRUE(heard.is_final);
+  EXPECT_EQ(heard.text, "what is the capital of France");
 }
 
 TEST(SpokenTurns, AStopEndsEveryWait) {

@@ -233,6 +233,23 @@ TEST(TurnRecogniser, ARecogniserIsTriedAgainSoonWhileItListens) {
   EXPECT_THAT(ear.log, SizeIs(1));
 }
 
+TEST(TurnRecogniser, AfterAFailurePausesAreCountedFromTheVoiceAsBefore) {
+  Ear ear(/*detects=*/true);
+  ear.desk.is_full = true;
+  ear.in.add(tone(100));
+  ear.desk.is_full = false;
+  ear.in.add(tone(1900));
+  ear.clock.set(2);
+  ear.in.add(tone(100));
+  ++ear.desk.utterance;
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("find me",
+                      {.is_active = false, .since = 0, .until = 16000, .is_in_words = true});
+  EXPECT_THAT(ear.turns, IsEmpty());
+  ear.in.add(tone(500));
+  EXPECT_THAT(ear.turns, SizeIs(1));
+}
+
 TEST(TurnRecogniser, WordsWithoutEndAreLost) {
   Ear ear;
   ear.in.add(tone(1000));
@@ -276,6 +293,23 @@ TEST(TurnRecogniser, WhereTheVoiceIsKnownAPauseIsCountedFromItsLastSample) {
   ASSERT_THAT(ear.turns, SizeIs(1));
   EXPECT_EQ(ear.turns[0].text, "find me a hotel.");
   EXPECT_EQ(ear.turns[0].stopped_at, 2000);
+}
+
+TEST(TurnRecogniser, SoundThatTheRecogniserHasNotHeardYetIsNoPause) {
+  Ear ear(/*detects=*/true);
+  ear.in.add(tone(1000));
+  HeardVoice pause = voice(850, false);
+  pause.heard = 16000;
+  ear.desk.hear_voice("find me,", pause);
+  ear.in.add(tone(1000));  // at once, from a network that had stopped
+  EXPECT_THAT(ear.turns, IsEmpty());
+  EXPECT_THAT(ear.desk.log, IsEmpty());
+  ear.desk.hear_voice("find me, a hotel", voice(2000, true));
+  ear.in.add(tone(600));
+  pause = voice(2000, false);
+  pause.heard = 2 * 16000 + 8000;
+  ear.desk.hear_voice("find me, a hotel", pause);
+  EXPECT_THAT(ear.turns, SizeIs(1));
 }
 
 TEST(TurnRecogniser, WhatTheRecogniserStillHearsOfATurnThatIsOverIsNotTheNextOnes) {

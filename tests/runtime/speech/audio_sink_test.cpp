@@ -20,6 +20,7 @@
 #include "runtime/speech/resampling_sink.h"
 #include "runtime/speech/sample_ring.h"
 #include "tests/fakes/buffer_sink.h"
+#include "tests/fakes/manual_clock.h"
 #include "tests/fakes/pipe.h"
 
 namespace predgen {
@@ -104,7 +105,7 @@ TEST(PlayerSink, NoDeviceIsAUserErrorThatNamesTheWayOut) {
 
 TEST(PcmSink, WritesLittleEndian16BitClipped) {
   Pipe pipe;
-  PcmSink(pipe.in(), {}).write(std::vector<float>{0.5f, -0.25f, 3.0f, -3.0f});
+  PcmSink(pipe.in(), 8000, {}).write(std::vector<float>{0.5f, -0.25f, 3.0f, -3.0f});
   pipe.end();
   std::vector<unsigned char> bytes(16);
   bytes.resize(static_cast<size_t>(read(pipe.out(), bytes.data(), bytes.size())));
@@ -114,7 +115,7 @@ TEST(PcmSink, WritesLittleEndian16BitClipped) {
 TEST(PcmSink, ReportsAFullOrClosedOutput) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
-  PcmSink sink(full, {});
+  PcmSink sink(full, 8000, {});
   EXPECT_THAT([&] { sink.write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("No space left")));
   EXPECT_EQ(sink.num_played(), 0);
@@ -124,7 +125,7 @@ TEST(PcmSink, ReportsAFullOrClosedOutput) {
 TEST(PcmSink, AReaderThatEndsIsAnErrorAndNotTheEnd) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  PcmSink sink(ends[1], {});
+  PcmSink sink(ends[1], 8000, {});
   close(ends[0]);
   EXPECT_THAT([&] { sink.write(std::vector<float>(10)); },
               ThrowsMessage<Error>(HasSubstr("Broken pipe")));
@@ -140,8 +141,37 @@ TEST(PcmSink, AStopEndsAWriteThatNobodyReads) {
     poll(&first_samples, 1, /*timeout=*/-1);
     source.request_stop();
   });
-  PcmSink sink(pipe.in(), source.get_token());
+  PcmSink sink(pipe.in(), 8000, source.get_token());
   EXPECT_THROW(sink.write(std::vector<float>(1'000'000)), Interrupted);
+  alarm(0);
+}
+
+TEST(PcmSink, WhatWasWrittenIsPlayedInItsOwnTime) {
+  Pipe pipe;
+  ManualClock clock;
+  PcmSink sink(pipe.in(), 8000, {}, &clock);
+  clock.set(10);
+  sink.write(std::vector<float>(8000));
+  EXPECT_EQ(sink.num_played(), 0);
+  clock.set(10.25);
+  EXPECT_EQ(sink.num_played(), 2000);
+  sink.write(std::vector<float>(800));
+  clock.set(11);
+  EXPECT_EQ(sink.num_played(), 8000);
+  clock.set(20);
+  EXPECT_EQ(sink.num_played(), 8800);
+}
+
+TEST(PcmSink, AWriteThatNobodyReadsIsGivenUp) {
+  alarm(60);  // ends a test that hangs
+  Pipe pipe;
+  PcmSink sink(pipe.in(), 8000, {});
+  std::jthread other([&] {
+    pollfd first_samples{.fd = pipe.out(), .events = POLLIN, .revents = 0};
+    poll(&first_samples, 1, /*timeout=*/-1);
+    sink.give_up();
+  });
+  sink.write(std::vector<float>(1'000'000));
   alarm(0);
 }
 
