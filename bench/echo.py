@@ -16,6 +16,7 @@ either kind another one is played, so that there is something to learn from.
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -31,8 +32,6 @@ RATE = 16000
 LOUDNESS = 0.05  # root mean square of voices
 NOISE = 3e-4
 RAW = 10  # answers that are heard without the canceller, too
-BACKCHANNELS = {"ah", "aha", "hm", "hmm", "huh", "mhm", "mm", "mmhm", "oh", "ok", "okay", "right", "uh", "uhhuh", "um",
-                "yeah"}  # as in runtime/listen/spoken_turns.cpp
 
 
 def answers(count):
@@ -98,8 +97,15 @@ def cancel(tool, echo, lines, folder):
     return np.fromfile(folder / "cleaned", "<f4"), np.fromfile(folder / "raw", "<f4"), spans
 
 
+def backchannels():
+    """English words that only say that somebody listens, by the program's own list."""
+    source = (ROOT / "text/backchannel.cpp").read_text()
+    lists = [source.split(begin)[1].split("}")[0] for begin in ("kSounds{", '{"en", {')]
+    return set(re.findall(r'"(\w+)"', "".join(lists)))
+
+
 def breaks_in(text):
-    return any(word not in BACKCHANNELS for word in words(text.replace("-", "")))
+    return any(word not in backchannels() for word in words(text.replace("-", "")))
 
 
 def main(predgen, tool, count=100, voice=None, levels=("-10",)):

@@ -71,7 +71,7 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   if (has_voice) report["voice"] = bench_voice(options.voice, options.runs, !options.json, stop);
   if (has_model && has_voice && !options.json) std::printf("\n");
   if (has_model) report["model"] = bench_model(options.model, !options.json, stop);
-  if (options.json) std::printf("%s\n", report.dump().c_str());
+  if (options.json) std::printf("%s\n", to_text(report).c_str());
   const std::string warning = other_work.warning(at::get_num_threads());
   if (!warning.empty()) spdlog::warn("{}", warning);
 }

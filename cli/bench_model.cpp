@@ -97,7 +97,8 @@ std::string name_of(at::ScalarType type) { return type == at::kFloat ? "fp32" : 
 void ModelBench::add_to(CLI::App& command) {
   model.add_to(command);
   command.get_option("--model")->required(false);
-  const CLI::Range countable(int64_t{-1} << 40, int64_t{1} << 40);  // sums of them do not overflow
+  // Sums of them do not overflow; what is too small is said later, in better words.
+  const CLI::Validator countable = CLI::Range(int64_t{-1} << 40, int64_t{1} << 40).description("");
   command.add_option("--prompt", speed.prompt, "--model: tokens of context")
       ->check(countable)
       ->capture_default_str();
@@ -178,11 +179,11 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"load", load},
       {"first_token", first_token},
       {"weights_in_memory_before", cached ? Json(*cached) : Json()}};
-  const evaluate::PeakMemory peak = evaluate::peak_memory(device);  // before the buffer below
+  const PeakMemory peak = peak_memory(device);  // before the buffer below
   engine.reset();
   model.reset();
-  const evaluate::MemoryBandwidth bandwidth = evaluate::measure_bandwidth(
-      device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
+  const MemoryBandwidth bandwidth =
+      measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
   Json report = evaluate::make_speed_report(
       {options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
   if (!print_table) return report;

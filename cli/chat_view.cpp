@@ -74,8 +74,7 @@ void ChatView::end_turn(const TurnResult& result) {
 void ChatView::finish() {
   if (prompt_mark_) std::fputs("\n", stderr);
   if (format_ != Format::kJson) return;
-  const Json document{{"turns", turns_}};
-  std::printf("%s\n", document.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", to_text({{"turns", turns_}}).c_str());
 }
 
 void ChatView::show_draft(const std::string& draft) {

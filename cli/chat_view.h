@@ -16,7 +16,7 @@ class ChatView {
   enum class Format { kText, kJson };
   /// `typed`: a person may be typing, so a terminal gets a prompt mark. `text_output`: where
   /// committed text goes; stdout, unless that carries sound.
-  ChatView(Format format, bool typed, std::FILE* text_output = stdout);
+  ChatView(Format format, bool typed, std::FILE* text_output);
 
   TurnObserver observer();
   void begin_turn();

@@ -31,7 +31,7 @@ void add_train(CLI::App& app, const std::stop_token& stop);
 
 /// What --model takes.
 inline constexpr const char* kModelHelp =
-    "folder in Hugging Face's form, or the name of a model (predgen models lists them)";
+    "a GGUF file, a Hugging Face folder, or a name that \"predgen models\" lists";
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
 /// --quantize, --width-invariant, --threads.

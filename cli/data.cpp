@@ -11,7 +11,7 @@ void print_dataset(const std::filesystem::path& output, const Json& manifest, bo
                           {"num_records", manifest.at("num_records")},
                           {"recipe_hash", manifest.at("recipe_hash")},
                           {"counters", manifest.at("counters")}};
-    std::printf("%s\n", summary.dump().c_str());
+    std::printf("%s\n", to_text(summary).c_str());
     return;
   }
   std::printf("%s: %ld records\n", output.c_str(), manifest.at("num_records").get<int64_t>());
@@ -24,7 +24,7 @@ void print_counters(const Json& counters, int indent) {
       std::printf("%*s%s\n", indent, "", name.c_str());
       print_counters(value, indent + 2);
     } else {
-      const std::string text = value.dump();
+      const std::string text = to_text(value);
       std::printf("%*s%-*s %10s\n", indent, "", 30 - indent, name.c_str(), text.c_str());
     }
   }

@@ -28,7 +28,7 @@ void run_build(const BuildOptions& options, const std::stop_token& stop) {
         {"output", config.output.string()},          {"already_complete", result.already_complete},
         {"num_records", manifest.at("num_records")}, {"num_tokens", manifest.at("num_tokens")},
         {"recipe_hash", manifest.at("recipe_hash")}, {"counters", manifest.at("counters")}};
-    std::printf("%s\n", summary.dump().c_str());
+    std::printf("%s\n", to_text(summary).c_str());
     return;
   }
   std::printf("%s%s: %ld records, %ld tokens\n", config.output.c_str(),

@@ -68,8 +68,7 @@ Json summary(const data::DatasetReader& dataset) {
 std::string piece(const Tokenizer* tokenizer, TokenId token) {
   if (tokenizer == nullptr) return std::to_string(token);
   const std::string text = tokenizer->decode_next(TokenSpan(&token, 1), /*keep_special=*/true);
-  const std::string quoted =
-      Json(text).dump(-1, ' ', false, nlohmann::detail::error_handler_t::replace);
+  const std::string quoted = to_text(Json(text));
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -137,7 +136,7 @@ void run_show(const ShowOptions& options) {
       rows.push_back(row_json(tokenizer.get(), dataset->read(i), i));
     }
     document["rows"] = std::move(rows);
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", to_text(document).c_str());
     return;
   }
   std::printf("%s\n", options.store.c_str());

@@ -11,9 +11,9 @@
 #include "cli/machine_report.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "evaluate/device_memory.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/cpu/cpu_pass.h"
+#include "model/device_memory.h"
 #include "model/gpu/gpu_pass.h"
 #include "model/load_options.h"
 #include "model/memory_estimate.h"
@@ -101,8 +101,8 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
   const double beside = used + (is_gpu ? kZonosBytes + kWorkspaceBytes : 0.0);
   if (is_gpu) row("beside Zonos, with caches and workspace", beside, true);
-  const double room = options.memory_gib ? *options.memory_gib * kGiB
-                                         : static_cast<double>(evaluate::memory_size(device));
+  const double room =
+      options.memory_gib ? *options.memory_gib * kGiB : static_cast<double>(memory_size(device));
   std::printf("  %-44s", fmt::format("fits into {:.3g} GiB{}", room / kGiB,
                                      is_gpu ? "" : ", the memory of this machine")
                              .c_str());

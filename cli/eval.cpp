@@ -73,7 +73,7 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     set_num_threads(static_cast<int>(config.threads));
     const Json report = evaluate::run_evaluation(config, reader, flags->run, stop);
     if (flags->json) {
-      std::printf("%s\n", report.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+      std::printf("%s\n", to_text(report).c_str());
       return;
     }
     std::printf("%s\n", evaluate::format_table(report).c_str());

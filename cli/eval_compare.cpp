@@ -72,7 +72,7 @@ void compare_results(const EvalCompareOptions& options, bool json) {
                                options.results.at(0), options.results.at(1)),
                    [&] { return evaluate::compare_reports(before, after, bounds); });
   const std::string text =
-      json ? comparison.dump() + "\n" : evaluate::format_comparison(comparison);
+      json ? to_text(comparison) + "\n" : evaluate::format_comparison(comparison);
   std::fputs(text.c_str(), stdout);
   if (!comparison["crossed"].empty()) throw CLI::RuntimeError(1);
 }

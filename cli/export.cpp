@@ -1,18 +1,17 @@
 #include <c10/core/InferenceMode.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include "cli/command.h"
 #include "cli/export_gguf.h"
 #include "cli/model_setup.h"
+#include "cli/written_logits.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/staged_folder.h"
 #include "core/stop.h"
 #include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/logit_check.h"
 #include "model/checkpoint/merged_weights.h"
 #include "model/checkpoint/save_model.h"
 #include "model/load_options.h"
@@ -26,11 +25,11 @@ namespace {
 struct ExportOptions {
   ModelOptions model;
   std::string output, check = "logits";
-  double max_logit_difference = 0.0;  // 0: a share of the largest logit
+  double max_logit_difference = 0.0;  // 0: a share of the largest logit, of a .gguf any
   bool json = false;
 };
 
-constexpr double kFloat32Bound = 1e-3, kBfloat16Bound = 0.1;
+constexpr double kFloat32Share = 1e-3, kBfloat16Share = 0.1;  // of the largest logit
 
 fs::path check_output(const std::string& output) {
   const fs::path folder = fs::weakly_canonical(fs::absolute(output));
@@ -80,32 +79,6 @@ void write_weights(const MergedWeights& merged, const fs::path& folder, at::Scal
                         });
 }
 
-/// The written folder against base and adapter, one layer in memory at a time.
-LogitDifference check_logits(const MergedWeights& merged, const ModelWeights& stored,
-                             const ExportOptions& options, at::ScalarType dtype,
-                             const std::stop_token& stop) {
-  const LogitDifference difference = compare_logits(
-      merged, stored, parse_device(options.model.device), [&] { throw_if_stopped(stop); });
-  const double share = dtype == at::kFloat ? kFloat32Bound : kBfloat16Bound;
-  const double bound = options.max_logit_difference > 0
-                           ? options.max_logit_difference
-                           : share * std::max(1.0, difference.largest_logit);
-  if (!(difference.max <= bound)) {
-    throw UserError(
-        "the merged model's logits differ by {:.3g} from those of base and adapter, more than "
-        "{:.3g} (--max-logit-difference): nothing was written",
-        difference.max, bound);
-  }
-  return difference;
-}
-
-Json describe(const LogitDifference& logits) {
-  return {{"max_logit_difference", logits.max},
-          {"mean_logit_difference", logits.mean},
-          {"num_positions", logits.num_positions},
-          {"num_same_top_token", logits.num_same_top}};
-}
-
 void print_report(const Json& report) {
   const Json& weights = report["weights"];
   std::printf("wrote %s (%s)\n", report["output"].get<std::string>().c_str(),
@@ -125,11 +98,7 @@ void print_report(const Json& report) {
     std::printf("logits: not compared; --check logits does\n");
     return;
   }
-  std::printf(
-      "logits: in float32 against base and adapter: max difference %.3g, mean %.3g, same top token "
-      "at %ld of %ld positions\n",
-      logits["max_logit_difference"].get<double>(), logits["mean_logit_difference"].get<double>(),
-      logits["num_same_top_token"].get<long>(), logits["num_positions"].get<long>());
+  print_logits(logits, "base and adapter");
 }
 
 void run_export(const ExportOptions& options, const std::stop_token& stop) {
@@ -139,6 +108,7 @@ void run_export(const ExportOptions& options, const std::stop_token& stop) {
     return export_gguf({.model = options.model,
                         .output = options.output,
                         .with_logits = compares_logits(options.check),
+                        .max_logit_difference = options.max_logit_difference,
                         .json = options.json},
                        stop);
   }
@@ -166,7 +136,13 @@ void run_export(const ExportOptions& options, const std::stop_token& stop) {
   const MergedWeights::Comparison weights = merged.compare(stored, type);
   throw_if_stopped(stop);
   Json logits;
-  if (with_logits) logits = describe(check_logits(merged, stored, options, type, stop));
+  if (with_logits) {
+    logits = check_logits(merged, stored,
+                          {.device = parse_device(options.model.device),
+                           .max_difference = options.max_logit_difference,
+                           .share = type == at::kFloat ? kFloat32Share : kBfloat16Share},
+                          stop);
+  }
   staging.publish();
 
   const Json report{{"output", output.string()},
@@ -209,8 +185,10 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
           "one layer in memory at a time")
       ->capture_default_str();
   command
-      ->add_option("--max-logit-difference", options->max_logit_difference,
-                   "fail above it; 0: 0.001 of the largest logit for fp32, 0.1 for bf16")
+      ->add_option(
+          "--max-logit-difference", options->max_logit_difference,
+          "fail above it; 0: 0.001 of the largest logit for fp32, 0.1 for bf16; of a .gguf: "
+          "never")
       ->capture_default_str();
   command
       ->add_option("--device", model.device, "where logits are computed: auto, cpu, cuda or cuda:N")

@@ -3,15 +3,16 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
+#include "cli/written_logits.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/stop.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/gguf_checkpoint.h"
-#include "model/checkpoint/logit_check.h"
 #include "model/checkpoint/merged_weights.h"
 #include "model/checkpoint/save_gguf.h"
 #include "model/load_options.h"
@@ -92,11 +93,7 @@ void print_gguf_report(const Json& report) {
               report["worst_relative_error"].get<double>());
   const Json& logits = report["logits"];
   if (logits.is_null()) return;
-  std::printf(
-      "logits: in float32 against what it was made of: max difference %.3g, mean %.3g, same top "
-      "token at %ld of %ld positions\n",
-      logits["max_logit_difference"].get<double>(), logits["mean_logit_difference"].get<double>(),
-      logits["num_same_top_token"].get<long>(), logits["num_positions"].get<long>());
+  print_logits(logits, "what it was made of");
 }
 
 }  // namespace
@@ -135,12 +132,11 @@ void export_gguf(const GgufExportOptions& options, const std::stop_token& stop) 
               {"worst_relative_error", compare_weights(merged, stored, type.bound, stop)},
               {"logits", nullptr}};
   if (options.with_logits) {
-    const LogitDifference logits = compare_logits(
-        merged, stored, parse_device(options.model.device), [&] { throw_if_stopped(stop); });
-    report["logits"] = {{"max_logit_difference", logits.max},
-                        {"mean_logit_difference", logits.mean},
-                        {"num_positions", logits.num_positions},
-                        {"num_same_top_token", logits.num_same_top}};
+    report["logits"] = check_logits(merged, stored,
+                                    {.device = parse_device(options.model.device),
+                                     .max_difference = options.max_logit_difference,
+                                     .share = std::numeric_limits<double>::infinity()},
+                                    stop);
   }
   staged.publish();
   if (options.json) {

@@ -10,7 +10,9 @@ namespace predgen::cli {
 struct GgufExportOptions {
   const ModelOptions& model;
   std::string output;  // a file that is not there yet
-  bool with_logits = true, json = false;
+  bool with_logits = true;
+  double max_logit_difference = 0.0;  // 0: any
+  bool json = false;
 };
 
 /// Writes a checkpoint, with an adapter merged into it, as a GGUF file for llama.cpp and predgen,

@@ -201,7 +201,7 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
       spdlog::info("the model ended this raw text at once: --user asks as a person does");
     }
   }
-  if (options.json) std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
+  if (options.json) std::printf("%s\n", to_text({{"results", std::move(results)}}).c_str());
 }
 
 }  // namespace

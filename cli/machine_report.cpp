@@ -10,7 +10,7 @@
 
 #include "cli/other_work.h"
 #include "core/text.h"
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
 #include "model/gpu/gpu_support.h"
 #include "runtime/listen/echo_canceller.h"
@@ -36,7 +36,7 @@ void print_use(const char* name, const char* good, const std::function<void()>& 
 }  // namespace
 
 void print_machine() {
-  const double memory = static_cast<double>(evaluate::memory_size(at::kCPU)) / (1 << 30);
+  const double memory = static_cast<double>(memory_size(at::kCPU)) / (1 << 30);
   std::printf("Machine\n  CPU     %u cores, %.1f GiB of memory\n",
               std::thread::hardware_concurrency(), memory);
   const OtherWork other_work;

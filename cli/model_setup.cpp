@@ -29,8 +29,7 @@ std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOp
   return set_up_model(draft, options);
 }
 
-void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,
-                     int64_t num_new) {
+void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where) {
   if (tokens.empty()) throw UserError("{}: there are no tokens", where);
   for (const TokenId id : tokens) {
     if (id < 0 || id >= model.vocab_size()) {
@@ -39,10 +38,9 @@ void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::st
     }
   }
   const auto num_tokens = static_cast<int64_t>(tokens.size());
-  if (num_tokens + num_new > model.max_positions()) {
-    const std::string more = num_new > 0 ? fmt::format(" and {} new ones", num_new) : "";
-    throw UserError("{}: {} tokens{} do not fit into the model's {} positions", where, num_tokens,
-                    more, model.max_positions());
+  if (num_tokens > model.max_positions()) {
+    throw UserError("{}: {} tokens do not fit into the model's {} positions", where, num_tokens,
+                    model.max_positions());
   }
 }
 

@@ -15,15 +15,16 @@ namespace predgen::cli {
 void set_num_threads(int num_threads);
 
 /// Sets the threads and loads `checkpoint`, which a command opens once by the options' `model`, as
-/// the options say, their adapter included. Commands that
-/// only read weights hold a c10::InferenceMode around this call and everything after it. One that
-/// runs no short passes in our kernels does without the graphs that `prepares_passes` makes.
+/// the options say, their adapter included. Commands that only read weights hold a
+/// c10::InferenceMode around this call and everything after it. One that runs no short passes in
+/// our kernels does without the graphs that `prepares_passes` makes.
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes = true);
 
 /// Help of --draft-model.
 inline constexpr const char* kDraftModelHelp =
-    "folder of a smaller model with the same tokenizer, which drafts what each pass then checks: "
+    "a smaller model with the same tokenizer, given as --model is, which drafts what each pass "
+    "then checks: "
     "the text stays the same";
 
 inline constexpr const char* kPastAnswersHelp =
@@ -34,8 +35,7 @@ inline constexpr const char* kPastAnswersHelp =
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);
 
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the
-/// vocabulary, and the ids plus `num_new` more fit into the model's positions.
-void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where,
-                     int64_t num_new = 0);
+/// vocabulary, and all fit into the model's positions.
+void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where);
 
 }  // namespace predgen::cli

@@ -115,8 +115,7 @@ void print_json(const Listing& listing) {
                       {"models", models},
                       {"speech_models", speech},
                       {"can_be_fetched", absent}};
-  std::printf("%s\n",
-              document.dump(-1, ' ', false, nlohmann::detail::error_handler_t::replace).c_str());
+  std::printf("%s\n", to_text(document).c_str());
 }
 
 std::string megabytes(int64_t bytes) {

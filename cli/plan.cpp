@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "core/error.h"
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
 #include "model/load_options.h"
 #include "train/plan/memory_advice.h"
@@ -39,7 +39,7 @@ train::PlanCase where_it_runs(const train::TrainConfig& train, int nproc,
   const at::Device device = parse_device(train.device);
   const train::PlanCase found = train::case_of(device, nproc);
   // Ranks of this machine share the memory of its CPU.
-  if (!memory) memory = evaluate::memory_size(device) / (device.is_cpu() ? nproc : 1);
+  if (!memory) memory = memory_size(device) / (device.is_cpu() ? nproc : 1);
   return found;
 }
 

@@ -110,7 +110,7 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     scores.push_back({std::move(score.logprobs), {}});
   }
   if (options.json) {
-    std::printf("%s\n", Json{{"results", std::move(results)}}.dump().c_str());
+    std::printf("%s\n", to_text({{"results", std::move(results)}}).c_str());
   } else if (options.model.quantize != "none") {
     model.reset();  // one model at a time
     print_quantization_cost(*checkpoint, options.model, rows, evaluate::perplexity(scores), stop);

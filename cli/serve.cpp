@@ -38,9 +38,10 @@ Speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and has a page a
 answers under way end.
 
 Examples:
-  predgen serve --model checkpoints/demo
-  predgen serve --model checkpoints/demo --tts espeak --wyoming-port 10700
-  predgen serve --model checkpoints/demo --config configs/runtime/serve.yaml max_sessions=4
+  predgen serve --model smollm2
+  predgen serve --model smollm2 --tts hibari realtime.recogniser=base    # it hears, too
+  predgen serve --model smollm2 --tts hibari --wyoming-port 10700
+  predgen serve --model smollm2 --config configs/runtime/serve.yaml max_sessions=4
   curl http://127.0.0.1:8080/v1/models
 )";
 

@@ -56,7 +56,7 @@ void print_json(const std::vector<Result>& results) {
   for (const Result& result : results) {
     rows.push_back({{"token_ids", result.ids}, {"text", result.text}});
   }
-  fmt::print("{}\n", Json{{"results", rows}}.dump());
+  fmt::print("{}\n", to_text({{"results", rows}}));
 }
 
 /// One line a token: its id and its text, quoted.
@@ -64,7 +64,7 @@ void print_table(const std::vector<Result>& results, const Tokenizer& tokenizer)
   for (const Result& result : results) {
     for (const TokenId id : result.ids) {
       const std::string piece = tokenizer.decode_next(TokenSpan(&id, 1), true);
-      fmt::print("{:>8}  {}\n", id, Json(replace_ill_formed_utf8(piece)).dump());
+      fmt::print("{:>8}  {}\n", id, to_text(Json(replace_ill_formed_utf8(piece))));
     }
     fmt::print("{} tokens\n", result.ids.size());
   }

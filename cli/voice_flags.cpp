@@ -106,8 +106,11 @@ void VoiceFlags::refuse_what_it_lacks(VoiceKind kind) const {
   if (is_hibari && !voice.empty()) {
     throw UserError("--tts hibari has one voice: leave --voice out, or use --tts piper with it");
   }
-  if (kind == VoiceKind::kNone && (!config.empty() || !voice.empty())) {
-    throw UserError("--tts-config and --voice need --tts piper, --tts espeak or --tts zonos");
+  if (kind == VoiceKind::kNone && !voice.empty()) {
+    throw UserError("--voice needs --tts piper, --tts espeak or --tts zonos");
+  }
+  if (kind == VoiceKind::kNone && !config.empty()) {
+    throw UserError("--tts-config needs --tts hibari, --tts piper, --tts espeak or --tts zonos");
   }
 }
 

@@ -40,9 +40,6 @@ pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 if(PREDGEN_TESTS)
   find_package(GTest REQUIRED)
 endif()
-if(PREDGEN_BENCH)
-  find_package(benchmark REQUIRED)
-endif()
 
 # Source of the CUDA graphs: the headers of the runtime come with wheels, or with the toolkit.
 set(PREDGEN_GRAPHS none)

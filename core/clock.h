@@ -7,6 +7,11 @@ namespace predgen {
 
 using Seconds = std::chrono::duration<double>;
 
+/// As timers count them.
+inline std::chrono::steady_clock::duration steady_seconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(Seconds(seconds));
+}
+
 /// Where the runtime reads time and waits. Thread-safe unless a class says otherwise.
 class Clock {
  public:
@@ -38,7 +43,6 @@ class VirtualClock : public Clock {
 
   Seconds now() const override;
   void sleep_until(Seconds time) override;
-  Computation computation() const { return computation_; }
 
   /// Adds the price of some work; kCostTable only (kMeasured has already counted it).
   void advance(Seconds price);

@@ -170,27 +170,6 @@ ConfigReader ConfigReader::section(const std::string& key) {
   return ConfigReader(document_, child);
 }
 
-std::vector<ConfigReader> ConfigReader::sections(const std::string& key) {
-  std::vector<ConfigReader> readers;
-  std::vector<Node::Child> children;
-  const auto list = node_->find(key);
-  if (list && list->kind != Node::Kind::kList) {
-    problem(key, fmt::format("must be a list of mappings, not {}", list->described()));
-  } else if (list) {
-    for (const Node::Child& item : list->items) {
-      if (item->kind != Node::Kind::kMapping) {
-        document_->add(
-            *item, fmt::format("\"{}\" must be a mapping, not {}", item->key, item->described()));
-        continue;
-      }
-      children.push_back(item);
-      readers.push_back(ConfigReader(document_, item));
-    }
-  }
-  node_->set_answer(key, std::move(children));
-  return readers;
-}
-
 void ConfigReader::problem(const std::string& key, const std::string& message) {
   const auto child = node_->find(key);
   document_->add(child ? *child : *node_, fmt::format("\"{}\" {}", node_->child_key(key), message));

@@ -49,8 +49,6 @@ class ConfigReader {
   bool is_single(const std::string& key) const;
   /// The mapping under `key`; empty if absent. Shares the list of problems with this reader.
   ConfigReader section(const std::string& key);
-  /// The mappings in the list under `key`.
-  std::vector<ConfigReader> sections(const std::string& key);
 
   /// Records a problem that the caller found with the value of `key`.
   void problem(const std::string& key, const std::string& message);
@@ -60,7 +58,7 @@ class ConfigReader {
 
   /// What was read, defaults included, as YAML; for the run's folder.
   std::string resolved() const;
-  /// Every value that was read, as YAML, by its full key ("lora.rank", "methods[0].name").
+  /// Every value that was read, as YAML, by its full key ("lora.rank").
   std::map<std::string, std::string> values() const;
 
  private:

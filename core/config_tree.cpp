@@ -41,17 +41,9 @@ std::string ConfigReader::Node::to_yaml(int indent) const {
     result += pad + name + ":";
     if (const auto* value = std::get_if<std::string>(&answer)) {
       result += " " + *value + "\n";
-    } else if (const auto* section = std::get_if<Child>(&answer)) {
-      const std::string body = (*section)->to_yaml(indent + 2);
-      result += body.empty() ? " {}\n" : "\n" + body;
     } else {
-      const auto& sections = std::get<std::vector<Child>>(answer);
-      result += sections.empty() ? " []\n" : "\n";
-      for (const Child& item : sections) {
-        std::string body = item->to_yaml(indent + 4);
-        if (!body.empty()) body[static_cast<size_t>(indent) + 2] = '-';
-        result += body.empty() ? pad + "  - {}\n" : body;
-      }
+      const std::string body = std::get<Child>(answer)->to_yaml(indent + 2);
+      result += body.empty() ? " {}\n" : "\n" + body;
     }
   }
   return result;
@@ -62,13 +54,8 @@ void ConfigReader::Node::collect(std::map<std::string, std::string>& values,
   for (const auto& [name, answer] : answers) {
     if (const auto* value = std::get_if<std::string>(&answer)) {
       values[prefix + name] = *value;
-    } else if (const auto* section = std::get_if<Child>(&answer)) {
-      (*section)->collect(values, prefix + name + ".");
     } else {
-      const auto& sections = std::get<std::vector<Child>>(answer);
-      for (size_t i = 0; i < sections.size(); ++i) {
-        sections[i]->collect(values, fmt::format("{}{}[{}].", prefix, name, i));
-      }
+      std::get<Child>(answer)->collect(values, prefix + name + ".");
     }
   }
 }
@@ -208,9 +195,6 @@ void ConfigReader::Document::find_unknown_keys(const Node& node) {
   }
   for (const auto& [name, answer] : node.answers) {
     if (const auto* section = std::get_if<Node::Child>(&answer)) find_unknown_keys(**section);
-    if (const auto* list = std::get_if<std::vector<Node::Child>>(&answer)) {
-      for (const Node::Child& item : *list) find_unknown_keys(*item);
-    }
   }
 }
 

@@ -47,8 +47,7 @@ struct ConfigReader::Document {
 struct ConfigReader::Node {
   enum class Kind { kNull, kScalar, kList, kMapping };
   using Child = std::shared_ptr<Node>;
-  // A value as YAML text, a section, or a list of sections.
-  using Answer = std::variant<std::string, Child, std::vector<Child>>;
+  using Answer = std::variant<std::string, Child>;  // a value as YAML text, or a section
 
   Kind kind = Kind::kNull;
   std::string key;    // full name: "lora.rank"; empty for the whole file

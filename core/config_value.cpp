@@ -2,10 +2,10 @@
 
 #include <charconv>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/files.h"
+#include "core/json.h"
 
 namespace predgen {
 namespace {
@@ -68,7 +68,7 @@ std::optional<T> parse_value(const std::string& text, bool quoted) {
 }
 
 std::string quoted_yaml(const std::string& text) {  // a JSON string is a YAML string
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_text(Json(text));
 }
 
 #define PREDGEN_VALUE_TYPE(T)                                                \

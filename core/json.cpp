@@ -94,6 +94,11 @@ Json read_json(const std::filesystem::path& file) {
   return parse_json(read_file(file), file.string());
 }
 
+std::string to_text(const Json& json, int indent) {
+  return json.dump(indent, /*indent_char=*/' ', /*ensure_ascii=*/false,
+                   Json::error_handler_t::replace);
+}
+
 void fail_json_key(const char* key, const std::string& where, const std::string& why) {
   throw UserError("{}: \"{}\" {}", where, key, json_problem(why));
 }

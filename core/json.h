@@ -37,6 +37,10 @@ auto checked_json(const std::string& what, const Work& work) {
   }
 }
 
+/// On one line, or over many, indented by `indent`. What is not well-formed UTF-8, as a path may
+/// be, becomes U+FFFD; dump() would throw there.
+std::string to_text(const Json& json, int indent = -1);
+
 [[noreturn]] void fail_json_key(const char* key, const std::string& where, const std::string& why);
 
 template <typename T>

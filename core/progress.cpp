@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/text.h"
+
 namespace predgen {
 namespace {
 
@@ -30,12 +32,7 @@ size_t terminal_width() {
 
 /// The longest start of `line` that fits, cut between UTF-8 characters.
 std::string fit(const std::string& line, size_t width) {
-  size_t columns = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const bool starts_character = (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80;
-    if (starts_character && ++columns > width) return line.substr(0, i);
-  }
-  return line;
+  return std::string(first_characters(line, static_cast<int64_t>(width)));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostBytes = 64;
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-size_t edit_distance(const std::string& a, const std::string& b) {
+size_t typing_distance(const std::string& a, const std::string& b) {
   // Rows of i, i - 1 and i - 2.
   std::vector<size_t> row(b.size() + 1), before(b.size() + 1), second(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -40,7 +40,7 @@ std::optional<std::string> nearest_word(const std::string& wrong,
   size_t distance = std::max<size_t>(2, wrong.size() / 3) + 1;
   for (const std::string& word : valid) {
     if (wrong.size() > kMostBytes) break;
-    if (const size_t edits = edit_distance(wrong, word); edits < distance) {
+    if (const size_t edits = typing_distance(wrong, word); edits < distance) {
       distance = edits;
       nearest = word;
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -48,11 +50,48 @@ inline std::string escape_html(std::string_view text) {
   return escaped;
 }
 
+/// Whether a byte of UTF-8 begins a character.
+constexpr bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+/// Characters of well-formed UTF-8.
+inline int64_t count_characters(std::string_view text) {
+  return std::ranges::count_if(text, begins_character);
+}
+
+/// The first `most` characters of `text`, or all.
+inline std::string_view first_characters(std::string_view text, int64_t most) {
+  size_t end = 0;
+  for (int64_t count = 0; end < text.size(); ++end) {
+    if (begins_character(text[end]) && count++ == most) break;
+  }
+  return text.substr(0, end);
+}
+
+/// The last `most` bytes of `text`, or fewer: in whole characters.
+inline std::string_view last_bytes(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t begin = text.size() - most;
+  while (begin < text.size() && !begins_character(text[begin])) ++begin;
+  return text.substr(begin);
+}
+
+/// Bytes that both begin with, in whole characters.
+inline size_t common_start(std::string_view one, std::string_view other) {
+  auto same = static_cast<size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
+  const auto is_inside = [&](std::string_view text) {
+    return same < text.size() && !begins_character(text[same]);
+  };
+  while (same > 0 && (is_inside(one) || is_inside(other))) --same;
+  return same;
+}
+
 /// What a message quotes of a text that may be of any length: its first `most` bytes, and ".."
 /// where that is not all. No character of UTF-8 is cut in two.
 inline std::string shortened(std::string_view text, size_t most = 64) {
   if (text.size() <= most) return std::string(text);
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  while (most > 0 && !begins_character(text[most])) --most;
   return std::string(text.substr(0, most)) + "..";
 }
 

@@ -12,6 +12,10 @@ UserError missing_data(const std::filesystem::path& file) {
       file.string());
 }
 
+UserError bad_row(const std::filesystem::path& file, int64_t row, const UserError& why) {
+  return UserError("{}:{}: {} (--skip-bad-rows skips such rows)", file.string(), row, why.what());
+}
+
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
                                                        BadRows bad_rows) {
   if (!std::filesystem::exists(file)) throw missing_data(file);

@@ -39,6 +39,9 @@ class ConversationReader {
 /// What to throw when a file of a data set is not there: it says where public sets are to be had.
 UserError missing_data(const std::filesystem::path& file);
 
+/// What to throw for a row that cannot be used.
+UserError bad_row(const std::filesystem::path& file, int64_t row, const UserError& why);
+
 /// By extension: .jsonl or .parquet; UserError for others, for .parquet in a build without it, and
 /// for a file that is not there.
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,

@@ -112,13 +112,8 @@ class DatasetBuild {
   BadRows bad_rows() const { return config_.skip_bad_rows ? BadRows::kSkip : BadRows::kFail; }
 
   BuildResult result(bool already_complete) const {
-    BuildResult result{.manifest = open_dataset(config_.output)->manifest(),
-                       .held_out_manifest = {},
-                       .already_complete = already_complete};
-    if (config_.held_out.fraction > 0) {
-      result.held_out_manifest = open_dataset(config_.output / "held_out")->manifest();
-    }
-    return result;
+    return {.manifest = open_dataset(config_.output)->manifest(),
+            .already_complete = already_complete};
   }
 
   bool is_held_out_row(const CorpusConversation& conversation) const {
@@ -251,10 +246,7 @@ class DatasetBuild {
       try {
         std::rethrow_exception(row.error);
       } catch (const UserError& error) {
-        if (!config_.skip_bad_rows) {
-          throw UserError("{}:{}: {} (--skip-bad-rows skips such rows)", row.file,
-                          row.conversation.row, error.what());
-        }
+        if (!config_.skip_bad_rows) throw bad_row(row.file, row.conversation.row, error);
         ++num_unusable_rows_;
         return;
       }

@@ -10,8 +10,7 @@
 namespace predgen::data {
 
 struct BuildResult {
-  Json manifest;           // of the dataset, with the counters
-  Json held_out_manifest;  // null unless a fraction is held out
+  Json manifest;  // of the dataset, with the counters
   bool already_complete = false;
 };
 

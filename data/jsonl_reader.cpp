@@ -92,10 +92,7 @@ class JsonlReader : public ConversationReader {
         }
         return true;
       } catch (const UserError& error) {
-        if (bad_rows_ == BadRows::kFail) {
-          throw UserError("{}:{}: {} (--skip-bad-rows skips such rows)", file_.string(), row_,
-                          error.what());
-        }
+        if (bad_rows_ == BadRows::kFail) throw bad_row(file_, row_, error);
         ++num_bad_rows_;
       }
     }

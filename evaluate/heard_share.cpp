@@ -9,8 +9,7 @@ namespace predgen::evaluate {
 namespace {
 
 double num_characters(const std::string& text) {
-  return static_cast<double>(std::ranges::count_if(
-      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+  return static_cast<double>(count_characters(text));
 }
 
 }  // namespace

@@ -1,26 +1,13 @@
 #include "evaluate/heard_turns.h"
 
-#include <algorithm>
-#include <numeric>
-
+#include "core/edit_distance.h"
 #include "evaluate/statistics.h"
 #include "text/bare_words.h"
 
 namespace predgen::evaluate {
 
 int64_t count_word_errors(std::string_view heard, std::string_view said) {
-  const std::vector<std::string> from = list_bare_words(heard), to = list_bare_words(said);
-  std::vector<int64_t> errors(to.size() + 1);  // that make the words so far the first i of `to`
-  std::iota(errors.begin(), errors.end(), 0);
-  for (const std::string& word : from) {
-    int64_t before = errors[0]++;
-    for (size_t i = 1; i < errors.size(); ++i) {
-      const int64_t replaced = before + (word == to[i - 1] ? 0 : 1);
-      before = errors[i];
-      errors[i] = std::min({errors[i] + 1, errors[i - 1] + 1, replaced});
-    }
-  }
-  return errors.back();
+  return edit_distance(list_bare_words(heard), list_bare_words(said));
 }
 
 Json describe_heard(const TurnSet& set) {

@@ -44,10 +44,9 @@ std::optional<Json> Journal::find(const std::string& key) const {
 }
 
 void Journal::append(const std::string& key, const Json& value) {
-  // Ill-formed bytes cannot come from a tokenizer's text, but a run must not fail over one.
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = to_text(value);
   const Lock lock(mutex_);
-  stream_ << R"({"key":)" << Json(key).dump() << R"(,"value":)" << text << "}\n" << std::flush;
+  stream_ << R"({"key":)" << to_text(Json(key)) << R"(,"value":)" << text << "}\n" << std::flush;
   if (!stream_) throw Error("{} cannot be written: is the disk full?", file_.string());
   parts_[key] = parse_json(text, key);  // the same as one that is read again
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/edit_distance.h"
 #include "runtime/listen/typed_source.h"
 #include "text/bare_words.h"
 
@@ -9,18 +10,6 @@ namespace predgen::evaluate {
 namespace {
 
 constexpr double kAnyRate = 600;  // characters a minute: the words arrive in the same order
-
-/// Whether one word replaced, left out or put in makes one list of the other.
-bool is_one_word_apart(const std::vector<std::string>& one, const std::vector<std::string>& other) {
-  const auto begin = std::ranges::mismatch(one, other);
-  const auto rest = [](auto at, const auto& words, int64_t skipped) {
-    return std::vector<std::string>(at + std::min(skipped, words.end() - at), words.end());
-  };
-  for (const auto& [of_one, of_other] : {std::pair(1, 1), std::pair(1, 0), std::pair(0, 1)}) {
-    if (rest(begin.in1, one, of_one) == rest(begin.in2, other, of_other)) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -31,7 +20,7 @@ std::string change_between(std::string_view before, std::string_view final_text)
   if (std::ranges::mismatch(heard, said).in1 == heard.end()) {
     return said.size() == heard.size() + 1 ? "word_added" : "clause_added";
   }
-  return is_one_word_apart(heard, said) ? "word_revised" : "question_changed";
+  return edit_distance(heard, said) == 1 ? "word_revised" : "question_changed";
 }
 
 std::string last_change(const EvalTurn& turn) {

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/stop.h"
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
 #include "runtime/speculate/greedy_verifier.h"

@@ -211,11 +211,9 @@ Json make_report(const ReportInput& input) {
 
 void write_report(const Json& report, const std::filesystem::path& folder) {
   make_folder(folder);
-  // Ill-formed bytes cannot come from a tokenizer's text, but a report must not fail over one.
-  const auto replace = Json::error_handler_t::replace;
   write_file(folder / "turns.csv", format_csv(report));
   write_report_page(report, folder / "report.html");
-  write_file(folder / "results.json", report.dump(1, ' ', false, replace) + "\n");
+  write_file(folder / "results.json", to_text(report, 1) + "\n");
 }
 
 }  // namespace predgen::evaluate

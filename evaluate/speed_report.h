@@ -4,8 +4,8 @@
 
 #include "core/json.h"
 #include "evaluate/decode_bytes.h"
-#include "evaluate/device_memory.h"
 #include "evaluate/model_speed.h"
+#include "model/device_memory.h"
 
 namespace predgen::evaluate {
 

@@ -15,12 +15,6 @@
 namespace predgen::evaluate {
 namespace {
 
-int64_t count_characters(const std::string& text) {
-  int64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return count;
-}
-
 std::string trim(const std::string& text) { return std::string(trimmed(text, " \t\r\n")); }
 
 bool takes_turns(const std::vector<Message>& messages) {

@@ -19,7 +19,7 @@ class Axis {
 
   /// Values outside are at the ends.
   double place(double value) const;
-  std::vector<double> ticks(int most = 7) const;
+  std::vector<double> ticks(int most) const;
 
  private:
   double low_, high_, at_low_, at_high_;

@@ -62,7 +62,7 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
   std::vector<LegendEntry> legend;
   for (const auto& [classes, meaning] : chart.legend)
     legend.push_back({classes + " fill", meaning});
-  const double top = (legend.empty() ? 4 : draw_legend(canvas, legend, 0, 0)) + 4;
+  const double top = (legend.empty() ? 4 : draw_legend(canvas, legend)) + 4;
   const double left = label_room(labels, width), right = width - text_room - 12,
                bottom = top + height;
   const auto [low, high] = range_of(chart);
@@ -80,7 +80,7 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
     if (row.low && row.high) {
       canvas.line(x.place(*row.low), middle, x.place(*row.high), middle, row.classes + " whisker");
     }
-    canvas.dot(x.place(*row.value), middle, 4.5, row.classes + " fill",
+    canvas.dot(x.place(*row.value), middle, row.classes + " fill",
                row.label + ": " + row.text + " " + row.more);
     canvas.text(right + 8, middle + 4, row.text, "start", "dark");
     if (has_more && !row.more.empty()) {

@@ -30,13 +30,13 @@ std::string figure_file(const Figure& figure) {
   return standalone_svg(figure.draw(figure.is_wide ? kWhole : kHalf));
 }
 
-double draw_legend(SvgCanvas& canvas, const std::vector<LegendEntry>& entries, double x, double y) {
+double draw_legend(SvgCanvas& canvas, const std::vector<LegendEntry>& entries) {
   constexpr double kLine = 18;
-  double at = x, base = y + 11;
+  double at = 0, base = 11;
   for (const LegendEntry& entry : entries) {
     const double width = 32 + text_width(entry.label);
-    if (at > x && at + width > canvas.width()) {
-      at = x;
+    if (at > 0 && at + width > canvas.width()) {
+      at = 0;
       base += kLine;
     }
     canvas.rect(at, base - 9, 12, 10, entry.classes);

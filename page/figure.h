@@ -28,8 +28,8 @@ std::string figure_file(const Figure& figure);
 struct LegendEntry {
   std::string classes, label;
 };
-/// From (x, y) on, in as many lines as it takes; returns the y below them.
-double draw_legend(SvgCanvas& canvas, const std::vector<LegendEntry>& entries, double x, double y);
+/// In the picture's first lines, as many as it takes; returns the y below them.
+double draw_legend(SvgCanvas& canvas, const std::vector<LegendEntry>& entries);
 
 /// Of the texts that stand on the left: their widest, but no more than a good third of the picture.
 double label_room(const std::vector<std::string>& labels, double width);

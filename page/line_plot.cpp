@@ -112,7 +112,7 @@ void draw_line(SvgCanvas& canvas, const PlotLine& line, const Axis& x, const Axi
       canvas.line(x.place(*point.x_low), at_y, x.place(*point.x_high), at_y,
                   line.classes + " whisker thin");
     }
-    if (line.has_dots) canvas.dot(at_x, at_y, 4.5, line.classes + " fill", point.title);
+    if (line.has_dots) canvas.dot(at_x, at_y, line.classes + " fill", point.title);
   }
 }
 
@@ -129,7 +129,7 @@ std::string draw_line_plot(const LinePlot& plot, double width, const std::string
   SvgCanvas canvas(width);
   std::vector<LegendEntry> legend;
   for (const auto& [classes, meaning] : plot.legend) legend.push_back({classes + " fill", meaning});
-  const double top = (legend.empty() ? 0 : draw_legend(canvas, legend, 0, 0)) + 24;
+  const double top = (legend.empty() ? 0 : draw_legend(canvas, legend)) + 24;
   const auto [left, right] = plot_edges(plot, width);
   const double bottom = top + kPlot;
   const Range across = x_range(plot);

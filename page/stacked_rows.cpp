@@ -53,7 +53,7 @@ std::string draw_stacked_rows(const StackedRows& chart, double width, const std:
   }
   std::vector<LegendEntry> legend;
   for (const auto& [classes, meaning] : chart.parts) legend.push_back({classes, meaning});
-  const double top = draw_legend(canvas, legend, 0, 0) + 4;
+  const double top = draw_legend(canvas, legend) + 4;
   const double left = label_room(labels, width), right = width - text_room - 12,
                bottom = top + height;
   const Axis x(0, chart.whole > 0 ? chart.whole : longest, left, right);

@@ -21,9 +21,9 @@ text{fill:#475467;font:12px "DejaVu Sans",Arial,sans-serif}
 )";
 
 /// Display columns of a character, roughly: East Asian ones and pictures are wide.
-double columns_of(unsigned char first_byte) {
-  if ((first_byte & 0xC0) == 0x80) return 0;  // inside a character
-  return first_byte >= 0xE3 ? 1.8 : 1;
+double columns_of(char first_byte) {
+  if (!begins_character(first_byte)) return 0;
+  return static_cast<unsigned char>(first_byte) >= 0xE3 ? 1.8 : 1;
 }
 
 constexpr double kColumn = 6.9;  // pixels
@@ -44,7 +44,7 @@ std::string title_of(std::string_view title) {
 
 double text_width(std::string_view text) {
   double columns = 0;
-  for (const char c : text) columns += columns_of(static_cast<unsigned char>(c));
+  for (const char c : text) columns += columns_of(c);
   return kColumn * columns;
 }
 
@@ -53,7 +53,7 @@ std::string cut_to_width(std::string_view text, double width) {
   double room = width / kColumn - 1;
   size_t end = 0;
   for (; end < text.size(); ++end) {
-    room -= columns_of(static_cast<unsigned char>(text[end]));
+    room -= columns_of(text[end]);
     if (room < 0) break;
   }
   return std::string(text.substr(0, end)) + "…";
@@ -77,10 +77,9 @@ void SvgCanvas::rect(double x, double y, double width, double height, std::strin
       width, height, classes, title_of(title));
 }
 
-void SvgCanvas::dot(double x, double y, double radius, std::string_view classes,
-                    std::string_view title) {
-  body_ += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='{:.1f}' class='{}'>{}</circle>\n", x, y,
-                       radius, classes, title_of(title));
+void SvgCanvas::dot(double x, double y, std::string_view classes, std::string_view title) {
+  body_ += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='4.5' class='{}'>{}</circle>\n", x, y,
+                       classes, title_of(title));
 }
 
 void SvgCanvas::path(std::string_view d, std::string_view classes, std::string_view title) {

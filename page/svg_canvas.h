@@ -27,8 +27,7 @@ class SvgCanvas {
   /// `title`: shown under the pointer, read aloud; empty: none.
   void rect(double x, double y, double width, double height, std::string_view classes,
             std::string_view title = "");
-  void dot(double x, double y, double radius, std::string_view classes,
-           std::string_view title = "");
+  void dot(double x, double y, std::string_view classes, std::string_view title = "");
   void path(std::string_view d, std::string_view classes, std::string_view title = "");
 
   /// The <svg> element; `label` says what it shows.

@@ -36,7 +36,7 @@ python=${PREDGEN_PYTHON:-$(scripts/setup.sh "${setup_options[@]}")}
 libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
-programs=(predgen predgen-espeak cuda_test predgen_bench predgen_load_bench libpredgen_cuda.so)
+programs=(predgen predgen-espeak cuda_test predgen_load_bench libpredgen_cuda.so)
 cmake -G Ninja -B build-gpu -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DPREDGEN_PYTHON="$python" -DPREDGEN_LIBTORCH="$libtorch" -DPREDGEN_CUDA="$cuda" -DPREDGEN_PARQUET=OFF -DPREDGEN_SPEECH=OFF \
   -DPREDGEN_CUDA_ARCHITECTURES=all

@@ -55,7 +55,7 @@ fi
 # 1. Debian packages.
 packages=(
   build-essential cmake ninja-build ccache git ca-certificates pkg-config python3 python3-venv
-  libhdf5-dev libyaml-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev
+  libhdf5-dev libyaml-cpp-dev libgtest-dev libgmock-dev libcli11-dev
   libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libsentencepiece-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
   libespeak-ng-dev espeak-ng-data libsndfile1-dev libsamplerate0-dev portaudio19-dev libspeexdsp-dev libboost-dev libcurl4-openssl-dev
 )

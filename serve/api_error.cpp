@@ -1,5 +1,8 @@
 #include "serve/api_error.h"
 
+#include "core/log.h"
+#include "core/text.h"
+
 namespace predgen::serve {
 
 Json ApiError::fields() const {
@@ -10,9 +13,11 @@ Json ApiError::fields() const {
           {"code", or_null(kind_.code)}};
 }
 
-std::string ApiError::json() const {
-  return Json{{"error", fields()}}.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
-                                        Json::error_handler_t::replace);
+std::string ApiError::json() const { return to_text({{"error", fields()}}); }
+
+ApiError server_fault(const char* what, const std::exception& why) {
+  spdlog::error("{} failed: {}", what, first_line(why.what()));
+  return ApiError({.status = 500, .type = "server_error"}, kServerFault);
 }
 
 }  // namespace predgen::serve

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <string>
 
 #include "core/error.h"
@@ -29,5 +30,10 @@ class ApiError : public Error {
  private:
   Kind kind_;
 };
+
+/// All that a client may know of a failure that is not its own.
+inline constexpr const char* kServerFault = "the server failed; its log says more";
+/// kServerFault; the log says `what` has failed, and the first line of `why`.
+ApiError server_fault(const char* what, const std::exception& why);
 
 }  // namespace predgen::serve

@@ -1,18 +1,16 @@
 #include "train/train.h"
 
 #include <ATen/Parallel.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/staged_folder.h"
-#include "evaluate/device_memory.h"
 #include "model/checkpoint/load_model.h"
+#include "model/device_memory.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
 #include "train/check_data.h"
@@ -121,16 +119,8 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
 /// Ranks of one machine share the memory of its CPU; those of several get less than they could. Of
 /// a GPU, CUDA's context is taken already, which a plan counts.
 int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
-  const int64_t free = evaluate::free_memory(device);
+  const int64_t free = free_memory(device);
   return device.is_cpu() ? free / communicator.world_size() : free + MemoryPlan::kContextBytes;
-}
-
-bool is_out_of_memory(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
-  // The allocator of a CPU has no exception of its own.
-  return dynamic_cast<const c10::Error*>(&error) != nullptr &&
-         std::string_view(error.what()).find("DefaultCPUAllocator") != std::string_view::npos;
 }
 
 /// UserError that says what to change in place of an error for want of memory.

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 #include "train/held_out_loss.h"
 #include "train/watch/collapse_watch.h"
 
@@ -22,7 +22,7 @@ std::string note(const std::map<std::string, double>& losses, double tokens_per_
 
 /// The most memory that one of the ranks has used, of the process and of its GPU; a collective.
 Trainer::Scalars peak_memory_of_ranks(const at::Device& device, Communicator& communicator) {
-  const evaluate::PeakMemory own = evaluate::peak_memory(device);
+  const PeakMemory own = peak_memory(device);
   const at::Tensor all_N2 = at::empty({communicator.world_size(), 2}, at::kDouble);
   communicator.all_gather(
       at::tensor({static_cast<double>(own.process), static_cast<double>(own.device.value_or(0))},

@@ -16,9 +16,9 @@
 #include "evaluate/statistics.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
-#include "runtime/engine/baton_clock.h"
-#include "runtime/engine/queued_threads.h"
 #include "runtime/listen/scheduled_source.h"
+#include "tests/fakes/baton_clock.h"
+#include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/text.h"
+
 namespace predgen::cli {
 
 std::string last_line(std::string text) {
@@ -12,10 +14,7 @@ std::string last_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  if (text.size() <= width) return text;
-  size_t begin = text.size() - width;
-  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
-  return text.substr(begin);
+  return std::string(last_bytes(text, width));
 }
 
 }  // namespace predgen::cli

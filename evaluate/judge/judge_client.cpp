@@ -33,11 +33,10 @@ std::string request_body(const JudgeConfig& config, const JudgeRequest& request)
     messages.push_back({{"role", "system"}, {"content", request.system}});
   }
   messages.push_back({{"role", "user"}, {"content", request.user}});
-  return Json{{"model", config.model},
-              {"messages", messages},
-              {"temperature", 0},
-              {"max_tokens", config.max_reply_tokens}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_text({{"model", config.model},
+                  {"messages", messages},
+                  {"temperature", 0},
+                  {"max_tokens", config.max_reply_tokens}});
 }
 
 }  // namespace
@@ -63,8 +62,7 @@ JudgeReply JudgeClient::ask(const JudgeRequest& request,
   if (!is_usable(*reply.text)) {
     return {std::nullopt, "the judge's reply has no verdict: " + shown(*reply.text)};
   }
-  write_file(file,
-             Json{{"reply", *reply.text}}.dump(1, ' ', false, Json::error_handler_t::replace));
+  write_file(file, to_text({{"reply", *reply.text}}, 1));
   return reply;
 }
 

@@ -23,8 +23,7 @@ class LocalChat {
 
   PostReply reply(const std::string& json) {
     try {
-      return {200, answer(Json::parse(json)).dump(-1, ' ', false, Json::error_handler_t::replace),
-              "", std::nullopt};
+      return {200, to_text(answer(Json::parse(json))), "", std::nullopt};
     } catch (const UserError& error) {
       return {400, error.what(), "", std::nullopt};
     }

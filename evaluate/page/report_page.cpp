@@ -104,9 +104,7 @@ std::string settings_html(const Json& report) {
   return "<h2 id=settings>Settings</h2>\n<details><summary>Configuration</summary><pre>" +
          escape_html(text_at(report, {"config"})) +
          "</pre></details>\n<details><summary>Environment</summary><pre>" +
-         escape_html(
-             at_path(report, {"environment"}).dump(2, ' ', false, Json::error_handler_t::replace)) +
-         "</pre></details>\n";
+         escape_html(to_text(at_path(report, {"environment"}), 2)) + "</pre></details>\n";
 }
 
 }  // namespace

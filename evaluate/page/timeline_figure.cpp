@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "evaluate/page/figures.h"
 #include "evaluate/page/turn_timeline.h"
 #include "page/axis.h"
@@ -67,7 +68,7 @@ void draw_lane(SvgCanvas& canvas, const TurnTimeline& timeline, const Axis& x, d
   const double sound = x.place(*timeline.sound);
   canvas.rect(sentence, y, std::max(sound - sentence, 0.0), kBar, "s4 pale",
               "speech to its first sample");
-  canvas.dot(sound, y + kBar / 2, 4.5, "s4 fill", "the first sound");
+  canvas.dot(sound, y + kBar / 2, "s4 fill", "the first sound");
 }
 
 double end_of(const std::vector<TurnTimeline>& timelines) {
@@ -85,13 +86,11 @@ std::string draw_timeline(const std::vector<TurnTimeline>& timelines, double wid
   std::vector<std::string> labels{"user"};
   for (const TurnTimeline& timeline : timelines) labels.push_back(timeline.method);
   const double left = label_room(labels, width) + 4, right = width - 12;
-  const double top = draw_legend(canvas,
-                                 {{"s2 fill", "draft: kept by the next verification"},
-                                  {"s1 pale", "draft: rejected"},
-                                  {"s0 fill", "to the first sentence"},
-                                  {"s4 pale", "to the first sound"},
-                                  {"s4 fill", "sound ready (▲ before the last word)"}},
-                                 0, 0) +
+  const double top = draw_legend(canvas, {{"s2 fill", "draft: kept by the next verification"},
+                                          {"s1 pale", "draft: rejected"},
+                                          {"s0 fill", "to the first sentence"},
+                                          {"s4 pale", "to the first sound"},
+                                          {"s4 fill", "sound ready (▲ before the last word)"}}) +
                      4;
   const Axis x(0, 1.02 * end_of(timelines), left, right);
   const double lanes = top + kWords,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace predgen::evaluate {
 namespace {
 
@@ -45,15 +47,6 @@ TurnTimeline read_one(const RunView& run, const Json& timeline) {
 }
 
 }  // namespace
-
-size_t common_start(const std::string& one, const std::string& other) {
-  size_t same = static_cast<size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
-  const auto is_inside = [&](const std::string& text) {
-    return same < text.size() && (static_cast<unsigned char>(text[same]) & 0xC0) == 0x80;
-  };
-  while (same > 0 && (is_inside(one) || is_inside(other))) --same;
-  return same;
-}
 
 std::vector<TurnTimeline> read_timelines(const RunView& run, int64_t turn) {
   std::vector<TurnTimeline> timelines;

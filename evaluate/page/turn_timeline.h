@@ -30,7 +30,4 @@ struct TurnTimeline {
 /// Of the turn's timelines in results.json, methods in their order; empty if it has none.
 std::vector<TurnTimeline> read_timelines(const RunView& run, int64_t turn);
 
-/// Bytes that both begin with, in whole characters.
-size_t common_start(const std::string& one, const std::string& other);
-
 }  // namespace predgen::evaluate

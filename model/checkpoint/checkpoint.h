@@ -77,7 +77,7 @@ class Checkpoint {
   virtual CheckpointLabel read_label() const = 0;
 };
 
-/// Opens a checkpoint of a known format: today a Hugging Face folder. `path` may be a name
+/// Opens a checkpoint of a known format: a Hugging Face folder or a GGUF file. `path` may be a name
 /// (find_model() of model_names.h). UserError for what is none; what is in it is checked when it is
 /// read.
 std::unique_ptr<const Checkpoint> open_checkpoint(const std::filesystem::path& path);

@@ -14,9 +14,7 @@ constexpr std::string_view kTypes = "tokenizer.ggml.token_type";
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string in_quotes(std::string_view text) { return to_text(Json(text)); }
 
 GgufVocabulary GgufVocabulary::read(const GgufMetadata& metadata) {
   const std::string& where = metadata.where();

@@ -146,7 +146,7 @@ void save_adapter(const Transformer& model, const AdapterConfig& config, const f
   for (auto& [name, tensor] : weights) tensor = tensor.detach().to(at::kCPU, config.dtype);
   make_folder(folder);
   write_safetensors(folder / kWeightsFile, weights);
-  write_file(folder / kConfigFile, config.to_json().dump(2));
+  write_file(folder / kConfigFile, to_text(config.to_json(), 2));
 }
 
 }  // namespace predgen

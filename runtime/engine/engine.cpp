@@ -1,27 +1,14 @@
 #include "runtime/engine/engine.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "core/error.h"
+#include "model/device_memory.h"
 
 namespace predgen {
-namespace {
-
-bool is_out_of_memory(const std::exception& error) {
-  // LibTorch's allocator for the CPU has no type of its own for that.
-  return dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
-         dynamic_cast<const std::bad_alloc*>(&error) ||
-         std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
-}
-
-}  // namespace
 
 /// A call of run().
 struct Engine::Call {

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/clock.h"
 #include "serve/http/peer.h"
 #include "serve/http/web_socket_connection.h"
 
@@ -57,8 +58,7 @@ HttpConnection::HttpConnection(const HttpLimits& limits, const HttpHandler& hand
 template <class Start>
 beast::error_code HttpConnection::finish(double seconds, const Start& start) {
   beast::error_code result;
-  stream_.expires_after(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+  stream_.expires_after(steady_seconds(seconds));
   start([&](const beast::error_code& error, size_t) { result = error; });
   context_.restart();
   context_.run();

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/mutex.h"
@@ -233,8 +234,7 @@ void TcpServer::Impl::remove_ended() {
 
 void TcpServer::Impl::drain() {
   is_draining = true;
-  grace.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(
-      std::chrono::duration<double>(limits.grace_seconds)));
+  grace.expires_after(steady_seconds(limits.grace_seconds));
   grace.async_wait([this](const boost::system::error_code&) { end(); });
   if (!limits.takes_late) end();
   close_if_drained();

@@ -1,8 +1,9 @@
 #include "serve/http/web_socket_connection.h"
 
 #include <boost/asio/post.hpp>
-#include <chrono>
 #include <utility>
+
+#include "core/clock.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;
@@ -13,11 +14,6 @@ namespace {
 
 constexpr int kGoingAway = 1001;
 
-std::chrono::steady_clock::duration duration(double seconds) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
 
 WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stream,
@@ -26,7 +22,7 @@ WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stre
 
 void WebSocketConnection::start(asio::steady_timer& timer, double seconds,
                                 std::function<void()> when_over) {
-  timer.expires_after(duration(seconds));
+  timer.expires_after(steady_seconds(seconds));
   timer.async_wait([when_over = std::move(when_over)](const Error& error) {
     if (!error) when_over();
   });
@@ -36,8 +32,8 @@ void WebSocketConnection::run(const Request& request, const std::string& protoco
                               const std::stop_token& drain) {
   stream_.expires_never();  // the WebSocket has times of its own
   socket_.set_option(
-      websocket::stream_base::timeout{.handshake_timeout = duration(limits_.send_seconds),
-                                      .idle_timeout = duration(limits_.idle_seconds),
+      websocket::stream_base::timeout{.handshake_timeout = steady_seconds(limits_.send_seconds),
+                                      .idle_timeout = steady_seconds(limits_.idle_seconds),
                                       .keep_alive_pings = true});
   socket_.set_option(
       websocket::stream_base::decorator([&protocol](websocket::response_type& response) {

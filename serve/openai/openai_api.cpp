@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/log.h"
 #include "core/text.h"
 #include "serve/api_error.h"
 #include "serve/http/origin.h"
@@ -55,12 +54,6 @@ HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
   return answer;
 }
 
-/// What a client may know of a failure. Its details are for the log.
-ApiError our_fault(const std::exception& error) {
-  spdlog::error("a request failed: {}", first_line(error.what()));
-  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
-}
-
 constexpr size_t kFewScores = 16;
 
 using Scores = std::optional<std::vector<TokenScore>>;
@@ -106,7 +99,7 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    status = refuse(our_fault(error));
+    status = refuse(server_fault("a request", error));
   }
   metrics_.count_request(to, status);
 }
@@ -168,9 +161,9 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
   } else if (to == kMetrics) {
     reply.send(metrics());
   } else if (request.path == kModels) {
-    reply.send({.body = Json{{"object", "list"}, {"data", Json::array({model()})}}.dump()});
+    reply.send({.body = to_text({{"object", "list"}, {"data", Json::array({model()})}})});
   } else {
-    reply.send({.body = model().dump()});
+    reply.send({.body = to_text(model())});
   }
   return 200;
 }
@@ -209,15 +202,15 @@ void OpenAiApi::complete(const CompletionRequest& request, const std::string& cl
                            .is_wanted = [&] { return !reply.is_gone(); }},
                           stop);
   const CompletionJson json(request.is_chat(), model_name_);
-  reply.send({.body = json.whole(text, result, scores).dump()});
+  reply.send({.body = to_text(json.whole(text, result, scores))});
 }
 
 void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& job,
                        HttpReply& reply, const std::stop_token& stop) {
   const CompletionJson json(request.is_chat(), model_name_);
-  if (request.is_chat()) reply.send_event(json.role_chunk().dump());
+  if (request.is_chat()) reply.send_event(to_text(json.role_chunk()));
   const auto send = [&](const Json& chunk) {
-    if (reply.offer_event(chunk.dump())) return;
+    if (reply.offer_event(to_text(chunk))) return;
     const Baton::Rest rest(baton_);
     reply.flush();
   };
@@ -228,7 +221,7 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
     Scores said = taken();
     std::optional<Baton::Rest> rest;
     if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take their time
-    const std::string event = json.text_chunk(text, said).dump();
+    const std::string event = to_text(json.text_chunk(text, said));
     if (!reply.offer_event(event)) {
       if (!rest) rest.emplace(baton_);  // nobody waits for a slow client
       reply.flush();
@@ -247,13 +240,13 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
                              .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
                              .is_wanted = [&] { return !reply.is_gone(); }},
                             stop);
-    reply.send_event(json.last_chunk(result, taken()).dump());
-    if (request.include_usage) reply.send_event(json.usage_chunk(result).dump());
+    reply.send_event(to_text(json.last_chunk(result, taken())));
+    if (request.include_usage) reply.send_event(to_text(json.usage_chunk(result)));
     reply.send_event("[DONE]");
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // the status is out already
-    reply.send_event(our_fault(error).json());
+    reply.send_event(server_fault("a request", error).json());
   }
 }
 

@@ -1,20 +1,15 @@
 #include "serve/realtime/draft_events.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "core/text.h"
 
 namespace predgen::serve {
 namespace {
 
 /// What `text` has that `other` does not begin with, in whole characters.
 std::string rest_after(const std::string& text, const std::string& other) {
-  auto size = static_cast<size_t>(
-      std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first - text.begin());
-  while (size > 0 && size < text.size() &&
-         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
-    --size;
-  }
-  return text.substr(size);
+  return text.substr(common_start(text, other));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/json.h"
-#include "core/log.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "serve/realtime/item_json.h"
@@ -143,9 +142,7 @@ void RealtimeConnection::on_open(WebSocketSender& sender) {
   try {
     conversation_ = std::make_unique<RealtimeConversation>(host_, *events_, client_);
   } catch (const std::exception& error) {
-    spdlog::error("a conversation cannot begin: {}", first_line(error.what()));
-    events_->send_error(ApiError({.status = 500, .type = "server_error"},
-                                 "the server cannot begin a conversation; its log says more"));
+    events_->send_error(server_fault("the beginning of a conversation", error));
     events_->on_event(ConversationEnded{ConversationEnded::Reason::kServerFailed});
   }
 }
@@ -162,10 +159,7 @@ void RealtimeConnection::on_text(std::string_view message) {
   } catch (const ApiError& error) {
     events_->send_error(error, event.is_object() ? event_id(event) : "");
   } catch (const std::exception& error) {
-    spdlog::error("an event failed: {}", first_line(error.what()));
-    events_->send_error(
-        ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more"),
-        event_id(event));
+    events_->send_error(server_fault("an event", error), event_id(event));
   }
 }
 

@@ -93,8 +93,7 @@ struct Writer {
 
   void send(const char* type, const Json& fields) const {
     const Json event = with({{"type", type}, {"event_id", new_id("event_")}}, fields);
-    sender.send(event.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
-                           Json::error_handler_t::replace));
+    sender.send(to_text(event));
   }
 
   void operator()(const SessionCreated& created) const {

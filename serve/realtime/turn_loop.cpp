@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/log.h"
-#include "core/text.h"
 #include "serve/resting_tokenizer.h"
 
 namespace predgen::serve {
 namespace {
 
-/// What a client may know of it. Details of what is not its fault are for the log.
 ApiError to_api_error(const std::exception& error) {
   if (const auto* known = dynamic_cast<const ApiError*>(&error)) return *known;
   if (dynamic_cast<const UserError*>(&error)) return ApiError({}, error.what());
-  spdlog::error("a conversation failed: {}", first_line(error.what()));
-  return ApiError({.status = 500, .type = "server_error"}, "the server failed; its log says more");
+  return server_fault("a conversation", error);
 }
 
 ApiError unusable(const std::string& why) {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
-#include <chrono>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
-#include "core/log.h"
-#include "core/text.h"
+#include "serve/api_error.h"
 #include "serve/http/peer.h"
 
 namespace predgen::serve {
@@ -32,8 +31,7 @@ WyomingConnection::WyomingConnection(const WyomingHost& host)
                .body_bytes = static_cast<size_t>(host.limits.message_bytes)}) {}
 
 void WyomingConnection::start(Timer& timer, double seconds, std::function<void()> when_over) {
-  timer.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds)));
+  timer.expires_after(steady_seconds(seconds));
   timer.async_wait([when_over = std::move(when_over)](const BoostError& error) {
     if (!error) when_over();
   });
@@ -91,8 +89,7 @@ void WyomingConnection::take(std::string_view bytes) {
   } catch (const UserError& error) {
     fail(error.what(), "invalid_event");
   } catch (const std::exception& error) {
-    spdlog::error("a connection failed: {}", first_line(error.what()));
-    fail("the server failed; its log says more", "server_error");
+    fail(server_fault("a connection", error).what(), "server_error");
   }
 }
 

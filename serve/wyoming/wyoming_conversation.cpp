@@ -3,12 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include "serve/api_error.h"
+
 namespace predgen::serve {
-namespace {
-
-constexpr const char* kFailed = "the server failed; its log says more";
-
-}  // namespace
 
 bool WyomingConversation::enter(Client client) {
   const Lock lock(mutex_);
@@ -20,7 +17,7 @@ bool WyomingConversation::enter(Client client) {
 void WyomingConversation::hear(const TranscriptLine& line) {
   conversation_.listening().hear(line);
   const Lock lock(mutex_);
-  if (is_broken_) finish(kFailed);  // nobody else would
+  if (is_broken_) finish(kServerFault);  // nobody else would
 }
 
 bool WyomingConversation::leave(const WyomingSender& sender) {
@@ -68,7 +65,7 @@ void WyomingConversation::on_event(const ConversationEvent& event) {
     finish(has_answer ? "" : error ? error->what() : "the answer was cancelled");
   } else if (std::holds_alternative<ConversationEnded>(event)) {  // only if the server failed
     is_broken_ = true;
-    finish(kFailed);
+    finish(kServerFault);
   }
 }
 

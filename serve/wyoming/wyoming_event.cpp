@@ -9,11 +9,6 @@
 namespace predgen::serve {
 namespace {
 
-std::string dump(const Json& json) {
-  return json.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
-                   Json::error_handler_t::replace);
-}
-
 Json parse_object(std::string_view text, const char* what) {
   Json json = parse_client_json(text, what);
   if (!json.is_object()) throw UserError("{}: must be a JSON object", what);
@@ -24,10 +19,10 @@ Json parse_object(std::string_view text, const char* what) {
 
 std::string to_bytes(const WyomingEvent& event) {
   Json header{{"type", event.type}};
-  const std::string data = event.data.empty() ? "" : dump(event.data);
+  const std::string data = event.data.empty() ? "" : to_text(event.data);
   if (!data.empty()) header["data_length"] = data.size();
   if (!event.payload.empty()) header["payload_length"] = event.payload.size();
-  return dump(header) + "\n" + data + event.payload;
+  return to_text(header) + "\n" + data + event.payload;
 }
 
 std::optional<WyomingEvent> WyomingParser::next() {

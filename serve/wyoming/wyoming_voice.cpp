@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/log.h"
-#include "core/text.h"
 #include "runtime/speech/pcm16.h"
 #include "runtime/speech/speak_sentence.h"
+#include "serve/api_error.h"
 
 namespace predgen::serve {
 namespace {
@@ -62,8 +61,7 @@ void WyomingVoice::work(const std::stop_token& stop) {
   } catch (const UserError& error) {
     sender_.send(error_event(error.what(), "invalid_value"));
   } catch (const std::exception& error) {
-    spdlog::error("a voice failed: {}", first_line(error.what()));
-    sender_.send(error_event("the server failed; its log says more", "server_error"));
+    sender_.send(error_event(server_fault("a voice", error).what(), "server_error"));
   }
   sender_.close();
 }

@@ -12,10 +12,9 @@ import tool_model
 from attacked import SECRET, ask, attacked, flood, item, need, open_web_socket, until, wyoming
 from raw_client import Answer, Client, chat, event, frame, handshake, request
 from serving import KEY, PROMPTS
-from tiny_model import PREDGEN
+from tiny_model import ESPEAK
 
 CHAT = "/v1/chat/completions"
-ESPEAK = (Path(PREDGEN).parent / "predgen-espeak").exists()
 NO_ESPEAK = "skipped: no predgen-espeak"
 # Said 200 letters long it breaks espeak-ng 1.51, whose buffer for a word is smaller.
 SMASHING = ".".join("a" * 100)

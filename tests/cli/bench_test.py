@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import PREDGEN, REPOSITORY, check, make_adapter, run
+from tiny_model import ESPEAK, PREDGEN, REPOSITORY, check, make_adapter, run
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 SMALL = ["--prompt", "40", "--generate", "12", "--draft", "4,8", "--runs", "2", "--threads", "1"]
@@ -84,7 +84,7 @@ def check_interrupt():
 
 
 def check_voice():
-    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+    if not ESPEAK:
         print("skipped: bench --model --tts (no predgen-espeak)")
         return
     both = run("bench", "--model", DEMO, "--tts", "espeak", *SMALL, "--json")

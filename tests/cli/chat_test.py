@@ -7,7 +7,7 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import PREDGEN, WORDS, check, make_draft_model, make_folder, run
+from tiny_model import ESPEAK, WORDS, check, make_draft_model, make_folder, run
 
 
 def lines(prompt):
@@ -139,7 +139,7 @@ def main(scratch):
         bad = run("chat", *model, *more, input=given)
         check(bad.returncode == 2 and part in bad.stderr, f"{more} is refused: {bad.stderr.strip()}")
 
-    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+    if not ESPEAK:
         print("skipped: speech (no predgen-espeak)")
         return
     wav = scratch / "answer.wav"

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, REPOSITORY, check  # noqa: E402
+from reference_models import ESPEAK, PREDGEN, REPOSITORY, check  # noqa: E402
 from tiny_zonos import make_voice  # noqa: E402
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
@@ -58,7 +58,7 @@ def main():
 
 def check_voice():
     """A voice is measured, and the verdict is that of the figures."""
-    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+    if not ESPEAK:
         print("skipped: doctor --tts-model (no predgen-espeak)")
         return
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,7 +1,5 @@
 """examples/realtime_client.py, as its page says, and the Python of examples/README.md, against a server."""
 
-import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -9,14 +7,13 @@ import tempfile
 import wave
 from pathlib import Path
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: openai's realtime connection needs websockets")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("websockets", "openai's realtime connection")
 
 from serving import PROMPTS, check, client, server, user  # noqa: E402
-from tiny_model import REPOSITORY  # noqa: E402
+from tiny_model import ESPEAK, REPOSITORY  # noqa: E402
 
-ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
 CLIENT = REPOSITORY / "examples" / "realtime_client.py"
 
 

@@ -49,6 +49,9 @@ def check_bounds(base, adapter, scratch):
     expect_refused("logits above the bound", scratch,
                    [*arguments, "--dtype", "bf16", "--max-logit-difference", "1e-6"],
                    "logits differ", "--max-logit-difference")
+    expect_refused("a .gguf's logits above the bound", scratch,
+                   ["--model", base, "--adapter", adapter, "--output", scratch / "bound.gguf",
+                    "--max-logit-difference", "1e-6"], "logits differ", "--max-logit-difference")
     expect_refused("unknown check", scratch, [*arguments, "--check", "none"], "--check none")
 
 

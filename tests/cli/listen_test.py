@@ -4,18 +4,16 @@ streaming server does."""
 import array
 import base64
 import contextlib
-import importlib.util
 import math
 import os
-import sys
 import time
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: openai's realtime connection needs websockets")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("websockets", "openai's realtime connection")
 
 from fake_recogniser import SECONDS_PER_WORD, Recogniser  # noqa: E402
-from serving import KEY, PROMPTS, check, client, server, take_until, user  # noqa: E402
+from serving import KEY, PROMPTS, check, client, server, take_until, text_of, texts_of_requests, user  # noqa: E402
 
 RATE, CHUNK = 24000, 0.1
 
@@ -45,16 +43,6 @@ def speak(connection, text, pace=0.0):
     for _ in range(round(len(text.split()) * SECONDS_PER_WORD / CHUNK + 0.5)):
         connection.input_audio_buffer.append(audio=LOUD)
         time.sleep(pace)
-
-
-def text_of(events):
-    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
-
-
-def texts_of_requests(process):
-    api = client(process)
-    return {prompt: api.chat.completions.create(model="demo", messages=user(prompt), temperature=0)
-            .choices[0].message.content for prompt in PROMPTS}
 
 
 def check_commits(process, recogniser, texts):

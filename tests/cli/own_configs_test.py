@@ -77,11 +77,12 @@ def check_samples(scratch):
         texts[name] = rows
     summary = json.loads(command(
         "data", "build", "--config", CONFIGS / "data" / "own.yaml",
-        f"sources=[{SAMPLES / 'spoken_prompts.jsonl'}]", f"output={scratch / 'samples'}",
+        f"sources=[{SAMPLES / 'spoken_prompts.jsonl'}]", f"output={scratch}/samples\udcff",
         f"held_out={{fraction: 0, files: [{SAMPLES / 'spoken_questions.jsonl'}]}}",
         "examples_per_conversation=1", "--json").stdout)
     check(summary["counters"]["records"] == 200 and summary["counters"]["held_out_prompts"] == 12,
           f"200 prompts, none twice, and none of them or nearly a question: {summary}")
+    check(summary["output"] == f"{scratch}/samples\ufffd", f"a path that is no UTF-8: {summary['output']}")
 
 
 if __name__ == "__main__":

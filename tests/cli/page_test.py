@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 import wave
-from pathlib import Path
 
 if importlib.util.find_spec("selenium") is None or not shutil.which("chromedriver"):
     print("skipped: the page needs selenium and chromium-driver")
@@ -21,8 +20,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 from serving import check, server, wait_for  # noqa: E402
-
-ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
+from tiny_model import ESPEAK  # noqa: E402
 
 
 class Page:

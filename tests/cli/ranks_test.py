@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,53 +14,21 @@ from pathlib import Path
 import numpy
 from safetensors.numpy import load_file
 
-from rank_processes import children, environment
-from tiny_model import PREDGEN, WORDS, make_folder
+from rank_processes import RankedCommand, check, children, some_words
+from tiny_model import PREDGEN
 
 TIMEOUT = 10  # seconds that a collective may take
 
 
-def check(condition, message):
-    if not condition:
-        sys.exit(f"FAILED: {message}")
-
-
-class Runs:
+class Runs(RankedCommand):
     def __init__(self, scratch):
-        self.scratch = scratch
-        model = make_folder(scratch)
-        source = scratch / "chats.jsonl"
-        with source.open("w") as file:
-            for i in range(40):
-                words = " ".join(WORDS[i % len(WORDS)].split()[i % 5:])
-                turns = [{"role": "user", "content": words}, {"role": "assistant", "content": words}]
-                file.write(json.dumps({"conversation_id": str(i), "conversation": turns}) + "\n")
-        data = scratch / "data.yaml"
-        data.write_text(f"sources: ['{source}']\ntokenizer: {model}\noutput: {scratch / 'data'}\n"
-                        "seed: 1\nlaw: truncated\nexamples_per_conversation: 1\nthreads: 1\n"
-                        "held_out: {fraction: 0.2, min_words: 3}\n")
-        subprocess.run([PREDGEN, "data", "build", "--config", data], check=True,
-                       capture_output=True)
-        self.config = scratch / "train.yaml"
+        super().__init__(scratch, ["train"], map(some_words, range(40)), "held_out: {fraction: 0.2, min_words: 3}\n")
         self.config.write_text(
-            f"model: {model}\noutput: unset\ndataset: {scratch / 'data'}\nmode: lora\n"
+            f"model: {self.model}\noutput: unset\ndataset: {self.data}\nmode: lora\n"
             "lora: {rank: 4, dropout: 0.1}\nobjective: {kind: autoregressive}\n"
             "batch_size: 1\nglobal_batch: 6\nmax_steps: 20\nlearning_rate: 1e-3\neps: 1e-5\n"
-            f"held_out: {scratch / 'data' / 'held_out'}\nheld_out_records: 5\neval_every: 10\n"
+            f"held_out: {self.data / 'held_out'}\nheld_out_records: 5\neval_every: 10\n"
             "save_every: 10\nlog_every: 1\ndevice: cpu\nthreads: 1\n")
-
-    def arguments(self, name, *more):
-        return ["train", "--config", str(self.config), f"output={self.scratch / name}", *more]
-
-    def start(self, name, *more):
-        return subprocess.Popen([PREDGEN, *self.arguments(name, *more)], env=environment(),
-                                stderr=subprocess.PIPE, text=True)
-
-    def run(self, name, *more, code=0, program=(PREDGEN,), **variables):
-        found = subprocess.run([*program, *self.arguments(name, *more)], capture_output=True,
-                               text=True, env=environment(**variables), timeout=300)
-        check(found.returncode == code, f"{name} {more}: {found.returncode}\n{found.stderr}")
-        return found.stderr
 
     def losses(self, name):
         rows = [json.loads(line) for line in
@@ -109,7 +76,7 @@ def base_kinds(runs):
         runs.check_same(f"{weights} sharded", weights)
         drift = abs(runs.losses(weights)[0][2] - runs.losses("one")[0][2])
         check(1e-7 < drift < 0.5, f"{weights}: the first loss is {drift} from the whole base's")
-    errors = runs.run("refused", "base.weights=nf4", code=2)
+    errors = runs.run("refused", "base.weights=nf4", code=2).stderr
     check("recompute" in errors and errors.count("\n") <= 2, errors)
 
 
@@ -180,8 +147,7 @@ def rank_zero_serves(runs):
     def start(name, rank):
         place = {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
                  "SLURM_STEP_NUM_TASKS": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        return subprocess.Popen([PREDGEN, *runs.arguments(name)], env=environment(**place),
-                                stderr=subprocess.PIPE, text=True)
+        return runs.start(name, **place)
 
     ranks = [start("srun", rank) for rank in range(3)]
     errors = [rank.communicate(timeout=300)[1] for rank in ranks]
@@ -196,13 +162,13 @@ def rank_zero_serves(runs):
 def a_rank_that_fails(runs):
     # Rank 0 writes: its output folder is a file.
     (runs.scratch / "file").write_text("")
-    errors = runs.run("file/output", "--nproc", "3", code=2)
+    errors = runs.run("file/output", "--nproc", "3", code=2).stderr
     check(errors.count("predgen: ") == 1 and "failed in step" not in errors, errors)
 
 
 def bad_input(runs):
     def refuses(part, *more, **variables):
-        errors = runs.run("refused", *more, code=2, **variables)
+        errors = runs.run("refused", *more, code=2, **variables).stderr
         check(part in errors and errors.count("\n") == 1, f"{more}: {errors}")
 
     refuses("no WORLD_SIZE", RANK="1")

@@ -4,26 +4,22 @@ import base64
 import concurrent.futures
 import contextlib
 import hashlib
-import importlib.util
 import json
 import os
 import signal
 import socket
-import sys
 import time
-from pathlib import Path
 from random import Random
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: openai's realtime connection needs websockets")
-    sys.exit(77)
+from skipping import skip_without
 
-import openai  # noqa: E402
+skip_without("websockets", "openai's realtime connection")
+
 import websockets.sync.client  # noqa: E402
 
-from serving import KEY, PROMPTS, check, client, metric, server, take_until, user, wait_for  # noqa: E402
-
-ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
+from serving import (KEY, PROMPTS, check, client, metric, server, take_until, text_of,  # noqa: E402
+                     texts_of_requests, user, wait_for)
+from tiny_model import ESPEAK  # noqa: E402
 
 
 def connect(process, key=KEY):
@@ -44,18 +40,8 @@ def answer(connection, text, status="completed"):
     return events
 
 
-def text_of(events):
-    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
-
-
 def transcript(connection, text, **more):
     connection.send({"type": "predgen.transcript.update", "text": text, **more})
-
-
-def texts_of_requests(process):
-    api = client(process)
-    return {prompt: api.chat.completions.create(model="demo", messages=user(prompt), temperature=0)
-            .choices[0].message.content for prompt in PROMPTS}
 
 
 def check_text(process, texts):

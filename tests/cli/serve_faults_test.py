@@ -7,7 +7,6 @@ usage: serve_faults_test.py [SECONDS]     (of load; 8 if absent)
 import asyncio
 import collections
 import hashlib
-import importlib.util
 import json
 import os
 import random
@@ -18,9 +17,9 @@ import subprocess
 import sys
 import time
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: the load needs websockets")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("websockets", "the load")
 
 import websockets.asyncio.client  # noqa: E402
 import websockets.exceptions  # noqa: E402

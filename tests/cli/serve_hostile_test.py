@@ -4,14 +4,13 @@ time, the server's memory is bounded, whoever has no key gets nothing, and the s
 usage: PREDGEN=build/predgen serve_hostile_test.py [ATTACK..]     (all if absent)
 """
 
-import importlib.util
 import os
 import sys
 import time
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: the attacks need websockets")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("websockets", "each attack")
 
 import attacks_on_time  # noqa: E402
 import attacks_on_trust  # noqa: E402

@@ -48,8 +48,18 @@ def take_until(connection, kind):
     return events
 
 
+def text_of(events):
+    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
+
+
 def user(text):
     return [{"role": "user", "content": text}]
+
+
+def texts_of_requests(process):
+    api = client(process)
+    return {prompt: api.chat.completions.create(model="demo", messages=user(prompt), temperature=0)
+            .choices[0].message.content for prompt in PROMPTS}
 
 
 def metric(process, name):

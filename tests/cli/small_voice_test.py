@@ -8,7 +8,7 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import PREDGEN, REPOSITORY, check, run
+from tiny_model import ESPEAK, REPOSITORY, check, run
 
 CHAT = ["chat", "--model", REPOSITORY / "checkpoints" / "demo", "--threads", "1", "--max-new-tokens", "12"]
 MODELS = Path(os.environ.get("PREDGEN_MODELS") or
@@ -44,7 +44,8 @@ def check_errors(scratch):
                         (["--tts", "piper", "--voice", two], ["a.onnx", "b.onnx"]),
                         (["--tts", "piper", "--voice", text], ["'text'", "espeak"]),
                         (["--tts", "piper", "--tts-model", empty], ["--tts-model", "--tts hibari"]),
-                        (["--tts", "none", "--voice", "joe"], ["--voice", "--tts piper"])):
+                        (["--tts", "none", "--voice", "joe"], ["--voice", "--tts piper"]),
+                        (["--tts", "none", "--tts-config", config], ["--tts-config", "--tts hibari"])):
         bad = run(*CHAT, *more, input="hello\n", env=nothing)
         check(bad.returncode == 2 and bad.stderr.count("\n") == 1 and all(part in bad.stderr for part in parts),
               f"{more} is refused in a line: {bad.returncode} {bad.stderr.strip()}")
@@ -65,7 +66,7 @@ def check_voice(scratch, rate, *voice):
 
 
 def main(scratch):
-    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+    if not ESPEAK:
         print("skipped: small voices (no predgen-espeak)")
         return 77
     without = run(*CHAT, "--tts", "hibari", input="hello\n")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, REPOSITORY, check, make_config, make_model  # noqa: E402, F401
+from reference_models import ESPEAK, PREDGEN, REPOSITORY, check, make_config, make_model  # noqa: E402, F401
 from peft import LoraConfig, get_peft_model  # noqa: E402
 
 WORDS = ["please book a table for two people tonight", "what is the weather like in the city",

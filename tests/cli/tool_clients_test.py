@@ -2,16 +2,15 @@
 
 import asyncio
 import hashlib
-import importlib.util
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+from skipping import skip_without
+
 for name in ("agents", "pipecat"):
-    if importlib.util.find_spec(name) is None:
-        print(f"skipped: needs {name}")
-        sys.exit(77)
+    skip_without(name, "one of the assistants")
 os.environ.update(OPENAI_AGENTS_DISABLE_TRACING="1", OMP_NUM_THREADS="1", LOGURU_LEVEL="WARNING")
 
 from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, Runner, function_tool  # noqa: E402

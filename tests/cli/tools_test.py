@@ -1,23 +1,22 @@
 """Functions that a model calls, with predgen serve, asked by the `openai` client as it comes."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-if importlib.util.find_spec("websockets") is None:
-    print("skipped: openai's realtime connection needs websockets")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("websockets", "openai's realtime connection")
 
 import openai  # noqa: E402
 
 from serving import KEY, check, client, server, take_until, user  # noqa: E402
+from tiny_model import ESPEAK  # noqa: E402
 from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, BROKEN, FUNCTION, TALK, make_tool_model  # noqa: E402
 
-ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
 TOOLS = [{"type": "function", "function": FUNCTION}]
 SWITCH = "Switch the lamp on, please."
 

@@ -5,62 +5,29 @@ the same command again."""
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from rank_processes import children, environment
-from tiny_model import PREDGEN, WORDS, make_folder
+from rank_processes import RankedCommand, check, children, some_words
+from tiny_model import PREDGEN
 
 NUM_PIECES = 14
-
-
-def check(condition, message):
-    if not condition:
-        sys.exit(f"FAILED: {message}")
 
 
 def files_of(folder):
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
-class Builds:
+class Builds(RankedCommand):
     def __init__(self, scratch):
-        self.scratch = scratch
-        self.model = make_folder(scratch)
-        source = scratch / "chats.jsonl"
-        with source.open("w") as file:
-            for i in range(110):
-                words = " ".join(WORDS[i % len(WORDS)].split()[i % 5:]) + f" {i}"
-                turns = [{"role": "user", "content": words}, {"role": "assistant", "content": words}]
-                file.write(json.dumps({"conversation_id": str(i), "conversation": turns}) + "\n")
-        data = scratch / "data.yaml"
-        data.write_text(f"sources: ['{source}']\ntokenizer: {self.model}\noutput: {scratch / 'data'}\n"
-                        "seed: 1\nlaw: truncated\nexamples_per_conversation: 1\nthreads: 1\n")
-        subprocess.run([PREDGEN, "data", "build", "--config", data], check=True, capture_output=True)
-        self.config = scratch / "trajectories.yaml"
+        super().__init__(scratch, ["data", "trajectories"], [f"{some_words(i)} {i}" for i in range(110)])
         self.config.write_text(
-            f"dataset: {scratch / 'data'}\nmodel: {self.model}\noutput: unset\nseed: 1\n"
+            f"dataset: {self.data}\nmodel: {self.model}\noutput: unset\nseed: 1\n"
             "block_size: 8\nmax_new_tokens: 48\nbatch_tokens: 40\nrecords_per_piece: 8\n"
             "cleaning: {max_token_run: 0, max_ngram_repeats: 0, max_sentence_repeats: 0}\n"
             "device: cpu\ndtype: fp32\nthreads: 1\n")
-
-    def arguments(self, name, *more):
-        return ["data", "trajectories", "--config", str(self.config),
-                f"output={self.scratch / name}", *more]
-
-    def start(self, name, *more, **variables):
-        return subprocess.Popen([PREDGEN, *self.arguments(name, *more)],
-                                env=environment(**variables), text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def run(self, name, *more, code=0, program=(PREDGEN,), **variables):
-        found = subprocess.run([*program, *self.arguments(name, *more)], capture_output=True,
-                               text=True, env=environment(**variables), timeout=300)
-        check(found.returncode == code, f"{name} {more}: {found.returncode}\n{found.stderr}")
-        return found
 
     def check_same(self, name):
         found, expected = files_of(self.scratch / name), files_of(self.scratch / "one")

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlparse
 
-from tiny_model import PREDGEN, REPOSITORY, check, run
+from tiny_model import ESPEAK, PREDGEN, REPOSITORY, check, run
 from tiny_zonos import make_voice
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
@@ -173,7 +173,7 @@ def process_address(line):
 
 
 def main(scratch):
-    if not (Path(PREDGEN).parent / "predgen-espeak").exists():
+    if not ESPEAK:
         print("skipped: speech (no predgen-espeak)")
         return 77
     voice = make_voice(scratch / "zonos")

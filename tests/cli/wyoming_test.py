@@ -2,19 +2,16 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import signal
 import socket
-import sys
-from pathlib import Path
 from random import Random
 from urllib.parse import urlparse
 
-if importlib.util.find_spec("wyoming") is None:
-    print("skipped: needs the package wyoming")
-    sys.exit(77)
+from skipping import skip_without
+
+skip_without("wyoming", "the client")
 
 from wyoming.asr import Transcribe, Transcript, TranscriptChunk, TranscriptStart, TranscriptStop  # noqa: E402
 from wyoming.audio import AudioChunk, AudioStart, AudioStop  # noqa: E402
@@ -28,8 +25,8 @@ from wyoming.tts import (Synthesize, SynthesizeChunk, SynthesizeStart, Synthesiz
                          SynthesizeStopped, SynthesizeVoice)
 
 from serving import PROMPTS, check, client, metric, server, user  # noqa: E402
+from tiny_model import ESPEAK  # noqa: E402
 
-ESPEAK = (Path(os.environ["PREDGEN"]).parent / "predgen-espeak").exists()
 WYOMING = ["--wyoming-port", "0"]
 
 

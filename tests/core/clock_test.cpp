@@ -15,10 +15,14 @@ using Computation = VirtualClock::Computation;
 
 /// Some real time, without sleeping.
 void spend(Seconds amount) {
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(amount);
+  const auto end = std::chrono::steady_clock::now() + steady_seconds(amount.count());
   while (std::chrono::steady_clock::now() < end) {
   }
+}
+
+TEST(Seconds, AreWhatTimersCount) {
+  EXPECT_EQ(steady_seconds(1.5), std::chrono::milliseconds(1500));
+  EXPECT_EQ(steady_seconds(0), std::chrono::seconds(0));
 }
 
 TEST(VirtualClock, CostTableTimeMovesOnlyWhenTold) {

@@ -32,7 +32,6 @@ struct Example {
   Verifier verifier = Verifier::kGreedy;
   int64_t rank = 8;
   double dropout = 0;
-  std::vector<std::string> methods;
 };
 
 /// Reads every kind of value there is.
@@ -53,11 +52,6 @@ Example read_example(ConfigReader& reader) {
   ConfigReader lora = reader.section("lora");
   lora.optional("rank", example.rank, int64_t{1}, int64_t{1024});
   lora.optional("dropout", example.dropout, 0.0, 1.0);
-  for (ConfigReader& method : reader.sections("methods")) {
-    std::string name;
-    method.required("name", name);
-    example.methods.push_back(name);
-  }
   return example;
 }
 
@@ -99,9 +93,6 @@ sizes:
   - 20
 verifier: topk
 lora: {rank: 16, dropout: 0.5}
-methods:
-  - name: one
-  - name: two
 )");
   EXPECT_EQ(example.output, "out/x");
   EXPECT_EQ(example.name, "say: hi # there");
@@ -113,14 +104,11 @@ methods:
   EXPECT_EQ(example.verifier, Verifier::kTopK);
   EXPECT_EQ(example.rank, 16);
   EXPECT_EQ(example.dropout, 0.5);
-  EXPECT_THAT(example.methods, ElementsAre("one", "two"));
 }
 
 TEST(Config, UnknownKeyNamesLineAndNearestKey) {
   EXPECT_EQ(error_of("seed: 1\nlora:\n  rnak: 3\n"),
             "run.yaml:3: unknown key \"lora.rnak\"; did you mean \"rank\"?");
-  EXPECT_THAT(error_of("methods:\n  - {name: a, nmae: b}\n"),
-              HasSubstr("run.yaml:2: unknown key \"methods[0].nmae\"; did you mean \"name\"?"));
   EXPECT_THAT(error_of("a_key_like_no_other: 1"), HasSubstr("valid here: output, name, seed"));
 }
 
@@ -131,8 +119,8 @@ TEST(Config, DuplicateKeys) {
               HasSubstr("run.yaml:3: duplicate key \"lora.rank\""));
   EXPECT_THAT(error_of("lora: {rank: 1}\nlora: {rank: 2}\n"),
               HasSubstr("run.yaml:2: duplicate key \"lora\""));
-  EXPECT_THAT(error_of("methods:\n- name: a\n  name: b\n"),
-              HasSubstr("duplicate key \"methods[0].name\""));
+  EXPECT_THAT(error_of("targets:\n- name: a\n  name: b\n"),
+              HasSubstr("run.yaml:3: duplicate key \"targets[0].name\""));
 }
 
 TEST(Config, WrongTypes) {
@@ -159,8 +147,10 @@ TEST(Config, WrongTypes) {
   EXPECT_THAT(error_of("sizes:\n  - 1\n  - x\n"),
               HasSubstr("run.yaml:3: \"sizes[1]\" must be an integer"));
   EXPECT_THAT(error_of("lora: 3"), HasSubstr("\"lora\" must be a mapping, not 3"));
-  EXPECT_THAT(error_of("methods: {name: a}"), HasSubstr("must be a list of mappings"));
-  EXPECT_THAT(error_of("methods: [a]"), HasSubstr("\"methods[0]\" must be a mapping, not a"));
+  EXPECT_THAT(error_of("targets: {name: a}"),
+              HasSubstr("must be a list such as [a, b], not a mapping"));
+  EXPECT_THAT(error_of("targets: [{name: a}]"),
+              HasSubstr("\"targets[0]\" must be text, not a mapping"));
 }
 
 TEST(Config, KeepsTextThatLooksLikeANumber) { EXPECT_EQ(read("name: 010").name, "010"); }
@@ -203,7 +193,19 @@ TEST(Config, ChoiceNamesTheChoices) {
 }
 
 TEST(Config, RequiredKeys) {
-  EXPECT_EQ(error_of("methods:\n  - {}\n"), "run.yaml:2: \"methods[0].name\" is missing");
+  ConfigReader reader = ConfigReader::parse("seed: 1\nlora:\n  rank: 2\n", "run.yaml");
+  ConfigReader lora = reader.section("lora");
+  int64_t seed = 0, rank = 0, alpha = 0;
+  reader.required("seed", seed);
+  lora.required("rank", rank);
+  lora.required("alpha", alpha);
+  try {
+    reader.finish();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "run.yaml:2: \"lora.alpha\" is missing");
+  }
+  EXPECT_EQ(rank, 2);
 }
 
 TEST(Config, MappingsWithKeysOfTheUser) {
@@ -278,15 +280,15 @@ TEST(Config, ProblemsOfTheCaller) {
 }
 
 TEST(Config, Overrides) {
-  const Example example = read("seed: 1\nlora: {rank: 2}\nmethods: [{name: a}, {name: b}]\n",
+  const Example example = read("seed: 1\nlora: {rank: 2}\nsizes: [1, 2]\n",
                                {"seed=7", "lora.rank=4", "lora.dropout=0.25", "name=a=b: c # d",
-                                "targets=[x, y]", "methods.1.name=z", "output="});
+                                "targets=[x, y]", "sizes.1=9", "output="});
   EXPECT_EQ(example.seed, 7);
   EXPECT_EQ(example.rank, 4);
   EXPECT_EQ(example.dropout, 0.25);
   EXPECT_EQ(example.name, "a=b: c # d") << "split at the first '=', the rest as it stands";
   EXPECT_THAT(example.targets, ElementsAre("x", "y"));
-  EXPECT_THAT(example.methods, ElementsAre("a", "z"));
+  EXPECT_THAT(example.sizes, ElementsAre(1, 9));
   EXPECT_EQ(example.output, "");
 }
 
@@ -309,7 +311,7 @@ TEST(Config, BadOverrides) {
   EXPECT_THAT(error_of("seed: 1", {"targets=[a"}), HasSubstr("not valid YAML"));
   EXPECT_THAT(error_of("seed: 1", {"lora={rank: 1, rank: 2}"}),
               AllOf(HasSubstr("override"), HasSubstr("duplicate key \"lora.rank\"")));
-  EXPECT_THAT(error_of("methods: [{name: a}]", {"methods.1.name=b"}), HasSubstr("is a list of 1"));
+  EXPECT_THAT(error_of("sizes: [1]", {"sizes.1=2"}), HasSubstr("is a list of 1"));
 }
 
 TEST(Config, PathsExpandVariables) {
@@ -369,8 +371,8 @@ TEST(Config, ASectionMayBeReadInTwoPlaces) {
 
 TEST(Config, ResolvedHoldsEverythingAndReadsBackTheSame) {
   ConfigReader reader = ConfigReader::parse(
-      "seed: 1\nrate: 0.30000000000000004\nname: \"a \\\"b\\\"\\n\"\nmethods: [{name: x}, {name: "
-      "y}]\nalphas: {'z.\\d': 0.5, a: 3}\n",
+      "seed: 1\nrate: 0.30000000000000004\nname: \"a \\\"b\\\"\\n\"\nalphas: {'z.\\d': 0.5, a: "
+      "3}\n",
       "run.yaml", {"lora.rank=5"});
   read_example(reader);
   const std::string resolved = reader.resolved();
@@ -387,9 +389,6 @@ verifier: "greedy"
 lora:
   rank: 5
   dropout: 0
-methods:
-  - name: "x"
-  - name: "y"
 )");
   ConfigReader again = ConfigReader::parse(resolved, "resolved.yaml");
   const Example example = read_example(again);
@@ -400,8 +399,7 @@ methods:
 }
 
 TEST(Config, ValuesHoldEverythingByFullKey) {
-  ConfigReader reader = ConfigReader::parse("seed: 1\nmethods: [{name: x}, {name: y}]\n",
-                                            "run.yaml", {"lora.rank=5"});
+  ConfigReader reader = ConfigReader::parse("seed: 1\n", "run.yaml", {"lora.rank=5"});
   read_example(reader);
   const std::map<std::string, std::string> values = reader.values();
   EXPECT_EQ(values.at("seed"), "1");
@@ -409,9 +407,8 @@ TEST(Config, ValuesHoldEverythingByFullKey) {
   EXPECT_EQ(values.at("verifier"), "\"greedy\"");
   EXPECT_EQ(values.at("lora.rank"), "5");
   EXPECT_EQ(values.at("lora.dropout"), "0");
-  EXPECT_EQ(values.at("methods[1].name"), "\"y\"");
   EXPECT_EQ(values.at("ranks"), "{\"q\": 4}");
-  EXPECT_EQ(values.size(), 14u);
+  EXPECT_EQ(values.size(), 12u);
 }
 
 }  // namespace

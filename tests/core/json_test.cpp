@@ -41,6 +41,13 @@ TEST(Json, ErrorsAreWithoutTheLibrarysNames) {
             "x.json: \"role\" must be string, but is number");
 }
 
+TEST(Json, TextThatIsNotWellFormedIsReplaced) {
+  const Json json{{"output", "runs/\xff"}, {"n", {1, 2}}};
+  EXPECT_EQ(to_text(json), "{\"output\":\"runs/\uFFFD\",\"n\":[1,2]}");
+  EXPECT_EQ(to_text(Json{{"n", 1}}, 2), "{\n  \"n\": 1\n}");
+  EXPECT_EQ(to_text(Json("caf\u00e9 \"")), "\"caf\u00e9 \\\"\"");
+}
+
 TEST(Json, ReadsFiles) {
   const std::string file = testing::TempDir() + "predgen_json_test.json";
   write_file(file, "{\"a\": [1, 2]}");

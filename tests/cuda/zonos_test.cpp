@@ -167,21 +167,12 @@ TEST_P(ZonosOnDevice, UtterancesTakeTurnsToTheBit) {
     ASSERT_GT(largest(expected_a - expected_b), 0.1);
 
     Utterance a(*model, first, {2.0}), b(*model, second, {3.0}, a.graphs);
-    std::vector<Utterance> saved;
     for (int64_t t = 1; t < kLong; ++t) {
       a.step();
       if (t % 3 != 0) b.step();  // so that each is in a bucket of its own for a while
-      if (t == 100 || t == 245 || t == 246 || t == 260) saved.push_back(a);
     }
     EXPECT_TRUE(at::equal(at::stack(a.logits), expected_a)) << dtype;
     EXPECT_TRUE(at::equal(b.finish(), expected_b)) << dtype;
-    ASSERT_EQ(saved.size(), 4u);
-    for (Utterance& copy : saved) {
-      Utterance other = copy;  // which goes its own way in between
-      other.columns = second;
-      for (int i = 0; i < 5; ++i) other.step();
-      EXPECT_TRUE(at::equal(copy.finish(), expected_a)) << dtype;
-    }
   }
 }
 

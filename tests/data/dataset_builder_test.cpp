@@ -125,7 +125,7 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
                  R"({"conversation":[{"role":"user","content":3}]})" + "\n" + row("2", {"r", "a"}));
   BuildConfig build = config(folder, "out");
   expect_user_error([&] { build_dataset(build, FakeTokenizer(), {}); },
-                    {"a.jsonl:2: not valid JSON"});
+                    {"a.jsonl:2: not valid JSON", "(--skip-bad-rows skips such rows)"});
   fs::remove_all(build.output);
   build.skip_bad_rows = true;
   const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");

@@ -149,19 +149,6 @@ class ThreadCommunicator : public Communicator {
     });
   }
 
-  void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override {
-    check_sizes(part, whole);
-    meeting_->meet(rank_, {"reduce_scatter", {whole, part}}, [](const std::vector<Call>& calls) {
-      for (size_t to = 0; to < calls.size(); ++to) {
-        at::Tensor sum = rows_of(calls[0].tensors[0], to, calls.size()).clone();
-        for (size_t from = 1; from < calls.size(); ++from) {
-          sum.add_(rows_of(calls[from].tensors[0], to, calls.size()).to(sum.device()));
-        }
-        calls[to].tensors[1].copy_(sum);
-      }
-    });
-  }
-
   void barrier() override {
     meeting_->meet(rank_, {"barrier", {}}, [](const auto&) {});
   }

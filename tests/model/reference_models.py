@@ -18,6 +18,7 @@ except ImportError as error:
 torch.set_num_threads(2)
 REPOSITORY = Path(__file__).resolve().parents[2]
 PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
+ESPEAK = (Path(PREDGEN).parent / "predgen-espeak").exists()
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,

@@ -26,7 +26,7 @@ TEST(Axis, PlacesValues) {
   EXPECT_EQ(up.place(9), 20);
   const Axis wide(1, 100, 0, 200, true);
   EXPECT_EQ(wide.place(10), 100);
-  EXPECT_EQ(wide.ticks(), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
+  EXPECT_EQ(wide.ticks(7), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
 }
 
 }  // namespace

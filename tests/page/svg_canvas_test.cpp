@@ -13,7 +13,7 @@ using testing::StartsWith;
 TEST(SvgCanvas, EscapesWhatUsersWrote) {
   SvgCanvas canvas(100);
   canvas.text(1, 2, "a<b>&'\x01");
-  canvas.dot(3, 4, 5, "s0 fill", "x<y>");
+  canvas.dot(3, 4, "s0 fill", "x<y>");
   const std::string svg = canvas.finish(50, "label's <i>");
   EXPECT_THAT(svg, StartsWith("<svg viewBox='0 0 100 50'"));
   EXPECT_THAT(svg, HasSubstr(">a&lt;b&gt;&amp;&#39; </text>"));

@@ -34,9 +34,6 @@ class Communicator {
   /// whole[r*n .. (r+1)*n) becomes the part [n, ...] of rank r; whole: [world_size * n, ...],
   /// memory of its own.
   virtual void all_gather(const at::Tensor& part, const at::Tensor& whole) = 0;
-  /// `part` [n, ...] becomes the sum over the ranks of whole[rank*n .. (rank+1)*n); whole:
-  /// [world_size * n, ...], unchanged, memory of its own.
-  virtual void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) = 0;
   /// Returns when every rank has called it.
   virtual void barrier() = 0;
 

@@ -236,13 +236,6 @@ void ProcessCommunicator::all_gather(const at::Tensor& part, const at::Tensor& w
   });
 }
 
-void ProcessCommunicator::reduce_scatter(const at::Tensor& whole, const at::Tensor& part) {
-  // c10d has none for Gloo whose end could be asked for; it would sum up everything, too.
-  const at::Tensor sums = whole.clone();
-  all_reduce({sums});
-  part.copy_(sums.narrow(0, rank() * part.size(0), part.size(0)));
-}
-
 void ProcessCommunicator::barrier() {
   std::vector<at::Tensor> one{at::zeros({1})};
   group_->run("barrier", one.front(),

@@ -31,7 +31,6 @@ class ProcessCommunicator : public Communicator {
   void broadcast(const std::vector<at::Tensor>& tensors, int root) override;
   void all_reduce(const std::vector<at::Tensor>& tensors) override;
   void all_gather(const at::Tensor& part, const at::Tensor& whole) override;
-  void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override;
   void barrier() override;
 
   /// Tells the other ranks why this one ends. The first reason of all ranks stands.

@@ -12,9 +12,6 @@ class SingleProcessCommunicator : public Communicator {
   void broadcast(const std::vector<at::Tensor>&, int) override {}
   void all_reduce(const std::vector<at::Tensor>&) override {}
   void all_gather(const at::Tensor& part, const at::Tensor& whole) override { whole.copy_(part); }
-  void reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override {
-    part.copy_(whole);
-  }
   void barrier() override {}
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 #include "train/optim/precision.h"
 
 namespace predgen::train {
@@ -11,7 +11,7 @@ PlanCase case_of(c10::Device device, int world_size) {
   return {.world_size = world_size,
           .is_cuda = device.is_cuda(),
           .bfloat16_products = has_bfloat16_products(device),
-          .process_bytes = evaluate::resident_bytes()};
+          .process_bytes = resident_bytes()};
 }
 
 void set_longest_row(const data::DatasetReader& dataset, const Objective& objective,

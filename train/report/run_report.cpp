@@ -132,9 +132,7 @@ std::string tiles(const RunHistory& history) {
 /// The end of a text, in whole characters.
 std::string end_of(const std::string& text) {
   if (text.size() <= kPromptShown) return text;
-  size_t begin = text.size() - kPromptShown;
-  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
-  return "… " + text.substr(begin);
+  return "… " + std::string(last_bytes(text, kPromptShown));
 }
 
 std::string answers(const RunHistory& history) {

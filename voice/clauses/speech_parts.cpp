@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\n";
 
-size_t length_of_first(std::string_view text, int64_t max_characters) {
-  size_t end = 0;
-  for (int64_t count = 0; end < text.size(); ++end) {
-    const bool begins_character = (text[end] & 0xC0) != 0x80;
-    if (begins_character && count++ == max_characters) break;
-  }
-  return end;
-}
-
 /// After the last mark in `text`; 0 if there is none.
 size_t after_last_mark(std::string_view text) {
   constexpr std::array<std::string_view, 12> kMarks{". ",     "! ",     "? ",     "; ",
@@ -37,7 +28,7 @@ size_t after_last_mark(std::string_view text) {
 std::vector<std::string> speech_parts(std::string_view text, int64_t max_characters) {
   std::vector<std::string> parts;
   while (!(text = trimmed(text, kSpaces)).empty()) {
-    size_t end = length_of_first(text, max_characters);
+    size_t end = first_characters(text, max_characters).size();
     if (end < text.size()) {
       const std::string_view fits =
           text.substr(0, end + 1);  // a space may follow the last character

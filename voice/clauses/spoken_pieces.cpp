@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "text/spoken/speech_text.h"
+#include "core/text.h"
 #include "voice/clauses/speech_parts.h"
 
 namespace predgen {

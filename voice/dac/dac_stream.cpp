@@ -14,7 +14,6 @@ constexpr double kFadeSeconds = 0.005;
 at::Tensor DacStream::push(const at::Tensor& codes_KN) {
   PREDGEN_CHECK(!is_over_, "frames after the end of the clip");
   const at::Tensor samples = decoder_->advance(state_, codes_KN, /*is_end=*/false);
-  num_frames_ += codes_KN.size(1);
   const int64_t begin = num_exact_;
   num_exact_ += samples.size(0);
   return take(samples, begin);
@@ -23,7 +22,6 @@ at::Tensor DacStream::push(const at::Tensor& codes_KN) {
 at::Tensor DacStream::push_to_edge(const at::Tensor& codes_KN) {
   PREDGEN_CHECK(!is_over_, "frames after the end of the clip");
   const at::Tensor samples = decoder_->advance(state_, codes_KN, /*is_end=*/false);
-  num_frames_ += codes_KN.size(1);
   const int64_t begin = num_exact_;
   num_exact_ += samples.size(0);
   DacDecoder::State end = state_;

@@ -29,7 +29,6 @@ class DacStream {
   /// The clip is over: what is left of it. Nothing may be pushed after.
   at::Tensor flush();
 
-  int64_t num_frames() const { return num_frames_; }    // pushed
   int64_t num_samples() const { return num_samples_; }  // returned
 
  private:
@@ -37,7 +36,6 @@ class DacStream {
 
   const DacDecoder* decoder_;
   DacDecoder::State state_;
-  int64_t num_frames_ = 0;
   int64_t num_samples_ = 0;
   int64_t num_exact_ = 0;  // samples that state_ has given; fewer than num_samples_ after an edge
   bool is_after_edge_ = false;

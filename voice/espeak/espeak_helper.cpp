@@ -51,8 +51,7 @@ void EspeakHelper::start() {
 bool EspeakHelper::request(const Json& request) {
   drop_answer();
   start();
-  std::string line = request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  line += '\n';
+  const std::string line = to_text(request) + '\n';
   try {
     answering_ = process_->send(line, timeout_);
   } catch (...) {

@@ -31,8 +31,7 @@ std::vector<std::string> EspeakPhonemes::pronounce(const std::vector<std::string
       return pronounced;
     }
   }
-  throw Error("the espeak helper ends on the words {}",
-              Json(words).dump(-1, ' ', false, Json::error_handler_t::replace));
+  throw Error("the espeak helper ends on the words {}", to_text(Json(words)));
 }
 
 }  // namespace predgen

@@ -49,7 +49,7 @@ std::shared_ptr<const OnnxRuntime> OnnxRuntime::open(const std::filesystem::path
         "ONNX Runtime {} is too old for the voices hibari and piper, which need 1.{}: {}",
         base->get_version(), onnx::kAskedVersion, kAdvice);
   }
-  return std::shared_ptr<const OnnxRuntime>(new OnnxRuntime(table, base->get_version()));
+  return std::shared_ptr<const OnnxRuntime>(new OnnxRuntime(table));
 }
 
 bool OnnxRuntime::is_there() noexcept {
@@ -60,8 +60,7 @@ bool OnnxRuntime::is_there() noexcept {
   }
 }
 
-OnnxRuntime::OnnxRuntime(const void* const* table, std::string version)
-    : table_(table), version_(std::move(version)) {
+OnnxRuntime::OnnxRuntime(const void* const* table) : table_(table) {
   call(onnx::kCreateEnv, onnx::kFatalOnly, "predgen", &env_);
 }
 

@@ -2,8 +2,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "core/error.h"
 #include "voice/onnx/onnx_api.h"
@@ -25,7 +23,6 @@ class OnnxRuntime {
   OnnxRuntime(const OnnxRuntime&) = delete;
   OnnxRuntime& operator=(const OnnxRuntime&) = delete;
 
-  const std::string& version() const { return version_; }
   const onnx::Env* env() const { return env_; }
 
   /// Calls a function of the table; Error with the library's own words where it fails.
@@ -41,7 +38,7 @@ class OnnxRuntime {
   }
 
  private:
-  OnnxRuntime(const void* const* table, std::string version);
+  explicit OnnxRuntime(const void* const* table);
 
   template <typename Function>
   Function* function(onnx::Slot<Function> slot) const {
@@ -50,7 +47,6 @@ class OnnxRuntime {
   [[noreturn]] void fail(onnx::Status* status) const;
 
   const void* const* table_;
-  std::string version_;
   onnx::Env* env_ = nullptr;
 };
 

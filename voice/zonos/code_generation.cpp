@@ -45,12 +45,7 @@ bool CodeGeneration::step() {
   const at::Tensor logits = graphs_ ? graphs_->run(codes_K, cfg_scale_, cache_)
                                     : model_->step(codes_K, cfg_scale_, cache_);
   grid_.append(sampler_.sample(logits, grid_));
-  ++num_steps_;
   return !is_complete();
-}
-
-int64_t CodeGeneration::num_bytes() const {
-  return cache_.num_bytes() + grid_.num_columns() * static_cast<int64_t>(sizeof(CodeColumn));
 }
 
 }  // namespace predgen

@@ -20,8 +20,7 @@ struct CodeGenerationConfig {
   void validate() const;
 };
 
-/// One utterance on its way to codes. A value: a copy is a saved state that goes on bit for bit
-/// like the original, and independently of it. Left alone it costs its memory only.
+/// One utterance on its way to codes. Left alone it costs its memory only.
 class CodeGeneration {
  public:
   /// Runs the prefix, and codes of audio that goes before (int64 [9,P] or undefined), and samples
@@ -38,15 +37,11 @@ class CodeGeneration {
   /// Whether EOS, not the limit, completed it.
   bool ended_by_eos() const { return grid_.ended_by_eos(); }
 
-  int64_t num_steps() const { return num_steps_; }
   /// Complete frames: prefix + steps - 7 (16 steps give 9), never below those of the prefix.
   int64_t num_frames() const { return grid_.num_frames(); }
   int64_t num_prefix_frames() const { return grid_.num_prefix_frames(); }
   /// Frames [first, num_frames()), int64 [9,..] on the CPU; all in [0,1024).
   at::Tensor codes(int64_t first = 0) const { return grid_.codes(first); }
-
-  /// Memory that this utterance holds, nearly all of it keys and values.
-  int64_t num_bytes() const;
 
  private:
   const ZonosModel* model_;
@@ -55,7 +50,6 @@ class CodeGeneration {
   CodeGrid grid_;
   CodeSampler sampler_;
   ZonosCache cache_;
-  int64_t num_steps_ = 0;
 };
 
 }  // namespace predgen

@@ -105,11 +105,6 @@ CodeSampler::CodeSampler(const CodeSamplingConfig& config) : config_(config) {
   generator_ = at::detail::createCPUGenerator(config.seed);
 }
 
-CodeSampler::CodeSampler(const CodeSampler& other)
-    : config_(other.config_), generator_(other.generator_.clone()) {}
-
-CodeSampler& CodeSampler::operator=(const CodeSampler& other) { return *this = CodeSampler(other); }
-
 CodeColumn CodeSampler::sample(const at::Tensor& logits_KV, const CodeGrid& grid) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();  // below 0 it is a mask
   if (!(logits_KV < kInfinity).all().item<bool>()) {

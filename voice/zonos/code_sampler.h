@@ -34,13 +34,10 @@ struct CodeSamplingConfig {
   void validate() const;
 };
 
-/// Draws columns of codes; the same seed gives the same draws. A copy goes on with the same draws,
-/// by itself.
+/// Draws columns of codes; the same seed gives the same draws.
 class CodeSampler {
  public:
   explicit CodeSampler(const CodeSamplingConfig& config);
-  CodeSampler(const CodeSampler& other);
-  CodeSampler& operator=(const CodeSampler& other);
   CodeSampler(CodeSampler&&) = default;
   CodeSampler& operator=(CodeSampler&&) = default;
 

@@ -40,13 +40,6 @@ ZonosCache::ZonosCache(const ZonosConfig& config, int64_t rows, const at::Tensor
   PREDGEN_CHECK(rows == 1 || rows == 2, "{} rows", rows);
 }
 
-ZonosCache::ZonosCache(const ZonosCache& other)
-    : storage_(at::empty_like(other.storage_)), length_(other.length_), identity_(next_identity()) {
-  first_positions(storage_, length_).copy_(first_positions(other.storage_, length_));
-}
-
-ZonosCache& ZonosCache::operator=(const ZonosCache& other) { return *this = ZonosCache(other); }
-
 void ZonosCache::reserve(int64_t length) {
   const int64_t wanted = bucket(length);
   if (wanted <= capacity()) return;

@@ -10,24 +10,21 @@
 namespace predgen {
 
 /// Attention keys and values of one utterance: small at first, larger by buckets. Every bucket is
-/// one shape of the decoding step, so that a CUDA graph can be kept for each. Copies share nothing.
-/// Positions after length() hold nothing that is read.
+/// one shape of the decoding step, so that a CUDA graph can be kept for each. Positions after
+/// length() hold nothing that is read.
 class ZonosCache {
  public:
   /// Of an utterance: 2 with guidance, 1 without.
   static int64_t rows_for(double cfg_scale) { return cfg_scale == 1.0 ? 1 : 2; }
   /// `rows`: 1 or 2.
   ZonosCache(const ZonosConfig& config, int64_t rows, const at::TensorOptions& options);
-  ZonosCache(const ZonosCache& other);
-  ZonosCache& operator=(const ZonosCache& other);
   ZonosCache(ZonosCache&&) = default;
   ZonosCache& operator=(ZonosCache&&) = default;
 
   int64_t rows() const { return storage_.size(2); }
   int64_t length() const { return length_; }
   int64_t capacity() const { return storage_.size(4); }
-  int64_t num_bytes() const { return static_cast<int64_t>(storage_.nbytes()); }
-  /// Different for every cache and every copy: says whose positions a working copy holds.
+  /// Different for every cache: says whose positions a working copy holds.
   uint64_t identity() const { return identity_; }
 
   /// Makes room for `length` positions. UserError beyond the model's context.

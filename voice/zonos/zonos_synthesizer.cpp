@@ -59,11 +59,7 @@ int ZonosSynthesizer::sample_rate() const { return voice_.sample_rate(); }
 std::string ZonosSynthesizer::language() const { return voice_.language(); }
 
 std::unique_ptr<Synthesis> ZonosSynthesizer::begin(const std::string& spoken) {
-  return begin_utterance(spoken);
-}
-
-std::unique_ptr<ZonosSynthesis> ZonosSynthesizer::begin_utterance(const std::string& spoken) {
-  return std::unique_ptr<ZonosSynthesis>(new ZonosSynthesis(*this, speech_parts(spoken)));
+  return std::unique_ptr<Synthesis>(new ZonosSynthesis(*this, speech_parts(spoken)));
 }
 
 std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part) {
@@ -87,14 +83,6 @@ std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part
 
 ZonosSynthesis::ZonosSynthesis(ZonosSynthesizer& synthesizer, std::vector<std::string> parts)
     : synthesizer_(&synthesizer), parts_(parts.begin(), parts.end()) {}
-
-std::unique_ptr<ZonosSynthesis> ZonosSynthesis::save() const {
-  const c10::InferenceMode inference;
-  const c10::StreamGuard stream(synthesizer_->stream_);
-  return std::unique_ptr<ZonosSynthesis>(new ZonosSynthesis(*this));
-}
-
-int64_t ZonosSynthesis::num_bytes() const { return generation_ ? generation_->num_bytes() : 0; }
 
 bool ZonosSynthesis::advance(std::vector<float>& samples) {
   const c10::InferenceMode inference;

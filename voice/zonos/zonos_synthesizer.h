@@ -33,7 +33,6 @@ class ZonosSynthesizer : public SpeechSynthesizer {
   /// A sentence that is longer than the model speaks well at once is cut into parts, which follow
   /// one another. A part that cannot be pronounced is left out, with a warning.
   std::unique_ptr<Synthesis> begin(const std::string& spoken) override;
-  std::unique_ptr<ZonosSynthesis> begin_utterance(const std::string& spoken);
 
  private:
   friend class ZonosSynthesis;
@@ -51,11 +50,6 @@ class ZonosSynthesizer : public SpeechSynthesizer {
 class ZonosSynthesis : public Synthesis {
  public:
   bool advance(std::vector<float>& samples) override;
-
-  /// An independent copy: both go on from here, with the same samples to the bit.
-  std::unique_ptr<ZonosSynthesis> save() const;
-
-  int64_t num_bytes() const;  // of state
 
  private:
   friend class ZonosSynthesizer;

@@ -100,7 +100,7 @@ void ZonosVoice::check_codec(const fs::path& folder) {
 /// turn; on a GPU kernels are chosen.
 void ZonosVoice::try_out() const {
   ZonosSynthesizer first(*this);
-  const auto speech = first.begin_utterance("Ready.");
+  const auto speech = first.begin("Ready.");
   std::vector<float> unheard;
   const int64_t num_steps = model_->device().is_cuda() ? kTriedSteps : 0;
   for (int64_t i = 0; i <= num_steps && speech->advance(unheard); ++i) {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "evaluate/page/run_view.h"
 #include "evaluate/page/text_difference.h"
-#include "evaluate/page/turn_timeline.h"
 
 namespace predgen::evaluate {
 namespace {
@@ -18,14 +18,6 @@ TEST(TextDifference, MarksWordsThatTheReferenceLacks) {
     other += " y" + std::to_string(i);
   }
   EXPECT_EQ(mark_difference("a" + one + " z", "a" + other + " z"), "a<mark>" + other + "</mark> z");
-}
-
-TEST(TurnTimeline, CommonStartsAreWholeCharacters) {
-  EXPECT_EQ(common_start("abc", "abd"), 2u);
-  EXPECT_EQ(common_start("abc", "abc"), 3u);
-  EXPECT_EQ(common_start("", "a"), 0u);
-  EXPECT_EQ(common_start("aä", "aö"), 1u);  // both begin with the same byte
-  EXPECT_EQ(common_start("aä", "aä!"), 3u);
 }
 
 TEST(RunView, ShowsThePapersMethodsBeforeOthers) {

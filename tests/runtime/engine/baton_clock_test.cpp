@@ -1,4 +1,4 @@
-#include "runtime/engine/baton_clock.h"
+#include "tests/fakes/baton_clock.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/random.h"
-#include "runtime/engine/queued_threads.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {

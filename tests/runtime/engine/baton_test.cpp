@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "runtime/engine/queued_threads.h"
+#include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "core/random.h"
-#include "runtime/engine/baton_clock.h"
-#include "runtime/engine/queued_threads.h"
+#include "tests/fakes/baton_clock.h"
 #include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/error.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/queued_threads.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fragile_model.h"
+#include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 
 namespace predgen {

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/queued_threads.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fragile_model.h"
+#include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {

@@ -99,32 +99,6 @@ TEST_P(EveryWorld, AllGatherPutsPartsInTheOrderOfRanks) {
   });
 }
 
-TEST_P(EveryWorld, ReduceScatterGivesEachRankItsShareOfTheSum) {
-  run([](Communicator& communicator) {
-    const int n = communicator.world_size();
-    const at::Tensor whole = at::arange(2 * n, at::kFloat) + communicator.rank();
-    const at::Tensor before = whole.clone(), part = at::full({2}, -1.0);
-    communicator.reduce_scatter(whole, part);
-    const auto ranks = static_cast<float>(n), sum = ranks * (ranks - 1) / 2;
-    const auto first = 2 * static_cast<float>(communicator.rank());
-    EXPECT_TRUE(equal(part, {ranks * first + sum, ranks * (first + 1) + sum}));
-    EXPECT_TRUE(whole.equal(before));
-  });
-}
-
-TEST_P(EveryWorld, ReduceScatterThenAllGatherIsAllReduce) {
-  run([](Communicator& communicator) {
-    const int n = communicator.world_size();
-    const at::Tensor whole =
-        at::arange(4 * n, at::kFloat).reshape({2 * n, 2}) * (0.1 + communicator.rank());
-    const at::Tensor part = at::empty({2, 2}), gathered = at::empty_like(whole);
-    communicator.reduce_scatter(whole, part);
-    communicator.all_gather(part, gathered);
-    communicator.all_reduce({whole});
-    EXPECT_TRUE(gathered.equal(whole));
-  });
-}
-
 TEST_P(EveryWorld, NobodyPassesABarrierBeforeAllHaveCome) {
   std::atomic<int> num_come = 0;
   run([&](Communicator& communicator) {

@@ -51,7 +51,6 @@ TEST_F(DacStreamTest, AnyChunksGiveTheWholeClip) {
     for (const int64_t size : sizes) {
       parts.push_back(stream.push(frames(num_frames, num_frames + size)));
       num_frames += size;
-      EXPECT_EQ(stream.num_frames(), num_frames);
       EXPECT_EQ(stream.num_samples(),
                 std::max<int64_t>(0, hop_ * num_frames - decoder_.lookahead()));
     }

@@ -129,7 +129,7 @@ TEST_F(OnnxSessionTest, GraphsOfAnotherKindAreNamed) {
 }
 
 TEST_F(OnnxSessionTest, LibrariesThatAreNoOnnxRuntimeAreUserErrors) {
-  EXPECT_FALSE(OnnxRuntime::open()->version().empty());
+  EXPECT_NE(OnnxRuntime::open()->env(), nullptr);
   expect_user_error([] { OnnxRuntime::open("/nowhere.so"); }, {"/nowhere.so", "setup.sh"});
   expect_user_error([] { OnnxRuntime::open("libm.so.6"); }, {"libm.so.6: is no ONNX Runtime"});
 }

@@ -12,9 +12,11 @@
 namespace predgen {
 namespace {
 
-void finish(CodeGeneration& generation) {
-  while (generation.step()) {
-  }
+/// Returns the number of steps.
+int64_t finish(CodeGeneration& generation) {
+  int64_t num_steps = 1;
+  while (generation.step()) ++num_steps;
+  return num_steps;
 }
 
 TEST_F(ZonosGolden, CodesAreThoseOfTheOfficialCode) {
@@ -40,7 +42,7 @@ TEST_F(ZonosGolden, CodesAreThoseOfTheOfficialCode) {
     const bool has_audio = item.at("with_prefix_codes");
     CodeGeneration generation(*model_, prefix, config,
                               has_audio ? golden("prefix_codes")[0] : at::Tensor());
-    finish(generation);
+    const int64_t num_steps = finish(generation);
     const at::Tensor expected = golden("codes_" + name).to(at::kLong);
     const at::Tensor codes = generation.codes();
     ASSERT_EQ(codes.sizes(), expected.sizes());
@@ -52,8 +54,7 @@ TEST_F(ZonosGolden, CodesAreThoseOfTheOfficialCode) {
     }
     EXPECT_EQ(generation.ended_by_eos(), item.at("ended_by_eos").get<bool>());
     // Upstream takes one further step whose column nobody needs.
-    EXPECT_EQ(generation.num_steps(),
-              expected.size(1) - generation.num_prefix_frames() + kZonosCodebooks - 2);
+    EXPECT_EQ(num_steps, expected.size(1) - generation.num_prefix_frames() + kZonosCodebooks - 2);
   }
 }
 
@@ -76,40 +77,23 @@ class Generation : public testing::Test {
 
 TEST_F(Generation, EndsAtTheLimit) {
   CodeGeneration generation(*model_, prefix_, config_);
-  EXPECT_EQ(generation.num_steps(), 0);
   EXPECT_EQ(generation.num_frames(), 0);
-  for (int64_t i = 1; generation.step(); ++i) {
-    EXPECT_EQ(generation.num_frames(), std::max<int64_t>(0, i - 7));
+  int64_t num_steps = 1;
+  for (; generation.step(); ++num_steps) {
+    EXPECT_EQ(generation.num_frames(), std::max<int64_t>(0, num_steps - 7));
     EXPECT_FALSE(generation.is_complete());
   }
   EXPECT_TRUE(generation.is_complete());
   EXPECT_FALSE(generation.ended_by_eos());
-  EXPECT_EQ(generation.num_steps(), 47);
+  EXPECT_EQ(num_steps, 47);
   EXPECT_EQ(generation.num_frames(), 40);
   EXPECT_FALSE(generation.step());
-  EXPECT_EQ(generation.num_steps(), 47);
+  EXPECT_EQ(generation.num_frames(), 40);
   const at::Tensor codes = generation.codes();
   EXPECT_EQ(codes.sizes(), (at::IntArrayRef{9, 40}));
   const std::set<int64_t> distinct(codes.const_data_ptr<int64_t>(),
                                    codes.const_data_ptr<int64_t>() + codes.numel());
   EXPECT_GE(distinct.size(), 20u);
-}
-
-TEST_F(Generation, ASavedStateGoesOnBitForBit) {
-  CodeGeneration generation(*model_, prefix_, config_);
-  for (int i = 0; i < 17; ++i) generation.step();
-  const CodeGeneration saved = generation;
-  EXPECT_EQ(saved.num_frames(), 10);
-  finish(generation);
-  const at::Tensor expected = generation.codes();
-  // Twice from the same state, one step of each in turn: nothing is shared.
-  CodeGeneration first = saved, second = saved;
-  while (first.step()) second.step();
-  second.step();
-  EXPECT_TRUE(at::equal(first.codes(), expected));
-  EXPECT_TRUE(at::equal(second.codes(), expected));
-  EXPECT_EQ(saved.num_frames(), 10);
-  EXPECT_TRUE(at::equal(saved.codes(), expected.narrow(1, 0, 10)));
 }
 
 TEST_F(Generation, SeedsDiffer) {
@@ -129,16 +113,6 @@ TEST_F(Generation, EarlierAudioCountsAsFrames) {
   finish(generation);
   EXPECT_EQ(generation.num_frames(), 50);
   EXPECT_TRUE(at::equal(generation.codes().narrow(1, 0, 10), audio));
-}
-
-TEST_F(Generation, ReportsItsMemory) {
-  CodeGeneration generation(*model_, prefix_, config_);
-  // Layers, keys and values, rows, heads, positions, head width, bytes.
-  const int64_t cache = 2 * 2 * 2 * 2 * 256 * 8 * 4;
-  EXPECT_GE(generation.num_bytes(), cache);
-  EXPECT_LT(generation.num_bytes(), cache + 1000);
-  config_.cfg_scale = 1.0;
-  EXPECT_LT(CodeGeneration(*model_, prefix_, config_).num_bytes(), cache / 2 + 1000);
 }
 
 TEST_F(Generation, RefusesWhatCannotBe) {

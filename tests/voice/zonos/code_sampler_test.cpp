@@ -158,11 +158,10 @@ TEST(CodeSampler, DrawsByProbabilityAndSeed) {
   EXPECT_NEAR(static_cast<double>(ones) / (kDraws * kZonosCodebooks), 0.3, 0.03);
 
   const at::Tensor flat = at::zeros({kZonosCodebooks, kZonosLogits}, at::kFloat);
-  CodeSampler same(config);
-  const CodeColumn drawn = same.sample(flat, grid);
-  EXPECT_EQ(CodeSampler(config).sample(flat, grid), drawn);
-  CodeSampler copy = same;
-  EXPECT_EQ(copy.sample(flat, grid), same.sample(flat, grid));
+  CodeSampler one(config), same(config);
+  const CodeColumn drawn = one.sample(flat, grid);
+  EXPECT_EQ(same.sample(flat, grid), drawn);
+  EXPECT_EQ(same.sample(flat, grid), one.sample(flat, grid));
   config.seed = 6;
   EXPECT_NE(CodeSampler(config).sample(flat, grid), drawn);
 }

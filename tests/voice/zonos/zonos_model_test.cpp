@@ -114,7 +114,7 @@ TEST_F(SmallZonos, WithoutGuidanceOneRowRuns) {
   const at::Tensor codes = random_codes(10);
   ZonosCache cache = model_->make_cache(1.0);
   EXPECT_EQ(cache.rows(), 1);
-  EXPECT_EQ(2 * cache.num_bytes(), model_->make_cache(2.0).num_bytes());
+  EXPECT_EQ(2 * cache.storage().nbytes(), model_->make_cache(2.0).storage().nbytes());
   const at::Tensor one = run(*model_, prefix_, codes, cache, 1.0);
   const at::Tensor two = run(*model_, prefix_, codes, 2.0), zero = run(*model_, prefix_, codes, 0);
   EXPECT_LE(largest(two - (zero + 2.0 * (one - zero))), 1e-3);

@@ -83,22 +83,18 @@ TEST_F(ZonosSynthesizerTest, BeginsAndEndsInSilence) {
   EXPECT_EQ(spoken.back(), 0.0f);
 }
 
-TEST_F(ZonosSynthesizerTest, ResumesFromASavedStateToTheBit) {
+TEST_F(ZonosSynthesizerTest, GoesOnToTheBitAfterAPause) {
   const ZonosVoice voice(options);
   ZonosSynthesizer synthesizer(voice);
   const std::vector<float> whole = speak(*synthesizer.begin("Hello, world."));
   for (const int64_t pause : {1, 17, 34, 45}) {
-    const auto synthesis = synthesizer.begin_utterance("Hello, world.");
-    std::vector<float> start;
-    for (int64_t i = 0; i < pause; ++i) ASSERT_TRUE(synthesis->advance(start));
-    const auto saved = synthesis->save();
+    const auto synthesis = synthesizer.begin("Hello, world.");
+    std::vector<float> resumed;
+    for (int64_t i = 0; i < pause; ++i) ASSERT_TRUE(synthesis->advance(resumed));
     speak(*synthesizer.begin("Something else is said in between."));
-    std::vector<float> resumed = start, once_more = start;
-    const std::vector<float> rest = speak(*saved), again = speak(*synthesis);
-    resumed.insert(resumed.end(), rest.begin(), rest.end());
-    once_more.insert(once_more.end(), again.begin(), again.end());
+    while (synthesis->advance(resumed)) {
+    }
     EXPECT_EQ(resumed, whole) << pause;
-    EXPECT_EQ(once_more, whole) << pause;
   }
 }
 
@@ -132,7 +128,7 @@ TEST_F(ZonosSynthesizerTest, EdgePresetsSpeakUpToTheLastFrame) {
     options.ahead_steps = steps;
     const ZonosVoice voice(options);
     ZonosSynthesizer synthesizer(voice);
-    const auto synthesis = synthesizer.begin_utterance("Hello, world.");
+    const auto synthesis = synthesizer.begin("Hello, world.");
     EXPECT_EQ(samples_after(*synthesis, steps), frames * kHop);
     const auto rest = static_cast<int64_t>(speak(*synthesis).size());
     options.edge = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iterator>
 #include <set>
 
 #include "core/clock.h"
@@ -19,7 +20,17 @@ class BatonClock : public Clock {
 
   Seconds now() const override { return time_.now(); }
   /// Other threads have the baton meanwhile.
-  void sleep_until(Seconds time) override;
+  void sleep_until(Seconds time) override {
+    const auto own = wake_ups_.insert(time);
+    baton_.wait([&] { return now() >= time; },
+                [&] {
+                  // This thread is not among those that wait. Whoever is more than asleep wants a
+                  // pass, and runs it when its turn comes.
+                  if (baton_.num_waiting() > std::ssize(wake_ups_) - 1) return;
+                  time_.sleep_until(*wake_ups_.begin());
+                });
+    wake_ups_.erase(own);
+  }
   void advance(Seconds price) { time_.advance(price); }
 
  private:

@@ -3,10 +3,11 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <stop_token>
 
-namespace predgen::evaluate {
+namespace predgen {
 
 /// How fast a device reads its memory: LibTorch's sum over a float32 buffer much larger than its
 /// caches, with the threads that models use; the best of some passes, as in the STREAM benchmark.
@@ -48,4 +49,7 @@ struct MemoryRequests {
 
 MemoryRequests memory_requests();
 
-}  // namespace predgen::evaluate
+/// Whether an error says that there was no memory, of the process or of a GPU.
+bool is_out_of_memory(const std::exception& error);
+
+}  // namespace predgen

@@ -1,11 +1,14 @@
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <new>
+#include <stdexcept>
 #include <vector>
 
-namespace predgen::evaluate {
+namespace predgen {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20, kGiB = int64_t{1} << 30;
@@ -52,5 +55,13 @@ TEST(MemoryRequests, APageThatIsTouchedFirstIsAFault) {
   munmap(memory, kSize);
 }
 
+TEST(OutOfMemory, IsKnownByItsTypeOrTheWordsOfTheAllocator) {
+  EXPECT_TRUE(is_out_of_memory(std::bad_alloc()));
+  EXPECT_TRUE(is_out_of_memory(c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "full")));
+  EXPECT_TRUE(is_out_of_memory(std::runtime_error(
+      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496 bytes")));
+  EXPECT_FALSE(is_out_of_memory(std::runtime_error("no weights in memory.safetensors")));
+}
+
 }  // namespace
-}  // namespace predgen::evaluate
+}  // namespace predgen

@@ -1,8 +1,9 @@
-#include "evaluate/device_memory.h"
+#include "model/device_memory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/util/Exception.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,7 +11,8 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
-#include <string>
+#include <new>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/stop.h"
@@ -20,7 +22,7 @@
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* next, size_t next_size)
     __attribute__((weak));
 
-namespace predgen::evaluate {
+namespace predgen {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -118,4 +120,12 @@ MemoryRequests memory_requests() {
   return requests;
 }
 
-}  // namespace predgen::evaluate
+bool is_out_of_memory(const std::exception& error) {
+  // LibTorch's allocator for the CPU has no type of its own for that.
+  return dynamic_cast<const std::bad_alloc*>(&error) ||
+         dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
+         std::string_view(error.what()).find("DefaultCPUAllocator: can't allocate memory") !=
+             std::string_view::npos;
+}
+
+}  // namespace predgen

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <stop_token>
+
+#include "core/json.h"
+#include "model/checkpoint/merged_weights.h"
+
+namespace predgen::cli {
+
+struct LogitCheck {
+  at::Device device = at::kCPU;
+  double max_difference = 0.0;  // 0: `share`
+  double share = 0.0;           // of the largest logit, or of 1
+};
+
+/// How far the logits of a model that was written are from those of base and adapter, for a report.
+/// UserError if they are further apart than they may be.
+Json check_logits(const MergedWeights& merged, const ModelWeights& stored, const LogitCheck& check,
+                  const std::stop_token& stop);
+
+/// The line about it. `origin`: what they were compared with.
+void print_logits(const Json& logits, const char* origin);
+
+}  // namespace predgen::cli
