@@ -157,7 +157,7 @@ void run_export(const ExportOptions& options, const std::stop_token& stop) {
                       {"worst_rounding", weights.worst_rounding}}},
                     {"logits", logits}};
   if (options.json) {
-    std::printf("%s\n", report.dump(2).c_str());
+    std::printf("%s\n", to_text(report, 2).c_str());
   } else {
     print_report(report);
   }

@@ -140,7 +140,7 @@ void export_gguf(const GgufExportOptions& options, const std::stop_token& stop) 
   }
   staged.publish();
   if (options.json) {
-    std::printf("%s\n", report.dump(2).c_str());
+    std::printf("%s\n", to_text(report, 2).c_str());
   } else {
     print_gguf_report(report);
   }

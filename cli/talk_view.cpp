@@ -147,7 +147,7 @@ void TalkView::finish() {
   show_line("");
   if (!is_json_) return;
   const Json document{{"turns", turns_}};
-  std::printf("%s\n", document.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", to_text(document).c_str());
 }
 
 void TalkView::show_heard() {
