@@ -16,7 +16,7 @@ constexpr int64_t kLongest = 600;   // seconds
 constexpr Seconds kDeaf{2};         // until a recogniser is tried again
 constexpr size_t kMaxCommits = 8;
 constexpr size_t kMostExpected = 8;
-constexpr int64_t kUnheard = 150;  // ms of sound that may have no voice, though nobody has told
+constexpr int64_t kUnheard = 300;  // ms of sound that may have no voice, though nobody has told
 constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
 
 SoundError failure(const std::string& why) {
