@@ -34,6 +34,16 @@ NOISE = 3e-4
 RAW = 10  # answers that are heard without the canceller, too
 
 
+def backchannels():
+    """English words that only say that somebody listens, by the program's own list."""
+    source = (ROOT / "text/backchannel.cpp").read_text()
+    lists = [source.split(begin)[1].split("}")[0] for begin in ("kSounds{", '{"en", {')]
+    return set(re.findall(r'"(\w+)"', "".join(lists)))
+
+
+BACKCHANNELS = backchannels()
+
+
 def answers(count):
     rows = [json.loads(line) for line in open(ROOT / "data/samples/dialogues.jsonl")]
     said = [part["content"] for row in rows for part in row["conversation"] if part["role"] == "assistant"]
@@ -97,15 +107,8 @@ def cancel(tool, echo, lines, folder):
     return np.fromfile(folder / "cleaned", "<f4"), np.fromfile(folder / "raw", "<f4"), spans
 
 
-def backchannels():
-    """English words that only say that somebody listens, by the program's own list."""
-    source = (ROOT / "text/backchannel.cpp").read_text()
-    lists = [source.split(begin)[1].split("}")[0] for begin in ("kSounds{", '{"en", {')]
-    return set(re.findall(r'"(\w+)"', "".join(lists)))
-
-
 def breaks_in(text):
-    return any(word not in backchannels() for word in words(text.replace("-", "")))
+    return any(word not in BACKCHANNELS for word in words(text.replace("-", "")))
 
 
 def main(predgen, tool, count=100, voice=None, levels=("-10",)):

@@ -3,6 +3,16 @@
 #include "core/error.h"
 
 namespace predgen {
+namespace {
+
+constexpr SpeculationConfig kEager{.num_candidates = 12, .tree_tokens = 128, .num_branches = 8};
+
+constexpr SpeculationConfig only_if_cheap(SpeculationConfig config) {
+  config.only_if_cheap = true;
+  return config;
+}
+
+}  // namespace
 
 void Preset::apply_to(SessionConfig& config) const {
   config.speculation = speculation;
@@ -31,13 +41,12 @@ const std::vector<Preset>& presets() {
        .later_round_tokens = 3},
       {.name = "eager",
        .help = "earlier drafts are used again, and in idle time other answers are prepared",
-       .speculation = {.num_candidates = 12, .tree_tokens = 128, .num_branches = 8},
+       .speculation = kEager,
        .sources = {"ngram"}},
       {.name = "auto",
        .help = "eager where wide passes are cheap, else plain; drafts wait until you pause while "
                "that has been soon enough in this conversation",
-       .speculation =
-           {.num_candidates = 12, .tree_tokens = 128, .num_branches = 8, .only_if_cheap = true},
+       .speculation = only_if_cheap(kEager),
        .sources = {"ngram"},
        .waits_for_pauses = true},
   };

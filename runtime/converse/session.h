@@ -132,8 +132,8 @@ class Session {
   void finish_speech(const Transcript& heard, Turn& turn);
   /// `tokens` of an answer that Turn::pace follows.
   void note_tokens(Turn& turn, TokenSpan tokens) const;
-  /// Adds to the pauses what this turn took.
-  void note_pause(const Transcript& heard, const Turn& turn);
+  /// Adds to the pauses what this turn took, the first sentence's sound by itself.
+  void note_pause(const Transcript& heard, const Turn& turn, Seconds sound);
   /// Adds to the turn's events.
   void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
   void remember(const TurnResult& result);

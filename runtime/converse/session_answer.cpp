@@ -126,22 +126,22 @@ void Session::finish_speech(const Transcript& heard, Turn& turn) {
   TurnMetrics& metrics = turn.result.metrics;
   if (!metrics.ttfs) return;
   if (speech.first_audio) metrics.audio_latency = (*speech.first_audio - heard.time).count();
+  Seconds sound{0};
   if (speech.ready_ahead && turn.prepared) {
-    turn.sound_time = *speech.ready_ahead - turn.prepared->time;
+    sound = *speech.ready_ahead - turn.prepared->time;
   } else if (metrics.audio_latency) {
-    turn.sound_time = Seconds(*metrics.audio_latency - *metrics.ttfs);
+    sound = Seconds(*metrics.audio_latency - *metrics.ttfs);
   }
   const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);
   metrics.lead_time = std::max(lead.count(), 0.0);
-  if (!turn.result.error) note_pause(heard, turn);
+  if (!turn.result.error) note_pause(heard, turn, sound);
 }
 
-void Session::note_pause(const Transcript& heard, const Turn& turn) {
+void Session::note_pause(const Transcript& heard, const Turn& turn, Seconds sound) {
   const std::optional<Seconds> sentence = turn.pace.of(turn.result.first_sentence_tokens);
   if (!sentence) return;
   const bool is_told = turn.paused && bare_words(turn.paused->text) == bare_words(heard.text);
-  config_.pauses.add(is_told ? heard.time - turn.paused->time : Seconds(0),
-                     *sentence + turn.sound_time);
+  config_.pauses.add(is_told ? heard.time - turn.paused->time : Seconds(0), *sentence + sound);
 }
 
 void Session::remember(const TurnResult& result) {

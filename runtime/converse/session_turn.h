@@ -53,7 +53,6 @@ struct Session::Turn {
     Seconds time;
   };
   std::optional<Prepared> prepared{};
-  Seconds sound_time{0};                     // what the first sentence's sound took
   std::shared_ptr<const Sampler> sampler{};  // none: greedy
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events

@@ -48,7 +48,6 @@ void AudioPipeSource::fill(size_t least) {
 
 bool AudioPipeSource::is_live() {
   constexpr std::chrono::milliseconds kLook{100};
-  fill(0);
   const size_t before = ahead_.size();
   std::this_thread::sleep_for(kLook);
   fill(0);

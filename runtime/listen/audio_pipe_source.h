@@ -27,7 +27,8 @@ class AudioPipeSource : public AudioSource {
   const int sample_rate_;
   /// Takes what is there, up to kMostAhead; waits only while that is less than `least` bytes.
   void fill(size_t least);
-  /// Whether the other end writes no faster than one speaks. Takes a tenth of a second.
+  /// Whether the other end, of which all that was there was taken, writes no faster than one
+  /// speaks. Takes a tenth of a second.
   bool is_live();
 
   const StoppablePoll poll_;

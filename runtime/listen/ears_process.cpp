@@ -28,10 +28,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kSoon{5};  // an end so soon after the start is no accident
 constexpr double kLongestPause = 30;      // seconds until it is tried again
 
-SteadyClock::duration duration(double seconds) {
-  return std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(seconds));
-}
-
 std::string ended_at_once(const std::filesystem::path& program) {
   return fmt::format("has ended at once: run {} by hand to see why, or fetch its models again",
                      program.string());
@@ -203,7 +199,7 @@ void EarsProcess::take(const EarsFrame& frame) {
     case Type::kDone:
       return streams_.tell_done(frame.stream);
     case Type::kPong:
-      timer_.expires_after(duration(options_.limits.ping_seconds));
+      timer_.expires_after(steady_seconds(options_.limits.ping_seconds));
       timer_.async_wait([this, of = running_](const Code& error) {
         if (error || of != running_) return;
         of->is_asked = false;
@@ -225,7 +221,7 @@ void EarsProcess::ask() {
 }
 
 void EarsProcess::expect_within(double seconds, const std::string& failure) {
-  timer_.expires_after(duration(seconds));
+  timer_.expires_after(steady_seconds(seconds));
   timer_.async_wait([this, failure, of = running_](const Code& error) {
     // It may have been put off when this was on its way already.
     const bool is_over = timer_.expiry() <= SteadyClock::now();
@@ -258,7 +254,7 @@ void EarsProcess::start_again() {
       num_failures_ == 0
           ? 0
           : std::min(kLongestPause, options_.limits.again_seconds * std::exp2(num_failures_ - 1));
-  pause_.expires_after(duration(pause));
+  pause_.expires_after(steady_seconds(pause));
   pause_.async_wait([this](const Code& error) {
     if (!error && !running_) start();
   });

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/stop.h"
+#include "core/text.h"
 #include "text/spoken/speech_text.h"
 
 namespace predgen {

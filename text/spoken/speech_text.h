@@ -3,8 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/text.h"
-
 namespace predgen {
 
 /// What a voice is given for a sentence of an answer, on one line: markdown as running text

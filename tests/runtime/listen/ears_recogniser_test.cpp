@@ -143,8 +143,25 @@ struct Turns : RecognisedTurnHandler {
   std::string text;
 };
 
+/// The turn that ends while sound goes on, behind a program that was started again.
+std::string heard_by_two(const std::string& script, int64_t silence_ms) {
+  FakeEars fake(script);
+  const MakeRecogniser make = recognisers_here(fake.options());
+  ManualClock clock;
+  Turns turns;
+  TurnRecogniser in(make, kRecogniserRate, clock, turns);
+  in.set_end({.is_detected = true, .silence_ms = silence_ms});
+  in.add(kSound);
+  EXPECT_TRUE(comes_true([&] { return fake.num_starts() == 2; }));
+  EXPECT_TRUE(comes_true([&] {
+    in.add(kSound);
+    return !turns.last().empty();
+  }));
+  return turns.last();
+}
+
 TEST(EarsRecogniser, ATurnGoesOnWithWhatWasHeardBeforeTheProgramWasKilled) {
-  FakeEars fake(R"(ready
+  const std::string script = R"(ready
 await S
 heard {"segment": 0, "text": "find me", "over": false, "voice": {"active": true, "since": 0, "until": 512, "in_words": false}}
 exit 1
@@ -152,42 +169,19 @@ exit 1
 ready
 await S
 heard {"segment": 0, "text": "a hotel", "over": false, "voice": {"active": false, "since": 0, "until": 512, "in_words": true}}
-)");
-  const MakeRecogniser make = recognisers_here(fake.options());
-  ManualClock clock;
-  Turns turns;
-  TurnRecogniser in(make, kRecogniserRate, clock, turns);
-  in.set_end({.is_detected = true, .silence_ms = 5000});
-  in.add(kSound);
-  EXPECT_TRUE(comes_true([&] { return fake.num_starts() == 2; }));
-  in.add(kSound);
-  EXPECT_TRUE(comes_true([&] {
-    in.add(kSound);
-    return !turns.last().empty();
-  }));
-  EXPECT_EQ(turns.last(), "find me a hotel");
+)";
+  EXPECT_EQ(heard_by_two(script, 5000), "find me a hotel");
 }
 
 TEST(EarsRecogniser, ATurnThatHadPausedEndsThoughTheProgramWasKilledBeforeItsLastWords) {
-  FakeEars fake(R"(ready
+  const std::string script = R"(ready
 await S
 heard {"segment": 0, "text": "find me", "over": false, "voice": {"active": false, "since": 0, "until": 512, "in_words": false}}
 exit 1
 ---
 ready
-)");
-  const MakeRecogniser make = recognisers_here(fake.options());
-  ManualClock clock;
-  Turns turns;
-  TurnRecogniser in(make, kRecogniserRate, clock, turns);
-  in.set_end({.is_detected = true, .silence_ms = 500});
-  in.add(kSound);
-  EXPECT_TRUE(comes_true([&] { return fake.num_starts() == 2; }));
-  EXPECT_TRUE(comes_true([&] {
-    in.add(kSound);
-    return !turns.last().empty();
-  }));
-  EXPECT_EQ(turns.last(), "find me");
+)";
+  EXPECT_EQ(heard_by_two(script, 500), "find me");
 }
 
 TEST(EarsRecogniser, ConversationsShareAProgram) {
