@@ -13,8 +13,8 @@ void ModelOptions::add_to(CLI::App& command) {
                   "file has, as on a CPU without --dtype")
       ->capture_default_str();
   command.add_flag("--width-invariant", width_invariant,
-                   "results that do not depend on how many tokens share a pass: drafts change no "
-                   "text, whatever the precision");
+                   "on a GPU, too, results do not depend on how many tokens share a pass: drafts "
+                   "change no text, whatever the precision");
   command.add_option("--threads", threads, "CPU threads; 0: all cores")->capture_default_str();
 }
 

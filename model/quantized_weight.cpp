@@ -17,8 +17,8 @@
 namespace predgen {
 namespace {
 
-/// Calls `visit` for rows from `begin` on in float32 on the host, about a million values at a time:
-/// beside the matrix little memory is needed. The kernels pack rows by 64.
+/// Calls `visit` for rows from `begin` on in float32 on the host, about a million values at a time,
+/// so that little extra memory is needed. The kernels pack rows by 64.
 void for_each_rows(const at::Tensor& weight,
                    const std::function<void(int64_t begin, const at::Tensor& wide)>& visit) {
   constexpr int64_t kValues = int64_t{1} << 20, kPacked = 64;
@@ -47,13 +47,13 @@ RowError for_each_row(const at::Tensor& wide, const Quantize& quantize) {
       errors[static_cast<size_t>(row)] = quantize(row, values + row * in);
     }
   });
-  RowError sum;  // in the order of the rows, whatever the threads
+  RowError sum;  // in row order, whatever the threads
   for (const RowError& error : errors) add(sum, error);
   return sum;
 }
 
-/// Puts what was made of `num_rows` rows from `begin` on into `whole`, which is for `out` rows. Its
-/// first dimension counts rows, or the groups of rows that a kernel wants together.
+/// Copies the result for `num_rows` rows from `begin` on into `whole`, which is for `out` rows. Its
+/// first dimension counts rows, or the groups of rows that a kernel packs together.
 void put(at::Tensor& whole, const at::Tensor& part, int64_t begin, int64_t num_rows, int64_t out) {
   const int64_t rows_each = num_rows / part.size(0);
   if (!whole.defined()) {
@@ -148,7 +148,7 @@ RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device)
         }));
     put(scales_, scales, begin, wide.size(0), out_);
     if (is_on_gpu) {
-      constexpr int64_t kInputs = 16;  // filled up with zeros
+      constexpr int64_t kInputs = 16;  // padded with zeros
       const at::Tensor filled =
           at::constant_pad_nd(values, {0, (kInputs - in_ % kInputs) % kInputs});
       words.push_back(pack_words((filled.to(at::kInt) + 128).to(at::kByte), 8).to(device));
@@ -207,7 +207,7 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
 }
 
 at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
-  constexpr int64_t kOutputs = 16384;  // of a large head, so that it is never there twice
+  constexpr int64_t kOutputs = 16384;  // of a large head, so that it never exists twice
   std::vector<at::Tensor> parts;
   if (grouped_ || on_gpu_) {
     const at::Tensor& words = grouped_ ? grouped_->words : on_gpu_->words;
@@ -247,12 +247,10 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
 at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   at::Tensor output;
-  if (!on_gpu_) {
-    output = (*this)(rows);
-  } else if (group_kernels() != nullptr) {
+  if (!on_gpu_ || group_kernels() != nullptr) {
     std::vector<at::Tensor> parts;
-    for (const at::Tensor& few : rows.split(kMaxGpuProductRows)) {
-      parts.push_back(gpu_product(few, {}));
+    for (const at::Tensor& few : rows.split(on_gpu_ ? kMaxGpuProductRows : kFewRowsOnCpu)) {
+      parts.push_back(on_gpu_ ? gpu_product(few, {}) : (*this)(few));
     }
     output = at::cat(parts);
   } else {

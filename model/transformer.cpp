@@ -12,7 +12,6 @@
 #include "model/gpu/gpu_pass.h"
 #include "model/gpu/gpu_support.h"
 #include "model/gpu/joined_products.h"
-#include "model/row_product.h"
 
 namespace predgen {
 
@@ -189,10 +188,6 @@ std::optional<at::Tensor> Transformer::forward_by_kernels(
   if (gpu_pass_ && !mask_tokens_.empty()) return {};
   if (gpu_pass_) return gpu_pass_->run(parts(), steps);
   if (!cpu_pass_) return {};
-  int64_t num_tokens = 0;
-  for (const SequenceStep& step : steps) num_tokens += static_cast<int64_t>(step.tokens.size());
-  const bool is_long = activations_ != at::kFloat && num_tokens > max_rows_on_cpu();
-  if (is_long && !width_invariant_) return {};
   return cpu_pass_->run(parts(), steps);
 }
 

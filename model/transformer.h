@@ -22,9 +22,9 @@ struct TransformerParts;
 
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
-/// The decoder-only transformer of the Llama kind: RMSNorm, rotary positions, grouped-query
-/// attention, a gated MLP; what the families add or move is in ModelConfig::block. Runs in the type
-/// of its weights on their device.
+/// A Llama-style decoder-only transformer: RMSNorm, rotary positions, grouped-query attention, a
+/// gated MLP; what the families add or change is in ModelConfig::block. Runs in the type of its
+/// weights, on their device.
 class Transformer : public LanguageModel {
  public:
   /// Random weights N(0, initializer_range), biases 0, from a seed.
@@ -46,17 +46,17 @@ class Transformer : public LanguageModel {
   using LanguageModel::forward;
 
   /// Whole rows without a cache, causal, with gradients when enabled: the output of the last norm,
-  /// [B,T,E]. Rows shorter than T are padded at the right; their padding attends to nothing that
-  /// matters. `positions_BT` and `seen_B1TT` (bool, query by key), both or neither, replace
-  /// consecutive positions and the causal order.
+  /// [B,T,E]. Rows shorter than T are padded on the right; what padding attends to does not matter.
+  /// `positions_BT` and `seen_B1TT` (bool, query by key), both or neither, replace consecutive
+  /// positions and the causal mask.
   at::Tensor hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT = {},
                            const at::Tensor& seen_B1TT = {}) const;
-  /// hidden_states() in parts: what all layers see of the rows, embeddings, one layer, last norm.
+  /// hidden_states() in parts: the input shared by all layers, embeddings, one layer, last norm.
   struct Rows {
     at::Tensor tokens_BT;
     std::vector<Rotation> rotations;
     AttentionMasks masks;
-    at::Tensor gate_BT1{};  // of the adapter (Linear); undefined: it counts everywhere
+    at::Tensor gate_BT1{};  // of the adapter (Linear); undefined: active everywhere
   };
   Rows read_rows(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                  const at::Tensor& seen_B1TT) const;
@@ -66,7 +66,7 @@ class Transformer : public LanguageModel {
   /// Float32 logits [...,V] of hidden states [...,E]: pick the positions first, V is large.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// Every weight by its Hugging Face name, adapters not included; tied embeddings once. The
+  /// Every weight by its Hugging Face name, without adapters; tied embeddings appear once. The
   /// tensors share storage with the model.
   std::map<std::string, at::Tensor> named_weights() const;
   /// Every linear layer except the output head.
@@ -78,8 +78,8 @@ class Transformer : public LanguageModel {
   /// Runs in `type`, weights of another type converted at each use; by default in theirs.
   void set_activations(at::ScalarType type) { activations_ = type; }
   at::ScalarType activations() const { return activations_; }
-  /// Where the weights of the layers come from while each is used; null: they are here. Whole
-  /// passes see to it themselves, run_layer() needs a lease of its layer.
+  /// Provides the weights of each layer while it is used; null: the model holds them. Whole passes
+  /// lease layers themselves; run_layer() needs a lease of its layer.
   void set_layer_store(std::shared_ptr<LayerStore> store) { layer_store_ = std::move(store); }
   bool has_layer_store() const { return layer_store_ != nullptr; }
   /// `next`: the layer that will be leased after this one; -1: not known.
@@ -90,52 +90,52 @@ class Transformer : public LanguageModel {
   void set_training(bool training);
   bool is_training() const { return training_; }
   /// On: in forward(), the bits of a token's logits do not depend on how many tokens and sequences
-  /// share the pass, where they stand in it, in which passes what came before was run, or whether
+  /// share the pass, where they stand in it, how earlier tokens were split into passes, or whether
   /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
   /// every precision. Each device has its own bits; on a GPU a tree of more than kMaxGpuTokens
-  /// tokens, too. By default off: then the passes of our kernels for CPUs are so, but in bfloat16
-  /// those of more than max_rows_on_cpu() tokens are LibTorch's.
+  /// tokens, too. Off by default. Our CPU kernels always behave so; the mode is for GPUs, and for
+  /// LibTorch's operators.
   void set_width_invariant(bool on);
   /// Off: forward() runs in LibTorch's operators. By default our own kernels take what they can.
   void set_kernels(bool on) { has_kernels_ = on; }
-  /// Those that passes over few tokens run in, on the model's device; null: none. By default those
-  /// for CUDA there, where they can run. `capture`: makes graphs of passes; null: CUDA's. Borrows
-  /// them.
+  /// Sets the kernels that run passes over few tokens on the model's device; null: none. By default
+  /// the CUDA kernels, where they can run. `capture`: makes graphs of passes; null: CUDA's. Borrows
+  /// `kernels`.
   void set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture = nullptr);
-  /// Where passes are graphs, captures those that conversations use, with the weights and adapters
-  /// that there are now; the others are captured when they first come.
+  /// Where passes run as graphs, captures those that conversations use, with the current weights
+  /// and adapters; the others are captured on first use.
   void prepare_passes();
-  /// Makes queries, keys and values one product where our kernels for GPUs run, gate and up
-  /// another.
+  /// Where our GPU kernels run, fuses queries, keys and values into one product, and gate and
+  /// up.
   void join_products();
-  /// So many of the first layers are run again in a backward pass (TrainingPass); in [0, layers].
+  /// How many of the first layers the backward pass recomputes (TrainingPass); in [0, layers].
   void set_num_recomputed(int64_t num_layers) { num_recomputed_ = num_layers; }
   int64_t num_recomputed() const { return num_recomputed_; }
-  /// Gives what stands in for the weight of this name, or null if that stays.
+  /// Returns the replacement of the weight of this name, or null to keep it.
   using Pack = std::function<std::shared_ptr<const QuantizedWeight>(const std::string& name,
                                                                     const at::Tensor& weight)>;
-  /// Replaces the weights of linear layers and of the head, its own copy where it is tied and not
-  /// packed with the embeddings. For inference only.
+  /// Replaces the weights of linear layers and of the head (a copy of its own if it is tied and not
+  /// packed with the embeddings). For inference only.
   void pack_linears(const Pack& pack);
-  /// Embeddings, and the head if it is tied to them, are rows of this matrix from now on.
+  /// From now on, embeddings, and the head if it is tied to them, are rows of this matrix.
   void pack_embedding(std::shared_ptr<const QuantizedWeight> packed);
-  /// Packs all linear layers and the head, on the model's device; embeddings stay as they are, also
-  /// where the head was tied to them. Returns the mean relative error.
+  /// Packs all linear layers and the head, on the model's device; embeddings are unchanged, even if
+  /// the head was tied to them. Returns the mean relative error.
   double quantize(Quantization kind);
-  /// Off: the base model, whatever adapter is attached.
+  /// Off: runs the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
-  /// Where there are some, the adapter counts for a step's masks alone in forward(), so that all
-  /// other tokens are the base model's: gated LoRA (Samragh et al. 2025, arXiv 2507.11851).
+  /// If there are any, forward() applies the adapter to a step's masks only, so that all other
+  /// tokens are the base model's: gated LoRA (Samragh et al. 2025, arXiv 2507.11851).
   void set_mask_tokens(TokenIds tokens) { mask_tokens_ = std::move(tokens); }
 
  private:
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
   at::Tensor embed(const at::Tensor& tokens_BT) const;
   TransformerParts parts() const;
-  /// Further queries that each key head's shared queries become (AttentionMasks).
+  /// AttentionMasks' num_folded: how many heads' queries are folded into each key head.
   int64_t num_folded() const;
   ModelConfig config_;
-  at::Tensor embedding_;  // [V,E]; of no rows where the next one is there
+  at::Tensor embedding_;  // [V,E]; [0,E] if packed_embedding_ is set
   std::shared_ptr<const QuantizedWeight> packed_embedding_;
   std::vector<DecoderLayer> layers_;
   at::Tensor final_norm_;  // [E]
@@ -148,8 +148,8 @@ class Transformer : public LanguageModel {
   bool width_invariant_ = false;
   bool has_kernels_ = true;
   TokenIds mask_tokens_;
-  std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not take the blocks
-  std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for this device, or they do not
+  std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not support the blocks
+  std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for the device or blocks
   int64_t num_recomputed_ = 0;
 };
 

@@ -30,10 +30,9 @@ ModelConfig config_of(Kind kind) {
   return config;
 }
 
-/// Logits of all tokens, in passes of `width`; by the kernels also where LibTorch may be faster.
+/// Logits of all tokens, in passes of `width`.
 at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
   model.set_kernels(by_kernels);
-  if (by_kernels) model.set_width_invariant(true);
   return logits_in_passes(model, some_tokens(kLength), width);
 }
 
@@ -72,7 +71,7 @@ TEST_P(CpuPassOf, Bfloat16IsNoFartherOffThanLibTorchs) {
   Transformer wide(model->config(),
                    [&](const std::string& name) { return weights.at(name).to(at::kFloat); });
   const at::Tensor exact = run(wide, false);
-  const double theirs = relative(run(*model, false), exact);  // before the mode is on
+  const double theirs = relative(run(*model, false), exact);
   EXPECT_GT(theirs, 1e-3);
   EXPECT_LT(relative(run(*model, true), exact), theirs);
 }
