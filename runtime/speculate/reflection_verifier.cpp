@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "runtime/speculate/judge_question.h"
 #include "text/stop_tokens.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {
@@ -27,7 +28,7 @@ at::Tensor find_spellings(const Tokenizer& tokenizer, std::string_view word) {
   return at::tensor(ids, at::kLong);
 }
 
-/// ln of their summed probability, up to what all tokens have in common.
+/// ln of their summed probability, up to a constant common to all tokens.
 double score(const at::Tensor& logits_V, const at::Tensor& ids) {
   return logits_V.index_select(0, ids.to(logits_V.device()))
       .to(at::kDouble)
@@ -67,7 +68,9 @@ std::optional<EngineRequest> ReflectionVerifier::ask(const Draft& draft, const S
   tree_ = {};
   std::vector<TokenIds> questions;
   for (const int64_t end : sentence_ends(draft)) {
-    const std::string answer = tokenizer_.decode(draft.tokens.first(static_cast<size_t>(end)));
+    // A draft may end within a character.
+    const std::string answer =
+        replace_ill_formed_utf8(tokenizer_.decode(draft.tokens.first(static_cast<size_t>(end))));
     questions.push_back(tokenizer_.render_chat(judge_question(draft.prompt_text, answer)));
     judged_.push_back({.end = end});
   }

@@ -123,6 +123,11 @@ TEST(ReflectionVerifier, AsksAboutTheFirstSentence) {
   EXPECT_TRUE(Reflection(" ").questions().empty());
 }
 
+TEST(ReflectionVerifier, AsksInWholeCharacters) {
+  EXPECT_THAT(Reflection("I a\xf0\x9f").questions()[0],
+              testing::HasSubstr("Partial Answer: I a\uFFFD<end>"));
+}
+
 TEST(ReflectionVerifier, AsksAboutSeveralSentencesInOnePass) {
   Reflection reflection("I am. You are. They are. We are.", 3);
   const std::vector<std::string> questions = reflection.questions();
