@@ -11,19 +11,19 @@
 
 namespace predgen::serve {
 
-/// Answered however many connections there are, and without a key: otherwise who watches the server
-/// would end it.
+/// Answered however many connections there are, and without a key: otherwise a health check would
+/// end a busy server.
 inline constexpr const char* kHealthPath = "/health";
 
 struct HttpRequest {
   std::string method;                     // "GET", "POST", ..
   std::string path;                       // without the query
-  std::string authorization{}, origin{};  // headers; empty: not there
+  std::string authorization{}, origin{};  // headers; empty: absent
   std::string body{};
   std::string query{}, host{};  // what comes after the path's ?; a header
-  bool is_late = false;         // its connection began when the server stopped already
+  bool is_late = false;         // its connection began after the server began to stop
   bool wants_web_socket = false;
-  std::string protocols{};  // that a WebSocket may have, as the client offers them
+  std::string protocols{};  // WebSocket subprotocols that the client offers
   std::string peer{};       // the client's address
 };
 
@@ -34,31 +34,31 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-/// What goes back to the client: one answer, or a stream of events. Used by one thread, but for
+/// What goes back to the client: one answer, or a stream of events. Used by one thread, except
 /// is_gone().
 class HttpReply {
  public:
   virtual ~HttpReply() = default;
 
-  /// Whether the client is. Does not wait. Any thread.
+  /// Whether the client is gone. Does not block. Any thread.
   virtual bool is_gone() const = 0;
-  /// Where the client is gone, sending does nothing.
+  /// If the client is gone, sending does nothing.
   virtual void send(const HttpAnswer& answer) = 0;
   /// The first one begins a stream of server-sent events.
   virtual void send_event(std::string_view data) = 0;
-  /// Sends an event without waiting. False: the client has not taken all of it yet, flush() waits
-  /// for it.
+  /// Sends an event without blocking. False: the client has not taken all of it yet; flush() waits
+  /// for that.
   virtual bool offer_event(std::string_view data) = 0;
   virtual void flush() = 0;
   /// Sends a part of an answer of another type.
   virtual void send_part(const std::string& type, std::string_view data) = 0;
-  /// Instead of an answer, to a request that wants one: returns when the WebSocket is over.
-  /// `protocol`: one of those that the client offered; empty: none.
+  /// Instead of an answer, if the request wants a WebSocket: returns when that is over. `protocol`:
+  /// one of those that the client offered; empty: none.
   virtual void open_web_socket(WebSocketHandler& handler, const std::string& protocol) = 0;
 };
 
-/// Answers a request; `stop`: at once, however incomplete. Throws nothing but Interrupted. Called
-/// by several threads.
+/// Answers a request; after `stop` at once, however incomplete. Throws only Interrupted. Called by
+/// several threads.
 using HttpHandler =
     std::function<void(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop)>;
 

@@ -25,16 +25,16 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// How long, and for how much, a client that was refused may go on sending before it is cut off:
-/// while it sends it does not read.
+/// How long, and how much, a refused client may go on sending before it is cut off: while it sends
+/// it does not read.
 constexpr double kLingerSeconds = 2;
 constexpr size_t kLingerBytes = 64 << 20;
-/// How long a client that comes while the server stops, or is full, may take to ask.
+/// How long a client may take to send a request while the server stops, or is full.
 constexpr double kLateSeconds = 1;
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
-/// What is wrong with a request; nothing: the connection is over, there is nobody to tell.
+/// What is wrong with a request; nullopt: the connection is over, so there is nobody to tell.
 std::optional<ApiError> fault(const beast::error_code& error, const HttpLimits& limits) {
   if (error == http::error::body_limit) {
     return ApiError({.status = 413, .code = "body_too_large"},
@@ -70,10 +70,10 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
   socket().set_option(asio::ip::tcp::no_delay(true), ignored);
   drain_ = drain;
   is_late_ = drain.stop_requested();
-  // What is posted runs in this thread, during finish().
+  // Posted work runs in this thread, during finish().
   const std::stop_callback on_drain(drain, [this] {
     asio::post(context_, [this] {
-      beast::error_code failed;  // a request that has come already will be answered
+      beast::error_code failed;  // a request that has already come will be answered
       if (is_idle_ && !is_late_ && socket().available(failed) == 0) stream_.cancel();
     });
   });
@@ -149,7 +149,7 @@ void HttpConnection::refuse(const ApiError& error) {
 void HttpConnection::refuse_one_more(const std::stop_token& stop) {
   const std::stop_callback on_stop(stop,
                                    [this] { asio::post(context_, [this] { stream_.close(); }); });
-  Parser parser;  // one that sends nothing is cut
+  Parser parser;  // a client that sends nothing is cut off
   if (const beast::error_code error = read_header(parser, kLateSeconds)) {
     if (const auto told = fault(error, limits_)) refuse_rest(*told);
     return;
@@ -175,7 +175,7 @@ void HttpConnection::linger() {
   socket().shutdown(asio::ip::tcp::socket::shutdown_send, ended);
   std::array<char, 4096> scratch;
   size_t left = kLingerBytes;
-  // One limit for all of it, so not by finish().
+  // One time limit for all of it, so finish() is not used.
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLingerSeconds);
   while (!ended && left > 0) {
     const std::chrono::duration<double> rest = end - std::chrono::steady_clock::now();

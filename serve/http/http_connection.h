@@ -27,9 +27,9 @@ class HttpConnection : public TcpConnection, public HttpReply {
   boost::asio::ip::tcp::socket& socket() override { return stream_.socket(); }
 
   /// Answers requests, one after the other, until the client or an error ends it; after `drain`,
-  /// that is the end of the request under way; after `stop` at once.
+  /// until the current request ends; after `stop` at once.
   void serve(const std::stop_token& drain, const std::stop_token& stop) override;
-  /// But /health is answered.
+  /// As TcpConnection, but answers /health.
   void refuse_one_more(const std::stop_token& stop) override;
 
   bool is_gone() const override;
@@ -42,23 +42,23 @@ class HttpConnection : public TcpConnection, public HttpReply {
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  /// Within so many seconds.
+  /// Reads a header within `seconds`.
   boost::beast::error_code read_header(Parser& parser, double seconds);
-  /// Nothing: there will be no more.
+  /// nullopt: there will be no more.
   std::optional<HttpRequest> read();
-  /// Answers nothing but this.
+  /// Answers with this error only.
   void refuse(const ApiError& error);
-  /// Sends what is wrong with a request that was not read to its end.
+  /// Sends the error of a request that was not read to its end.
   void refuse_rest(const ApiError& error);
-  /// All is sent: takes what still comes, until the client has read it.
+  /// Everything is sent: reads what still comes, until the client has read the answer.
   void linger();
   /// What comes before the first part.
   std::string begin_parts(const std::string& type);
   /// As offer_event().
   bool offer_part(const std::string& type, std::string_view data);
   void end_reply();
-  /// Sends a client that sends no more what means nothing to it: if it has closed its socket, its
-  /// system answers that by a reset. Not in sound or HTTP/1.0, which have no such thing.
+  /// Sends a half-closed client something meaningless: if it has closed its socket, its system
+  /// answers with a reset. Not within sound or HTTP/1.0, which have nothing of the kind.
   void ask_whether_there() const;
   /// Whether this client's next request will be answered.
   bool goes_on() const { return keeps_alive_ && !is_lost_ && !drain_.stop_requested(); }
@@ -72,7 +72,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   boost::beast::tcp_stream stream_{context_};
   boost::beast::flat_buffer buffer_;
   std::stop_token drain_;
-  bool is_late_ = false;                              // it began when the server stopped
+  bool is_late_ = false;                              // it began while the server was stopping
   bool is_first_ = true;                              // no request has come yet
   bool is_idle_ = false;                              // waits for a request
   mutable std::atomic<bool> is_half_closed_ = false;  // the client sends no more, but may read on
@@ -82,7 +82,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
   bool keeps_alive_ = false;
   bool has_parts_ = false;
   bool has_events_ = false;  // the parts are server-sent events
-  std::string unsent_;       // of what was offered
+  std::string unsent_;       // part of what was offered
   bool is_lost_ = false;     // nothing more can be sent
 };
 

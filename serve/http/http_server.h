@@ -16,10 +16,10 @@ class HttpServer {
   /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
   HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler);
 
-  /// The one that it listens at, also where 0 was asked for.
+  /// The port that it listens at, even if 0 was asked for.
   int port() const { return server_.port(); }
-  /// Answers until `stop`. Then answers under way may take up to limits.grace_seconds before they
-  /// are broken off; requests that come until then are `is_late`.
+  /// Answers until `stop`. Answers in progress may then take up to limits.grace_seconds before they
+  /// are broken off; requests that arrive meanwhile are `is_late`.
   void run(const std::stop_token& stop) { server_.run(stop); }
 
  private:

@@ -5,8 +5,8 @@
 
 namespace predgen::serve {
 
-/// The address at the other end; of IPv6, where everyone has as many as it likes, the network (the
-/// first 64 bits). Empty: there is nobody.
+/// The address at the other end; for IPv6, where a client has as many addresses as it likes, the
+/// network (the first 64 bits). Empty: not connected.
 std::string peer_of(const boost::asio::ip::tcp::socket& socket);
 
 }  // namespace predgen::serve

@@ -32,7 +32,7 @@ tcp::endpoint endpoint_of(const std::string& host, int port) {
   return {address, static_cast<uint16_t>(port)};
 }
 
-/// Bound. UserError if that is not possible.
+/// A bound acceptor. UserError if that is not possible.
 tcp::acceptor bound(asio::io_context& context, const std::string& host, int port) {
   const tcp::endpoint endpoint = endpoint_of(host, port);
   try {
@@ -46,37 +46,37 @@ tcp::acceptor bound(asio::io_context& context, const std::string& host, int port
   }
 }
 
-/// Connections beside those that are served: turned away, or late. One address is turned
-/// away half as often.
+/// Connections beside those that are served: refused, or late. One address may have half as many
+/// refused.
 constexpr int64_t kMaxBrief = 64;
-/// How long these may take when all else is over: whoever is cut in the middle is not told.
+/// How long these may take when all else is over: a client cut off in the middle is not told.
 constexpr std::chrono::milliseconds kBriefPatience{1500};
 
 }  // namespace
 
 struct TcpServer::Impl {
-  /// What is done with a connection. Those that are not served are over soon.
+  /// What is done with a connection. Connections that are not served end soon.
   enum class Way { kServe, kLate, kRefuse };
   /// A connection and its thread.
   struct Client {
     std::unique_ptr<TcpConnection> connection;
     Way way = Way::kServe;
     std::string address{};
-    bool is_over = false;  // with the server's mutex
+    bool is_over = false;  // guarded by the server's mutex
     std::jthread thread{};
   };
 
   void listen(const std::string& host, int port);
-  /// Nothing: it is over.
+  /// Null: accepting is over.
   std::unique_ptr<TcpConnection> accept();
-  /// What the connection's socket was given; an error if there was none.
+  /// Accepts a client into a new connection's socket; an error if none came.
   boost::system::error_code accept_one(std::unique_ptr<TcpConnection>& connection);
   void take(std::unique_ptr<TcpConnection> connection, const std::stop_token& drain);
   void begin(std::unique_ptr<TcpConnection> connection, Way way, const std::string& address,
              const std::stop_token& drain);
   void serve(Client& client, const std::stop_token& drain);
   void remove_ended();
-  /// Those from one address, if it is not null.
+  /// Connections served, only those from `address` unless it is null.
   int64_t num_served(const std::string* address = nullptr) const REQUIRES(mutex) {
     return num(true, address);
   }
@@ -86,9 +86,9 @@ struct TcpServer::Impl {
   int64_t num(bool are_served, const std::string* address) const REQUIRES(mutex);
   void drain();
   void close_if_drained();
-  /// Of the accepting.
+  /// Ends accepting.
   void end();
-  /// Those that the system has let in already.
+  /// Takes the connections that the system has already accepted.
   void take_rest(const std::stop_token& drain);
 
   Limits limits;
@@ -151,7 +151,7 @@ std::unique_ptr<TcpConnection> TcpServer::Impl::accept() {
     if (is_over) break;
     spdlog::warn("cannot accept a connection: {}", failed.message());
     connection.reset();
-    Lock lock(mutex);  // perhaps there are no files left: one connection less helps
+    Lock lock(mutex);  // perhaps no files are left: one connection less helps
     one_ended.wait_for(lock.native(), std::chrono::milliseconds(100));
     lock.unlock();
     context.restart();
@@ -255,7 +255,7 @@ void TcpServer::Impl::take_rest(const std::stop_token& drain) {
   boost::system::error_code failed;
   acceptor.non_blocking(true, failed);
   try {
-    for (int64_t taken = 0; !failed && taken < kMaxBrief; ++taken) {  // others may come for ever
+    for (int64_t taken = 0; !failed && taken < kMaxBrief; ++taken) {  // others may come forever
       auto connection = make();
       acceptor.accept(connection->socket(), failed);
       if (!failed) take(std::move(connection), drain);

@@ -14,37 +14,37 @@ class TcpConnection {
  public:
   virtual ~TcpConnection() = default;
 
-  /// For whoever accepts the connection.
+  /// For the acceptor of the connection.
   virtual boost::asio::ip::tcp::socket& socket() = 0;
-  /// Until the client or an error ends it; after `drain`, that is the end of what is under way;
-  /// after `stop` at once. One that begins after `drain` is late: it is told so, or shown the
-  /// state.
+  /// Serves until the client or an error ends it; after `drain`, until the end of what is under
+  /// way; after `stop`, ends at once. A connection that begins after `drain` is late: it is told
+  /// so, or shown the state.
   virtual void serve(const std::stop_token& drain, const std::stop_token& stop) = 0;
-  /// Instead: there are too many connections. Takes some seconds at most, and none after `stop`.
+  /// Called instead if there are too many connections. Takes seconds at most, none after `stop`.
   virtual void refuse_one_more(const std::stop_token& stop) = 0;
 };
 
-/// Lets clients in, with a thread for each connection.
+/// Accepts clients, with a thread for each connection.
 class TcpServer {
  public:
   struct Limits {
     int64_t connections = 64;
     int64_t connections_per_address = 64;  // of them; an IPv6 network of 64 bits is one address
     double grace_seconds = 20;             // of what is under way at a stop
-    bool takes_late = false;               // connections while it stops; otherwise they find nobody
+    bool takes_late = false;               // accepts connections while it stops
   };
   using MakeConnection = std::function<std::unique_ptr<TcpConnection>()>;
 
-  /// UserError as the constructor has it, for what is found before much work is done.
+  /// UserError as the constructor's, to find problems before much work is done.
   static void check_free(const std::string& host, int port);
   /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
   TcpServer(const std::string& host, int port, Limits limits, MakeConnection make);
   ~TcpServer();
 
-  /// The one that it listens at, also where 0 was asked for.
+  /// The port that it listens at, even if 0 was asked for.
   int port() const;
   /// Serves until `stop`. Then what is under way may take up to limits.grace_seconds before it is
-  /// broken off. Too few files or threads cost the client that wanted one its connection.
+  /// broken off. If files or threads run out, a client loses its new connection.
   void run(const std::stop_token& stop);
 
  private:

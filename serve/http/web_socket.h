@@ -5,13 +5,13 @@
 
 namespace predgen::serve {
 
-/// Messages for a client. Sending never waits: what the client has not read yet is queued, and one
-/// that lets too much of it come together is cut off. Thread-safe.
+/// Messages for a client. Sending never blocks: what the client has not read yet is queued, and a
+/// client that lets the queue grow too long is cut off. Thread-safe.
 class WebSocketSender {
  public:
   virtual ~WebSocketSender() = default;
 
-  /// A text message. After the end of the connection, or close(), it does nothing.
+  /// Sends a text message. Does nothing after the end of the connection, or close().
   virtual void send(std::string text) = 0;
   /// Ends the connection when what was sent before is out. `code`: of RFC 6455, section 7.4.
   virtual void close(int code, const std::string& reason) = 0;
@@ -22,15 +22,15 @@ class WebSocketHandler {
  public:
   virtual ~WebSocketHandler() = default;
 
-  /// The client may be sent to from now on, until on_close() returns.
+  /// Messages may be sent to the client from now on, until on_close() returns.
   virtual void on_open(WebSocketSender& sender) = 0;
   virtual void on_text(std::string_view message) = 0;
   virtual void on_binary() = 0;
-  /// The server stops: end what is under way, and then the connection.
+  /// The server stops: end the work in progress, and then the connection.
   virtual void on_drain() = 0;
   /// A limit on its time ends the connection; what is sent now still goes out.
   virtual void on_expiry(const std::string& why) = 0;
-  /// It is over; always the last call.
+  /// The connection is over; always the last call.
   virtual void on_close() = 0;
 };
 

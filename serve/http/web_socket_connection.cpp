@@ -18,7 +18,14 @@ constexpr int kGoingAway = 1001;
 
 WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stream,
                                          const HttpLimits& limits, WebSocketHandler& handler)
-    : context_(context), stream_(stream), limits_(limits), handler_(handler), socket_(stream) {}
+    : context_(context),
+      stream_(stream),
+      limits_(limits),
+      handler_(handler),
+      socket_(stream),
+      queue_(
+          context, static_cast<size_t>(limits.queue_bytes),
+          [this](const std::string& message) { write(message); }, [this] { abort(); }) {}
 
 void WebSocketConnection::start(asio::steady_timer& timer, double seconds,
                                 std::function<void()> when_over) {
@@ -94,61 +101,28 @@ void WebSocketConnection::expire(const std::string& why) {
 }
 
 void WebSocketConnection::abort() {
-  {
-    const Lock lock(mutex_);
-    is_closed_ = true;
-    queue_.clear();
-  }
+  queue_.lose();
   stream_.close();
   context_.stop();  // Beast's own timer would be waited for
 }
 
-void WebSocketConnection::send(std::string text) {
-  const Lock lock(mutex_);
-  if (is_closed_) return;
-  queued_bytes_ += text.size();
-  if (queued_bytes_ > static_cast<size_t>(limits_.queue_bytes)) {
-    is_closed_ = true;
-    queue_.clear();
-    asio::post(context_, [this] { abort(); });
-    return;
-  }
-  queue_.push_back(std::move(text));
-  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
-}
+void WebSocketConnection::send(std::string text) { queue_.add(std::move(text)); }
 
 void WebSocketConnection::close(int code, const std::string& reason) {
-  const Lock lock(mutex_);
-  if (std::exchange(is_closed_, true)) return;
-  close_code_ = code;
-  close_reason_ = reason;
-  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+  queue_.close([this, code, reason] {
+    start(send_timer_, limits_.send_seconds, [this] { abort(); });
+    socket_.async_close({static_cast<websocket::close_code>(code), reason},
+                        [this](const Error&) { abort(); });
+  });
 }
 
-void WebSocketConnection::write_next() {
-  Lock lock(mutex_);
-  const bool is_end = queue_.empty();
-  if (is_end && close_code_ == 0) {
-    is_writing_ = false;
-    return;
-  }
-  // What is being written must not change, and only this thread does it.
-  writing_ = is_end ? "" : std::move(queue_.front());
-  if (!is_end) queue_.pop_front();
-  const websocket::close_reason reason(static_cast<websocket::close_code>(close_code_),
-                                       close_reason_);
-  lock.unlock();
+void WebSocketConnection::write(const std::string& message) {
   start(send_timer_, limits_.send_seconds, [this] { abort(); });
-  if (is_end) return socket_.async_close(reason, [this](const Error&) { abort(); });
   socket_.text(true);
-  socket_.async_write(asio::buffer(writing_), [this](const Error& error, size_t) {
+  socket_.async_write(asio::buffer(message), [this](const Error& error, size_t) {
     send_timer_.cancel();
     if (error) return abort();
-    {
-      const Lock taken(mutex_);
-      queued_bytes_ -= writing_.size();
-    }
-    write_next();
+    queue_.note_written();
   });
 }
 

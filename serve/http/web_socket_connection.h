@@ -7,11 +7,11 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket.hpp>
-#include <deque>
+#include <functional>
 #include <stop_token>
 #include <string>
 
-#include "core/mutex.h"
+#include "serve/http/send_queue.h"
 #include "serve/http/web_socket.h"
 #include "serve/serve_config.h"
 
@@ -39,8 +39,7 @@ class WebSocketConnection : public WebSocketSender {
   using Error = boost::beast::error_code;
   void read();
   void take_message();
-  /// The next message of the queue, or the end if that was asked for.
-  void write_next();
+  void write(const std::string& message);
   void expire(const std::string& why);
   /// Without a word to the client.
   void abort();
@@ -54,15 +53,7 @@ class WebSocketConnection : public WebSocketSender {
   boost::beast::websocket::stream<Stream&> socket_;
   boost::asio::steady_timer send_timer_{context_}, silence_timer_{context_}, end_timer_{context_};
   boost::beast::flat_buffer buffer_;
-  std::string writing_;
-
-  Mutex mutex_;
-  std::deque<std::string> queue_ GUARDED_BY(mutex_);
-  size_t queued_bytes_ GUARDED_BY(mutex_) = 0;  // with the one that is on its way
-  bool is_writing_ GUARDED_BY(mutex_) = false;
-  bool is_closed_ GUARDED_BY(mutex_) = false;  // nothing more is taken
-  int close_code_ GUARDED_BY(mutex_) = 0;      // 0: goes on
-  std::string close_reason_ GUARDED_BY(mutex_);
+  SendQueue queue_;
 };
 
 }  // namespace predgen::serve

@@ -14,7 +14,7 @@ std::string text_of(const Json& data, const char* what) {
   return json_get<std::string>(data, "text", what);
 }
 
-/// Nothing: there is none.
+/// nullopt: there is none.
 std::optional<std::string> optional_text(const Json& data, const char* key, const char* what) {
   const auto found = data.find(key);
   if (found == data.end() || found->is_null()) return std::nullopt;
@@ -48,7 +48,7 @@ const std::map<std::string, WyomingClient::Action>& WyomingClient::actions() {
       {"synthesize-start", &Self::begin_synthesis},
       {"synthesize-chunk", &Self::add_synthesis},
       {"synthesize-stop", &Self::stop_synthesis},
-      // Whoever sends these waits for an answer.
+      // Senders of these wait for an answer.
       {"transcribe", &Self::refuse},
       {"recognize", &Self::refuse},
       {"detect", &Self::refuse},
@@ -136,7 +136,7 @@ void WyomingClient::hear(const TranscriptLine& line) {
     if (is_asked_.exchange(false)) finish_one();
   } catch (const ApiError& error) {
     leave();
-    ignores_words_ = words_.has_value();  // the rest of a turn that is lost
+    ignores_words_ = words_.has_value();  // the rest of a lost turn
     words_.reset();
     tell(error, context_);
   }

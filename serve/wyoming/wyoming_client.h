@@ -11,20 +11,20 @@
 
 namespace predgen::serve {
 
-/// What a connection's events do: answers to transcripts, and sound for texts. Used by the
+/// Handles a connection's events: answers transcripts, and makes sound for texts. Used by the
 /// connection's thread; borrows both.
 class WyomingClient {
  public:
   /// `peer`: the client's address.
   WyomingClient(const WyomingHost& host, WyomingSender& sender, std::string peer = {})
       : host_(host), sender_(sender), peer_(std::move(peer)) {}
-  /// Ends what is under way.
+  /// Ends work in progress.
   ~WyomingClient();
 
-  /// UserError for one that cannot be understood; events that nobody here knows are left alone, as
-  /// the protocol wants it.
+  /// UserError for an event that cannot be understood; unknown events are ignored, as the protocol
+  /// requires.
   void take(const WyomingEvent& event);
-  /// Closes the connection when nothing is under way any more.
+  /// Closes the connection once nothing is in progress.
   void drain();
 
  private:
@@ -43,7 +43,7 @@ class WyomingClient {
   void stop_synthesis(const Json& data);
   void refuse(const Json& data);
 
-  /// The turn of the conversation that `data`'s context names. False: there can be none, which the
+  /// Begins a turn of the conversation that `data`'s context names. False: not possible, which the
   /// client was told.
   bool enter(const Json& data);
   void hear(const TranscriptLine& line);
@@ -66,7 +66,7 @@ class WyomingClient {
   bool ignores_words_ = false;                         // there can be no turn for them
   bool has_stream_ = false;                            // of text to be spoken
   std::atomic<bool> has_turn_ = false;                 // it is not over
-  std::atomic<bool> is_asked_ = false;                 // it only waits for the rest of the answer
+  std::atomic<bool> is_asked_ = false;                 // it waits only for the rest of the answer
   bool was_asked_ = false;                             // when the turn ended; its thread's
   std::atomic<int64_t> num_under_way_ = 0;             // answers, and texts to be spoken
   std::atomic<bool> is_draining_ = false;

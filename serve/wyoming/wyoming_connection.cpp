@@ -28,7 +28,10 @@ constexpr size_t kRoomBytes = 1 << 20;
 WyomingConnection::WyomingConnection(const WyomingHost& host)
     : host_(host),
       parser_({.header_bytes = static_cast<size_t>(host.limits.header_bytes),
-               .body_bytes = static_cast<size_t>(host.limits.message_bytes)}) {}
+               .body_bytes = static_cast<size_t>(host.limits.message_bytes)}),
+      queue_(
+          context_, static_cast<size_t>(host.limits.queue_bytes),
+          [this](const std::string& bytes) { write(bytes); }, [this] { abort(); }) {}
 
 void WyomingConnection::start(Timer& timer, double seconds, std::function<void()> when_over) {
   timer.expires_after(steady_seconds(seconds));
@@ -100,68 +103,29 @@ void WyomingConnection::fail(const std::string& text, const std::string& code) {
 }
 
 void WyomingConnection::abort() {
-  {
-    const Lock lock(mutex_);
-    is_closed_ = is_lost_ = true;
-    queue_.clear();
-    room_.notify_all();
-  }
+  queue_.lose();
   BoostError ignored;
   socket_.close(ignored);
   context_.stop();
 }
 
-void WyomingConnection::send(const WyomingEvent& event) {
-  std::string bytes = to_bytes(event);
-  const Lock lock(mutex_);
-  if (is_closed_) return;
-  queued_bytes_ += bytes.size();
-  if (queued_bytes_ > static_cast<size_t>(host_.limits.queue_bytes)) {
-    is_closed_ = true;
-    queue_.clear();
-    asio::post(context_, [this] { abort(); });
-    return;
-  }
-  queue_.push_back(std::move(bytes));
-  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
-}
+void WyomingConnection::send(const WyomingEvent& event) { queue_.add(to_bytes(event)); }
 
 void WyomingConnection::close() {
-  const Lock lock(mutex_);
-  if (std::exchange(is_closed_, true)) return;
-  if (!std::exchange(is_writing_, true)) asio::post(context_, [this] { write_next(); });
+  queue_.close([this] { linger(); });
 }
 
 bool WyomingConnection::wait_for_room(const std::stop_token& stop) {
-  const size_t room = std::min(kRoomBytes, static_cast<size_t>(host_.limits.queue_bytes) / 2);
-  Lock lock(mutex_);
-  room_.wait(lock, stop, [&]() REQUIRES(mutex_) { return is_closed_ || queued_bytes_ < room; });
-  return !is_closed_ && !stop.stop_requested();
+  return queue_.wait_for_room(
+      std::min(kRoomBytes, static_cast<size_t>(host_.limits.queue_bytes) / 2), stop);
 }
 
-void WyomingConnection::write_next() {
-  {
-    const Lock lock(mutex_);
-    if (is_lost_) return;
-    if (queue_.empty()) {
-      is_writing_ = false;
-      if (is_closed_) linger();
-      return;
-    }
-    // What is being written must not change, and only this thread does it.
-    writing_ = std::move(queue_.front());
-    queue_.pop_front();
-  }
+void WyomingConnection::write(const std::string& bytes) {
   start(send_timer_, host_.limits.send_seconds, [this] { abort(); });
-  asio::async_write(socket_, asio::buffer(writing_), [this](const BoostError& error, size_t) {
+  asio::async_write(socket_, asio::buffer(bytes), [this](const BoostError& error, size_t) {
     send_timer_.cancel();
     if (error) return abort();
-    {
-      const Lock lock(mutex_);
-      queued_bytes_ -= writing_.size();
-      room_.notify_all();
-    }
-    write_next();
+    queue_.note_written();
   });
 }
 

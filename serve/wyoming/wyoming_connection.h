@@ -4,12 +4,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
-#include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "core/mutex.h"
+#include "serve/http/send_queue.h"
 #include "serve/http/tcp_server.h"
 #include "serve/wyoming/wyoming_client.h"
 
@@ -36,8 +35,7 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   void take(std::string_view bytes);
   /// The client is told, and left.
   void fail(const std::string& text, const std::string& code);
-  /// What is queued, or the end if that was asked for.
-  void write_next();
+  void write(const std::string& bytes);
   /// All is sent: gives the client time to read it.
   void linger();
   /// Without a word to the client.
@@ -50,17 +48,9 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   Timer send_timer_{context_}, silence_timer_{context_}, end_timer_{context_};
   WyomingParser parser_;
   std::array<char, 16 << 10> input_{};
-  std::string writing_;
   bool is_failed_ = false;  // what still comes is not looked at
-
-  Mutex mutex_;
-  std::condition_variable_any room_;
-  std::deque<std::string> queue_ GUARDED_BY(mutex_);
-  size_t queued_bytes_ GUARDED_BY(mutex_) = 0;  // with what is on its way
-  bool is_writing_ GUARDED_BY(mutex_) = false;
-  bool is_closed_ GUARDED_BY(mutex_) = false;  // nothing more is taken
-  bool is_lost_ GUARDED_BY(mutex_) = false;    // nothing more can be sent
-  std::optional<WyomingClient> served_;        // this thread's
+  SendQueue queue_;
+  std::optional<WyomingClient> served_;  // this thread's
 };
 
 }  // namespace predgen::serve

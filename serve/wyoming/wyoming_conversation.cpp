@@ -17,7 +17,7 @@ bool WyomingConversation::enter(Client client) {
 void WyomingConversation::hear(const TranscriptLine& line) {
   conversation_.listening().hear(line);
   const Lock lock(mutex_);
-  if (is_broken_) finish(kServerFault);  // nobody else would
+  if (is_broken_) finish(kServerFault);  // nothing else would
 }
 
 bool WyomingConversation::leave(const WyomingSender& sender) {

@@ -11,15 +11,15 @@
 
 namespace predgen::serve {
 
-/// A conversation whose turns come over connections of their own: a RealtimeConversation that
-/// answers by `handled` and its stream, or by `not-handled`. Thread-safe; borrows the host.
+/// A conversation whose turns each come over their own connection: a RealtimeConversation that
+/// answers with `handled` and its stream, or with `not-handled`. Thread-safe; borrows the host.
 class WyomingConversation : private ConversationListener {
  public:
-  /// `host` has no voice. `peer`: whose it is, by its address.
+  /// `host` has no voice. `peer`: the client's address.
   explicit WyomingConversation(const RealtimeHost& host, std::string peer = {})
       : conversation_(host, *this, std::move(peer)) {}
 
-  /// Whoever takes a turn: where the answer goes, and what goes back with it.
+  /// The client of a turn: where the answer goes, and what goes back with it.
   struct Client {
     WyomingSender* sender = nullptr;
     std::string peer{};  // its address
@@ -29,15 +29,15 @@ class WyomingConversation : private ConversationListener {
   };
   /// A turn begins. False: another one is under way.
   bool enter(Client client);
-  /// What was said so far; a final one begins the answer. ApiError if there can be none.
+  /// What was said so far; a final line begins the answer. ApiError if no answer is possible.
   void hear(const TranscriptLine& line);
-  /// If the turn is still this client's, which is returned, it ends before its next pass, and
-  /// nothing more of it is sent or called.
+  /// Ends the turn before its next pass if it is still this client's, which is returned; nothing
+  /// more of it is sent or called.
   bool leave(const WyomingSender& sender);
 
   /// Whether no turn is under way.
   bool is_free() const;
-  /// It will never answer again.
+  /// Whether it will never answer again.
   bool is_broken() const;
 
  private:

@@ -16,11 +16,11 @@ struct WyomingEvent {
   std::string payload{};  // sound
 };
 
-/// As it goes over the wire: a line of JSON, the data, the payload. What is ill-formed in a text
+/// As it goes over the wire: a line of JSON, the data, the payload. Ill-formed UTF-8 in a text
 /// becomes U+FFFD.
 std::string to_bytes(const WyomingEvent& event);
 
-/// Finds events in bytes that come in pieces.
+/// Parses events from bytes that come in pieces.
 class WyomingParser {
  public:
   /// Of the line, and of data and payload each.
@@ -30,7 +30,7 @@ class WyomingParser {
   explicit WyomingParser(Limits limits) : limits_(limits) {}
 
   void add(std::string_view bytes) { buffer_ += bytes; }
-  /// Nothing: the next event is not complete. UserError for what is none or too large; then it is
+  /// nullopt: the next event is not complete. UserError if it is invalid or too large; it is then
   /// unknown where the next one begins.
   std::optional<WyomingEvent> next();
 

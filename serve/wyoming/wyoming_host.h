@@ -8,7 +8,7 @@
 
 namespace predgen::serve {
 
-/// What a Wyoming service has for its clients.
+/// What a Wyoming service offers its clients.
 struct WyomingOffer {
   std::string model;             // its name
   std::string version;           // of this program

@@ -19,7 +19,7 @@ WyomingEvent info_event(const WyomingOffer& offer) {
     info[domain] = Json::array();
   }
   Json model = artifact(offer.model, offer.model, offer.version);
-  model["languages"] = Json::array();  // any: it is the model's business
+  model["languages"] = Json::array();  // any: it is up to the model
   Json handle = artifact("predgen", "answers of " + offer.model, offer.version);
   handle["models"] = Json::array({model});
   handle["supports_handled_streaming"] = true;

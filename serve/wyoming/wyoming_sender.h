@@ -6,17 +6,17 @@
 
 namespace predgen::serve {
 
-/// Events for a client. Sending never waits: what the client has not read yet is queued, and one
-/// that lets too much of it come together is cut off. Thread-safe.
+/// Events for a client. Sending never blocks: what the client has not read yet is queued, and a
+/// client that lets the queue grow too long is cut off. Thread-safe.
 class WyomingSender {
  public:
   virtual ~WyomingSender() = default;
 
-  /// After the end of the connection, or close(), it does nothing.
+  /// Does nothing after the end of the connection, or close().
   virtual void send(const WyomingEvent& event) = 0;
   /// Ends the connection when what was sent before is out.
   virtual void close() = 0;
-  /// For who has a lot to send: waits until little is queued. False: there is nobody to send to, or
+  /// For large transfers: waits until little is queued. False: the client is gone, or
   /// `stop`.
   virtual bool wait_for_room(const std::stop_token& stop) = 0;
 };

@@ -10,8 +10,8 @@ namespace predgen::serve {
 /// A Wyoming service: conversations and a voice for Home Assistant.
 class WyomingServer {
  public:
-  /// Listens from now on. `realtime` is borrowed; what it speaks with is for the service's voice,
-  /// conversations answer by text. UserError as HttpServer.
+  /// Listens from now on. `realtime` is borrowed; its voice is used for the service's voice,
+  /// conversations answer with text. UserError as HttpServer.
   WyomingServer(const WyomingConfig& config, const HttpLimits& limits, const RealtimeHost& realtime,
                 const std::string& version);
 

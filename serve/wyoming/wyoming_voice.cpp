@@ -25,7 +25,7 @@ WyomingVoice::WyomingVoice(const Voice& voice, int64_t max_bytes, WyomingSender&
 WyomingVoice::~WyomingVoice() = default;
 
 void WyomingVoice::begin(const std::string& voice, bool is_stream) {
-  // With room for its end.
+  // Leaves room for the end.
   push({.kind = Step::Kind::kBegin, .text = voice, .is_stream = is_stream},
        voice.size() + 2 * kBytesPerStep);
 }
