@@ -7,7 +7,7 @@ let revision = 0, lastWords = [], turns = 0;  // revision 0: nothing of this tur
 let pause = null;  // since the last key, while its word may go on
 const revised = new Set();  // places of words that have changed in this turn
 let answer = null, spokenItem = null, drafting = true;
-let isHeard = false;  // by the server's recogniser: words of a turn that is not over
+let endsSpeech = false;  // the microphone was switched off, and its last words are not known yet
 let isAnswering = false, waitingWords = null;  // of a turn that ended before the answer did
 
 function send(event) {
@@ -137,6 +137,11 @@ function finish(response) {
   endTurn();
 }
 
+// What crosses an event of the server, and changes nothing: a stop the end of an answer, the microphone's
+// switch the end of a turn.
+const harmless = new Set(["response_cancel_not_active", "conversation_already_has_active_response",
+                          "input_audio_buffer_commit_empty"]);
+
 const handlers = {
   "session.created": ({session}) => {
     hasVoice = session.output_modalities.includes("audio");
@@ -149,10 +154,11 @@ const handlers = {
     sendSettings();
   },
   "session.updated": ({session}) => { at("speculation").checked = session.predgen.speculation; },
-  "input_audio_buffer.speech_started": () => { isHeard = true; interrupt(); beginTurn(); },
+  "input_audio_buffer.speech_started": () => { interrupt(); beginTurn(); },
   "conversation.item.input_audio_transcription.completed": ({transcript}) => {
-    isHeard = false;
     if (transcript) showTurnOf(transcript);
+    if (transcript && endsSpeech) send({type: "response.create"});
+    endsSpeech = false;
   },
   "response.created": () => {
     drafting = at("speculation").checked;
@@ -176,8 +182,8 @@ const handlers = {
   "predgen.sentence.ready": ({text}) => { at("ready").textContent = `First sentence ready: ${text}`; },
   "predgen.metrics": (event) => showTurn(event),
   "error": ({error}) => {
-    if (error.code === "recogniser_failed") isHeard = false;
-    if (error.code !== "response_cancel_not_active") show("error", error.message);
+    if (["input_audio_buffer_commit_empty", "recogniser_failed"].includes(error.code)) endsSpeech = false;
+    if (!harmless.has(error.code)) show("error", error.message);
   },
 };
 
@@ -203,7 +209,7 @@ function connect() {
     setState(reason ? `over: ${reason}` : "no connection: an API key may be needed", true);
     if (code === 1006) at("access").open = true;
     answer = null;
-    isAnswering = isHeard = false;
+    isAnswering = endsSpeech = false;
     closeMicrophone();
   };
 }
@@ -214,13 +220,13 @@ function closeMicrophone() {
   at("speak").setAttribute("aria-pressed", "false");
 }
 
-// The server's recogniser, where it has one, finds the ends of turns itself; closing ends one, too.
+// The server's recogniser, where it has one, finds the ends of turns itself; closing ends one, too, even if its
+// words are not known yet.
 async function switchMicrophone() {
   if (microphone) {
     closeMicrophone();
-    if (!isHeard) return send({type: "input_audio_buffer.clear"});
-    send({type: "input_audio_buffer.commit"});
-    return send({type: "response.create"});
+    endsSpeech = true;
+    return send({type: "input_audio_buffer.commit"});
   }
   const opened = microphone = new Microphone();
   at("speak").setAttribute("aria-pressed", "true");
