@@ -66,7 +66,7 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   options.model.speed.runs = options.runs;
   const OtherWork other_work;
   Json report = Json::object();
-  // The voice first, which is sooner done: what is wrong with it is said before a model is
+  // The voice first, which is quicker: its errors are reported before a model is
   // measured.
   if (has_voice) report["voice"] = bench_voice(options.voice, options.runs, !options.json, stop);
   if (has_model && has_voice && !options.json) std::printf("\n");

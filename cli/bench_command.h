@@ -21,7 +21,7 @@ struct ModelBench {
   double startup = 0;  // s, from the start of the program to its work
   void add_to(CLI::App& command);
 };
-/// Its report, printed as a table too if `print_table`.
+/// Returns the report; also prints it as a table if `print_table`.
 Json bench_model(const ModelBench& options, bool print_table, const std::stop_token& stop);
 
 struct VoiceBench {

@@ -92,6 +92,28 @@ void run_first_token(Engine& engine, const TokenIds& prompt) {
 
 std::string name_of(at::ScalarType type) { return type == at::kFloat ? "fp32" : "bf16"; }
 
+void print_report(const Json& report, int64_t runs) {
+  const auto text = [&](const char* key) { return report[key].get<std::string>(); };
+  const auto number = [&](const char* key) { return report[key].get<double>(); };
+  const bool is_cpu = text("device") == "cpu";
+  fmt::print(
+      "{}: {:.4g} M parameters, {}{}{}, {}{}, loaded in {:.2f} s; {} runs after one to warm "
+      "up\n",
+      text("path"), number("parameters") * 1e-6, text("dtype"),
+      text("quantization") == "none" ? "" : ", " + text("quantization"),
+      report["width_invariant"].get<bool>() ? ", width-invariant" : "", text("device"),
+      is_cpu ? fmt::format(", --threads {}", number("threads")) : "", number("load"), runs);
+  const Json& cached = report["weights_in_memory_before"];
+  fmt::print("first token {:.2f} s after the start of the program{}\n", number("first_token"),
+             cached.is_null() ? ""
+                              : fmt::format(", {:.0f} % of the weight files in memory before",
+                                            cached.get<double>() * 100));
+  if (report["kernels_refused"].is_string()) {
+    fmt::print("passes run in LibTorch's operators: {}\n", text("kernels_refused"));
+  }
+  fmt::print("{}\n{}", evaluate::format_speed(report), evaluate::speed_verdict(report));
+}
+
 }  // namespace
 
 void ModelBench::add_to(CLI::App& command) {
@@ -186,24 +208,7 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       measure_bandwidth(device, static_cast<int>(std::max<int64_t>(options.speed.runs, 5)), stop);
   Json report = evaluate::make_speed_report(
       {options.speed, speed, bytes, bandwidth, peak, std::move(environment)});
-  if (!print_table) return report;
-  const std::string threads =
-      device.is_cpu() ? fmt::format(", --threads {}", at::get_num_threads()) : "";
-  const std::string form = (quantization == "none" ? "" : ", " + quantization) +
-                           (options.model.width_invariant ? ", width-invariant" : "");
-  std::printf("%s\n",
-              fmt::format("{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs "
-                          "after one to warm up",
-                          checkpoint->name(), report["parameters"].get<double>() * 1e-6,
-                          report["dtype"].get<std::string>(), form, device.str(), threads, load,
-                          options.speed.runs)
-                  .c_str());
-  const std::string before =
-      cached ? fmt::format(", {:.0f} % of the weight files in memory before", *cached * 100) : "";
-  std::printf("first token %.2f s after the start of the program%s\n", first_token, before.c_str());
-  if (!refusal.empty()) std::printf("passes run in LibTorch's operators: %s\n", refusal.c_str());
-  std::printf("%s\n%s", evaluate::format_speed(report).c_str(),
-              evaluate::speed_verdict(report).c_str());
+  if (print_table) print_report(report, options.speed.runs);
   return report;
 }
 

@@ -1,9 +1,9 @@
 // Threads of libgomp, on which LibTorch computes, look for their next work for some ten
-// milliseconds before they sleep; on a shared machine what they wait for lacks the core meanwhile.
-// libgomp reads how long from the environment before main() and has no other switch, so the program
-// starts itself once more with GOMP_SPINCOUNT, before any library has begun (0.03 s), unless that
-// or OMP_WAIT_POLICY is set. What watches a program from within its process, as valgrind does, does
-// not follow it there unless it is told to: set GOMP_SPINCOUNT before.
+// milliseconds before they sleep; on a shared machine the work they wait for lacks that core
+// meanwhile. libgomp reads the time from the environment before main() and has no other switch, so
+// the program re-executes itself with GOMP_SPINCOUNT, before any library has begun (0.03 s), unless
+// that or OMP_WAIT_POLICY is set. In-process tools such as valgrind do not follow it there unless
+// told to: set GOMP_SPINCOUNT before.
 #include <alloca.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 char g_spins[] = "GOMP_SPINCOUNT=1000";  // some 25 us
 
 void start_with_bounded_spin(int, char** arguments, char** environment) {
-  if (getauxval(AT_SECURE) != 0) return;  // it has more rights than who started it
+  if (getauxval(AT_SECURE) != 0) return;  // it has more rights than its caller
   size_t count = 0;
   for (; environment[count] != nullptr; ++count) {
     const std::string_view variable(environment[count]);

@@ -12,7 +12,7 @@ struct ChatCommand {
   enum class Kind { kHelp, kVerifier, kDecoder, kCompare, kReset, kQuit };
   Kind kind = Kind::kHelp;
   std::string name = {};  // of the verifier or the decoder
-  int64_t top_k = 0;      // of the verifier "topk"; 0: as it was
+  int64_t top_k = 0;      // of the verifier "topk"; 0: unchanged
 
   bool operator==(const ChatCommand&) const = default;
 };
@@ -24,7 +24,7 @@ struct ChatChoices {
 
 bool is_command(const std::string& line);
 
-/// UserError, one line with the nearest valid word, if it is none.
+/// UserError, one line with the nearest valid word, if `line` is not a command.
 ChatCommand parse_command(const std::string& line, const ChatChoices& choices);
 
 /// What a line says to the model: a line that begins with "//" is text that begins with "/".

@@ -60,7 +60,7 @@ void add_line(Frame& frame, const ChatPicture& picture, int columns, size_t max_
   }
 }
 
-/// A dim row of our own words, which are ASCII.
+/// Adds a dim row of our own text, which is ASCII.
 void add_words(Frame& frame, const std::string& words, size_t columns) {
   const std::string shown = words.substr(0, columns);
   frame.rows.push_back({kDim + shown + kPlain, static_cast<int>(shown.size())});
@@ -91,7 +91,7 @@ void add_draft(Frame& frame, const ChatPicture& picture, size_t columns, size_t 
   }
 }
 
-/// Rows that an answer may take: the line and a notice need some, too.
+/// Rows that an answer may take: the line and a notice need some too.
 size_t answer_rows(const ScreenSize& size) {
   constexpr size_t kOthers = 6;
   return rows_of(size) > kOthers ? rows_of(size) - kOthers : 1;

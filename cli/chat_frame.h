@@ -8,7 +8,7 @@
 
 namespace predgen::cli {
 
-/// What a typed chat shows below what has scrolled away. Texts are printable().
+/// What a typed chat shows below the scrolled text. Texts are printable().
 struct ChatPicture {
   std::string answer;         // the paragraph that is growing
   std::string line;           // being typed
@@ -23,8 +23,8 @@ struct ChatPicture {
 /// line shows the rows around its cursor, a long answer or draft its last ones.
 Frame compose_frame(const ChatPicture& picture, const ScreenSize& size);
 
-/// The answer's first rows that no longer fit below which the rest may grow: bytes to let scroll
-/// away, 0 if it is short enough.
+/// How much of the answer must scroll away for the rest to fit and grow: bytes of its first rows, 0
+/// if it is short enough.
 size_t answer_overflow(const std::string& answer, const ScreenSize& size);
 
 }  // namespace predgen::cli

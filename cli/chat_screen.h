@@ -16,9 +16,9 @@
 
 namespace predgen::cli {
 
-/// A chat at a terminal, which keeps reading keys and redrawing while the model works: a thread of
-/// its own reads the keys. See TypedChat for what the functions of the same names do. Any thread
-/// may call them, the source's by the one that runs the turns:
+/// A chat at a terminal that keeps reading keys and redrawing while the model works: its own thread
+/// reads the keys. See TypedChat for what the functions of the same names do. Any thread may call
+/// them, the source's by the one that runs the turns:
 ///
 ///   while (true) {
 ///     const std::stop_token stop = screen.begin_turn();
@@ -29,8 +29,8 @@ namespace predgen::cli {
 class ChatScreen {
  public:
   /// RawTerminal::is_possible() must hold. `clock` outlives this. `has_sound` tells whether the
-  /// draft's first sentence can be heard at once; the thread that reads the keys asks it. After a
-  /// stop the user has left.
+  /// draft's first sentence can be played at once; the thread that reads the keys calls it. A stop
+  /// counts as the user leaving.
   ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
              std::function<bool()> has_sound, std::stop_token stop);
   /// Clears the line and puts the terminal back.
@@ -49,10 +49,10 @@ class ChatScreen {
 
  private:
   void read_keys();
-  /// Does `change` with the mutex and redraws.
+  /// Runs `change` with the mutex held and redraws.
   void update(const std::function<void(TypedChat& chat)>& change);
   void draw_locked() REQUIRES(mutex_);
-  /// Between keys: sound that became ready, a new size of the terminal.
+  /// Between keys: checks for sound that became ready and a new terminal size.
   void look_around();
 
   RawTerminal terminal_;

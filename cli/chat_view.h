@@ -14,8 +14,8 @@ class ChatView {
  public:
   /// kJson: stdout gets one document in finish(), nothing else.
   enum class Format { kText, kJson };
-  /// `typed`: a person may be typing, so a terminal gets a prompt mark. `text_output`: where
-  /// committed text goes; stdout, unless that carries sound.
+  /// `typed`: a person may type, so a terminal gets a prompt mark. `text_output`: where committed
+  /// text goes; stdout, unless that carries sound.
   ChatView(Format format, bool typed, std::FILE* text_output);
 
   TurnObserver observer();

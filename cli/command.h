@@ -9,7 +9,7 @@
 namespace predgen::cli {
 
 /// Adds a subcommand to `app`; its callback runs the command and returns normally or throws:
-/// Interrupted after a `stop`, at a point where that loses nothing. Each command has a file
+/// Interrupted after a `stop`, at a point where nothing is lost. Each command has a file
 /// cli/<name>.cpp and one line in the list of cli/main.cpp.
 using AddCommand = void (*)(CLI::App& app, const std::stop_token& stop);
 

@@ -13,7 +13,6 @@
 #include "model/stream_priority.h"
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/preset.h"
-#include "runtime/converse/session_options.h"
 #include "runtime/generate/model_source.h"
 #include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
@@ -48,15 +47,16 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
     draft_checkpoint = open_checkpoint(options.draft_model);
     check_draft_model(*tokenizer_, *checkpoint_, *draft_checkpoint);
   }
-  std::shared_ptr<const AnswerStore> past_answers;
+  SessionOptions choices = options.session;
   if (!options.past_answers.empty()) {
-    past_answers = data::read_past_answers(options.past_answers, *tokenizer_);
+    choices.past_answers = data::read_past_answers(options.past_answers, *tokenizer_);
   }
   const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
   const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint_, options.model);
   engine_.emplace(model, engine_config);
   if (draft_checkpoint) {
     draft_.emplace(set_up_draft_model(*draft_checkpoint, options.model), engine_config);
+    choices.draft_model = &*draft_;
   }
   stream_.emplace(make_stream(model->device(), StreamPriority::kHigh));
   voice_ = make_voice(options.voice.parse());
@@ -64,22 +64,12 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
     synthesizer_ = voice_->synthesizer();
     sink_ = make_sink(options, voice_->sample_rate(), stop, played);
   }
-  SessionConfig config = make_session_config(
-      {.verifier = options.verifier,
-       .top_k = options.top_k,
-       .judged_sentences = options.judged_sentences,
-       .decoder = options.decoder,
-       .draft_model = draft_ ? &*draft_ : nullptr,
-       .past_answers = past_answers,
-       .end_readout =
-           tells_ends ? find_end_readout(checkpoint_->name(), model->vocab_size()) : nullptr,
-       .preset = options.preset,
-       .system_prompt = options.system_prompt,
-       .has_voice = voice_ != nullptr,
-       .sampling = options.sampling.parse(checkpoint_->read_generation()),
-       .max_new_tokens = options.max_new_tokens,
-       .max_context = options.max_context},
-      *engine_);
+  if (tells_ends) {
+    choices.end_readout = find_end_readout(checkpoint_->name(), model->vocab_size());
+  }
+  choices.has_voice = voice_ != nullptr;
+  choices.sampling = options.sampling.parse(checkpoint_->read_generation());
+  SessionConfig config = make_session_config(choices, *engine_);
   if (!options.let_repeat) {
     config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
       return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
@@ -110,19 +100,19 @@ void Conversation::drain() {
 void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out_name) {
   model.add_to(command);
   command
-      .add_option("--verifier", verifier,
+      .add_option("--verifier", session.verifier,
                   "off, or what keeps a draft: greedy (exact), topk, reflection")
       ->check(CLI::IsMember(verifier_choices()))
       ->capture_default_str();
-  command.add_option("--top-k", top_k, "With --verifier topk")
+  command.add_option("--top-k", session.top_k, "With --verifier topk")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}))
       ->capture_default_str();
   command
-      .add_option("--judged-sentences", judged_sentences,
+      .add_option("--judged-sentences", session.judged_sentences,
                   "With --verifier reflection: how much of a draft the model may keep at once")
       ->check(CLI::Range(int64_t{1}, int64_t{100}))
       ->capture_default_str();
-  command.add_option("--decoder", decoder, "ar, or jacobi for a consistency model")
+  command.add_option("--decoder", session.decoder, "ar, or jacobi for a consistency model")
       ->check(CLI::IsMember(generator_names()))
       ->capture_default_str();
   command.add_option("--draft-model", draft_model, kDraftModelHelp);
@@ -133,15 +123,18 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
     names.push_back(known.name);
     help += "\n" + known.name + ": " + known.help;
   }
-  command.add_option("--preset", preset, help)->check(CLI::IsMember(names))->capture_default_str();
+  command.add_option("--preset", session.preset, help)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
   sampling.add_to(command, "--sampling-top-k");
-  command.add_option("--max-new-tokens", max_new_tokens, "Of one answer")
+  command.add_option("--max-new-tokens", session.max_new_tokens, "Of one answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_flag("--let-repeat", let_repeat,
                    "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
                    "tokens or a sentence three times");
-  command.add_option("--max-context", max_context, "Tokens of conversation to keep room for")
+  command
+      .add_option("--max-context", session.max_context, "Tokens of conversation to keep room for")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -158,7 +151,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
   command.add_option("--audio-rate", audio_rate, "Hz of the sound; the voice's if absent")
       ->check(CLI::Range(4000, 192000));
   command
-      .add_option("--system-prompt", system_prompt,
+      .add_option("--system-prompt", session.system_prompt,
                   "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
                   "paper's), or auto: spoken with a voice, else none")
       ->capture_default_str();

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "model/checkpoint/checkpoint.h"
 #include "runtime/converse/session.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/engine/engine.h"
 #include "runtime/speech/audio_sink.h"
 #include "runtime/speech/played_sound.h"
@@ -25,11 +26,10 @@ namespace predgen::cli {
 /// The options of commands in which one person talks to a model.
 struct ConversationOptions {
   ModelOptions model;
-  std::string verifier = "greedy", draft_model, past_answers, decoder = "ar", preset = "plain",
-              system_prompt = "auto";
+  SessionOptions session;                 // the choices; the rest comes of what is below
+  std::string draft_model, past_answers;  // empty: none
   SamplingFlags sampling;
-  int64_t top_k = 3, judged_sentences = 1, max_new_tokens = 256, max_context = 8192,
-          pass_tokens = 512;
+  int64_t pass_tokens = 512;
   VoiceFlags voice;
   std::string audio_out = "play", chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's

@@ -12,7 +12,7 @@ void add_data_build(CLI::App& data, const std::stop_token& stop);
 void add_data_show(CLI::App& data);
 void add_data_trajectories(CLI::App& data, const std::stop_token& stop);
 
-/// What was written to `output`: its manifest in brief, as JSON or as lines.
+/// Prints what was written to `output`: its manifest in brief, as JSON or as lines.
 void print_dataset(const std::filesystem::path& output, const Json& manifest, bool as_json);
 
 /// "name  value" lines of the counters in a manifest, nested ones indented.

@@ -64,7 +64,7 @@ Json summary(const data::DatasetReader& dataset) {
           {"counters", manifest.at("counters")}};
 }
 
-/// One token as readable text; parts of UTF-8 characters and control characters as escapes.
+/// One token as readable text; partial UTF-8 characters and control characters as escapes.
 std::string piece(const Tokenizer* tokenizer, TokenId token) {
   if (tokenizer == nullptr) return std::to_string(token);
   const std::string text = tokenizer->decode_next(TokenSpan(&token, 1), /*keep_special=*/true);
@@ -90,7 +90,7 @@ Json row_json(const Tokenizer* tokenizer, const data::Record& record, int64_t in
   return row;
 }
 
-/// The label of position t is the token at t+1 where that one is a target.
+/// The label of position t is the token at t+1 if that one is a target.
 void print_row(const Tokenizer* tokenizer, const data::Record& record, int64_t index) {
   const bool has_answer = std::ssize(record.tokens) > record.prompt_length;
   std::printf("\nrecord %ld: conversation %s, round %ld, %zu tokens, %s\n", index,

@@ -25,7 +25,7 @@ struct TrajectoryOptions {
   bool json = false;
 };
 
-/// The exit code of as many ranks of this program as asked for.
+/// Runs as many ranks of this program as asked for; returns the exit code.
 int start_ranks(int count, const data::TrajectoryBuild& build, const std::stop_token& stop) {
   if (build.num_pieces() < count) {
     spdlog::warn("{} ranks for {} pieces: with a smaller records_per_piece all would work", count,
@@ -48,7 +48,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   const c10::InferenceMode inference;
   const auto checkpoint = open_checkpoint(config.model);
   const auto tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template));
-  // What is wrong with them is said before there is a folder.
+  // Reports errors in them before a folder is made.
   checkpoint->read_config();
   checkpoint->open_tensors();
   if (!config.adapter.empty()) AdapterFolder{config.adapter};
@@ -56,7 +56,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
   if (!config.adapter.empty())
     std::ranges::copy(weight_files(config.adapter), std::back_inserter(files));
   data::TrajectoryBuild build(config, hash_weights(files), *tokenizer);
-  bool prints = place.world_size == 1;  // else whichever finishes the dataset
+  bool prints = place.world_size == 1;  // else the rank that finishes the dataset
   if (!build.is_finished()) {
     if (options.nproc > 1) throw CLI::RuntimeError(start_ranks(options.nproc, build, stop));
     ModelOptions model;

@@ -34,11 +34,11 @@ constexpr double kWorkspaceBytes = 1.5 * kGiB;  // CUDA context, activations, fr
 
 struct DoctorOptions {
   std::string model, tts_model, tts_codec;
-  std::optional<double> memory_gib;  // of a GPU that is elsewhere
+  std::optional<double> memory_gib;  // of a GPU on another machine
   int64_t context = 8192;            // at most the model's own
 };
 
-/// Prints one line for each file; counts those that nothing works without.
+/// Prints one line for each file; counts required ones that fail.
 class FileReport {
  public:
   void line(const CheckpointFile& file) {
@@ -177,7 +177,7 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
   report_voice_speed(voice, stop);
 }
 
-/// In which type the weights lie, and run.
+/// The types in which weights are stored and run.
 void print_stored(const Checkpoint& checkpoint) {
   const std::unique_ptr<const StoredTensors> tensors = checkpoint.open_tensors();
   const std::vector<std::string> names = tensors->names();
@@ -193,7 +193,7 @@ void print_stored(const Checkpoint& checkpoint) {
                             : "in fp32 on a CPU, in bf16 on a GPU (--dtype changes that)");
 }
 
-/// In what passes run, and why not in our kernels.
+/// What passes run on, and why not on our kernels.
 void print_passes(const char* device, const std::string& refusal) {
   std::printf("  passes on %s: %s\n", device,
               refusal.empty() ? "our kernels" : ("LibTorch's operators: " + refusal).c_str());

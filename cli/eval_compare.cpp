@@ -12,7 +12,7 @@
 namespace predgen::cli {
 namespace {
 
-/// "3%": 0.03; nothing for an option that was not given.
+/// "3%": 0.03; nullopt for an option that was not given.
 std::optional<double> share_of(const std::string& option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   double percent = 0;

@@ -9,7 +9,7 @@ namespace predgen::cli {
 
 /// `predgen eval --compare A B`: two results of the same set, and how much worse B may be.
 struct EvalCompareOptions {
-  std::vector<std::string> results;  // folders or files; empty: nothing is to be compared
+  std::vector<std::string> results;  // folders or files; empty: no comparison
   std::string max_slower, max_more_passes, min_equal_text;  // "3%"
   void add_to(CLI::App& command);
 };

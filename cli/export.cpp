@@ -122,8 +122,8 @@ void run_export(const ExportOptions& options, const std::stop_token& stop) {
 
   StagedFolder staging(output);
   check_free_space(output, total_bytes(merged.config(), type));
-  // Tokens that were added to the vocabulary are in the tokenizer beside the adapter.
-  // vocab.json alone is one for transformers.
+  // Tokens added to the vocabulary are in the tokenizer beside the adapter. vocab.json alone counts
+  // as one in transformers.
   std::unique_ptr<const Checkpoint> beside_adapter;
   if (merged.replaces_embeddings()) beside_adapter = open_checkpoint(adapter);
   const bool adapters_tokenizer =

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What --dtype calls a type, and how far a matrix may be from what it was made of:
-/// |difference| / |matrix|. Rounding gives a third to a half of it.
+/// A type as --dtype names it, and how far a matrix may be from its source: |difference| /
+/// |matrix|. Rounding gives a third to a half of it.
 struct WrittenType {
   const char *name, *gguf;
   double bound;
@@ -43,7 +43,7 @@ const WrittenType& find_type(const std::string& dtype) {
   throw UserError("--dtype {}: a .gguf is written as fp32, bf16, fp16, q8_0 or q4_0", dtype);
 }
 
-/// A file that is removed unless it got its name.
+/// A file that is removed unless it gets its final name.
 class StagedFile {
  public:
   explicit StagedFile(const fs::path& file)

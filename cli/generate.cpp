@@ -87,7 +87,27 @@ struct Answer {
   TokenIds ids;
   std::string text;
   GenerationResult result;
+  double seconds = 0;
+  std::optional<int64_t> draft_passes{};  // nothing: there is no draft model
 };
+
+Json to_json(const Answer& answer) {
+  return {{"token_ids", answer.ids},
+          {"text", answer.text},
+          {"num_forward_passes", answer.result.num_forward_passes},
+          {"num_draft_model_passes", answer.draft_passes.value_or(0)},
+          {"stop_reason", to_string(answer.result.stop_reason)}};
+}
+
+void log(const Answer& answer) {
+  const GenerationResult& result = answer.result;
+  spdlog::info(
+      "{} tokens in {} forward passes{}, {:.2f} s, {:.1f} tokens/s ({})", result.num_new_tokens,
+      result.num_forward_passes,
+      answer.draft_passes ? fmt::format(" and {} of the draft model", *answer.draft_passes) : "",
+      answer.seconds, static_cast<double>(result.num_new_tokens) / answer.seconds,
+      to_string(result.stop_reason));
+}
 
 /// `show` gets text as it becomes complete.
 Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const GenerationConfig& config,
@@ -177,26 +197,16 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
         }};
     const int64_t draft_before = draft ? draft->num_forward_passes() : 0;
     const Seconds start = clock.now();
-    const Answer answer =
-        generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
-    const double seconds = (clock.now() - start).count();
-    const GenerationResult& result = answer.result;
-    const int64_t draft_passes = draft ? draft->num_forward_passes() - draft_before : 0;
+    Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
+    answer.seconds = (clock.now() - start).count();
+    if (draft) answer.draft_passes = draft->num_forward_passes() - draft_before;
     if (options.json) {
-      results.push_back({{"token_ids", answer.ids},
-                         {"text", answer.text},
-                         {"num_forward_passes", result.num_forward_passes},
-                         {"num_draft_model_passes", draft_passes},
-                         {"stop_reason", to_string(result.stop_reason)}});
+      results.push_back(to_json(answer));
       continue;
     }
     if (!tokenizer) show(fmt::format("{}", fmt::join(answer.ids, ",")));
     show("\n");
-    spdlog::info("{} tokens in {} forward passes{}, {:.2f} s, {:.1f} tokens/s ({})",
-                 result.num_new_tokens, result.num_forward_passes,
-                 draft ? fmt::format(" and {} of the draft model", draft_passes) : "", seconds,
-                 static_cast<double>(result.num_new_tokens) / seconds,
-                 to_string(result.stop_reason));
+    log(answer);
     if (answer.text.empty() && rows[i].prompt) {
       spdlog::info("the model ended this raw text at once: --user asks as a person does");
     }

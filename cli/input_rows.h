@@ -19,19 +19,19 @@ struct InputRow {
   std::optional<std::string> prompt;             // raw text
   std::optional<std::vector<Message>> messages;  // through the chat template
   std::optional<TokenIds> token_ids;
-  ToolSet tools{};  // of messages, that the answer may call
+  ToolSet tools{};  // with messages: what the answer may call
 };
 
-/// What every command that reads raw prompts lets its user choose.
+/// Options of every command that reads raw prompts.
 struct RawPromptOptions {
   bool parse_special = false;  // special tokens named in the text become their ids
-  bool add_special = false;    // those that the tokenizer puts around plain text, such as <s>
+  bool add_special = false;    // tokens that the tokenizer puts around plain text, such as <s>
   /// --parse-special and --add-special.
   void add_to(CLI::App& command);
 };
 
-/// JSONL, blank lines left out. UserError with the row number for malformed rows, and for a file
-/// without rows.
+/// Reads JSONL, skipping blank lines. UserError with the row number for malformed rows, and for a
+/// file without rows.
 std::vector<InputRow> read_input_rows(const std::filesystem::path& file);
 
 /// `--messages FILE`: a JSON list of {role, content}, or an object with such a list as "messages".

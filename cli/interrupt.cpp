@@ -27,7 +27,7 @@ void on_signal(int number) {
   g_num_signals = 1;
   const int before = errno;
   const uint64_t one = 1;
-  if (write(g_event, &one, sizeof one) < 0) _exit(130);  // cannot stop gently
+  if (write(g_event, &one, sizeof one) < 0) _exit(130);  // cannot stop cleanly
   errno = before;
 }
 

@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kToSave{600};  // after a stop, while rank 0 may 
 constexpr int kUserError = 2, kInterrupted = 130;
 constexpr const char* kWordName = "PREDGEN_RANK_WORD";  // a descriptor, in the environment of ranks
 
-/// A pipe that holds one byte: the rank that reads it has the word.
+/// A pipe that holds one byte: the rank that reads it may report.
 class OneWord {
  public:
   OneWord() {
@@ -42,7 +42,7 @@ class OneWord {
     if (pipe(ends) != 0) throw Error("cannot open a pipe: {}", std::strerror(errno));
     reading_ = ends[0];
     const bool written = write(ends[1], "1", 1) == 1;
-    close(ends[1]);  // who comes later finds the end of the file
+    close(ends[1]);  // later readers find the end of the file
     PREDGEN_CHECK(written, "a pipe takes no byte");
     setenv(kWordName, std::to_string(reading_).c_str(), 1);
   }
@@ -86,7 +86,7 @@ class Ranks {
       pointers.push_back(const_cast<char*>(argument.c_str()));
     }
     pointers.push_back(nullptr);
-    // One share of the processors each; LibTorch would take all of them for every rank.
+    // Each rank gets a share of the processors; LibTorch would use all of them in every rank.
     const unsigned share = std::max(1U, std::thread::hardware_concurrency() / unsigned(count));
     setenv("OMP_NUM_THREADS", std::to_string(share).c_str(), /*overwrite=*/0);
     setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
@@ -105,7 +105,7 @@ class Ranks {
   Ranks& operator=(const Ranks&) = delete;
 
   int wait(RankFailure failure, const std::stop_token& stop) {
-    std::optional<int> code;  // of the first that did not end well
+    std::optional<int> code;  // of the first that failed
     Clock::time_point patience = Clock::time_point::max();
     bool has_ended_well = false;
     while (std::ranges::any_of(children_, [](const Child& child) { return !child.status; })) {
@@ -117,14 +117,14 @@ class Ranks {
         has_ended_well |= status == 0;
         if (status == 0) continue;
         const int ended_with = exit_code(rank, status);
-        // That of whoever has made the others fail, which may end after them.
+        // The code of the rank that made the others fail, which may end after them.
         if (!code || ended_with == kUserError) code = ended_with;
         if (failure == RankFailure::kOthersGoOn && !was_stopped_) continue;
         patience = std::min(patience, Clock::now() + (*code == kInterrupted ? kToSave : kToSaySo));
       }
       if (stop.stop_requested() && !std::exchange(was_stopped_, true)) {
         signal_all(SIGTERM);
-        // The others end together; one that is left alone has nobody to wait for.
+        // The others end together; a single one has no others to wait for.
         if (std::ranges::any_of(children_,
                                 [](const Child& child) { return child.status.has_value(); })) {
           patience = std::min(patience, Clock::now() + kToSave);
@@ -139,7 +139,7 @@ class Ranks {
 
  private:
   static pid_t start(char* const* arguments) {
-    // A stop that came between fork and exec would go to a handler of ours and be lost.
+    // A stop between fork and exec would go to one of our handlers and be lost.
     sigset_t stops, before;
     sigemptyset(&stops);
     sigaddset(&stops, SIGTERM);
@@ -149,7 +149,7 @@ class Ranks {
     if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0) throw Error("cannot start a rank: {}", std::strerror(errno));
     if (pid > 0) return pid;
-    // Nothing but system calls between fork and exec: the store has threads.
+    // Only system calls between fork and exec: the store has threads.
     signal(SIGTERM, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
     setpgid(0, 0);  // Ctrl-C reaches the ranks once, through the launcher
@@ -161,7 +161,7 @@ class Ranks {
 
   int exit_code(size_t rank, int status) const {
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    // It had only begun, and no hand yet on its signals.
+    // It had only just begun, and had no signal handlers yet.
     if (was_stopped_ && WTERMSIG(status) == SIGTERM) return kInterrupted;
     if (kills_) {
       std::fprintf(stderr, "predgen: failed: rank %zu did not end and was killed\n", rank);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRate = 22050;  // Hz, of espeak-ng
 
-/// `good`, or why `use` does not go.
+/// Prints `good`, or why `use` fails.
 void print_use(const char* name, const char* good, const std::function<void()>& use) {
   std::string text = good;
   try {

@@ -20,7 +20,7 @@ const std::vector<AddCommand> kCommands{
     add_bench, add_chat,   add_data,  add_doctor, add_eval, add_export,   add_generate, add_models,
     add_plan,  add_report, add_score, add_serve,  add_talk, add_tokenize, add_train};
 
-/// Whether a path that a user has given is the reason, and not the disk or this program.
+/// Whether the cause is a path given by the user, and not the disk or this program.
 bool is_of_path(const std::error_code& code) {
   for (const int number : {ENOENT, EACCES, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EROFS, EEXIST}) {
     if (code == std::error_code(number, std::generic_category())) return true;
@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
     configure_math();
     app.parse(argc, argv);
     return 0;
-  } catch (const CLI::RuntimeError& error) {  // of a command whose ranks have said why
+  } catch (const CLI::RuntimeError& error) {  // of a command whose ranks have reported why
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

@@ -25,7 +25,7 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
 
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {
   options.adapter.clear();
-  options.width_invariant = false;  // what is drafted is checked in any case
+  options.width_invariant = false;  // drafts are verified in any case
   return set_up_model(draft, options);
 }
 

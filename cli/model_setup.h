@@ -14,10 +14,10 @@ namespace predgen::cli {
 /// LibTorch's CPU threads; 0 leaves its own choice. UserError if negative.
 void set_num_threads(int num_threads);
 
-/// Sets the threads and loads `checkpoint`, which a command opens once by the options' `model`, as
-/// the options say, their adapter included. Commands that only read weights hold a
-/// c10::InferenceMode around this call and everything after it. One that runs no short passes in
-/// our kernels does without the graphs that `prepares_passes` makes.
+/// Sets the threads and loads `checkpoint` (opened once by the command from the options' `model`)
+/// as the options say, with their adapter. Commands that only read weights hold a
+/// c10::InferenceMode around this call and everything after it. A command that runs no short passes
+/// in our kernels does not need the graphs that `prepares_passes` makes.
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes = true);
 
@@ -31,7 +31,7 @@ inline constexpr const char* kPastAnswersHelp =
     "answers that the model gave before, to draft from: the folder of a data set, or a file of "
     "conversations as `data build` reads it; the text stays the same";
 
-/// The draft model beside a model with these options: as that, without an adapter.
+/// The draft model for a model with these options: loaded the same way, without an adapter.
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);
 
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the

@@ -16,14 +16,14 @@ namespace predgen::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// A language model of the folder, with what it says of itself or what is wrong with it.
+/// A language model in the folder, with its description or its error.
 struct Row {
   NamedModel model;
   std::optional<CheckpointLabel> label;
   std::string fault;
 };
 
-/// The same of a model that hears or speaks.
+/// The same for a speech recognition or synthesis model.
 struct SpeechRow {
   NamedModel model;
   std::optional<SpeechModel> label;
@@ -39,7 +39,7 @@ struct Listing {
 Row read_row(const NamedModel& model) {
   try {
     return {model, open_checkpoint(model.path)->read_label(), ""};
-  } catch (const std::exception& error) {  // one broken file is not the end of the list
+  } catch (const std::exception& error) {  // one broken file does not end the list
     return {model, std::nullopt, first_line(error.what())};
   }
 }
@@ -54,7 +54,7 @@ SpeechRow read_speech_row(const NamedModel& model, bool with_hashes) {
   }
 }
 
-/// Of those that can be fetched, which are not there.
+/// The models that can be fetched but are absent.
 std::vector<KnownModel> absent_models(const Listing& listing) {
   std::vector<KnownModel> absent;
   for (const KnownModel& known : known_models()) {
@@ -123,8 +123,8 @@ std::string megabytes(int64_t bytes) {
   return fmt::format("{:.{}f} MB", size, size < 10 ? 1 : 0);
 }
 
-/// Lines of cells, each column as wide as its widest; a line of one cell behind the first counts
-/// for none.
+/// Lines of cells, each column as wide as its widest; the second cell of a line of two does not
+/// count.
 void print_table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<size_t> widths;
   for (const auto& line : lines) {

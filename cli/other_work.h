@@ -6,18 +6,18 @@
 
 namespace predgen::cli {
 
-/// Ticks in which these processors worked, those taken by other virtual machines included; `stat`:
-/// text as of /proc/stat.
+/// Ticks in which these processors were busy, including those taken by other virtual machines;
+/// `stat`: text as in /proc/stat.
 long busy_ticks(const std::string& stat, const std::vector<int>& processors);
 
-/// What other programs take of the processors that this one may use, since it was made.
+/// How much other programs use the processors that this one may use, since construction.
 class OtherWork {
  public:
   OtherWork();
 
-  /// In processors; 0 where the system does not say.
+  /// In processors; 0 if the system does not say.
   double processors() const;
-  /// One line for a user whose `num_threads` threads have not had a processor each; else empty.
+  /// One line for the user if `num_threads` threads did not get a processor each; else empty.
   std::string warning(int num_threads) const;
 
  private:

@@ -38,7 +38,7 @@ std::string full_name(const CLI::App& app, const CLI::App& command) {
   return joined(full_name(app, *command.get_parent()), " ", command.get_name());
 }
 
-/// What one word that `command` did not understand was meant to be.
+/// What a word that `command` did not understand was meant to be.
 std::string describe_word(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const std::string name = full_name(app, command);
   const std::string owner = name.empty() ? "there is" : name + " has";
@@ -61,7 +61,7 @@ std::string describe_word(const CLI::App& app, const CLI::App& command, const st
   return fmt::format("{}: {} no use for this word; {}", word, owner, help);
 }
 
-/// Bounds of CLI::PositiveNumber and NonNegativeNumber in words: the highest has 309 digits.
+/// Puts bounds of CLI::PositiveNumber and NonNegativeNumber in words: the highest has 309 digits.
 std::string without_highest(const std::string& text) {
   const std::string value = ": Value ", bounds = " not in range 0.000000 to 1797";
   const size_t at = text.find(bounds), start = text.find(value);

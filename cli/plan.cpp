@@ -28,7 +28,7 @@ std::unique_ptr<data::DatasetReader> find_dataset(const train::TrainConfig& trai
   return std::filesystem::exists(train.dataset) ? data::open_datasets(train.datasets()) : nullptr;
 }
 
-/// Only the GPU's own memory is not known where there is none.
+/// Only a GPU's own memory is unknown if there is no GPU.
 train::PlanCase where_it_runs(const train::TrainConfig& train, int nproc,
                               std::optional<int64_t>& memory) {
   const bool wants_cuda = train.device.starts_with("cuda");

@@ -8,10 +8,10 @@
 namespace predgen::cli {
 
 struct SamplingFlags : AskedSampling {
-  /// `top_k_name`: --top-k, where the command has no other flag of that name.
+  /// `top_k_name`: --top-k, unless the command has another flag of that name.
   void add_to(CLI::App& command, const char* top_k_name);
   /// As choose_sampling() has it, with these defaults. UserError for a value out of range, or, when
-  /// sampling, a field of them that is not honoured.
+  /// sampling, a field of the defaults that is not honoured.
   std::optional<SamplingConfig> parse(const GenerationSettings& settings) const;
 };
 

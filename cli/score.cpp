@@ -65,7 +65,7 @@ void print_row(const Row& row, const evaluate::RowScore& score) {
   std::printf("\n");
 }
 
-/// What quantisation costs: the same rows by the same weights in bfloat16.
+/// Prints what quantisation costs: the same rows with the same weights in bfloat16.
 void print_quantization_cost(const Checkpoint& checkpoint, ModelOptions options,
                              const std::vector<Row>& rows, double quantized_perplexity,
                              const std::stop_token& stop) {

@@ -84,7 +84,7 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
        .max_context = config.max_context,
        .turn_draft_tokens = config.realtime.turn_draft_tokens},
       engine);
-  make_generator(session.generator, engine);  // a decoder that the adapter refuses fails here
+  make_generator(session.generator, engine);  // a decoder that does not fit the adapter fails here
   return session;
 }
 
@@ -100,7 +100,7 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
   return positions;
 }
 
-/// The first passes take longer than others. Returns what they cost, `known` if it says that.
+/// The first passes take longer than others. Returns their prices, or `known` if it has any.
 PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
   if (known.is_known()) return known;
   const Baton::Hold hold(baton);
@@ -113,7 +113,7 @@ std::string address(const char* scheme, const std::string& host, int port) {
   return fmt::format("{}://{}:{}", scheme, is_v6 ? "[" + host + "]" : host, port);
 }
 
-/// The addresses, each in a line of its own for programs, and what is there for people.
+/// Prints the addresses, one per line for programs, and what they offer for people.
 void print_addresses(const serve::ServeConfig& config, const Voice* voice, int port,
                      int wyoming_port) {
   const std::string here = address("http", config.host, port);
@@ -140,7 +140,7 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
 
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may exit
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));

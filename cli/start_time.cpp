@@ -20,12 +20,12 @@ struct Pages {
   size_t all = 0, cached = 0;
 };
 
-/// Nothing if it cannot be told.
+/// nullopt if unknown.
 std::optional<Pages> pages_of(const fs::path& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};
   struct stat status {};
-  // Of files that are not its own a program is told that all is there.
+  // For files that a program does not own, the system reports all pages as present.
   const bool is_known = fstat(descriptor, &status) == 0 && status.st_size > 0 &&
                         (status.st_uid == geteuid() || access(file.c_str(), W_OK) == 0);
   const auto size = is_known ? static_cast<size_t>(status.st_size) : 0;
@@ -52,7 +52,7 @@ double seconds_since_start() {
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
   std::string field;
-  for (int i = 3; i <= 22; ++i) fields >> field;  // the 22nd: when it started, after the system
+  for (int i = 3; i <= 22; ++i) fields >> field;  // the 22nd: start time, since the system's start
   timespec now{};
   if (!fields || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
   const double started = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -25,6 +25,8 @@
 namespace predgen::cli {
 namespace {
 
+constexpr EndWaits kEagerWaits = {.shortest_ms = 150, .longest_ms = 600};
+
 constexpr const char* kTalkExamples = R"(
 Speak; the answer is drafted meanwhile and begins when your turn is over. How long a pause ends it
 depends on how final it sounds (--shortest-wait to --longest-wait). Your words end an answer. The
@@ -46,7 +48,7 @@ struct TalkOptions {
   int input_rate = 16000;
   std::string end_by = "sound+words";
   double shortest_wait = EndWaits().shortest_ms / 1e3, longest_wait = EndWaits().longest_ms / 1e3;
-  bool has_headphones = false, preempts = false, json = false;
+  bool is_eager = false, has_headphones = false, preempts = false, json = false;
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
@@ -55,14 +57,16 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
                     options.longest_wait);
   }
   const auto milliseconds = [](double seconds) { return static_cast<int64_t>(seconds * 1e3); };
+  const EndWaits given{.shortest_ms = milliseconds(options.shortest_wait),
+                       .longest_ms = milliseconds(options.longest_wait)};
+  const EndWaits waits = options.is_eager ? kEagerWaits : given;
   return {.is_detected = true,
-          .silence_ms = milliseconds((options.shortest_wait + options.longest_wait) / 2),
-          .waits = EndWaits{.shortest_ms = milliseconds(options.shortest_wait),
-                            .longest_ms = milliseconds(options.longest_wait)},
+          .silence_ms = (waits.shortest_ms + waits.longest_ms) / 2,
+          .waits = waits,
           .by_sound = options.end_by.starts_with("sound"),
           // Told by the pass that verifies a draft.
-          .by_words = options.end_by.ends_with("words") && options.conversation.verifier != "off" &&
-                      !options.preempts};
+          .by_words = options.end_by.ends_with("words") &&
+                      options.conversation.session.verifier != "off" && !options.preempts};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {
@@ -192,6 +196,12 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
                    "Seconds of pause that end one which does not")
       ->check(CLI::Range(0.05, 10.0))
       ->capture_default_str();
+  command
+      ->add_flag("--eager", options->is_eager,
+                 "Answer after half the pause. It cuts you off more often: speak on, the answer "
+                 "stops, and if nothing of it was heard, your words are put together")
+      ->excludes("--shortest-wait")
+      ->excludes("--longest-wait");
   command
       ->add_option("--end-by", options->end_by,
                    "What tells, beside how long a pause is, whether a turn is over: how it was "

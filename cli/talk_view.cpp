@@ -13,7 +13,7 @@
 namespace predgen::cli {
 namespace {
 
-/// A turn without more than these; the rest is set where it is known.
+/// A turn with only these fields; the others are set where they are known.
 Json turn_json(const std::string& heard, const std::string& text) {
   return {{"heard", heard},
           {"text", text},

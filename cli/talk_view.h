@@ -11,20 +11,20 @@
 
 namespace predgen::cli {
 
-/// How long the user waited for the first sound of an answer, from the last sample of the voice, in
-/// seconds, and for what.
+/// How long the user waited, and for what, from the last sample of the voice to the first sound of
+/// the answer, in seconds.
 struct VoiceToVoice {
   double recogniser = 0;          // until the last words were known
   double end_of_turn = 0;         // from then on until the turn was over
   double model = 0;               // until the first sentence was confirmed
-  std::optional<double> voice{};  // until its first sample could be played; nothing: no voice
+  std::optional<double> voice{};  // until its first sample could be played; nullopt: no voice
 
-  /// Nothing where the answer is empty.
+  /// nullopt if the answer is empty.
   static std::optional<VoiceToVoice> of(const TurnMetrics& metrics, const SpokenTimes& times);
   double total() const { return recogniser + end_of_turn + model + voice.value_or(0); }
 };
 
-/// What a spoken conversation shows: on a terminal what is heard as it changes, and the draft;
+/// What a spoken conversation shows: on a terminal the transcript as it changes, and the draft;
 /// committed text, and a line about each turn's wait. Used by one thread.
 class TalkView {
  public:
@@ -32,7 +32,7 @@ class TalkView {
   TalkView(bool is_json, std::FILE* text_output);
 
   TurnObserver observer();
-  /// A line for a person.
+  /// Prints a line for a person.
   void say(const std::string& line);
   void end_turn(const TurnResult& result, const SpokenTimes& times);
   /// The user broke in; `kept`: what was heard of the answer.
@@ -40,13 +40,13 @@ class TalkView {
   void finish();
 
  private:
-  /// In place of the last line of this kind; empty: none.
+  /// Replaces the last line of this kind; empty: none.
   void show_line(const std::string& line);
   void show_heard();
 
   const bool is_json_, is_terminal_;
   std::FILE* const text_output_;
-  bool has_line_ = false, has_ended_ = false;  // the turn, but for its sound
+  bool has_line_ = false, has_ended_ = false;  // the turn, except for its sound
   std::string heard_, draft_;
   std::vector<Transcript> transcripts_;  // of the turn, in JSON
   Json turns_ = Json::array();

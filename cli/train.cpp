@@ -37,10 +37,10 @@ std::string quoted(const std::filesystem::path& path) {
   return quoted + "'";
 }
 
-/// What to do with the result.
+/// Prints what to do with the result.
 void say_next_commands(const train::TrainConfig& config) {
   if (config.tokenizer.empty() || !open_checkpoint(config.tokenizer)->has_tokenizer())
-    return;  // the result has none, and cannot be talked to
+    return;  // the result has none, and cannot chat
   const std::string result = quoted(config.output / "final");
   const std::string jacobi = config.objective.is_consistency() ? " --decoder jacobi" : "";
   if (config.mode == train::TrainMode::kFull) {

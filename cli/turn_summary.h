@@ -8,13 +8,13 @@
 
 namespace predgen::cli {
 
-/// A line about how long the user waited, and what the draft was worth.
+/// A line about how long the user waited, and how useful the draft was.
 std::string turn_summary(const TurnMetrics& metrics);
 
-/// Why the answer is not whole, and what changes that; nothing: it is.
+/// Why the answer is incomplete, and what changes that; nullopt: it is complete.
 std::optional<std::string> cut_message(const TurnResult& result);
 
-/// What is said when the context has no room for the oldest rounds.
+/// The message when the context has no room for the oldest rounds.
 std::string dropped_rounds_message(int64_t num_rounds);
 
 }  // namespace predgen::cli

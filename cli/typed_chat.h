@@ -16,42 +16,42 @@ namespace predgen::cli {
 /// A chat on a terminal, without the terminal: keys and the model's news go in, bytes to write and
 /// transcripts come out. Used by one thread at a time.
 ///
-/// A line that is sent while a turn is under way waits for its end; editing it takes it back.
-/// Ctrl-C empties the line; on an empty one it stops the turn under way, and otherwise leaves when
-/// it is pressed twice.
+/// A line sent during a turn waits for the turn's end; editing the line takes it back. Ctrl-C
+/// empties the line; on an empty line it stops the turn in progress, or else leaves when it is
+/// pressed twice.
 class TypedChat {
  public:
   /// Tells `source` what is typed; it outlives this.
   TypedChat(TypedLineSource& source, ChatChoices choices);
 
   void press(const Key& key);
-  /// No more turns: the source is closed, the turn under way asked to stop.
+  /// No more turns: the source is closed, the turn in progress asked to stop.
   void leave();
   bool is_leaving() const { return leaving_; }
 
   /// The model's side waits for the next line from here on. The token asks this turn to stop.
   std::stop_token begin_turn();
-  /// The draft so far and how many of its bytes were kept of the one before. What comes after
-  /// the line was sent or emptied is out of date, and ignored; so are the two marks.
+  /// The draft so far and how many of its bytes were kept of the previous one. A call after the
+  /// line was sent or emptied is out of date, and ignored; so are the two marks.
   void show_draft(const std::string& draft, size_t accepted_bytes);
-  /// A draft's first sentence is whole, or its sound is synthesised. The marks are shown with
-  /// drafts that hold this sentence, also when it is told before the draft.
+  /// A draft's first sentence is complete, or its sound is synthesised. The marks are shown with
+  /// drafts that contain this sentence, even if the mark comes before the draft.
   void mark_first_sentence(const std::string& sentence);
   void mark_sound(const std::string& sentence);
-  /// The one marked last whose sound is not; empty: none.
+  /// The sentence marked last, if its sound is not marked; empty: none.
   std::string sentence_without_sound() const { return has_sound_ ? "" : sentence_; }
   /// Committed text: scrolls away as ordinary text.
   void print_answer(const std::string& text);
   /// The answer is complete; `summary` is a line about it, empty: none.
   void end_turn(const std::string& summary);
-  /// A line of its own, at any time.
+  /// Prints a line of its own, at any time.
   void print_line(const std::string& text);
-  /// A command that ended a turn without words: to be carried out before the next begin_turn().
+  /// A command that ended a turn without words; carry it out before the next begin_turn().
   std::optional<ChatCommand> take_command();
 
   /// What the terminal must be sent now.
   std::string draw(const ScreenSize& size);
-  /// The last such bytes: they leave nothing but what has scrolled.
+  /// The last such bytes: only the scrolled text remains.
   std::string draw_end(const ScreenSize& size);
 
  private:
@@ -70,10 +70,10 @@ class TypedChat {
   ChatPicture picture_;
   ScreenSize size_;
   std::string scrolled_;    // not yet drawn
-  std::string sentence_;    // the draft's first one; empty: not whole yet
+  std::string sentence_;    // the draft's first one; empty: incomplete
   bool has_sound_ = false;  // that sentence
   bool busy_ = true;        // nobody waits for a line
-  bool waiting_ = false;    // the line is to be sent when somebody does
+  bool waiting_ = false;    // the line is sent when somebody waits
   bool cancelled_ = false;  // Ctrl-C on an empty line was the last key
   bool leaving_ = false;
   std::optional<ChatCommand> command_;

@@ -19,7 +19,7 @@
 namespace predgen::cli {
 namespace {
 
-/// Shows log messages as lines of the chat: on their own they would tear the screen.
+/// Shows log messages as lines of the chat: otherwise they would garble the screen.
 class ScreenLog : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit ScreenLog(ChatScreen& screen) : screen_(&screen) {}
@@ -47,7 +47,7 @@ class LogOnScreen {
     spdlog::set_default_logger(logger);
   }
   ~LogOnScreen() {
-    // A thread may be in it still.
+    // A thread may still be in it.
     static std::vector<std::shared_ptr<spdlog::logger>> kept;
     kept.push_back(spdlog::default_logger());
     sink_->forget_screen();
@@ -182,7 +182,7 @@ class TypedTurns {
                        (has_k ? " " + std::to_string(session_.config().verifier.top_k) : ""));
   }
 
-  /// The last turn once more as a plain cascade, which begins when the line is sent, in silence.
+  /// The last turn again as a plain cascade, which begins when the line is sent, without sound.
   void compare() {
     if (!last_) {
       screen_.print_line("there is no turn to compare with yet");
@@ -217,7 +217,7 @@ class TypedTurns {
   std::stop_token stop_;  // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
-  bool is_said_ = false;         // something of the answer under way is on the screen
+  bool is_said_ = false;         // part of the current answer is on the screen
 };
 
 }  // namespace

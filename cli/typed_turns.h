@@ -20,7 +20,7 @@ struct TypedParts {
 };
 
 /// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
-/// screen meanwhile. A turn that fails says so and is forgotten. Interrupted after a stop.
+/// screen meanwhile. A turn that fails is reported and forgotten. Interrupted after a stop.
 void run_typed_turns(const TypedParts& typed, int in, int out, const std::stop_token& stop);
 
 }  // namespace predgen::cli

@@ -9,7 +9,7 @@ namespace predgen::cli {
 namespace {
 
 /// The options of the chosen voice, from --tts-config and from flags, which come first. `given`:
-/// key and value, empty if the flag is not there.
+/// key and value, empty if the flag is absent.
 template <typename Options>
 Options read(const std::string& config,
              const std::vector<std::pair<std::string, std::string>>& given,

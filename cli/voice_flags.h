@@ -16,7 +16,7 @@ struct VoiceFlags {
   std::string voice, language, model, codec, config;
 
   void add_to(CLI::App& command);
-  /// UserError for flags that the chosen voice does not have.
+  /// UserError for flags that the chosen voice does not support.
   VoiceOptions parse() const;
 
  private:

@@ -13,7 +13,7 @@
 namespace predgen::cli {
 namespace {
 
-/// Next steps, with the model that a newcomer has, and "" where there is none.
+/// Next steps with the model that a newcomer has, "" if there is none.
 std::string next_steps(const std::string& model) {
   std::string steps;
   if (model.empty()) {

@@ -15,12 +15,12 @@ struct LogitCheck {
   double share = 0.0;           // of the largest logit, or of 1
 };
 
-/// How far the logits of a model that was written are from those of base and adapter, for a report.
-/// UserError if they are further apart than they may be.
+/// How far the logits of a written model are from those of base and adapter, for a report.
+/// UserError if they are further apart than allowed.
 Json check_logits(const MergedWeights& merged, const ModelWeights& stored, const LogitCheck& check,
                   const std::stop_token& stop);
 
-/// The line about it. `origin`: what they were compared with.
+/// Prints a line about it. `origin`: what they were compared with.
 void print_logits(const Json& logits, const char* origin);
 
 }  // namespace predgen::cli

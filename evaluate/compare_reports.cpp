@@ -36,7 +36,7 @@ RowsOfRun rows_of_run(const Json& report, const Json& run) {
   return rows;
 }
 
-/// Of turns that both have.
+/// Rows of turns that both have.
 struct PairedRows {
   Rows before, after;
 };

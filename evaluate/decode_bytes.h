@@ -6,19 +6,19 @@
 
 namespace predgen::evaluate {
 
-/// What one decoding step with one new token has to read from memory. Activations, which stay in
-/// caches, and the one row of an embedding table that is not also the head are left out.
+/// What one decoding step with one new token has to read from memory. Excludes activations, which
+/// stay in caches, and the one row of an embedding table that is not also the head.
 struct DecodeBytes {
-  int64_t weights = 0;          // of layers, norms and head, in the form that they have in memory
+  int64_t weights = 0;          // of layers, norms and head, as they are in memory
   int64_t adapter = 0;          // LoRA matrices beside them
   int64_t kv_per_position = 0;  // keys and values of all layers
 
   /// `positions` in the cache, the new one included; a mean over steps may be fractional. A sliding
-  /// window hides positions but they are read all the same.
+  /// window masks positions, but they are still read.
   double per_token(double positions) const;
 };
 
-/// `quantization`: what the model was loaded with; one that runs as stored is seen without.
+/// `quantization`: what the model was loaded with; weights that run as stored are detected.
 DecodeBytes decode_bytes(const Transformer& model, Quantization quantization);
 
 }  // namespace predgen::evaluate

@@ -74,30 +74,7 @@ void read_models(ConfigReader& reader, EvalConfig& config) {
   }
 }
 
-}  // namespace
-
-EvalConfig read_eval_config(ConfigReader& reader) {
-  EvalConfig config;
-  read_models(reader, config);
-  reader.optional("chat_template", config.chat_template);
-  reader.required("output", config.output);
-  reader.optional("methods", config.methods);
-  reader.optional("system_prompt", config.system_prompt);
-
-  config.turns = read_turn_set_config(reader.section("turns"));
-
-  reader.optional("training_data", config.training_data);
-
-  ConfigReader input = reader.section("input");
-  input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);
-  input.optional("end_of_turn_wait", config.end_of_turn_wait, 0.0, 10.0);
-
-  ConfigReader clock = reader.section("clock");
-  clock.choice<EvalClock>("kind", config.clock,
-                          {{"real", EvalClock::kReal}, {"virtual", EvalClock::kVirtual}});
-  read_prices(clock, config);
-
-  ConfigReader speech = reader.section("speech");
+void read_speech(ConfigReader speech, EvalConfig& config) {
   speech.choice<VoiceKind>("voice", config.voice.kind, voice_kinds());
   if (speech.has("espeak")) {
     ConfigReader espeak = speech.section("espeak");
@@ -123,8 +100,9 @@ EvalConfig read_eval_config(ConfigReader& reader) {
       has(config.prices, "wall_clock")) {
     speech.problem("same_device", "by the wall clock there is no speech without a voice");
   }
+}
 
-  ConfigReader generation = reader.section("generation");
+void read_generation(ConfigReader generation, EvalConfig& config) {
   generation.choice<SplitMode>("split", config.turn.split_mode,
                                {{"natural", SplitMode::kNatural}, {"paper", SplitMode::kPaper}});
   generation.optional("max_draft_tokens", config.turn.max_draft_tokens, int64_t{1},
@@ -142,6 +120,56 @@ EvalConfig read_eval_config(ConfigReader& reader) {
   generation.optional("draft_width", config.draft_width, int64_t{1}, int64_t{1024});
   generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
+}
+
+/// Their names are known, and what they need is there.
+void check_methods(ConfigReader& reader, const EvalConfig& config) {
+  if (config.methods.empty()) reader.problem("methods", "name at least one");
+  for (const std::string& name : config.methods) {
+    try {
+      const Method method = parse_method(name);
+      const auto need = [&](bool needed, const char* key, const std::filesystem::path& path) {
+        if (!needed || !path.empty()) return;
+        reader.problem("methods", fmt::format("'{}' needs the key '{}'", name, key));
+      };
+      need(method.adapter, "adapter", config.adapter);
+      need(method.draft_model, "draft_model", config.draft_model);
+      need(method.past_answers, "past_answers", config.past_answers);
+      if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
+        reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));
+      }
+    } catch (const UserError& error) {
+      reader.problem("methods", error.what());
+    }
+  }
+  refuse_twice(reader, "methods", config.methods);
+}
+
+}  // namespace
+
+EvalConfig read_eval_config(ConfigReader& reader) {
+  EvalConfig config;
+  read_models(reader, config);
+  reader.optional("chat_template", config.chat_template);
+  reader.required("output", config.output);
+  reader.optional("methods", config.methods);
+  reader.optional("system_prompt", config.system_prompt);
+
+  config.turns = read_turn_set_config(reader.section("turns"));
+
+  reader.optional("training_data", config.training_data);
+
+  ConfigReader input = reader.section("input");
+  input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);
+  input.optional("end_of_turn_wait", config.end_of_turn_wait, 0.0, 10.0);
+
+  ConfigReader clock = reader.section("clock");
+  clock.choice<EvalClock>("kind", config.clock,
+                          {{"real", EvalClock::kReal}, {"virtual", EvalClock::kVirtual}});
+  read_prices(clock, config);
+
+  read_speech(reader.section("speech"), config);
+  read_generation(reader.section("generation"), config);
 
   if (reader.has("judge")) {
     config.judge = read_judge_config(reader.section("judge"));
@@ -165,25 +193,7 @@ EvalConfig read_eval_config(ConfigReader& reader) {
     reader.problem("workers", "several would slow each other by the wall clock: use other prices");
   }
 
-  if (config.methods.empty()) reader.problem("methods", "name at least one");
-  for (const std::string& name : config.methods) {
-    try {
-      const Method method = parse_method(name);
-      const auto need = [&](bool needed, const char* key, const std::filesystem::path& path) {
-        if (!needed || !path.empty()) return;
-        reader.problem("methods", fmt::format("'{}' needs the key '{}'", name, key));
-      };
-      need(method.adapter, "adapter", config.adapter);
-      need(method.draft_model, "draft_model", config.draft_model);
-      need(method.past_answers, "past_answers", config.past_answers);
-      if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
-        reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));
-      }
-    } catch (const UserError& error) {
-      reader.problem("methods", error.what());
-    }
-  }
-  refuse_twice(reader, "methods", config.methods);
+  check_methods(reader, config);
   return config;
 }
 

@@ -25,7 +25,7 @@ struct EvalConfig {
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
   TurnSetConfig turns;
-  std::vector<std::string> training_data;  // files; turns that stand in them are shown apart
+  std::vector<std::string> training_data;  // files; turns found in them are shown apart
   JudgeConfig judge;                       // of the answers
 
   double characters_per_minute = 600;  // of typed turns
@@ -36,15 +36,15 @@ struct EvalConfig {
   double seconds_per_pass = 0.027;                // price given: one forward pass, ..
   double seconds_per_token = 0;                   // .. and more for each token of it
   double seconds_per_draft_pass = 0;              // .. one of the draft model; 0: by its bytes
-  double priced_parameters = 0;  // rooflines: of so large a model in bf16; 0: the one that runs
-  double seconds_to_first_audio = 0.1;  // but by the wall clock: from a sentence to first samples,
+  double priced_parameters = 0;  // rooflines: of a bf16 model this large; 0: the one that runs
+  double seconds_to_first_audio = 0.1;  // not by the wall clock: from a sentence to first samples,
   double seconds_per_character = 0;     // and from there to its end
   VoiceOptions voice;                   // with a voice, answer.wav is the first turn's answer
   bool same_device = false;             // voice and model take turns on one device
 
   TurnConfig turn;               // `work` is the method's
   int64_t judged_sentences = 1;  // of the method reflection
-  // Of the methods whose preset has several candidates, branches or next words; 0: what it says.
+  // For methods whose preset has several candidates, branches or next words; 0: the preset's.
   int64_t candidates = 0, tree_tokens = 0, branches = 0, next_words = 0;
   int64_t draft_width = 16;  // tokens of n-grams or a draft model that a pass checks
   int64_t jacobi_block_size = 16;
@@ -53,12 +53,12 @@ struct EvalConfig {
   std::string device = "auto", dtype = "auto", quantize = "none";
   bool width_invariant = false;  // see Transformer::set_width_invariant()
   int64_t threads = 0;
-  int64_t workers = 1;  // turns at a time, each with so many threads and weights of its own
+  int64_t workers = 1;  // turns at a time, each with that many threads and its own weights
 };
 
 EvalConfig read_eval_config(ConfigReader& reader);
 
-/// Whether one of the methods has it: &Method::adapter, ..
+/// Whether any of the methods has `part`: &Method::adapter, ..
 bool any_method(const EvalConfig& config, bool Method::*part);
 
 }  // namespace predgen::evaluate

@@ -13,18 +13,18 @@ namespace predgen::evaluate {
 /// One user turn of a benchmark set.
 struct EvalTurn {
   std::string id;
-  std::vector<Message> history;  // user and assistant in turn, ends with the assistant
+  std::vector<Message> history;  // user and assistant alternate, the assistant last
   std::string prompt_text;       // what the user says in the end
   // Not empty: replayed as recorded, the last one final. Empty: prompt_text is typed at a rate.
   std::vector<Transcript> recorded;
-  std::string reference{};  // what the dataset answers; empty where it says nothing
-  // Its history is the turn before it in the set with the method's own answer, and that one's.
+  std::string reference{};  // the dataset's answer; empty: it has none
+  // Its history is the set's previous turn with the method's own answer, and that turn's history.
   bool continues = false;
-  std::string instruction{};  // ends the system message; there before the user's first word
-  std::string question{};     // of the set, where prompt_text says more than that
+  std::string instruction{};  // ends the system message; known before the user's first word
+  std::string question{};     // the set's question, if prompt_text says more
   std::string category{};     // of the set; empty: it has none
   std::optional<RightAnswer> right_answer{};
-  std::optional<RecordedVoice> voice{};  // of what was recorded; nothing: the set does not say
+  std::optional<RecordedVoice> voice{};  // of what was recorded; nullopt: the set does not say
   std::string source{};  // where the set has the prompt from; empty: it does not say
 };
 

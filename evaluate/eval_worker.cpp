@@ -47,7 +47,7 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
     weights.adapted = load_model(*checkpoint, config.adapter, load);
     check_adapter(config, !weights.adapted->mask_tokens().empty());
   }
-  load.width_invariant = false;  // what is drafted is checked in any case
+  load.width_invariant = false;  // drafts are verified in any case
   if (draft) weights.draft = load_model(*draft, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
 }

@@ -18,19 +18,19 @@ namespace predgen::evaluate {
 struct EvalWeights {
   std::unique_ptr<Tokenizer> tokenizer{};
   std::shared_ptr<const Transformer> base{};
-  std::shared_ptr<const Transformer> adapted{}, draft{};  // null: no method wants it
-  std::shared_ptr<const AnswerStore> past_answers{};      // null: no method wants them
+  std::shared_ptr<const Transformer> adapted{}, draft{};  // null: no method needs it
+  std::shared_ptr<const AnswerStore> past_answers{};      // null: no method needs them
   Quantization quantization = Quantization::kNone;
 };
 
-/// UserError for what the configuration's methods want and the folders do not hold.
+/// UserError for what the configuration's methods need and the folders lack.
 std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                                                      const std::filesystem::path& model);
 
-/// RunPrice of that name for these weights.
+/// The RunPrice called `name` for these weights.
 RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights);
 
-/// Runs conversations on the thread that made it, and is destroyed there. Borrows what it is given
+/// Runs conversations on the thread that made it, and is destroyed there. Borrows arguments passed
 /// by reference or pointer, but not the weights; speaks with a synthesizer of its own.
 class EvalWorker {
  public:

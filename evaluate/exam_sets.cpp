@@ -11,7 +11,7 @@ namespace {
 
 struct Task {
   std::string id, words;  // the bare question
-  std::string question;   // as it is put, with its options
+  std::string question;   // as asked, with its options
   std::string answer;     // worked, of a shot
   std::string category;
   RightAnswer right;
@@ -36,7 +36,7 @@ Task read_gsm8k_row(const Json& row, const std::string& where) {
           {AnswerKind::kNumber, std::string(trimmed(answer.substr(mark + 5)))}};
 }
 
-/// Whose answer, the reasoning, may be empty.
+/// The answer, a reasoning, may be empty.
 Task read_mmlu_pro_row(const Json& row, const std::string& where) {
   Task task{fmt::format("{}", json_get<int64_t>(row, "question_id", where)),
             text_of(row, "question", where),
@@ -66,7 +66,7 @@ std::vector<Task> read_tasks(const std::filesystem::path& file,
   return tasks;
 }
 
-/// By category, the first `shots` of each.
+/// The first `shots` of each category.
 std::map<std::string, std::vector<Task>> read_shots(const TurnSetConfig& config,
                                                     Task (*read_row)(const Json&,
                                                                      const std::string&)) {
@@ -79,7 +79,7 @@ std::map<std::string, std::vector<Task>> read_shots(const TurnSetConfig& config,
   return shots;
 }
 
-/// `shots` are enough of them.
+/// The task's category's shots, at least config.shots.
 const std::vector<Task>& shots_of(const std::map<std::string, std::vector<Task>>& shots,
                                   const Task& task, const TurnSetConfig& config) {
   static const std::vector<Task> none;

@@ -34,7 +34,7 @@ EnergyCounter make_energy_counter(const c10::Device& device) {
   auto* init = find<Init>(nvml, "nvmlInit_v2");
   auto* by_bus_id = find<HandleByBusId>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
   auto* total = find<TotalEnergy>(nvml, "nvmlDeviceGetTotalEnergyConsumption");
-  // NVML numbers all GPUs, CUDA those that it may use.
+  // NVML numbers all GPUs, CUDA only those that it may use.
   auto* bus_id_of = find<BusIdOf>(RTLD_DEFAULT, "cudaDeviceGetPCIBusId");
   if (!bus_id_of) return without("the CUDA runtime does not say which GPU it is");
   if (!init || !by_bus_id || !total) return without("the driver's NVML is too old");

@@ -7,9 +7,9 @@
 
 namespace predgen::evaluate {
 
-/// Reads the energy in joules that a GPU, all of it, has used since its driver was loaded; nothing
-/// if it cannot be read any more. From NVML, which is looked for at run time. Null for other
-/// devices, without that library, and for GPUs that do not count (those before Volta).
+/// Reads the energy in joules that a whole GPU has used since its driver was loaded; nullopt if it
+/// can no longer be read. From NVML, loaded at run time. Null for other devices, without that
+/// library, and for GPUs without an energy counter (those before Volta).
 using EnergyCounter = std::function<std::optional<double>()>;
 EnergyCounter make_energy_counter(const c10::Device& device);
 

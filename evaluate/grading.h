@@ -6,7 +6,7 @@
 
 namespace predgen::evaluate {
 
-/// What is right, and how it is found in an answer.
+/// What kind of answer is right, and how it is found in a text.
 enum class AnswerKind {
   kNumber,  // of GSM8K, as lm-evaluation-harness 3.0 finds it
   kLetter,  // of an option of MMLU-Pro, as TIGER-AI-Lab's evaluate_from_local.py finds it
@@ -22,15 +22,15 @@ enum class Extraction {
               // alone
 };
 
-/// Nothing if there is none. What follows "Question:" is not looked at: the public graders stop
-/// there. `answer` is UTF-8.
+/// nullopt if there is none. Text from "Question:" on is ignored: the public graders stop there.
+/// `answer` is UTF-8.
 std::optional<std::string> extract_answer(AnswerKind kind, Extraction extraction,
                                           std::string_view answer);
 
 /// Equal but for "," and "$" and one "." at the end, as the harness compares numbers.
 bool is_right(const RightAnswer& right, const std::optional<std::string>& extracted);
 
-/// Nothing extracted is wrong (TIGER-AI-Lab's script draws a letter then).
+/// An answer with nothing extracted is wrong (TIGER-AI-Lab's script draws a letter then).
 struct Grade {
   std::optional<std::string> extracted;  // by the flexible rule
   bool is_right = false;

@@ -48,7 +48,7 @@ void Journal::append(const std::string& key, const Json& value) {
   const Lock lock(mutex_);
   stream_ << R"({"key":)" << to_text(Json(key)) << R"(,"value":)" << text << "}\n" << std::flush;
   if (!stream_) throw Error("{} cannot be written: is the disk full?", file_.string());
-  parts_[key] = parse_json(text, key);  // the same as one that is read again
+  parts_[key] = parse_json(text, key);  // the same as if it was read back
 }
 
 void Journal::remove() {

@@ -11,19 +11,19 @@
 
 namespace predgen::evaluate {
 
-/// What an unfinished run has done so far, a line of JSON for each part, so that one that was
-/// killed goes on where it was. Thread-safe.
+/// What an unfinished run has done so far, a line of JSON for each part, so that a killed run can
+/// resume. Thread-safe.
 class Journal {
  public:
-  /// Goes on with the file if it is there, without a last line that is torn. `identity`: a hash of
-  /// all that decides the parts. UserError if the file has another one, unless `restart`.
+  /// Continues the file if it exists, without a torn last line. `identity`: a hash of everything
+  /// that decides the parts. UserError if the file has a different one, unless `restart`.
   Journal(std::filesystem::path file, const std::string& identity, bool restart);
 
-  /// Nothing: not done yet.
+  /// nullopt: not done yet.
   std::optional<Json> find(const std::string& key) const;
-  /// Is in the file when this returns. Error if it cannot be written.
+  /// The part is in the file when this returns. Error if it cannot be written.
   void append(const std::string& key, const Json& value);
-  /// The run is through.
+  /// Deletes the file: the run is complete.
   void remove();
 
  private:

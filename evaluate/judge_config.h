@@ -9,7 +9,7 @@
 
 namespace predgen::evaluate {
 
-/// A model that says how good answers are, behind an OpenAI-compatible API or in a folder.
+/// A model that grades answers, behind an OpenAI-compatible API or in a folder.
 struct JudgeConfig {
   bool exists() const { return !prompts.empty(); }
   bool is_local() const { return !folder.empty(); }
@@ -23,10 +23,10 @@ struct JudgeConfig {
   std::filesystem::path cache;       // a folder; empty: judge_cache in the output
   bool grades = true;                // each answer from 1 to 10
   bool pairs = true;                 // each against the baseline's, in both orders
-  int64_t max_calls = 0;             // so many are allowed without --judge-yes
+  int64_t max_calls = 0;             // allowed without --judge-yes
   double calls_per_minute = 0;       // 0: one after the other
   int64_t max_reply_tokens = 2048;
-  int64_t retries = 5;           // of a call that the endpoint refuses for the moment
+  int64_t retries = 5;           // of a call that fails temporarily
   double timeout_seconds = 120;  // of a call
 };
 

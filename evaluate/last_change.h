@@ -8,7 +8,7 @@
 
 namespace predgen::evaluate {
 
-/// What became of the words at the end of a turn, between two transcripts:
+/// How the words at the end of a turn changed between two transcripts:
 ///   punctuation       the words are the same, but for case and punctuation
 ///   word_added        one more at the end
 ///   clause_added      two or more at the end
@@ -16,9 +16,9 @@ namespace predgen::evaluate {
 ///   question_changed  more than that
 std::string change_between(std::string_view before, std::string_view final_text);
 
-/// change_between() the last transcript that differs from the turn's final one and that one, as a
-/// recording has them or a person types; "none" if there is no such transcript. The wait for the
-/// end of the turn changes nothing about it.
+/// change_between() the last transcript that differs from the turn's final one and the final one,
+/// as recorded or typed; "none" if there is no such transcript. The wait for the end of the turn
+/// does not affect it.
 std::string last_change(const EvalTurn& turn);
 
 /// All that last_change() may say, in the order in which a table shows them.

@@ -71,7 +71,7 @@ Method parse_first(const std::string& name) {
                   name, names);
 }
 
-/// One way to change a method; `place` is what there can be one of.
+/// One way to change a method; a method has at most one part in each `place`.
 struct Part {
   std::string name, place;
   bool needs_drafts;
@@ -165,7 +165,7 @@ double number_of(const Method& method, const std::string& part, double low, doub
 
 std::string wait_part(double seconds) { return fmt::format("wait={}", seconds); }
 
-/// One that names what it is compared with has the number as that name does.
+/// A name that includes what it is compared with has the number as that name does.
 void add_wait(Method& method, const std::string& part) {
   check_room(method, part, "wait", method.end_of_turn_wait.has_value(), false);
   const double wait = number_of(method, part, 0, 10, "a wait of 0 to 10 seconds");

@@ -50,7 +50,7 @@ class SpeedRuns {
   void prefill(int64_t run, ModelSpeed& speed) {
     TokenIds prompt = random_ids(config_.prompt, "prompt", run);
     prompt[0] =
-        (run - kWarmUp) % engine_.model().vocab_size();  // nothing in common with the last one
+        (run - kWarmUp) % engine_.model().vocab_size();  // no prefix in common with the last one
     speed.prefill.push_back(seconds_of([&] { prefill_.prefill(prompt); }));
   }
 
@@ -101,7 +101,7 @@ class SpeedRuns {
         static_cast<int64_t>(prompt.size()) + config_.generate + speed.block);
     const GenerationConfig generation{.max_new_tokens = config_.generate,
                                       .stop_tokens = texts_.stop_tokens};
-    // The first call back is that of the pass over the prompt; the generator's own come after.
+    // The first callback is from the pass over the prompt; the generator's own follow.
     std::optional<Seconds> start;
     const SpeculationStep step = speculator.update(prompt, "", generation, [&](TokenSpan) {
       if (!start) start = clock_.now();

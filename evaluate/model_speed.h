@@ -14,27 +14,27 @@ namespace predgen::evaluate {
 
 struct SpeedConfig {
   int64_t prompt = 512;                 // tokens of context for prefill, decoding and verification
-  int64_t generate = 128;               // tokens of a decoding run; of an answer at most; >= 2
+  int64_t generate = 128;               // tokens of a decoding run; most of an answer; >= 2
   std::vector<int64_t> drafts{16, 32};  // tokens of a draft, and of a Jacobi block; each >= 2
   int64_t runs = 5;                     // after one to warm up
   uint64_t seed = 0;                    // of the random ids
 
-  /// Positions that all but the answers take.
+  /// Positions that everything but the answers takes.
   int64_t num_positions() const;
 };
 
 /// Conversations to answer, at least one: how many guesses a Jacobi pass commits depends on the
 /// text.
 struct SpeedTexts {
-  std::vector<TokenIds> prompts;  // run i answers prompt i, and from the first one on again
+  std::vector<TokenIds> prompts;  // run i answers prompt i, wrapping around
   TokenIds stop_tokens;
 };
 
-/// One way to generate. Entry i of each belongs to run i; nothing: the answer had one token only.
+/// One way to generate. Entry i of each belongs to run i; nullopt: the answer had only one token.
 struct AnswerSpeed {
   int64_t block = 1;  // tokens that one pass can give; 1: the autoregressive generator
   std::vector<std::optional<double>> seconds_per_pass{}, passes_per_token{}, tokens_per_second{};
-  std::vector<std::optional<double>> speedup{};  // tokens per second to the autoregressive ones
+  std::vector<std::optional<double>> speedup{};  // tokens per second relative to autoregressive
 };
 
 struct VerifySpeed {
@@ -43,7 +43,7 @@ struct VerifySpeed {
   std::vector<double> in_steps{};  // the same in decoding steps of the same run and context
 };
 
-/// Entry i of every list belongs to run i. Seconds by the clock around the call alone, which ends
+/// Entry i of every list belongs to run i. Seconds are measured around the call alone, which ends
 /// when the tokens are on the host.
 struct ModelSpeed {
   std::vector<double> prefill;      // s, of all prompt tokens in one pass
@@ -56,7 +56,7 @@ struct ModelSpeed {
 };
 
 /// Runs what a conversation runs (speculator, generators, greedy verifier). Parts of a run follow
-/// each other, so that a disturbance meets all of them. `on_part` is called after each; there are
+/// each other, so that a disturbance affects all of them. `on_part` is called after each of the
 /// num_speed_parts(). After a stop it throws Interrupted between two passes.
 ModelSpeed measure_speed(Engine& engine, const SpeedConfig& config, const SpeedTexts& texts,
                          const Clock& clock, const std::function<void()>& on_part,

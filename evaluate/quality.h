@@ -5,16 +5,16 @@
 
 namespace predgen::evaluate {
 
-// What answers are worth, for results.json. A share of turns is {"share", "low",
-// "high" (95 %), "count", "n"}. Null where no turn has what it takes. All but the judge's is
-// computed from the texts.
+// Quality of answers, for results.json. A share of turns is {"share", "low",
+// "high" (95 %), "count", "n"}. Null if no turn has the data. All but the judge's are computed from
+// the texts.
 
 /// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
 /// strict one, and under "by_category" by category where the set has categories.
 Json describe_accuracy(const Rows& rows, const TurnSet& turns);
 
-/// Of turns with a reference: "same_act", a share, and "known_values", of all names and numbers in
-/// the answers the part that is not invented (TaskAnswer).
+/// Of turns with a reference: "same_act", a share, and "known_values", the part of all names and
+/// numbers in the answers that is not invented (TaskAnswer).
 Json describe_task_answers(const Rows& rows, const TurnSet& turns);
 
 /// Share of the texts that differ from those of `baseline`; entry i of both is of the same turn.
@@ -24,7 +24,7 @@ Json describe_changed_texts(const Rows& baseline, const Rows& rows);
 /// "missing"} against the baseline.
 Json describe_judged(const Rows& rows);
 
-/// Adds what the texts alone say to a row.
+/// Adds to a row the measures that need only the texts.
 void add_quality(const EvalTurn& turn, Json& row);
 
 }  // namespace predgen::evaluate

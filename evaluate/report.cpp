@@ -123,7 +123,7 @@ Json compare_methods(const std::map<std::string, Rows>& rows_of,
   return comparisons;
 }
 
-/// Means by method and what methods save, over the run's turns that take part; null if none is
+/// Means by method and what methods save, over the run's included turns; null if none is
 /// left.
 Json summarize_turns(const ReportInput& input, const ReportRun& run,
                      const std::function<bool(size_t turn)>& takes_part) {

@@ -10,7 +10,7 @@
 
 namespace predgen::evaluate {
 
-/// What one model did with the set by one price.
+/// Results of one model on the set at one price.
 struct ReportRun {
   std::string model;
   Json price;         // to_json(RunPrice)
@@ -28,11 +28,11 @@ struct ReportInput {
 };
 
 /// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
-/// "comparisons", and "unseen", the same over the turns that do not stand in the training data,
-/// where some do), these three of the first run once more, "turns" (one row per run, turn and
-/// method), "failed" (turns that are in no method of their run), "heard"
-/// (describe_heard()), "training_overlap" (numbers of turns), "skipped", "config", "environment".
-/// Missing values are null.
+/// "comparisons", and "unseen", the same over the turns that are not in the training data, if
+/// some are), these three of the first run again, "turns" (one row per run, turn and method),
+/// "failed" (turns left out of every method of their run), "heard" (describe_heard()),
+/// "training_overlap" (numbers of turns), "skipped", "config", "environment". Missing values are
+/// null.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.
@@ -42,7 +42,7 @@ std::string format_table(const Json& report);
 std::string format_csv(const Json& report);
 
 /// Writes turns.csv, report.html with figures/ and, last, results.json into `folder`. Each replaces
-/// an older one in one step; other files stay.
+/// an older one atomically; other files stay.
 void write_report(const Json& report, const std::filesystem::path& folder);
 
 }  // namespace predgen::evaluate

@@ -21,7 +21,7 @@ std::string quote_csv(const Json& value) {
   return quoted;
 }
 
-/// Which texts of a method that verifies exactly differ, and how near the choice was.
+/// Which texts of a method that verifies exactly differ, and how close the choice was.
 std::string flips_line(const std::string& name, const Json& equal) {
   const Json& flips = at_path(equal, {"flips"});
   if (flips.is_null() || flips.empty()) return "";

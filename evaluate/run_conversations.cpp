@@ -69,7 +69,7 @@ Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_
         on_done(bounds[i + 1] - bounds[i]);
       }
     } catch (...) {
-      next = missing.size();  // nobody begins another one
+      next = missing.size();  // no thread begins another one
       throw;
     }
   };

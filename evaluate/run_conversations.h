@@ -12,12 +12,12 @@ namespace predgen::evaluate {
 /// Runs the conversation of turns [begin, end) with every method; used by one thread.
 using RunConversation = std::function<EvalRun(size_t begin, size_t end)>;
 
-/// How many turns of the set the journal has as parts of `name`.
+/// How many turns of the set the journal already has as parts of `name`.
 size_t count_done_turns(const TurnSet& set, const std::string& name, const Journal& journal);
 
 /// Runs what the journal lacks, parts called "`name` <first turn>", on `num_workers` threads, each
-/// with what `make_worker` makes in it, and returns {"rows", "failed"} in the order of the set:
-/// what ran where and when cannot be seen. `on_done` gets the number of turns of each part that
+/// with what `make_worker` makes on that thread, and returns {"rows", "failed"} in the order of
+/// the set, however the work was scheduled. `on_done` gets the number of turns of each part that
 /// ran, never from two threads at once. The first error ends the run; UserError if every turn
 /// failed.
 Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_workers,

@@ -28,7 +28,7 @@
 namespace predgen::evaluate {
 namespace {
 
-/// Everything that decides what a run finds, but not how many work on it or where it is written.
+/// Everything that decides a run's results, but not its number of workers or its output folder.
 std::string identity_of(const EvalConfig& config, const TurnSet& turns, const std::string& version,
                         std::map<std::string, std::string> values) {
   Hasher hasher;
@@ -105,7 +105,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
   const auto name_of = [](const std::filesystem::path& model, const std::string& price) {
     return model.string() + ' ' + price;
   };
-  int64_t num_done = 0;  // of all runs, before the first one goes on: they are no work of today
+  int64_t num_done = 0;  // of all runs, before the first one resumes: they are not done now
   for (const std::filesystem::path& model : config.models) {
     for (const std::string& price : config.prices) {
       num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
@@ -123,7 +123,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
     for (const std::string& price_name : config.prices) {
       const std::string name = name_of(model, price_name);
       std::optional<Json> priced = journal.find("price " + name);
-      if (!priced) {  // a run that goes on has the prices that it began with
+      if (!priced) {  // a resumed run keeps the prices that it began with
         priced = to_json(price_of(price_name, config, *weights));
         journal.append("price " + name, *priced);
       }
@@ -139,7 +139,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
                                                                voice.get(), first_answer, stop);
         return [worker, &sink](size_t begin, size_t end) {
           EvalRun run = worker->run(begin, end);
-          if (begin == 0) sink.reset();  // it holds the first answer before the journal says so
+          if (begin == 0) sink.reset();  // the file has the first answer before the journal says so
           return run;
         };
       };

@@ -10,16 +10,16 @@
 namespace predgen::evaluate {
 
 struct RunOptions {
-  std::string version;        // of the program: another one begins anew
+  std::string version;        // of the program: a different one starts over
   bool restart = false;       // drops what an unfinished run has left
   bool judge_agreed = false;  // the judge may be called however often
 };
 
-/// Runs every model by every price on all turns, writes the report into the configuration's output
+/// Runs every model at every price on all turns, writes the report into the configuration's output
 /// and returns it. Finished turns are kept in a journal there until then, and a run of the same
-/// configuration, turns, weights and version goes on after them. `reader` has read `config`.
-/// UserError for what cannot be run. Interrupted after a stop. Runs on the threads that LibTorch
-/// was told to use: to set the configuration's is the caller's.
+/// configuration, turns, weights and version resumes after them. `reader` has read `config`.
+/// UserError for what cannot be run. Interrupted after a stop. Runs on LibTorch's threads: the
+/// caller sets the configured number.
 Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const RunOptions& options,
                     const std::stop_token& stop);
 

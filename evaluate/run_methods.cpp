@@ -51,7 +51,7 @@ std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& pric
                                             : VirtualClock::Computation::kMeasured);
 }
 
-/// While this lives, passes are charged to the clock.
+/// Charges passes to the clock while this lives.
 class ChargedPasses {
  public:
   ChargedPasses(Engine& engine, VirtualClock& clock, const PassPrices& prices) : engine_(engine) {
@@ -65,7 +65,7 @@ class ChargedPasses {
   Engine& engine_;
 };
 
-/// `priced`: with what passes cost.
+/// `priced`: with pass prices.
 SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
                              const EvalTurn& turn, const Method& method,
                              const GeneratorConfig& priced) {
@@ -82,7 +82,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   method.preset.apply_to(session);
   if (method.past_answers) session.generator.sources.push_back("past_answers");
   if (method.draft_model) session.generator.sources.push_back("model");
-  // One for all unless a method is asked for with its own: sentences are compared.
+  // The same for all methods unless one asks for its own: sentences are compared.
   session.turn.split_mode = method.split.value_or(config.turn.split_mode);
   SpeculationConfig& speculation = session.speculation;
   const auto replace = [](int64_t& value, int64_t given) {

@@ -34,18 +34,18 @@ struct EvalRow {
   std::string method;
   TurnResult result;
   // Sum of log-probabilities (nats) of the first sentence's tokens under the base weights, given
-  // the final prompt; nothing for an empty answer.
+  // the final prompt; nullopt for an empty answer.
   std::optional<double> first_sentence_logprob;
-  RepeatedValues repeated_values;  // none where the set has no reference answers
-  std::optional<double> joules{};  // that the GPU used in the turn, where it counts them
-  // Of a method that verifies exactly and still has another text than its plain_method(), to the
-  // same prompt: rounding depends on how many tokens share a pass. Needs that method's row.
+  RepeatedValues repeated_values;  // none if the set has no reference answers
+  std::optional<double> joules{};  // that the GPU used in the turn, if it counts them
+  // For a method that verifies exactly but whose text still differs from its plain_method()'s, for
+  // the same prompt: rounding depends on how many tokens share a pass. Needs that method's row.
   std::optional<Flip> flip{};
   double draft_price = 0;        // of a pass of the draft model, in passes of the model
   std::optional<double> ttft{};  // seconds from the final transcript to the first confirmed text
   Seconds start{0};              // when the user began, on the clock of the result's events
   double end_of_turn_wait = 0;   // seconds from the last word to the final transcript
-  bool has_voice = false;        // it is known when the voice ended, and the turn not before
+  bool has_voice = false;        // the end of the voice is known, and not after the turn's
 };
 
 /// A turn that one method could not answer.
@@ -56,45 +56,45 @@ struct FailedTurn {
 
 struct EvalRun {
   std::vector<EvalRow> rows;       // turn by turn, methods in the order of the configuration
-  std::vector<FailedTurn> failed;  // in no method's rows, so that these stay comparable
+  std::vector<FailedTurn> failed;  // left out of all methods' rows, to keep them comparable
 };
 
 /// Borrowed; they outlive the run.
 struct EvalModels {
   const Tokenizer& tokenizer;
   Engine& base;
-  Engine* adapted = nullptr;           // base plus adapter; for the methods that want it
+  Engine* adapted = nullptr;           // base plus adapter; for the methods that need it
   SpeechSynthesizer* voice = nullptr;  // null: no voice
   AheadBuffer ahead{};                 // the voice's
-  AudioSink* first_answer = nullptr;   // hears spoken_method()'s answer to the first turn
+  AudioSink* first_answer = nullptr;   // gets spoken_method()'s answer to the first turn
   std::stop_token stop{};
-  Engine* draft = nullptr;  // of the draft model; for the methods that want it
+  Engine* draft = nullptr;  // of the draft model; for the methods that need it
   EnergyCounter energy{};   // of the device, or none
-  std::shared_ptr<const AnswerStore> past_answers{};  // for the methods that want them
+  std::shared_ptr<const AnswerStore> past_answers{};  // for the methods that need them
 };
 
-/// Whose answer to the first turn is kept: greedy's, else the first method's.
+/// The method whose answer to the first turn is kept: greedy, else the first one.
 std::string spoken_method(const EvalConfig& config);
 
-/// Where the conversations of a set begin, a turn with those that continue it, and behind them the
+/// Where the conversations of a set begin (a turn with those that continue it), followed by the
 /// number of turns.
 std::vector<size_t> conversation_bounds(const std::vector<EvalTurn>& turns);
 
-/// Every method, on one conversation after the other; used by one thread. Borrows everything.
+/// Runs every method on one conversation after another; used by one thread. Borrows everything.
 class MethodRunner {
  public:
-  /// By the wall clock each method answers `warm_up` once: the first passes of a process are slow,
-  /// and no method shall pay for that.
+  /// With the wall clock each method answers `warm_up` once: the first passes of a process are
+  /// slow, and no method should pay for that.
   MethodRunner(const EvalConfig& config, const RunPrice& price, const EvalModels& models,
                const EvalTurn& warm_up);
 
   /// The conversation of turns [begin, end), turn by turn, each with a fresh session whose history
-  /// is prefilled before the first word; a turn that continues another has failed where that one
-  /// has. Interrupted if stopped.
+  /// is prefilled before the first word; a turn that continues a failed one fails too. Interrupted
+  /// if stopped.
   EvalRun run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const;
 
  private:
-  /// `pauses`: of the turns before, and then with this one.
+  /// `pauses`: of the earlier turns; this turn is added.
   EvalRow run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
                   PauseHistory& pauses) const;
 
@@ -102,7 +102,7 @@ class MethodRunner {
   const RunPrice& price_;
   const EvalModels& models_;
   std::vector<Method> methods_;
-  GeneratorConfig priced_;  // with what passes cost
+  GeneratorConfig priced_;  // with pass prices
 };
 
 }  // namespace predgen::evaluate

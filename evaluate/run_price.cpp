@@ -16,7 +16,7 @@ constexpr int64_t kMeasuredWidth = 32;
 PricedModel priced_model(const PricedEngine& priced) {
   const ModelConfig& config = priced.model.config();
   double parameters = static_cast<double>(config.num_parameters());
-  if (!config.tie_word_embeddings) {  // of the table a token reads one row
+  if (!config.tie_word_embeddings) {  // a token reads one row of the table
     parameters -= static_cast<double>(config.vocab_size * config.hidden_size);
   }
   return {.bytes = decode_bytes(priced.model, priced.quantization).per_token(0),

@@ -10,16 +10,16 @@
 
 namespace predgen::evaluate {
 
-/// By what a run's passes count, and how that is known.
+/// What a run's passes cost, and how that is known.
 struct RunPrice {
   std::string name = "given";
   std::string basis{};  // for the report
-  PassPrices prices{};  // given ones; not known: by the wall clock
+  PassPrices prices{};  // as given; unknown: by the wall clock
 };
 
-/// wall_clock: what passes take here and now. given: the configuration's seconds. a5000: the
-/// paper's card, 27 ms a pass whatever its width. A card's name: its roofline. this_machine: a line
-/// through passes measured at the start.
+/// wall_clock: the time that passes take here and now. given: the configuration's seconds. a5000:
+/// the paper's card, 27 ms a pass whatever its width. A card's name: its roofline. this_machine: a
+/// line through passes measured at the start.
 const std::vector<std::string>& price_names();
 
 /// An engine and what runs in it.
@@ -29,8 +29,8 @@ struct PricedEngine {
   Quantization quantization;
 };
 
-/// The price of that name for the model and, unless null, the draft model, which costs the share of
-/// the model's price that its bytes are, or what it was measured to.
+/// The price called `name` for the model and, unless null, the draft model, which costs its share
+/// by bytes of the model's price, or as measured.
 RunPrice make_price(const std::string& name, const EvalConfig& config, const PricedEngine& model,
                     const PricedEngine* draft_model);
 

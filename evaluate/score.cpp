@@ -12,7 +12,7 @@ namespace predgen::evaluate {
 double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answer) {
   PREDGEN_CHECK(!prompt.empty() && !answer.empty(), "nothing to score");
   const c10::InferenceMode inference;
-  // The answer's last token predicts nothing that is asked for, so it is not run.
+  // The answer's last token predicts nothing of interest, so it is not run.
   TokenIds ids(prompt.begin(), prompt.end());
   ids.insert(ids.end(), answer.begin(), answer.end() - 1);
   KvPool pool(model.kv_layout());

@@ -14,8 +14,8 @@ namespace predgen::evaluate {
 /// empty.
 double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answer);
 
-/// By how much the likeliest token after `prompt` and `answer` is above the next one, in logits, as
-/// plain decoding sees it: a pass over the prompt, then one for each token of the answer.
+/// By how much the likeliest token after `prompt` and `answer` exceeds the next one, in logits, as
+/// in plain decoding: a pass over the prompt, then one for each token of the answer.
 double top2_margin(const LanguageModel& model, TokenSpan prompt, TokenSpan answer);
 
 struct RowScore {

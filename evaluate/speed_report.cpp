@@ -42,7 +42,7 @@ Json rate(double amount, const std::vector<double>& seconds) {
 
 Json decode_report(const SpeedReportInput& input) {
   const std::vector<double>& seconds = input.speed.decode;
-  // The first step reads the prompt's positions, its own last one included; then one more each.
+  // The first step reads the prompt's positions, its last one included; each later step one more.
   const double positions =
       static_cast<double>(input.config.prompt) + static_cast<double>(input.config.generate - 1) / 2;
   const double bytes = input.bytes.per_token(positions);

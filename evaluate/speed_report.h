@@ -18,8 +18,8 @@ struct SpeedReportInput {
   Json environment;  // model, device, threads, dtype, ..: the first keys of the report
 };
 
-/// Seconds and bytes, and what follows from them. A figure is {"median", "min", "max", "values"},
-/// the values being those of the runs; null where a run has none.
+/// Seconds and bytes, and figures derived from them. A figure is {"median", "min", "max",
+/// "values"}, with one value per run; null if a run has none.
 Json make_speed_report(const SpeedReportInput& input);
 
 /// The table for a terminal.

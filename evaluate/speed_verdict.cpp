@@ -21,7 +21,7 @@ std::string voice_line(const Json& report) {
 std::string draft_line(const Json& verify) {
   const auto draft = verify.at("draft").get<int64_t>();
   const double steps = verify.at("steps").at("median").get<double>();
-  // The pass gives a token of its own behind those that are right.
+  // The pass gives a token of its own after the right ones.
   const int64_t enough = std::max<int64_t>(static_cast<int64_t>(std::floor(steps)), 1);
   const std::string pays = enough > draft
                                ? "never saves time"

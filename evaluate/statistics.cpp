@@ -25,7 +25,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   const double place = q * static_cast<double>(sorted.size() - 1);
   const size_t below = static_cast<size_t>(place);
   const size_t above = std::min(below + 1, sorted.size() - 1);
-  // Equal neighbours are not mixed: two infinities would give NaN.
+  // Equal neighbours are not interpolated: two infinities would give NaN.
   if (sorted[below] == sorted[above] || place == static_cast<double>(below)) return sorted[below];
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
@@ -51,7 +51,7 @@ Summary summarize(const std::vector<std::optional<double>>& values) {
 
 namespace {
 
-/// `figure` of the sums of both over the turns that have both, and of their number.
+/// `figure` of both sums over the turns that have both values, and of the number of turns.
 std::optional<Estimate> bootstrap(const std::vector<std::optional<double>>& first,
                                   const std::vector<std::optional<double>>& second, uint64_t seed,
                                   double (*figure)(double first, double second, double n)) {

@@ -9,7 +9,7 @@
 namespace predgen::evaluate {
 
 struct Summary {
-  std::optional<double> mean, p50, p90, p95, p99;  // nothing when n is 0
+  std::optional<double> mean, p50, p90, p95, p99;  // nullopt when n is 0
   int64_t n = 0;
   int64_t num_null = 0;  // turns without a value: counted, left out
 };
@@ -19,17 +19,17 @@ Summary summarize(const std::vector<std::optional<double>>& values);
 /// `sorted` is not empty.
 double quantile(const std::vector<double>& sorted, double q);
 
-/// A figure of paired turns with the 95 % percentile interval of 2,000 bootstrap resamples of them.
+/// A figure over paired turns, with the 95 % percentile interval of 2,000 bootstrap resamples.
 struct Estimate {
   double value = 0, low = 0, high = 0;
   int64_t n = 0;  // turns where both have a value
 };
-/// mean(numerator) / mean(denominator), infinite where a denominator is 0. Entry i of both belongs
-/// to turn i. Nothing: no turn has both.
+/// mean(numerator) / mean(denominator), infinite if the denominator is 0. Entry i of both belongs
+/// to turn i. nullopt: no turn has both.
 std::optional<Estimate> ratio_of_means(const std::vector<std::optional<double>>& numerator,
                                        const std::vector<std::optional<double>>& denominator,
                                        uint64_t seed);
-/// mean(after - before). Entry i of both belongs to turn i. Nothing: no turn has both.
+/// mean(after - before). Entry i of both belongs to turn i. nullopt: no turn has both.
 std::optional<Estimate> mean_difference(const std::vector<std::optional<double>>& before,
                                         const std::vector<std::optional<double>>& after,
                                         uint64_t seed);

@@ -7,17 +7,17 @@
 
 namespace predgen::evaluate {
 
-/// What an answer of a task dialogue does, as far as its surface tells: names or numbers
-/// (find_values()) make it an offer, a confirmation or a piece of information, which are not told
-/// apart, since each of them comes as a question or not; else a question mark makes it a question;
-/// else it is a closing, a refusal or an acknowledgement.
+/// What an answer in a task dialogue does, judged by its surface: names or numbers (find_values())
+/// make it an offer, a confirmation or a piece of information, which are not told apart, since each
+/// may be phrased as a question; else a question mark makes it a question; else it is a closing, a
+/// refusal or an acknowledgement.
 enum class Act { kTells, kAsks, kNeither };
 Act act_of(std::string_view answer);
 
-/// An answer beside the data set's.
+/// An answer compared with the data set's.
 struct TaskAnswer {
-  // Names and numbers that it says, and how many of them were said before in the conversation, by
-  // either side, or stand in the reference; the others are invented.
+  // Names and numbers in it, and how many of them either side said earlier in the conversation, or
+  // the reference has; the others are invented.
   int64_t num_values = 0, num_known_values = 0;
   bool same_act = false;
 };

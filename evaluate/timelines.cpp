@@ -17,7 +17,7 @@ std::string drafting_method(const std::vector<std::string>& methods) {
   return found == methods.end() ? methods.back() : *found;
 }
 
-/// Turns by saving, the least first.
+/// Turns sorted by saving, the least first.
 std::vector<std::pair<double, int64_t>> savings(const Json& rows, const std::string& method) {
   const std::string baseline = baseline_method(parse_method(method));
   std::map<int64_t, std::map<std::string, double>> ttfs;

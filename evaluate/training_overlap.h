@@ -9,9 +9,9 @@
 
 namespace predgen::evaluate {
 
-/// By turn, whether the user's words (EvalTurn::question, else prompt_text) stand in the training
-/// data as they are, or as `predgen data build` compares prompts that it holds out. `files` are
-/// what PromptSet::add_file() reads, with * and ? in the last part; none: the result is empty.
+/// For each turn, whether the user's words (EvalTurn::question, else prompt_text) are in the
+/// training data, verbatim or as `predgen data build` compares held-out prompts. `files` are what
+/// PromptSet::add_file() reads, with * and ? in the last part; without files the result is empty.
 std::vector<data::PromptSet::Overlap> find_training_overlap(const TurnSet& turns,
                                                             const std::vector<std::string>& files);
 

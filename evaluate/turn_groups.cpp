@@ -14,10 +14,10 @@
 namespace predgen::evaluate {
 namespace {
 
-/// Of a group's turns, by method.
+/// Rows of a group's turns, by method.
 using MethodRows = std::map<std::string, Rows>;
 
-/// Whose group a row is in; empty: in none.
+/// The group of a row; empty: none.
 using GroupOf = std::function<std::string(const Json& row)>;
 
 struct LengthBand {

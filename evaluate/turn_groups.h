@@ -14,7 +14,7 @@ std::string length_band(int64_t num_words);
 /// each a list of {"group", "n": its turns, "methods": {name: ..}} in a fixed order, without groups
 /// that have no turn. Of a method: means of its metrics, the share of turns that were "ready", and
 /// what it saves against its baseline ("saving", in passes of at least one to a turn), with its
-/// interval. "source" is empty for a set that tells of none. `rows`: of to_json(EvalRun).
+/// interval. "source" is empty for a set that names none. `rows`: of to_json(EvalRun).
 Json group_turns(const Json& rows, const std::vector<std::string>& methods);
 
 }  // namespace predgen::evaluate

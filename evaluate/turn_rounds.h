@@ -8,12 +8,12 @@
 
 namespace predgen::evaluate {
 
-/// The user's how-manieth turn it is in its conversation, from 1; worked examples of a question
-/// are none.
+/// The number of the user's turn in its conversation, from 1; worked examples of a question do not
+/// count.
 int64_t round_of(const std::vector<EvalTurn>& turns, size_t index);
 
-/// Of all words that a recogniser gave out in a turn the share that a later transcript took back.
-/// Nothing where none are recorded.
+/// The share of all words output by a recogniser in a turn that a later transcript revised. nullopt
+/// if none are recorded.
 std::optional<double> revised_share(const std::vector<Transcript>& recorded);
 
 }  // namespace predgen::evaluate

@@ -10,17 +10,17 @@
 
 namespace predgen::evaluate {
 
-/// One row is what one method did with one turn, as results.json and a journal hold it. Reports and
+/// A row is one method's result on one turn, as stored in results.json and a journal. Reports and
 /// comparisons are made from rows alone, so it does not matter which run they come from.
 using Rows = std::vector<const Json*>;
 
-/// What every row has a number of, or null.
+/// The metrics for which every row has a number or null.
 std::vector<std::string> metric_names();
 
 /// {"rows": one for each of the run's, "failed"}.
 Json to_json(const EvalRun& run, const TurnSet& set);
 
-/// Of a row: nothing for null.
+/// A row's value; nullopt for null.
 std::optional<double> value_of(const Json& row, const std::string& metric);
 std::vector<std::optional<double>> values_of(const Rows& rows, const std::string& metric);
 

@@ -8,7 +8,7 @@
 namespace predgen::evaluate {
 namespace {
 
-/// The final transcript comes so much later; its words are there as before.
+/// Delays the final transcript by `wait`; its words come as before.
 void delay_end(std::vector<Transcript>& transcripts, Seconds wait) {
   if (wait <= Seconds(0) || transcripts.empty()) return;
   Transcript words = transcripts.back();
@@ -31,7 +31,7 @@ void end_at(std::vector<Transcript>& transcripts, Seconds end) {
   transcripts.push_back(std::move(last));
 }
 
-/// Adds an event at `time` if transcript i stands for so long. Returns whether it does.
+/// Adds an event at `time` if transcript i stands until then. Returns whether it does.
 bool add_pause(std::vector<Transcript>& transcripts, size_t i, Seconds time) {
   if (i + 1 >= transcripts.size() || time >= transcripts[i + 1].time) return false;
   Transcript stable = transcripts[i];
@@ -83,7 +83,7 @@ std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& 
   if (!hears_pauses) return transcripts;
   const size_t num_spoken = transcripts.size() - (wait > Seconds(0) ? 2 : 1);
   if (wait > Seconds(0)) add_pauses(transcripts, num_spoken, num_spoken + 1, kStablePause);
-  // Who types does not pause between words.
+  // Typing has no pauses between words.
   if (!is_typed) add_pauses(transcripts, 0, num_spoken, kRecordedPause);
   return transcripts;
 }

@@ -49,7 +49,7 @@ TurnSetConfig read_turn_set_config(ConfigReader turns) {
   turns.optional("count", config.count, int64_t{0}, int64_t{1'000'000});
   turns.optional("min_characters", config.min_characters, int64_t{1}, int64_t{1'000'000});
   turns.optional("seed", config.seed);
-  // A key of another kind is an unknown one.
+  // A key of another kind counts as unknown.
   if (config.kind == TurnSetKind::kConversations) read_conversation_keys(turns, config);
   if (config.kind == TurnSetKind::kGsm8k || config.kind == TurnSetKind::kMmluPro) {
     read_exam_keys(turns, config);

@@ -11,30 +11,30 @@
 namespace predgen::evaluate {
 
 /// Where turns come from. kConversations: JSONL or Parquet that `predgen data build` reads, earlier
-/// rounds are the history. kPrompts: rows {"prompt": text} or {"text": text}. kRecordedAsr:
-/// what read_recordings() reads. kMtBench: FastChat's question.jsonl; a question's turns
-/// stand one after the other (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files;
-/// turns have a right answer.
+/// rounds are the history. kPrompts: rows {"prompt": text} or {"text": text}. kRecordedAsr: what
+/// read_recordings() reads. kMtBench: FastChat's question.jsonl; a question's turns follow each
+/// other (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files; turns have a right
+/// answer.
 enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };
 
-/// What the user of a set with right answers is taken to say.
+/// What the user is assumed to say in a set with right answers.
 enum class Streams {
-  kQuestion,  // the question and its options; an instruction stands in the system message,
-              // examples are earlier rounds
-  kPrompt     // the public graders' whole prompt, instruction, examples and the cue behind it
+  kQuestion,  // the question and its options; an instruction is in the system message, examples are
+              // earlier rounds
+  kPrompt     // the public graders' whole prompt: instruction, examples and the cue at its end
 };
 
 struct TurnSetConfig {
   TurnSetKind kind = TurnSetKind::kPrompts;
   std::filesystem::path file;  // conversations: * and ? in the last part name several
   int64_t count = 0;           // 0: every turn, in file order; else drawn with the seed
-  int64_t min_characters = 1;  // shorter prompts, and what continues them, do not take part
+  int64_t min_characters = 1;  // shorter prompts, and what continues them, are left out
   int64_t seed = 0;
 
   // Of conversations.
   bool first_round_only = false;
   data::FilterConfig filters;    // languages, redacted and flagged ones
-  double held_out_fraction = 0;  // more than 0: those alone that `predgen data build` keeps out
+  double held_out_fraction = 0;  // above 0: only those that `predgen data build` keeps out
   int64_t held_out_seed = 0;     // of its training data with this fraction and seed
 
   // Of sets with right answers.

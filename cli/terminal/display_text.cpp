@@ -49,7 +49,7 @@ Cluster cluster_at(std::string_view text, size_t at) {
       break;
     }
     cluster.length += next.length;
-    // What is joined to a picture changes it and takes no columns of its own.
+    // A character joined to an emoji modifies it and takes no columns of its own.
     if (before.code != kJoiner && !is_skin_tone(next.code)) cluster.width += width_of(next.code);
     before = next;
   }

@@ -11,18 +11,18 @@ namespace predgen::cli {
 /// \t become spaces, ill-formed bytes question marks.
 std::string printable(std::string_view text);
 
-/// What a person takes for one character, with its accents and joiners.
+/// What a person sees as one character, with its accents and joiners.
 struct Cluster {
   size_t length = 0;  // bytes
   int width = 0;      // columns of a terminal; a tab or a line break takes one
 };
 
-/// The one at byte `at` of a well-formed `text`, which must not be its end.
+/// The cluster at byte `at` of a well-formed `text`, which must not be its end.
 Cluster cluster_at(std::string_view text, size_t at);
-/// Where the one that ends at byte `end` (> 0) begins.
+/// Where the cluster that ends at byte `end` (> 0) begins.
 size_t cluster_before(std::string_view text, size_t end);
 
-/// Bytes [begin, end) of a text that stand in one row of a terminal, line break not included.
+/// Bytes [begin, end) of a text that are in one row of a terminal, line break not included.
 struct TextRow {
   size_t begin = 0, end = 0;
   int width = 0;  // columns

@@ -9,8 +9,8 @@
 
 namespace predgen::cli {
 
-/// Keys from the bytes that a terminal in raw mode sends, as xterm and its kin send them. Sequences
-/// may arrive in pieces; those that mean nothing here are dropped. Used by one thread.
+/// Decodes keys from the bytes that a terminal in raw mode sends, in xterm's style. Sequences may
+/// arrive in pieces; unknown ones are dropped. Used by one thread.
 class KeyDecoder {
  public:
   std::vector<Key> push(std::string_view bytes);
@@ -20,7 +20,7 @@ class KeyDecoder {
   void give_up();
 
  private:
-  /// Takes one thing off the front of pending_; false if it is not all there yet.
+  /// Takes one item off the front of pending_; false if it is incomplete.
   bool take(std::vector<Key>& keys);
   bool take_escape(std::vector<Key>& keys);
   bool take_paste(std::vector<Key>& keys);

@@ -6,15 +6,15 @@
 
 namespace predgen::cli {
 
-/// A line of text with a cursor, which stands between two characters as a person sees them. May
-/// hold line breaks that were pasted. The text is well-formed UTF-8.
+/// A line of text with a cursor, which is between two characters as a person sees them. May hold
+/// line breaks that were pasted. The text is well-formed UTF-8.
 class LineBuffer {
  public:
   const std::string& text() const { return text_; }
-  /// Its byte; text().size() after the last character.
+  /// The cursor's byte; text().size() after the last character.
   size_t cursor() const { return cursor_; }
 
-  /// Another text, the cursor at its end.
+  /// Replaces the text, with the cursor at its end.
   void set(std::string text);
   void insert(std::string_view text);
 

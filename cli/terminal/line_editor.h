@@ -11,13 +11,13 @@ namespace predgen::cli {
 /// A line that keys edit, and the lines that were sent before it. Used by one thread.
 class LineEditor {
  public:
-  /// False: this key is not about editing (Enter, Ctrl-C ..), or changes nothing here.
+  /// False: the key is not for editing (Enter, Ctrl-C ..), or changes nothing.
   bool press(const Key& key);
 
   const std::string& text() const { return buffer_.text(); }
   size_t cursor() const { return buffer_.cursor(); }
 
-  /// Gives the line away, remembers it and begins an empty one.
+  /// Returns the line, remembers it and begins an empty one.
   std::string send();
   void clear();
 

@@ -20,13 +20,13 @@ constexpr const char* kReturn = "\0338";
 
 std::string up(size_t rows) { return rows > 0 ? fmt::format("\033[{}A", rows) : ""; }
 
-/// Rows that so many columns take in a terminal of `columns`.
+/// Rows that `width` columns take in a terminal of `columns`.
 size_t broken(int width, int columns) {
   return static_cast<size_t>(std::max(width - 1, 0) / std::max(columns, 1)) + 1;
 }
 
 /// From column 0 of the first row. kEraseBelow alone would do, but at the top of the screen some
-/// terminals take it for a cleared screen, which they keep among what has scrolled away.
+/// terminals treat it as clearing the screen, whose content they keep in the scrollback.
 std::string erased(size_t num_rows) {
   std::string bytes = kRemember;
   for (size_t i = 1; i < num_rows; ++i) bytes += std::string(kErase) + kNextRow;
@@ -63,8 +63,8 @@ std::string LiveRegion::draw(std::string_view scrolled, const Frame& frame, int 
   }
   cursor_row_ = frame.cursor_row;
   cursor_column_ = frame.cursor_column;
-  // The beginning of the cursor's row once more: then the cursor is right wherever this terminal
-  // takes a character for wider than we do.
+  // The beginning of the cursor's row again: then the cursor is right even if this terminal takes a
+  // character for wider than we do.
   bytes += '\r' + up(frame.rows.size() - 1 - frame.cursor_row) + frame.before_cursor;
   bytes += kWrapRows;
   return bytes + kShowCursor;

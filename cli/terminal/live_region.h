@@ -7,24 +7,24 @@
 
 namespace predgen::cli {
 
-/// What stands at the bottom of a terminal and changes: rows, and where the cursor is in them.
+/// The changing bottom of a terminal: rows, and where the cursor is in them.
 struct Frame {
   struct Row {
     std::string bytes;  // text and colours, no line break
     int width = 0;      // columns that it takes
   };
-  std::vector<Row> rows;  // not more than the terminal has
+  std::vector<Row> rows;  // at most as many as the terminal has
   size_t cursor_row = 0;
-  std::string before_cursor = {};  // bytes of that row in front of the cursor
+  std::string before_cursor = {};  // bytes of that row before the cursor
   int cursor_column = 0;
 };
 
-/// Makes the bytes that change a terminal from one frame to the next, to be written at once.
+/// Makes the bytes that take a terminal from one frame to the next, to be written at once.
 class LiveRegion {
  public:
   /// Erases the frame shown before, prints `scrolled` (whole lines, each with its \n) as ordinary
-  /// text that scrolls away, and shows `frame` below it. `columns`: of the terminal, now. When they
-  /// became fewer, terminals are taken to break the rows on the screen anew, as most do.
+  /// text that scrolls away, and shows `frame` below it. `columns`: of the terminal, now. If there
+  /// are fewer than before, the terminal is assumed to rewrap rows on the screen, as most do.
   std::string draw(std::string_view scrolled, const Frame& frame, int columns);
 
  private:

@@ -23,7 +23,7 @@ constexpr std::string_view kAsBefore = "\033[?2004l\033[?7h\033[?25h\033[0m";
 constexpr std::array kLastSignals{SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                   SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
 
-// What a signal handler needs, and it can reach nothing else.
+// What a signal handler needs; it can reach nothing else.
 struct Saved {
   int in = -1, out = -1;
   termios settings{};

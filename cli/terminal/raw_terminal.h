@@ -6,9 +6,9 @@
 
 namespace predgen::cli {
 
-/// A terminal that hands over every key at once, without echo, and marks what is pasted. It is put
-/// back as it was on every way out: by the destructor, at exit(), and on signals that end the
-/// process, which then do what they did before. One at a time (PREDGEN_CHECK).
+/// A terminal that hands over every key at once, without echo, and marks what is pasted. It is
+/// restored on every way out: by the destructor, at exit(), and on signals that end the process,
+/// whose previous action then follows. One at a time (PREDGEN_CHECK).
 class RawTerminal {
  public:
   /// Whether keys can be read from `in` and frames drawn on `out`: both terminals, and $TERM is
@@ -20,13 +20,13 @@ class RawTerminal {
   ~RawTerminal();
   RawTerminal(const RawTerminal&) = delete;
 
-  /// Gives the terminal back and stops the process, as Ctrl-Z does; returns when it goes on.
+  /// Gives the terminal back and stops the process, as Ctrl-Z does; returns when it resumes.
   void suspend();
 
   /// False: the terminal is gone. Any thread.
   bool write(std::string_view bytes) const;
 
-  /// As it is now. Any thread.
+  /// The current size. Any thread.
   ScreenSize size() const;
 
  private:

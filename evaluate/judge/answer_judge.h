@@ -20,12 +20,12 @@ class AnswerJudge {
   /// UserError for a prompt that a turn needs and the file lacks, and for a bad references file.
   AnswerJudge(const JudgeConfig& config, const std::vector<EvalTurn>& turns);
 
-  /// At most; answers that are alike are asked about once, those of the cache not at all.
+  /// Upper bounds; identical answers are asked about once, cached ones not at all.
   struct Estimate {
     int64_t calls = 0, prompt_tokens = 0, reply_tokens = 0;
   };
-  /// Of a run of `num_methods`, the baseline among them. A token is taken for four bytes, as usual
-  /// for English.
+  /// For a run of `num_methods`, the baseline included. Assumes four bytes per token, as usual for
+  /// English.
   Estimate estimate(size_t num_methods, int64_t max_answer_tokens) const;
 
   /// Adds to every row of a run (turn_rows.h) what the judge said: "judge_grade",

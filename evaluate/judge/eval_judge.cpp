@@ -13,7 +13,7 @@
 namespace predgen::evaluate {
 namespace {
 
-/// Of the endpoint; empty if none is sent.
+/// The endpoint's key; empty if none is sent.
 std::string key_of(const JudgeConfig& config) {
   if (config.key_variable.empty()) return "";
   const char* key = std::getenv(config.key_variable.c_str());
@@ -47,7 +47,7 @@ std::unique_ptr<EvalJudge> EvalJudge::make(const EvalConfig& config,
   if (asked.is_local()) {
     const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(asked.folder);
     post = load_local_chat(*checkpoint, load, stop);
-    asked.model = hash_weights(checkpoint->weight_files());  // what replies are kept by
+    asked.model = hash_weights(checkpoint->weight_files());  // the key of cached replies
   } else {
     AnswerJudge::Estimate estimate =
         judge.estimate(config.methods.size(), config.turn.max_new_tokens);

@@ -13,10 +13,10 @@ namespace predgen::evaluate {
 /// The judge of `predgen eval`: permission, key, connection and progress.
 class EvalJudge {
  public:
-  /// Null if the configuration names no judge. One in a folder is loaded as `load` says; of an
-  /// endpoint it is a UserError, before anything was asked, if it may cost more than the
-  /// configuration allows and the user has not `agreed`, if the environment has no key, and if
-  /// nothing listens. `turns` outlive it.
+  /// Null if the configuration names no judge. A judge in a folder is loaded as `load` says. For an
+  /// endpoint, UserError before anything is asked if it may cost more than the configuration allows
+  /// and the user has not `agreed`, if the environment has no key, or if nothing listens. `turns`
+  /// outlive it.
   static std::unique_ptr<EvalJudge> make(const EvalConfig& config,
                                          const std::vector<EvalTurn>& turns,
                                          const LoadOptions& load, bool agreed,

@@ -47,7 +47,7 @@ class Connection {
     set(CURLOPT_XFERINFODATA, &stop_);
   }
 
-  /// The reason why nothing listens; empty: something does.
+  /// Why nothing listens; empty: something does.
   std::string probe() {
     set(CURLOPT_CONNECT_ONLY, 1L);
     const CURLcode result = perform();
@@ -67,7 +67,7 @@ class Connection {
       return reply;
     }
     curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &reply.status);
-    curl_off_t seconds = 0;  // a date in the header is seconds here, too
+    curl_off_t seconds = 0;  // a date in the header is converted to seconds
     curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &seconds);
     if (seconds > 0) reply.retry_after = static_cast<double>(seconds);
     return reply;

@@ -17,7 +17,7 @@ struct PostReply {
 /// Sends a JSON body and waits for the reply.
 using HttpPost = std::function<PostReply(const std::string& json)>;
 
-/// To `url`, with `key` as a bearer's where it is not empty; Interrupted if stopped. UserError if
+/// Posts to `url`, with `key`, unless empty, as bearer token; Interrupted if stopped. UserError if
 /// nothing listens there now. For one thread.
 HttpPost connect_http(const std::string& url, const std::string& key, double timeout_seconds,
                       const std::stop_token& stop);

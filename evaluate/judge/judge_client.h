@@ -19,16 +19,16 @@ struct JudgeReply {
   std::string error;  // one line, where there is no text
 };
 
-/// Asks the judge, or a folder that keeps its replies by the hash of what was asked. A call that
-/// the endpoint refuses for the moment (429, 5xx, no reply, a reply that is none) is repeated
-/// after 1, 2, 4, .. seconds, or when the endpoint says. After three requests in a row that came
-/// to nothing, not by a fault of their own (400, 413, 422), no more is sent.
+/// Asks the judge, or a folder that caches its replies by the hash of the request. A call that
+/// fails temporarily (429, 5xx, no reply, an invalid reply) is repeated after 1, 2, 4, .. seconds,
+/// or when the endpoint says. After three failed requests in a row, other than by their own fault
+/// (400, 413, 422), no more are sent.
 class JudgeClient {
  public:
-  /// `config.cache` is a folder that is there; `key` is kept out of errors. Borrows the clock.
+  /// `config.cache` is an existing folder; `key` is kept out of errors. Borrows the clock.
   JudgeClient(const JudgeConfig& config, const std::string& key, HttpPost post, Clock& clock);
 
-  /// A reply that `is_usable` refuses is an error, and not kept.
+  /// A reply that `is_usable` rejects is an error, and not cached.
   JudgeReply ask(const JudgeRequest& request,
                  const std::function<bool(const std::string& reply)>& is_usable);
 

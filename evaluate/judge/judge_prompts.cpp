@@ -9,7 +9,7 @@
 namespace predgen::evaluate {
 namespace {
 
-/// `text` with its {places} filled; those that `fields` lacks are put into it, empty.
+/// `text` with its {places} filled; places that `fields` lacks are added to it, empty.
 std::string fill_places(std::string_view text, JudgePrompts::Fields& fields) {
   std::string filled;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -22,8 +22,8 @@ class JudgePrompts {
   explicit JudgePrompts(const std::filesystem::path& file);
 
   using Fields = std::map<std::string, std::string>;
-  /// The first prompt of the type ("single", "pairwise") whose places are those that `fields`
-  /// names. UserError if there is none.
+  /// The first prompt of the type ("single", "pairwise") with exactly the places in `fields`.
+  /// UserError if there is none.
   JudgeRequest fill(const std::string& type, const Fields& fields) const;
 
  private:
@@ -35,7 +35,7 @@ class JudgePrompts {
   std::vector<Prompt> prompts_;
 };
 
-/// "[[7]]" or, where there is none, "[7]", as FastChat reads it; nothing if it is not from 1 to 10.
+/// "[[7]]" or, if there is none, "[7]", as FastChat reads it; nullopt if it is not from 1 to 10.
 std::optional<double> find_grade(std::string_view reply);
 
 /// Whose answer "[[A]]", "[[B]]" or "[[C]]" (neither's) prefers: 'A', 'B' or 'C'.

@@ -7,7 +7,7 @@ namespace predgen::evaluate {
 
 enum class PairOutcome { kLoss, kTie, kWin };  // against the baseline's answer
 
-/// What the judge said of an answer. What it was asked for and is missing has a problem, one line.
+/// The judge's verdict on an answer. Anything asked for but missing has a problem, one line.
 struct JudgedAnswer {
   std::optional<double> grade{};  // from 1 to 10
   std::string grade_problem{};

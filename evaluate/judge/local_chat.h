@@ -8,8 +8,8 @@
 namespace predgen::evaluate {
 
 /// A model of this machine that takes the requests of an OpenAI-compatible endpoint ("messages",
-/// "max_tokens") and replies as one does: greedily, 400 for what it cannot take. Loads the model;
-/// Interrupted if stopped. For one thread, which holds a c10::InferenceMode.
+/// "max_tokens") and replies as one does: greedily, with 400 for what it cannot handle. Loads the
+/// model; Interrupted if stopped. For one thread, which holds a c10::InferenceMode.
 HttpPost load_local_chat(const Checkpoint& checkpoint, const LoadOptions& load,
                          const std::stop_token& stop);
 

@@ -24,10 +24,10 @@ Figure top_k_speed_figure(const RunView& run);
 Figure waterfall_figure(const RunView& run);
 /// Drafted tokens that stayed, and those that did not.
 Figure waste_figure(const RunView& run);
-/// How many passes the turns took, by the user's how-manieth turn (Figure 3b).
+/// How many passes the turns took, by the turn's number in its conversation (Figure 3b).
 Figure rounds_figure(const RunView& run);
 
-/// TTFS by length of the user's turn, and by the share of words that a recogniser took back.
+/// TTFS by length of the user's turn, and by the share of words that a recogniser revised.
 Figure length_figure(const RunView& run);
 Figure revision_figure(const RunView& run);
 

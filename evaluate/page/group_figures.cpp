@@ -53,7 +53,7 @@ LinePlot plot_groups(const RunView& run, const std::vector<Group>& groups, const
       }
       const auto mean = mean_of(values);
       if (!mean) continue;
-      // Beside each other, that intervals do not cover one another.
+      // Side by side, so that intervals do not overlap.
       const double aside =
           0.07 * (static_cast<double>(m) - (static_cast<double>(num_lines) - 1) / 2);
       line.points.push_back(

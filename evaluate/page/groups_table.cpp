@@ -54,7 +54,7 @@ const std::vector<GroupColumn>& columns() {
   return list;
 }
 
-/// Without columns of which no method in these groups has a figure.
+/// Without columns in which no method of these groups has a figure.
 std::vector<GroupColumn> columns_of(const Json& groups) {
   std::vector<GroupColumn> shown = columns();
   std::erase_if(shown, [&](const GroupColumn& column) {
@@ -72,7 +72,7 @@ std::string title_of(const std::string& by) {
   return "By what changed last, between the last transcript that differs and the final one";
 }
 
-/// What the name of a group stands for; empty: it says it itself.
+/// What the name of a group stands for; empty: the name says it.
 std::string explain(const std::string& group) {
   static const std::map<std::string, std::string> meanings{
       {"none", "nothing else was heard before the final transcript"},

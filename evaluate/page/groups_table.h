@@ -7,7 +7,7 @@
 
 namespace predgen::evaluate {
 
-/// By what the turns of a run are grouped: "source", "last_change", "length".
+/// The keys that group a run's turns: "source", "last_change", "length".
 const std::vector<std::string>& group_names();
 
 /// "Where it pays" for a terminal: the groups of each run by one of group_names(), a line for each

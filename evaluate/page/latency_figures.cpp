@@ -10,7 +10,7 @@
 namespace predgen::evaluate {
 namespace {
 
-/// Sums over the rows that have all four times, in ms; nothing: none has.
+/// Means over the rows that have all four times, in ms; nullopt: none has.
 std::optional<std::array<double, 4>> mean_parts(const RunView& run, const std::string& method) {
   std::array<double, 4> sums{};
   double n = 0;
@@ -38,7 +38,7 @@ struct Bin {
 constexpr std::array kBins{Bin{1, "1 pass", "s2 fill"}, Bin{4, "2–4", "s0 fill"},
                            Bin{16, "5–16", "s0 half"}, Bin{1e300, "over 16", "base pale"}};
 
-constexpr int64_t kMostRounds = 4;  // later ones are taken together
+constexpr int64_t kMostRounds = 4;  // later ones are merged
 constexpr size_t kMostMethods = 5;
 
 /// Where there is little room bars end with the first part of their text.

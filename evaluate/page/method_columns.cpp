@@ -22,14 +22,14 @@ std::string quantile_ms(const Json& method, const char* metric, const char* name
   return number(at_path(method, {metric, name}), 1e3, digits);
 }
 
-/// Mean passes of the model, and after a + those of a draft model.
+/// Mean passes of the model and, after a +, those of a draft model.
 std::string passes(const Json& method, const char* metric, const char* of_draft_model, int digits) {
   const std::string own = mean(method, metric, 1, digits);
   const auto more = number_at(method, {of_draft_model, "mean"});
   return more.value_or(0) > 0 ? own + "+" + mean(method, of_draft_model, 1, digits) : own;
 }
 
-/// " 2 out": so many are in no mean.
+/// " 2 out": how many are left out of the mean.
 std::string missing_cell(const Json& judged) {
   const auto missing = number_at(judged, {"missing"});
   return missing.value_or(0) == 0 ? "" : fmt::format(" {:.0f} out", *missing);

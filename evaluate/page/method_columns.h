@@ -13,13 +13,13 @@ struct MethodColumn {
   std::string (*cell)(const Json& method, const Json& comparison);
 };
 
-/// Those that say something of any method of the run, or of its "unseen" turns.
+/// The columns with a value for any method of the run, or of its "unseen" turns.
 std::vector<MethodColumn> method_columns(const Json& run);
 
 /// "83.0 74-90": a share and its 95 % interval, in percent; "-" for null.
 std::string share_cell(const Json& share);
 
-/// Whose figures these are, and by which price.
+/// The model of these figures, and the price.
 std::string run_title(const Json& run);
 
 /// How well spoken turns were heard, in a sentence; empty for a set that does not say.

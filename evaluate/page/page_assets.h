@@ -2,7 +2,7 @@
 
 namespace predgen::evaluate {
 
-/// Beside the style of every page: what a report of methods has more.
+/// Styles of a report of methods, added to the style of every page.
 inline constexpr const char* kEvalStyle = R"(
 main{overflow-wrap:break-word}h1 small{font-weight:400;color:var(--soft)}h3{font-size:1em;margin:20px 0 8px}
 nav{display:flex;flex-wrap:wrap;gap:4px 18px;margin:14px 0 4px;font-size:.92em}

@@ -117,7 +117,7 @@ std::string headline_tiles(const RunView& run) {
 
 std::string without_ids(std::string html) {
   for (size_t at = 0; (at = html.find(" id=", at)) != std::string::npos;) {
-    // Only inside of tags: text has no '<' of its own, as it is escaped.
+    // Only inside tags: text has no '<' of its own, as it is escaped.
     const size_t open = html.rfind('<', at), close = html.rfind('>', at);
     if (open == std::string::npos || (close != std::string::npos && close > open)) {
       at += 4;

@@ -29,7 +29,7 @@ std::string methods_table(const Json& run) {
   return html + "</tbody></table></div>\n";
 }
 
-/// A list after its number, in a box that opens.
+/// A collapsible list, with its length in the title.
 std::string listed(const std::string& title, const std::vector<std::string>& lines) {
   std::string html =
       fmt::format("<details><summary>{}: {}</summary>\n<ul>", escape_html(title), lines.size());

@@ -8,12 +8,12 @@ namespace predgen::evaluate {
 
 // HTML; empty where there is nothing to say.
 
-/// Every figure of every method, and the same of the turns that the training data lacks.
+/// Every figure of every method, and the same over turns that are not in the training data.
 std::string methods_tables(const RunView& run);
 /// Accuracy by category of the set.
 std::string category_table(const RunView& run);
-/// Turns that failed, answers that could not be judged, turns that stand in the training data,
-/// sets' rows that were skipped.
+/// Failed turns, answers that could not be judged, turns that are in the training data, skipped
+/// rows of sets.
 std::string left_out(const Json& report);
 
 /// Below a turn's timeline: what was heard and drafted, by method, kept parts marked. HTML.

@@ -9,10 +9,10 @@
 
 namespace predgen::evaluate {
 
-/// A page that needs nothing else, from a results.json, also one with keys that are missing.
+/// A self-contained page from a results.json, which may lack keys.
 std::string format_report_page(const Json& report);
 
-/// Every picture of it as a file of its own: name without the folder, contents.
+/// Each of its pictures as a file: name without the folder, contents.
 std::vector<std::pair<std::string, std::string>> report_figure_files(const Json& report);
 
 /// Writes the page to `file` and the pictures into figures/ beside it. Pictures of an older
@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, std::string>> report_figure_files(const Json&
 void write_report_page(const Json& report, const std::filesystem::path& file);
 
 /// Makes the page again from `run`, the output folder of an evaluation or its results.json; an
-/// empty `file`: report.html beside it. Returns the file. UserError if it is no results.json.
+/// empty `file`: report.html beside it. Returns the file. UserError if it is not a results.json.
 std::filesystem::path write_report_page_of(const std::filesystem::path& run,
                                            const std::filesystem::path& file);
 

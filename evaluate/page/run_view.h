@@ -13,9 +13,9 @@ namespace predgen::evaluate {
 
 /// Null where a key of the path is missing.
 const Json& at_path(const Json& object, std::initializer_list<std::string> path);
-/// Of a number, else nothing.
+/// The number there, else nullopt.
 std::optional<double> number_at(const Json& object, std::initializer_list<std::string> path);
-/// Empty for what is no string.
+/// The string there, else empty.
 std::string text_at(const Json& object, std::initializer_list<std::string> path);
 
 /// One of a report's runs, and its rows. Borrows the report, which is a results.json.
@@ -25,12 +25,12 @@ class RunView {
 
   const Json& report() const { return report_; }
   const Json& run() const { return run_; }
-  /// The model's folder without those above it, and the name of the price.
+  /// The name of the model's folder, without its parents, and of the price.
   const std::string& model() const { return model_; }
   const std::string& price() const { return price_; }
 
   const std::vector<std::string>& methods() const { return methods_; }
-  /// The few that pictures with a line for each method show: the paper's before others, in the
+  /// The few methods shown in pictures with a line per method: the paper's before others, in the
   /// order of methods().
   std::vector<std::string> shown(size_t most = 6) const;
   /// "base" for the baseline, "s0" .. for the others of shown().
@@ -44,7 +44,7 @@ class RunView {
   std::vector<std::optional<double>> values(const std::string& method, const char* key) const;
 
   bool is_baseline(const std::string& method) const;
-  /// Whether all texts are the baseline's; nothing: it was not in the run.
+  /// Whether all texts are the baseline's; nullopt: it was not in the run.
   std::optional<bool> keeps_texts(const std::string& method) const;
 
  private:
@@ -55,7 +55,7 @@ class RunView {
   std::map<std::string, std::vector<const Json*>> rows_;
 };
 
-/// With the 95 % interval; nothing without values.
+/// With the 95 % interval; nullopt without values.
 std::optional<Estimate> mean_of(const std::vector<std::optional<double>>& values);
 
 /// "1.73" for a missing value "–".

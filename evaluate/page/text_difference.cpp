@@ -36,7 +36,7 @@ std::vector<bool> common_pieces(const std::vector<std::string>& reference,
   const size_t rows = reference.size() - tail - begin, columns = text.size() - tail - begin;
   constexpr size_t kMostCells = 4'000'000;
   if (rows == 0 || columns == 0 || rows > kMostCells / columns) return common;
-  std::vector<uint16_t> length((rows + 1) * (columns + 1), 0);  // of what is behind both places
+  std::vector<uint16_t> length((rows + 1) * (columns + 1), 0);  // of what follows both places
   const auto at = [&](size_t i, size_t j) -> uint16_t& { return length[i * (columns + 1) + j]; };
   for (size_t i = rows; i-- > 0;) {
     for (size_t j = columns; j-- > 0;) {

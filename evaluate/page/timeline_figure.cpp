@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLane = 40, kBar = 16, kWords = 44;
 
-/// What a transcript adds to, or takes from, the one before.
+/// What a transcript adds to the one before, or removes from it.
 std::string new_words(const std::string& before, const std::string& now) {
   const size_t same = common_start(before, now);
   std::string added = now.substr(same);

@@ -9,7 +9,7 @@ namespace {
 
 TurnTimeline read_one(const RunView& run, const Json& timeline) {
   TurnTimeline read{.method = text_at(timeline, {"method"})};
-  double free_from = 0;  // when the model was through with the draft before
+  double free_from = 0;  // when the model had finished the draft before
   for (const Json& event : at_path(timeline, {"events"})) {
     if (!event.is_array() || event.size() < 3) continue;
     const auto time = event[0].get<double>();

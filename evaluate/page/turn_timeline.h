@@ -8,7 +8,7 @@
 
 namespace predgen::evaluate {
 
-/// A draft, from when the model saw the words until it was as long as it was to become.
+/// A draft, from when the model saw the words until it reached its full length.
 struct DraftSpan {
   double begin = 0, end = 0;  // seconds since the user began
   std::string heard{};        // the words by then
@@ -23,11 +23,11 @@ struct TurnTimeline {
   double last_word = 0;
   std::vector<DraftSpan> drafts{};
   std::optional<double> first_sentence{}, sound{};  // confirmed; the first sample can be heard
-  std::optional<double> ready_ahead{};  // its sound, where that was before the last word
+  std::optional<double> ready_ahead{};  // when its sound was ready, if before the last word
   std::string answer{};
 };
 
-/// Of the turn's timelines in results.json, methods in their order; empty if it has none.
+/// The turn's timelines in results.json, with methods in their order; empty if it has none.
 std::vector<TurnTimeline> read_timelines(const RunView& run, int64_t turn);
 
 }  // namespace predgen::evaluate

@@ -213,6 +213,7 @@ CASES = {
         --model {m} --shortest-wait 0 | --shortest-wait
         --model {m} --input-rate 5 | --input-rate
         --model {m} --preemptive --preset eager | --preemptive | --preset
+        --model {m} --eager --longest-wait 1 | --eager | --longest-wait
         --model {m} --preemptive --verifier off | --preemptive | --verifier
         --model {m} --tts none --input {t}/none.wav --record {m}/config.json | {m}/config.json | folder
         --model {m} --tts nobody | --tts | espeak
