@@ -18,7 +18,7 @@ constexpr std::array<int, 256> make_values() {
   return values;
 }
 
-constexpr std::array<int, 256> kValues = make_values();  // -1: no digit
+constexpr std::array<int, 256> kValues = make_values();  // -1: not a digit
 
 }  // namespace
 
@@ -58,7 +58,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     num_bits -= 8;
     bytes += static_cast<char>(bits >> num_bits & 0xFF);
   }
-  if ((bits & ((1U << num_bits) - 1)) != 0) return std::nullopt;  // bits of no byte
+  if ((bits & ((1U << num_bits) - 1)) != 0) return std::nullopt;  // leftover bits
   return bytes;
 }
 

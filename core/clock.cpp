@@ -18,7 +18,7 @@ Seconds SystemClock::now() const { return steady_clock::now() - start_; }
 
 void SystemClock::sleep_until(Seconds time) {
   const auto end = start_ + std::chrono::ceil<steady_clock::duration>(time);
-  Mutex mutex;  // guards nothing: a wait needs one
+  Mutex mutex;  // guards nothing, but a wait needs one
   Lock lock(mutex);
   std::condition_variable_any stopped;
   stopped.wait_until(lock, stop_, end, [] { return false; });

@@ -7,7 +7,7 @@ namespace predgen {
 
 using Seconds = std::chrono::duration<double>;
 
-/// As timers count them.
+/// Seconds in the unit of timers.
 inline std::chrono::steady_clock::duration steady_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(Seconds(seconds));
 }
@@ -18,7 +18,7 @@ class Clock {
   virtual ~Clock() = default;
   /// Monotonic time since the clock was made.
   virtual Seconds now() const = 0;
-  /// Returns when now() >= time: at once if that is past.
+  /// Returns when now() >= time, at once if that has passed.
   virtual void sleep_until(Seconds time) = 0;
 };
 

@@ -27,9 +27,9 @@ class ConfigReader {
   static ConfigReader parse(const std::string& yaml, const std::string& name,
                             const std::vector<std::string>& overrides = {});
 
-  // T: bool, int64_t, double, std::string, std::filesystem::path (${NAME:-default} is expanded),
-  // std::vector of these, and for a mapping with keys of the user's own std::vector of pairs of key
-  // and int64_t or double, in the order of the file. Integers are decimal; 010 and 1_000 are
+  // T: bool, int64_t, double, std::string, std::filesystem::path (${NAME:-default} is
+  // expanded), std::vector of these, and for a mapping with user-defined keys a std::vector of
+  // pairs of key and int64_t or double, in file order. Integers are decimal; 010 and 1_000 are
   // errors.
   template <typename T>
   void optional(const std::string& key, T& value);
@@ -45,18 +45,18 @@ class ConfigReader {
               const std::vector<std::pair<std::string, E>>& choices);
 
   bool has(const std::string& key) const;
-  /// Whether there is a single value under `key`: no list, no mapping.
+  /// Whether the value of `key` is a scalar, not a list or mapping.
   bool is_single(const std::string& key) const;
-  /// The mapping under `key`; empty if absent. Shares the list of problems with this reader.
+  /// The mapping under `key`; empty if absent. Shares this reader's list of problems.
   ConfigReader section(const std::string& key);
 
   /// Records a problem that the caller found with the value of `key`.
   void problem(const std::string& key, const std::string& message);
 
-  /// Call once on the outermost reader, after everything was read.
+  /// Call once on the outermost reader, after reading everything.
   void finish();
 
-  /// What was read, defaults included, as YAML; for the run's folder.
+  /// Everything read, defaults included, as YAML; for the run's folder.
   std::string resolved() const;
   /// Every value that was read, as YAML, by its full key ("lora.rank").
   std::map<std::string, std::string> values() const;

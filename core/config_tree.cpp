@@ -123,7 +123,7 @@ std::shared_ptr<ConfigReader::Node> ConfigReader::Document::parse_override(
       return nullptr;
     }
     for (const Problem& problem : inner.problems) problems.push_back({kOverrideLine, problem.text});
-  } else {  // as it stands, so that "name=a: b # c" needs no quotes
+  } else {  // verbatim, so that "name=a: b # c" needs no quotes
     node->kind = Node::Kind::kScalar;
     node->text = value;
     node->key = key;

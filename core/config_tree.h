@@ -15,9 +15,9 @@ class Node;
 
 namespace predgen {
 
-// The inside of ConfigReader: a file as a tree of nodes, with the place of each.
+// ConfigReader's internals: a file as a tree of nodes with their locations.
 
-/// What all readers of one file share.
+/// State shared by all readers of one file.
 struct ConfigReader::Document {
   struct Problem {
     int line;  // overrides sort last
@@ -30,11 +30,11 @@ struct ConfigReader::Document {
   std::shared_ptr<Node> parse(const std::string& yaml);
   void apply_override(Node& root, const std::string& text);
   void add(const Node& at, const std::string& message);
-  /// Adds a problem for every key below `node` that nobody read.
+  /// Adds a problem for every unread key below `node`.
   void find_unknown_keys(const Node& node);
-  /// UserError if three keys of the file were not read, and more than a third of all.
+  /// UserError if at least three keys, and more than a third of all, were not read.
   void refuse_another_kind(Node& root) const;
-  /// Throws the problems, in the order of lines, the last ones of many as their number.
+  /// Throws the problems in line order; of too many, the last ones are only counted.
   [[noreturn]] void fail() const;
 
  private:
@@ -43,7 +43,7 @@ struct ConfigReader::Document {
                                        const std::string& value);
 };
 
-/// A piece of the file, and beside it what the program asked of it.
+/// A part of the file, and what the program asked for in it.
 struct ConfigReader::Node {
   enum class Kind { kNull, kScalar, kList, kMapping };
   using Child = std::shared_ptr<Node>;
@@ -58,7 +58,7 @@ struct ConfigReader::Node {
   std::vector<std::pair<std::string, Child>> entries;  // of a mapping
   std::vector<Child> items;                            // of a list
 
-  bool is_unknown_kind = false;  // so that which keys it should have is not known
+  bool is_unknown_kind = false;  // so its valid keys are not known
 
   std::vector<std::pair<std::string, Answer>> answers;  // what was read, in that order
   std::vector<std::string> asked;                       // keys that has() was called with
@@ -87,10 +87,10 @@ struct ConfigReader::Node {
   }
   /// For messages: "a list", "7".
   std::string described() const;
-  void set_place(const Node& place);  // here and below
-  /// What was read, as YAML.
+  void set_place(const Node& place);  // of this node and below
+  /// Everything read, as YAML.
   std::string to_yaml(int indent) const;
-  /// Adds what was read to `values`, each key after `prefix`.
+  /// Adds everything read to `values`, each key prefixed with `prefix`.
   void collect(std::map<std::string, std::string>& values, const std::string& prefix) const;
 };
 

@@ -14,7 +14,7 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Decimal, without a leading zero that other YAML readers take for octal.
+/// Decimal, without a leading zero, which other YAML readers take for octal.
 bool is_plain_integer(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return is_digits(text) && (text == "0" || text[0] != '0');

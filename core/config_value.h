@@ -15,11 +15,11 @@ namespace predgen {
 
 // How configurations spell single values. T: bool, int64_t, double, std::string, path.
 
-/// Nothing if `text` does not spell a T. UserError: a path with an unset variable.
+/// None if `text` does not spell a T. UserError: a path with an unset variable.
 template <typename T>
 std::optional<T> parse_value(const std::string& text, bool quoted);
 
-/// What a T looks like, for messages.
+/// Describes a T, for messages.
 template <typename T>
 const char* value_kind();
 

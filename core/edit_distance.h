@@ -7,10 +7,10 @@
 
 namespace predgen {
 
-/// The fewest elements to put in, leave out or replace to make `to` of `from` (Levenshtein 1966).
+/// The fewest elements to insert, delete or replace to turn `from` into `to` (Levenshtein 1966).
 template <typename Sequence>
 int64_t edit_distance(const Sequence& from, const Sequence& to) {
-  std::vector<int64_t> edits(to.size() + 1);  // from what was seen so far to the first i of `to`
+  std::vector<int64_t> edits(to.size() + 1);  // from the prefix so far to the first i of `to`
   std::iota(edits.begin(), edits.end(), 0);
   for (const auto& element : from) {
     int64_t before = edits[0]++;

@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// Something failed that the user cannot mend: a bug, a broken disk. Exit code 1.
+/// A failure that the user cannot fix: a bug, a broken disk. Exit code 1.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
@@ -25,13 +25,13 @@ class UserError : public Error {
   using Error::Error;
 };
 
-/// Ctrl-C or SIGTERM was seen at a point where stopping loses nothing. Exit code 130.
+/// Ctrl-C or SIGTERM was noticed at a point where stopping loses nothing. Exit code 130.
 class Interrupted : public Error {
  public:
   Interrupted() : Error(std::string("interrupted")) {}
 };
 
-/// UserError with the setting's name and both numbers if `value` is below `minimum`.
+/// Throws UserError with the setting's name and both numbers if `value` is below `minimum`.
 inline void check_at_least(int64_t minimum, int64_t value, const char* name) {
   if (value < minimum) throw UserError("{} is {}, but must be at least {}", name, value, minimum);
 }
@@ -41,7 +41,7 @@ inline void check_at_least(int64_t minimum, int64_t value, const char* name) {
 
 }  // namespace predgen
 
-/// A condition that only a bug can break. Not named CHECK: c10 has that macro.
+/// A condition that only a bug can violate. Not named CHECK: c10 has that macro.
 #define PREDGEN_CHECK(condition, ...)                                                    \
   do {                                                                                   \
     if (!(condition)) {                                                                  \

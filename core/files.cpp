@@ -25,7 +25,7 @@ void sync_path(const fs::path& path, int flags) {
   if (result != 0) throw Error("cannot write {}: {}", path.string(), std::strerror(reason));
 }
 
-/// Of a file to be written, whose name the user has chosen.
+/// For an output file whose name the user has chosen.
 [[noreturn]] void fail_to_open(const fs::path& file, int reason) {
   std::error_code error;
   const fs::path folder = file.parent_path();

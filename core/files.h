@@ -12,18 +12,18 @@ namespace predgen {
 std::string read_file(const std::filesystem::path& file);
 
 /// Writes under a temporary name, fsyncs, renames: a reader sees the old file or the new one.
-/// Throws Error with the system's reason (disk full, no permission) and removes the temporary.
+/// Throws Error with the system's reason (disk full, no permission) and removes the temporary file.
 void write_file(const std::filesystem::path& file, std::string_view contents);
-/// Takes contents that are too large to hold: `write` puts them into the stream.
+/// For contents too large to hold in memory: `write` writes them to the stream.
 void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 /// fsyncs `temporary`, renames it to `file` and fsyncs the folder.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& file);
 
-/// Makes the folder and its parents; UserError if something else has that name.
+/// Creates the folder and its parents; UserError if something else has that name.
 void make_folder(const std::filesystem::path& folder);
 
-/// Replaces ${NAME} and ${NAME:-default} by the environment; UserError if NAME has neither.
+/// Expands ${NAME} and ${NAME:-default} from the environment; UserError if NAME has neither.
 std::string expand_variables(std::string_view text);
 
 }  // namespace predgen

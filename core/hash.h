@@ -15,7 +15,7 @@ class Hasher {
   ~Hasher();
   /// Length-prefixed, so that ("ab","c") and ("a","bc") differ.
   Hasher& add(std::string_view bytes);
-  /// Adds what the file contains, as add() does. UserError if it cannot be read.
+  /// Adds the file's contents like add(). UserError if it cannot be read.
   Hasher& add_file(const std::filesystem::path& file);
   std::string hex() const;
 

@@ -28,10 +28,10 @@ HelperProcess::HelperProcess(const std::filesystem::path& program, const HelperO
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, sockets[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, sockets[1], STDOUT_FILENO);
-  // Whatever others have open: a client's socket ends only when nobody has it any more.
+  // Closes all inherited descriptors: a client's socket ends only when no process holds it.
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_setpgroup(&attributes, 0);
-  // Signals that we ignore or block must not reach the helper in that state.
+  // The helper must not inherit signals as ignored or blocked.
   sigset_t none, defaults;
   sigemptyset(&none);
   sigemptyset(&defaults);
@@ -83,7 +83,7 @@ void HelperProcess::wait_for(short events, Seconds timeout) {
 
 bool HelperProcess::send(std::string_view bytes, Seconds timeout) {
   while (!bytes.empty()) {
-    // MSG_NOSIGNAL: a helper that died is an answer, not a SIGPIPE.
+    // MSG_NOSIGNAL: a dead helper is reported by the result, not by SIGPIPE.
     const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       bytes.remove_prefix(static_cast<size_t>(n));

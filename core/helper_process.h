@@ -13,13 +13,13 @@
 namespace predgen {
 
 struct HelperOptions {
-  std::vector<std::string> arguments{};  // behind the program's name
-  int niceness = 10;                     // passes go first; 0: as we are
+  std::vector<std::string> arguments{};  // after the program's name
+  int niceness = 10;                     // so that passes go first; 0: as this process
 };
 
-/// A child process whose standard input and output are one socket to us. It is in a process group
-/// of its own, so that Ctrl-C reaches us only; it ends when we do, because its input ends. Used by
-/// one thread at a time.
+/// A child process whose stdin and stdout are one socket to us. It is in its own process group, so
+/// that Ctrl-C reaches only us; it ends when we do, because its stdin is closed. Used by one thread
+/// at a time.
 class HelperProcess {
  public:
   /// UserError if `program` cannot be started.
@@ -33,7 +33,7 @@ class HelperProcess {
   bool receive(std::span<char> bytes, Seconds timeout);
 
   pid_t pid() const { return pid_; }
-  int socket() const { return socket_; }  // to wait for; open as long as this is there
+  int socket() const { return socket_; }  // to poll; open as long as this object lives
 
  private:
   void wait_for(short events, Seconds timeout);

@@ -11,8 +11,8 @@
 namespace predgen {
 namespace {
 
-/// What an exception of the library says, without its name: "[json.exception.parse_error.101] parse
-/// error at line 1, column 2: .." becomes "line 1, column 2: ..".
+/// A library exception's message, without its name: "[json.exception.parse_error.101] parse error
+/// at line 1, column 2: .." becomes "line 1, column 2: ..".
 std::string json_problem(std::string what) {
   if (what.starts_with("[json.exception.")) what.erase(0, what.find("] ") + 2);
   for (const std::string_view start : {"parse error at ", "type "}) {
@@ -25,10 +25,10 @@ constexpr size_t kMaxDepth = 200;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMaxKeys = 1000, kMaxKeysInAll = 100'000;
 
-/// `text` may be no JSON at all.
+/// `text` may not be JSON at all.
 void check(std::string_view text, const std::string& where, int64_t max_keys,
            int64_t max_keys_in_all) {
-  std::vector<int64_t> num_keys;  // of the objects and lists around
+  std::vector<int64_t> num_keys;  // of the enclosing objects and lists
   int64_t num_keys_in_all = 0;
   bool in_string = false;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -59,7 +59,7 @@ void check(std::string_view text, const std::string& where, int64_t max_keys,
   }
 }
 
-/// Without a check.
+/// Parses without the checks.
 Json parse(std::string_view text, const std::string& where) {
   return checked_json(where + ": not valid JSON", [&] { return Json::parse(text); });
 }

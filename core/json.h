@@ -7,16 +7,16 @@
 
 namespace predgen {
 
-/// Keeps the order in which keys were written.
+/// Keeps keys in the order they were written.
 using Json = nlohmann::ordered_json;
 
-/// UserError: what the library's exception says, after `what` and without its own name.
+/// UserError with `what`, then the library's message without the exception's own name.
 [[noreturn]] void fail_json(const std::string& what, const nlohmann::json::exception& error);
 
 /// `where` names the text in the UserError of a syntax error.
 Json parse_json(std::string_view text, const std::string& where);
 /// UserError for lists and objects nested so deep that a copy could exhaust the stack; parse_json
-/// asks it, other ways to parse should.
+/// calls this; other parsers should.
 void check_json_depth(std::string_view text, const std::string& where);
 Json read_json(const std::filesystem::path& file);
 
@@ -26,8 +26,8 @@ T json_get(const Json& object, const char* key, const std::string& where);
 /// `otherwise` where the key is missing or null.
 bool json_flag(const Json& object, const char* key, bool otherwise, const std::string& where);
 
-/// work(), which reads a document that may not be as it should: where it is not, a UserError that
-/// begins with `what`.
+/// Runs work(), which reads a document that may be malformed: then throws a UserError that begins
+/// with `what`.
 template <typename Work>
 auto checked_json(const std::string& what, const Work& work) {
   try {
@@ -37,8 +37,8 @@ auto checked_json(const std::string& what, const Work& work) {
   }
 }
 
-/// On one line, or over many, indented by `indent`. What is not well-formed UTF-8, as a path may
-/// be, becomes U+FFFD; dump() would throw there.
+/// Serialised on one line, or on many, indented by `indent`. Ill-formed UTF-8, as a path may have,
+/// becomes U+FFFD; dump() would throw there.
 std::string to_text(const Json& json, int indent = -1);
 
 [[noreturn]] void fail_json_key(const char* key, const std::string& where, const std::string& why);
@@ -54,7 +54,7 @@ T json_get(const Json& object, const char* key, const std::string& where) {
 }
 
 /// parse_json for what a client sent. UserError, too, for more than 1,000 keys in an object, or
-/// 100,000 in all: a key is looked up by comparing it with all others of its object.
+/// 100,000 in all: looking up a key compares it with all others of its object.
 Json parse_client_json(std::string_view text, const std::string& where);
 
 }  // namespace predgen

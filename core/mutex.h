@@ -4,24 +4,24 @@
 #include <shared_mutex>
 
 // Which mutex guards a member, and who must hold it, for Clang's thread-safety analysis
-// (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). scripts/check_locks.py asks it; other
-// compilers see nothing of it.
+// (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). scripts/check_locks.py runs it; other
+// compilers ignore all of this.
 #if defined(__clang__)
 #define PREDGEN_LOCKS(attribute) __attribute__((attribute))
 #else
 #define PREDGEN_LOCKS(attribute)
 #endif
 
-/// On a member: it is read and written with the mutex only.
+/// On a member: it is read and written only while holding the mutex.
 #define GUARDED_BY(mutex) PREDGEN_LOCKS(guarded_by(mutex))
-/// On a function or lambda: whoever calls it holds the mutex.
+/// On a function or lambda: the caller holds the mutex.
 #define REQUIRES(mutex) PREDGEN_LOCKS(requires_capability(mutex))
 /// On a function that returns a reference to this mutex.
 #define RETURNS_MUTEX(mutex) PREDGEN_LOCKS(lock_returned(mutex))
 
 namespace predgen {
 
-/// A std::mutex that the analysis knows.
+/// A std::mutex known to the analysis.
 class PREDGEN_LOCKS(capability("mutex")) Mutex {
  public:
   void lock() PREDGEN_LOCKS(acquire_capability()) { mutex_.lock(); }
@@ -38,7 +38,7 @@ class PREDGEN_LOCKS(capability("mutex")) Mutex {
 class PREDGEN_LOCKS(scoped_lockable) Lock {
  public:
   explicit Lock(Mutex& mutex) PREDGEN_LOCKS(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
-  /// One that try_lock() has locked.
+  /// Adopts a mutex that try_lock() has locked.
   Lock(Mutex& mutex, std::adopt_lock_t adopt) REQUIRES(mutex) : lock_(mutex.mutex_, adopt) {}
   ~Lock() PREDGEN_LOCKS(release_capability()) {}
   Lock(const Lock&) = delete;
@@ -53,7 +53,7 @@ class PREDGEN_LOCKS(scoped_lockable) Lock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// A std::shared_mutex that the analysis knows: many may read, or one writes.
+/// A std::shared_mutex known to the analysis: many readers or one writer.
 class PREDGEN_LOCKS(capability("mutex")) SharedMutex {
  private:
   friend class ReadLock;

@@ -30,7 +30,7 @@ size_t terminal_width() {
   return size.ws_col;
 }
 
-/// The longest start of `line` that fits, cut between UTF-8 characters.
+/// The longest prefix of `line` that fits, cut between UTF-8 characters.
 std::string fit(const std::string& line, size_t width) {
   return std::string(first_characters(line, static_cast<int64_t>(width)));
 }
@@ -46,7 +46,7 @@ Progress::Progress(std::string label, std::string unit, int64_t total)
       drawn_(start_) {}
 
 Progress::~Progress() {
-  if (!terminal_ && done_ == 0) return;  // what ended it has a line of its own
+  if (!terminal_ && done_ == 0) return;  // what ended it prints its own line
   try {
     finish();
   } catch (...) {  // a bar must not end the program

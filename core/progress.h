@@ -16,7 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` so far; `note` is shown after the rate (a loss, a file name).
+  /// Updates to `done`; `note` is shown after the rate (a loss, a file name).
   void update(int64_t done, const std::string& note = "");
   /// Draws the last state and ends the line. The destructor does it too.
   void finish();

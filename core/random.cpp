@@ -21,7 +21,7 @@ Random::Random(uint64_t seed, std::string_view purpose, uint64_t index) : state_
 uint64_t Random::next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
 
 uint64_t Random::below(uint64_t bound) {
-  const uint64_t limit = -bound % bound;  // the low end that would favour small values
+  const uint64_t limit = -bound % bound;  // the low range that would bias towards small values
   uint64_t value = next();
   while (value < limit) value = next();
   return value % bound;

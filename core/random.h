@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// Random numbers that depend only on (seed, purpose, index): never on threads, ranks or on how
-/// much another stream was used. SplitMix64 over a hashed key; same numbers on every platform.
+/// Random numbers that depend only on (seed, purpose, index): never on threads, ranks or the use of
+/// other streams. SplitMix64 over a hashed key; same numbers on every platform.
 class Random {
  public:
   Random(uint64_t seed, std::string_view purpose, uint64_t index = 0);

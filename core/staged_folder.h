@@ -4,9 +4,9 @@
 
 namespace predgen {
 
-/// A folder that gets its name in one rename when all of it is there. Until then it is
-/// `.NAME.partial` beside that name, locked against other processes; an exception removes it, and
-/// what a killed process left there is removed by the next one.
+/// A folder that gets its final name in one rename when it is complete. Until then it is
+/// `.NAME.partial` next to it, locked against other processes; an exception removes it, and the
+/// next process removes what a killed one left.
 class StagedFolder {
  public:
   /// UserError if another process is writing the same folder.
@@ -16,7 +16,7 @@ class StagedFolder {
   StagedFolder& operator=(const StagedFolder&) = delete;
 
   const std::filesystem::path& path() const { return folder_; }
-  /// Call it once. Error if `final_name` is there and not an empty folder.
+  /// Call it once. Error if `final_name` exists and is not an empty folder.
   void publish();
 
  private:

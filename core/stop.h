@@ -6,8 +6,8 @@
 
 namespace predgen {
 
-/// Throws Interrupted when a stop was asked for. Call it where stopping loses nothing. Who asks
-/// (Ctrl-C, a client that left) is the caller's business: only cli/ knows of signals.
+/// Throws Interrupted if a stop was requested. Call it where stopping loses nothing. The source of
+/// the request (Ctrl-C, a client that left) is the caller's concern: only cli/ handles signals.
 inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted();
 }

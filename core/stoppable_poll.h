@@ -4,18 +4,18 @@
 
 namespace predgen {
 
-/// poll() for one file descriptor that a stop ends at once. Thread-safe.
+/// poll() for one file descriptor; a stop request ends it at once. Thread-safe.
 class StoppablePoll {
  public:
   explicit StoppablePoll(std::stop_token stop);
 
-  /// Returns true when `descriptor` is ready for `events` (POLLIN or POLLOUT), or when it has
-  /// failed, which read() and write() then say; false when it was not for `milliseconds` (-1: waits
-  /// for ever). Throws Interrupted when a stop was asked for, even if the descriptor is ready, too.
+  /// Returns true when `descriptor` is ready for `events` (POLLIN or POLLOUT), or has failed, which
+  /// read() and write() then report; false after `milliseconds` without either (-1: waits forever).
+  /// Throws Interrupted if a stop was requested, even if the descriptor is ready, too.
   bool wait(int descriptor, short events, int milliseconds = -1) const;
 
  private:
-  /// Readable from the stop on.
+  /// Readable once a stop is requested.
   class Event {
    public:
     Event();

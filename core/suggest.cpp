@@ -9,10 +9,10 @@
 namespace predgen {
 namespace {
 
-/// Of a wrong word: whoever sends a longer one has not mistyped.
+/// The longest wrong word considered: a longer one is not a typing error.
 constexpr size_t kMostBytes = 64;
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+/// Number of insertions, deletions, replacements and adjacent swaps that turn `a` into `b`.
 size_t typing_distance(const std::string& a, const std::string& b) {
   // Rows of i, i - 1 and i - 2.
   std::vector<size_t> row(b.size() + 1), before(b.size() + 1), second(b.size() + 1);

@@ -7,29 +7,29 @@
 
 namespace predgen {
 
-/// Whether there is nothing but white space (ASCII's six characters).
+/// Whether `text` is all white space (ASCII's six characters).
 inline bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }
 
-/// What a person reads of an error: those of LibTorch, of c10d and of Arrow go on with more.
+/// The readable part of an error message: LibTorch, c10d and Arrow append more to theirs.
 inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// `text` without characters of `blank` at its ends.
+/// `text` without characters of `blank` at either end.
 inline std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n\v\f") {
   const size_t begin = text.find_first_not_of(blank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
-/// Both with `between`, or the one that is not empty.
+/// Both joined by `between`, or the one that is not empty.
 inline std::string joined(const std::string& one, std::string_view between,
                           const std::string& other) {
   if (one.empty() || other.empty()) return one + other;
   return (one + std::string(between)).append(other);
 }
 
-/// For the text of an HTML element or a quoted attribute.
+/// Escaped for the text of an HTML element or a quoted attribute.
 inline std::string escape_html(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -55,7 +55,7 @@ constexpr bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
-/// Characters of well-formed UTF-8.
+/// Number of characters in well-formed UTF-8.
 inline int64_t count_characters(std::string_view text) {
   return std::ranges::count_if(text, begins_character);
 }
@@ -69,7 +69,7 @@ inline std::string_view first_characters(std::string_view text, int64_t most) {
   return text.substr(0, end);
 }
 
-/// The last `most` bytes of `text`, or fewer: in whole characters.
+/// The last `most` bytes of `text`, or fewer to keep characters whole.
 inline std::string_view last_bytes(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
   size_t begin = text.size() - most;
@@ -77,7 +77,7 @@ inline std::string_view last_bytes(std::string_view text, size_t most) {
   return text.substr(begin);
 }
 
-/// Bytes that both begin with, in whole characters.
+/// Length in bytes of the common prefix, in whole characters.
 inline size_t common_start(std::string_view one, std::string_view other) {
   auto same = static_cast<size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
   const auto is_inside = [&](std::string_view text) {
@@ -87,8 +87,8 @@ inline size_t common_start(std::string_view one, std::string_view other) {
   return same;
 }
 
-/// What a message quotes of a text that may be of any length: its first `most` bytes, and ".."
-/// where that is not all. No character of UTF-8 is cut in two.
+/// A text of any length shortened for a message: its first `most` bytes, and ".." if there is more.
+/// No UTF-8 character is cut.
 inline std::string shortened(std::string_view text, size_t most = 64) {
   if (text.size() <= most) return std::string(text);
   while (most > 0 && !begins_character(text[most])) --most;

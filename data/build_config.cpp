@@ -9,7 +9,7 @@
 namespace predgen::data {
 namespace {
 
-constexpr int kBuilderVersion = 3;  // raise it when the same configuration gives other tokens
+constexpr int kBuilderVersion = 3;  // raise it when the same configuration yields different tokens
 constexpr int64_t kMany = int64_t{1} << 40;
 
 const std::vector<std::pair<std::string, ExampleLaw>> kLaws{{"truncated", ExampleLaw::kTruncated},

@@ -11,15 +11,15 @@
 
 namespace predgen::data {
 
-/// One row of a corpus. Its messages are a list in one of the layouts of data/row_layout.h; a
-/// prompt alone is a user's message without an answer.
+/// One row of a corpus. Its messages are a list in one of the layouts of data/row_layout.h; a bare
+/// prompt is a user's message without an answer.
 struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none
   std::string model, language;
-  std::vector<Message> messages;  // as stored: nothing is checked yet
+  std::vector<Message> messages;  // as stored, not yet checked
   bool redacted = false;
   bool flagged = false;  // the moderation flagged one of its messages
-  int64_t row = 0;       // 1 is the first row (the first line of a JSONL file)
+  int64_t row = 0;       // counted from 1 (the first line of a JSONL file)
 };
 
 enum class BadRows { kFail, kSkip };
@@ -36,14 +36,14 @@ class ConversationReader {
   int64_t num_bad_rows_ = 0;
 };
 
-/// What to throw when a file of a data set is not there: it says where public sets are to be had.
+/// The error for a missing data set file; it says where to get public data sets.
 UserError missing_data(const std::filesystem::path& file);
 
-/// What to throw for a row that cannot be used.
+/// The error for a row that cannot be used.
 UserError bad_row(const std::filesystem::path& file, int64_t row, const UserError& why);
 
 /// By extension: .jsonl or .parquet; UserError for others, for .parquet in a build without it, and
-/// for a file that is not there.
+/// for a missing file.
 std::unique_ptr<ConversationReader> open_conversations(const std::filesystem::path& file,
                                                        BadRows bad_rows);
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBatchRows = 512;
 
-/// One row of a batch and what became of it.
+/// One row of a batch and its result.
 struct Row {
   CorpusConversation conversation;
   std::string file;
@@ -30,11 +30,11 @@ struct Row {
   bool held_out = false;
   std::vector<Record> records;
   uint64_t fingerprint = 0;        // of its conversation, if it has records to train on
-  std::vector<std::string> drops;  // counter names, one for each dropped example or conversation
+  std::vector<std::string> drops;  // counter names, one per dropped example or conversation
   std::exception_ptr error;
 };
 
-/// The rows of all sources, one after the other.
+/// The concatenated rows of all sources.
 class Corpus {
  public:
   Corpus(const std::vector<fs::path>& files, BadRows bad_rows)
@@ -95,7 +95,7 @@ class DatasetBuild {
     }
     const StoreOptions options{.records_per_shard = config_.records_per_shard, .resume = true};
     const auto writer = create_dataset(config_.output, recipe_, options);
-    // The held-out part is finished first: the training part's manifest says that all is there.
+    // The held-out part is finished first: the training part's manifest means that all is complete.
     std::unique_ptr<DatasetWriter> held_out_writer;
     if (holds_out && !dataset_is_complete(held_out_folder, held_out_recipe_)) {
       held_out_writer = create_dataset(held_out_folder, held_out_recipe_, options);
@@ -162,7 +162,7 @@ class DatasetBuild {
     return true;
   }
 
-  /// Rows are independent of each other, so any number of threads gives the same records.
+  /// Rows are independent, so any number of threads gives the same records.
   void build_rows(std::vector<Row>& rows) const {
     const auto wanted = config_.threads > 0 ? static_cast<size_t>(config_.threads)
                                             : std::max(1u, std::thread::hardware_concurrency());
@@ -198,7 +198,7 @@ class DatasetBuild {
       return;
     }
     for (int64_t e = 0; e < config_.examples_per_conversation; ++e) {
-      // The e-th draw of a row does not depend on how many there are.
+      // The e-th draw of a row does not depend on the number of draws.
       const Random random(static_cast<uint64_t>(config_.seed), "round",
                           row.index + (static_cast<uint64_t>(e) << 40));
       keep_example(row, examples_.truncated(row.conversation, random));
@@ -251,7 +251,7 @@ class DatasetBuild {
         return;
       }
     }
-    // The held-out part may repeat itself; what is trained on twice weighs twice.
+    // The held-out part may contain duplicates; a training duplicate would weigh twice.
     if (!row.held_out && !row.records.empty() && !seen_.insert(row.fingerprint).second) {
       row.records.clear();
       row.drops.emplace_back("duplicate");
@@ -261,7 +261,7 @@ class DatasetBuild {
       int64_t& count = row.held_out ? num_held_out_records_ : num_records_;
       DatasetWriter* target = row.held_out ? held_out_writer : &writer;
       ++count;
-      // Records that a killed build has already published come again, in the same order.
+      // Records already published by a killed build are produced again, in the same order.
       if (target != nullptr && count > target->size()) target->append(record);
     }
   }

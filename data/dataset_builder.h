@@ -15,9 +15,9 @@ struct BuildResult {
 };
 
 /// `predgen data build`: reads the sources twice if a fraction is held out, makes the records on
-/// config.threads threads in the order of the rows, writes them to config.output and the held-out
-/// ones to config.output/held_out. Continues a build that was killed; does nothing if the same
-/// dataset is there. Draws a progress bar; after a stop it throws Interrupted between batches.
+/// config.threads threads in row order, writes them to config.output and the held-out ones to
+/// config.output/held_out. Continues a build that was killed; does nothing if the same dataset
+/// exists. Draws a progress bar; after a stop request it throws Interrupted between batches.
 BuildResult build_dataset(const BuildConfig& config, const Tokenizer& tokenizer,
                           const std::stop_token& stop);
 

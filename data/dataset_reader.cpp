@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Shards of a dataset that are open at a time; each takes one of the files that a process may
-/// have open, and a dataset may have thousands of shards.
+/// Shards of a dataset that are open at a time; each takes a file descriptor, and a dataset may
+/// have thousands of shards.
 constexpr size_t kMostOpenShards = 16;
 
 class Hdf5DatasetReader : public DatasetReader {
@@ -61,7 +61,7 @@ class Hdf5DatasetReader : public DatasetReader {
     RecordSizes sizes;
   };
 
-  /// Used last, it comes first.
+  /// Most recently used first.
   const OpenShard& open(size_t shard) const REQUIRES(hdf5_mutex()) {
     const auto found = std::ranges::find(open_, shard, &std::pair<size_t, OpenShard>::first);
     if (found != open_.end()) {
@@ -91,7 +91,7 @@ class Hdf5DatasetReader : public DatasetReader {
     try {
       shards_.push_back({file, OpenShard(file).sizes()});
     } catch (const UserError&) {
-      throw;  // that it cannot be opened says nothing about it
+      throw;  // failing to open says nothing about the shard
     } catch (const std::exception& error) {
       throw UserError("{}: not a whole shard ({}); build the dataset again", file.string(),
                       error.what());

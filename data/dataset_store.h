@@ -18,20 +18,20 @@ class DatasetWriter {
  public:
   virtual ~DatasetWriter() = default;
   virtual void append(const Record& record) = 0;
-  /// Writes what is left and the manifest with `counters` (rows read, dropped by rule, ...).
+  /// Writes remaining records and the manifest with `counters` (rows read, dropped by rule, ...).
   virtual void finish(const Json& counters) = 0;
   /// Records already on disk: how many to skip after a resume.
   virtual int64_t size() const = 0;
 };
 
-/// How long a record is.
+/// The sizes of a record.
 struct RecordSize {
   struct Block {
-    int64_t tokens = 0;      // of a state
+    int64_t tokens = 0;      // per state
     int64_t num_states = 0;  // the fixed point included
   };
   int64_t tokens = 0;         // prompt and answer
-  int64_t prompt_length = 0;  // of these
+  int64_t prompt_length = 0;  // within `tokens`
   std::vector<Block> blocks{};
 };
 
@@ -53,14 +53,14 @@ struct StoreOptions {
 };
 
 /// `recipe`: everything that changes tokens (sources with hashes, filter, seed, law, tokenizer
-/// hash, builder version); its hash names the dataset. UserError if the folder holds another
+/// hash, builder version); its hash identifies the dataset. UserError if the folder holds another
 /// recipe (the difference is shown) or is not empty and `resume` is off.
 std::unique_ptr<DatasetWriter> create_dataset(const std::filesystem::path& folder,
                                               const Json& recipe, const StoreOptions& options);
 /// UserError if there is no manifest (the build did not finish), or a shard is missing, truncated
 /// or not what the manifest says.
 std::unique_ptr<DatasetReader> open_dataset(const std::filesystem::path& folder);
-/// One after the other; manifest() is the list of theirs. `folders` is not empty.
+/// Opens datasets as one, concatenated; manifest() is the list of theirs. `folders` is not empty.
 std::unique_ptr<DatasetReader> open_datasets(const std::vector<std::filesystem::path>& folders);
 
 }  // namespace predgen::data

@@ -9,9 +9,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Refuses a folder that holds anything but an unfinished dataset of this recipe.
+/// Rejects a folder that holds anything but an unfinished dataset of this recipe.
 void check_folder(const fs::path& folder, const Json& recipe, bool resume) {
-  fs::remove(folder / "recipe.json.tmp");  // all that a build killed at its start leaves
+  fs::remove(folder / "recipe.json.tmp");  // all that a build killed at its start leaves behind
   for (const char* name : {"manifest.json", "recipe.json"}) {
     if (!fs::exists(folder / name)) continue;
     Json there = read_json(folder / name);
@@ -50,11 +50,11 @@ class Hdf5DatasetWriter : public DatasetWriter {
     }
   }
 
-  /// A build that failed before its first shard leaves nothing that the next one would refuse.
+  /// A build that failed before its first shard leaves nothing that the next one would reject.
   ~Hdf5DatasetWriter() override {
     if (!is_new_ || finished_ || !shards_.empty()) return;
     std::error_code ignored;
-    // With a held-out part in it, the folder is one that a build resumes.
+    // A folder with a held-out part can be resumed.
     if (std::distance(fs::directory_iterator(folder_, ignored), {}) != 1) return;
     fs::remove(folder_ / "recipe.json", ignored);
     fs::remove(folder_, ignored);
@@ -74,7 +74,7 @@ class Hdf5DatasetWriter : public DatasetWriter {
   int64_t size() const override { return num_records_ + pending_.num_records(); }
 
  private:
-  /// Takes over what a killed build has finished; its half-written shard is removed.
+  /// Keeps the shards that a killed build has finished; removes its half-written one.
   void find_shards() {
     for (const auto& entry : fs::directory_iterator(folder_)) {
       if (entry.path().extension() == ".tmp") fs::remove(entry.path());
@@ -111,7 +111,7 @@ class Hdf5DatasetWriter : public DatasetWriter {
   std::vector<ShardInfo> shards_;
   int64_t num_records_ = 0;
   RecordColumns pending_;
-  bool is_new_ = false;  // there was no folder before
+  bool is_new_ = false;  // the folder did not exist before
   bool finished_ = false;
 };
 

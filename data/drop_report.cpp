@@ -52,7 +52,7 @@ std::vector<std::string> drop_names() {
 
 std::vector<std::string> drop_lines(const Json& counters, int64_t examples_per_conversation) {
   const int64_t num_rows = number(counters, "rows_read");
-  std::vector<std::pair<int64_t, std::string>> lines;  // with the examples that are gone
+  std::vector<std::pair<int64_t, std::string>> lines;  // with the number of dropped examples
   const auto add = [&](int64_t count, bool of_example, std::string_view text) {
     if (count == 0) return;
     const bool one_by_one = of_example && examples_per_conversation > 1;

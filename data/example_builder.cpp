@@ -85,9 +85,9 @@ std::vector<Message> ExampleBuilder::first_messages(const CorpusConversation& co
   return messages;
 }
 
-/// `messages` ends in an answer with its ids: makes record.tokens what the template puts before it,
-/// the answer and its stop token, and lengthens the mask by the prompt and the last two. The whole
-/// is not rendered: some templates say something else before an answer that is there already.
+/// `messages` ends in an answer with its ids: sets record.tokens to the template's text before it,
+/// the answer and its stop token, and extends the mask by the prompt and the last two. The whole is
+/// not rendered at once: some templates put other text before an answer that already exists.
 void ExampleBuilder::append_target(const std::vector<Message>& messages, Record& record) const {
   const TokenIds& answer = messages.back().ids;
   const std::optional<TokenId> end = tokenizer_.answer_end();
@@ -129,7 +129,7 @@ Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random 
     if (message.role == "assistant" || i == last) message.ids = tokenizer_.encode(message.content);
     if (i == last) {
       message.ids.resize(random.below(message.ids.size() + 1));
-      message.content.clear();  // what ids replace; with k = 0 it counts
+      message.content.clear();  // replaced by ids; used if k = 0
     }
     messages.push_back(std::move(message));
   }

@@ -18,29 +18,29 @@ enum class Drop {
   kWrongRoles,    // does not start with the user, or two messages of one role in a row
   kEmptyMessage,  // white space only
   kMinTurns,
-  kNoAnswer,    // a prompt alone, where every answer is to be a target
-  kLanguage,    // another one than those of the filter
-  kNoLanguage,  // none is said, and there is such a filter
+  kNoAnswer,    // a bare prompt, although every answer must be a target
+  kLanguage,    // not one of the filter's
+  kNoLanguage,  // the row gives none, but there is a filter
   kRedacted,
   kFlagged
 };
 std::string drop_name(Drop drop);
 
 /// The first rule that drops the conversation as a whole. A last user message without an answer is
-/// no reason: only complete rounds are used. If there is nothing else, `law` must be kTruncated.
+/// allowed: only complete rounds are used. If there is nothing else, `law` must be kTruncated.
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters, ExampleLaw law);
 
-/// The part of it that is about the row's fields: language, redacted and flagged.
+/// Only the checks of the row's fields: language, redacted and flagged.
 std::optional<Drop> check_filters(const CorpusConversation& conversation,
                                   const FilterConfig& filters);
 
-/// Complete rounds of a conversation that check_conversation() passed; a leading system message
-/// counts as none, and a prompt alone has none.
+/// Complete rounds of a conversation that check_conversation() passed; a leading system message is
+/// not counted, and a bare prompt has none.
 int64_t num_rounds(const CorpusConversation& conversation);
 
 /// Makes token records of conversations that check_conversation() passed. History answers and
-/// targets are encoded apart from the template, so that their tokens are those of a running
+/// targets are encoded apart from the template, so that their tokens match those of a running
 /// conversation. Thread-safe.
 class ExampleBuilder {
  public:
@@ -48,8 +48,8 @@ class ExampleBuilder {
   ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt);
 
   /// Round i ~ U[0, rounds) becomes the last; its prompt of L tokens keeps the first k ~ U[0, L];
-  /// its answer and stop token are the target. A prompt alone becomes a record that ends with it
-  /// and has no target.
+  /// its answer and stop token are the target. A bare prompt becomes a record that ends with it and
+  /// has no target.
   Record truncated(const CorpusConversation& conversation, Random random) const;
   /// All rounds; every answer and stop token is a target.
   Record whole(const CorpusConversation& conversation) const;

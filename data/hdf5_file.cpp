@@ -45,7 +45,7 @@ UserError cannot_open(const std::filesystem::path& file) {
 }
 
 Hdf5Handle open_hdf5(const std::filesystem::path& file) {
-  // The library does not say why it cannot.
+  // The library does not report why it fails.
   const int probe = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (probe < 0) throw cannot_open(file);
   ::close(probe);

@@ -12,7 +12,7 @@
 
 namespace predgen::data {
 
-/// The HDF5 library keeps global state: whoever calls it holds this lock.
+/// The HDF5 library keeps global state: its callers must hold this lock.
 Mutex& hdf5_mutex();
 
 /// Owns an HDF5 identifier. `what` names the operation in the Error of an invalid one.
@@ -29,7 +29,7 @@ class Hdf5Handle {
   Hdf5Handle(const Hdf5Handle&) = delete;
   Hdf5Handle& operator=(const Hdf5Handle&) = delete;
   operator hid_t() const { return id_; }
-  /// Closes now, so that an error is seen.
+  /// Closes now, so that an error is reported.
   void close(const std::string& what);
 
  private:
@@ -44,7 +44,7 @@ hid_t hdf5_type();  // of T in memory
 Hdf5Handle create_hdf5(const std::filesystem::path& file);
 /// "FILE: cannot be opened: Too many open files ..", by errno.
 UserError cannot_open(const std::filesystem::path& file);
-/// UserError if the system does not open it, Error if it is not a whole HDF5 file.
+/// UserError if the system cannot open it, Error if it is not a complete HDF5 file.
 Hdf5Handle open_hdf5(const std::filesystem::path& file);
 
 /// A flat column, in one contiguous piece.

@@ -34,7 +34,7 @@ std::string recipe_hash(const Json& recipe) { return Hasher().add(recipe.dump())
 
 namespace {
 
-/// "seed: 1 there, 2 here; ..." for the leaves in which two recipes differ, the first five.
+/// "seed: 1 there, 2 here; ..." for the first five leaves in which two recipes differ.
 std::string recipe_difference(const Json& there, const Json& here) {
   const Json before = there.flatten(), after = here.flatten();
   std::string text;

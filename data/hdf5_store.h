@@ -15,10 +15,10 @@ namespace predgen::data {
 //   tokens (int32), loss_mask (uint8), token_offsets
 //   block_offsets: blocks of a record; state_offsets: states of a block;
 //   state_token_offsets: where a state begins in state_tokens (int32)
-//   attributes recipe_hash and state: the counters of a piece of trajectories, else null
-// recipe.json while the build runs; manifest.json, last, when it is whole.
+//   attributes recipe_hash and state: the counters of a trajectory piece, else null
+// recipe.json while the build runs; manifest.json, written last, once it is complete.
 
-/// UserError that says how the recipe `there`, in the folder, differs from `here`.
+/// UserError that says how the folder's recipe `there` differs from `here`.
 void check_same_recipe(const std::filesystem::path& folder, const Json& there, const Json& here);
 
 /// Whether the folder holds a finished dataset of exactly this recipe.
@@ -27,7 +27,7 @@ bool dataset_is_complete(const std::filesystem::path& folder, const Json& recipe
 /// XXH3-128 of a file's bytes, read in pieces.
 std::string hash_file(const std::filesystem::path& file);
 
-/// [{"file": name, "hash": hash_file()}, ..], as recipes list what they were made from.
+/// [{"file": name, "hash": hash_file()}, ..], as recipes list their sources.
 Json hash_files(const std::vector<std::filesystem::path>& files);
 
 std::string recipe_hash(const Json& recipe);

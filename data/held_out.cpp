@@ -42,7 +42,7 @@ bool is_space(utf8proc_int32_t code) {
          utf8proc_category(code) == UTF8PROC_CATEGORY_ZP;
 }
 
-/// Of a normalised text that is not empty.
+/// Number of words of a normalised, non-empty text.
 int64_t num_words(const std::string& normalised) { return std::ranges::count(normalised, ' ') + 1; }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string normalise_prompt(std::string_view text) {
 }
 
 std::vector<uint64_t> near_fingerprints(std::string_view normalised) {
-  // Polynomials in kBase with the words' hashes, so that each takes no longer than one.
+  // Polynomials in kBase over the words' hashes, so that all take linear time.
   constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
   std::vector<uint64_t> words;
   for (size_t begin = 0; begin < normalised.size();) {
@@ -77,7 +77,7 @@ std::vector<uint64_t> near_fingerprints(std::string_view normalised) {
     words.push_back(std::hash<std::string_view>()(normalised.substr(begin, end - begin)));
     begin = end + 1;
   }
-  std::vector<uint64_t> ends(words.size() + 1, 0);  // of the words from each one on
+  std::vector<uint64_t> ends(words.size() + 1, 0);  // hashes of the words from each one on
   for (size_t i = words.size(); i-- > 0;) ends[i] = ends[i + 1] * kBase + words[i];
   std::vector<uint64_t> fingerprints{ends[0]};
   uint64_t start = 0, power = 1;

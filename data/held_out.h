@@ -14,18 +14,18 @@ namespace predgen::data {
 /// Case folded, punctuation and symbols gone, white space single.
 std::string normalise_prompt(std::string_view text);
 
-/// Fingerprints of a normalised text and of it without one of its words, each: two texts have one
-/// in common if a single word that is other, missing, added or elsewhere tells them apart, or none.
+/// Fingerprints of a normalised text and of all its variants with one word left out: two texts
+/// share one if they are equal or differ in a single word that is changed, missing, added or moved.
 std::vector<uint64_t> near_fingerprints(std::string_view normalised);
 
-/// Of all roles and normalised texts of a conversation; a text of symbols counts as it is.
+/// Of all roles and normalised texts of a conversation; a text of symbols alone is used as is.
 uint64_t conversation_fingerprint(const CorpusConversation& conversation);
 
-/// Prompts, such as those that must not be trained on, to tell whether a text repeats one.
+/// A set of prompts, such as those not to be trained on, to detect texts that repeat one.
 class PromptSet {
  public:
-  /// kNear: a single word tells it apart from one of the prompts (near_fingerprints), and both have
-  /// kNearWords words or more; only of a set that keeps these.
+  /// kNear: differs from a prompt in a single word (near_fingerprints), and both have kNearWords
+  /// words or more; only in a set with `keeps_near`.
   enum class Overlap { kNone, kExact, kNormalised, kNear };
 
   /// Prompts of fewer words are not kept.
@@ -33,7 +33,7 @@ class PromptSet {
       : min_words_(min_words), keeps_near_(keeps_near) {}
 
   void add(const std::string& prompt_text);
-  /// Every user message.
+  /// Adds every user message.
   void add(const CorpusConversation& conversation);
   /// .jsonl rows of a corpus or with "question"; .parquet conversations; .json, an object whose
   /// keys are prompts (recorded transcripts). UserError for anything else.

@@ -41,7 +41,7 @@ const MessageLayout* layout_of(const Json& row) {
     if (list.empty() || !list.front().is_object() || list.front().contains(layout.role)) {
       return &layout;
     }
-    if (found == nullptr) found = &layout;  // unless a later one fits: what its message lacks
+    if (found == nullptr) found = &layout;  // unless a later one matches: names what is missing
   }
   return found;
 }

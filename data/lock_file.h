@@ -7,7 +7,7 @@
 
 namespace predgen::data {
 
-/// Holds a lock on one byte of a LockFile, which outlives it.
+/// Holds a lock on one byte of a LockFile, which must outlive it.
 class ByteLock {
  public:
   ByteLock(ByteLock&& other) noexcept
@@ -24,23 +24,23 @@ class ByteLock {
   int64_t byte_;
 };
 
-/// A file by whose bytes, which need not exist, processes agree who does what, on one machine or on
-/// several that share a file system. When a process ends, however it ends, its locks are free.
-/// Each object competes with all others, also within a process; its own locks do not.
+/// A file with locks on its bytes, which need not exist, by which processes divide work, on one
+/// machine or on several that share a file system. When a process ends in any way, its locks are
+/// freed. Each object competes with all others, also within a process; its own locks do not.
 class LockFile {
  public:
-  /// Opened for reading and writing; made, empty, where there is none.
+  /// Opens the file for reading and writing; creates it, empty, if missing.
   explicit LockFile(const std::filesystem::path& file);
   ~LockFile();
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
-  /// Nothing if another object holds it. UserError on a file system without locks.
+  /// None if another object holds the lock. UserError on a file system without locks.
   std::optional<ByteLock> try_lock(int64_t byte) const;
-  /// Waits for it.
+  /// Waits for the lock.
   ByteLock lock(int64_t byte) const;
 
-  /// Replaces what the file holds, in place, and fsyncs it. A kill leaves a beginning of `text`.
+  /// Replaces what the file holds, in place, and fsyncs it. A kill may leave a prefix of `text`.
   void overwrite(const std::string& text) const;
 
  private:

@@ -9,7 +9,7 @@ std::vector<int64_t> all_of(hid_t column) {
   return read_entries<int64_t>(column, 0, column_size(column));
 }
 
-/// The end of the last entry before the one with this index, and those of `count` entries from it.
+/// The end of the entry before `index`, and the ends of the `count` entries from `index` on.
 std::vector<int64_t> ends(hid_t offsets, int64_t index, int64_t count) {
   return read_entries<int64_t>(offsets, index, index + count + 1);
 }

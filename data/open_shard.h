@@ -8,7 +8,7 @@
 
 namespace predgen::data {
 
-/// The sizes of a shard's records in little memory: 12 bytes a record and 8 a block.
+/// The sizes of a shard's records, kept compactly: 12 bytes per record and 8 per block.
 class RecordSizes {
  public:
   int64_t size() const { return static_cast<int64_t>(records_.size()); }
@@ -26,13 +26,13 @@ class RecordSizes {
   std::vector<Block> blocks_;
 };
 
-/// A shard's file and its columns, of which nothing stays in memory. Whoever uses it, or ends it,
-/// holds hdf5_mutex().
+/// A shard's open file and columns, none of which stay in memory. Using or destroying it requires
+/// hdf5_mutex().
 class OpenShard {
  public:
-  /// Error if it is not a whole shard; UserError if it cannot be opened.
+  /// Error if it is not a complete shard; UserError if it cannot be opened.
   explicit OpenShard(const std::filesystem::path& file);
-  /// Error if the columns do not fit together.
+  /// Error if the columns are inconsistent.
   RecordSizes sizes() const;
   Record read(int64_t index) const;
 

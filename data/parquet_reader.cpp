@@ -20,7 +20,7 @@ namespace {
 
 using Array = std::shared_ptr<arrow::Array>;
 
-/// The text at `index`, or nothing if it is null.
+/// The text at `index`, or an empty one if it is null.
 std::string_view text_at(const arrow::Array& array, int64_t index) {
   switch (array.type_id()) {
     case arrow::Type::STRING:
@@ -112,7 +112,7 @@ class ParquetReader : public ConversationReader {
 
   using Path = std::vector<std::string>;
 
-  /// Of the leaves of all columns.
+  /// The paths of the leaves of all columns.
   std::vector<Path> paths() const {
     const parquet::SchemaDescriptor* schema = reader_->parquet_reader()->metadata()->schema();
     std::vector<Path> paths;
@@ -122,7 +122,7 @@ class ParquetReader : public ConversationReader {
     return paths;
   }
 
-  /// Where the messages are; UserError if there is no such column.
+  /// Finds the column of messages; UserError if there is none.
   void find_layout() {
     const std::vector<Path> leaves = paths();
     for (const MessageLayout& layout : kMessageLayouts) {
@@ -132,7 +132,7 @@ class ParquetReader : public ConversationReader {
         if (leaf.back() == layout.role) return;
       }
     }
-    if (layout_ != nullptr) return;  // its messages lack what the error will name
+    if (layout_ != nullptr) return;  // its messages lack fields that the error will name
     for (const char* key : kPromptKeys) {
       if (std::ranges::find(leaves, Path{key}) != leaves.end()) {
         prompt_column_ = key;
@@ -219,7 +219,7 @@ class ParquetReader : public ConversationReader {
 
   const fs::path file_;
   const BadRows bad_rows_;
-  const MessageLayout* layout_ = nullptr;  // or else each row is a prompt
+  const MessageLayout* layout_ = nullptr;  // null: each row is a bare prompt
   std::string prompt_column_, id_column_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<arrow::RecordBatchReader> batches_;

@@ -8,7 +8,7 @@
 
 namespace predgen::data {
 
-/// Where a record is when parts stand one after the other.
+/// Locates a record in concatenated parts.
 class PartIndex {
  public:
   struct Place {

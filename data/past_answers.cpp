@@ -10,9 +10,9 @@
 namespace predgen::data {
 namespace {
 
-constexpr size_t kInFront = 4;  // tokens of the prompt, by which an answer's beginning is found
+constexpr size_t kInFront = 4;  // prompt tokens by which an answer's beginning is found
 
-/// What the loss is of, with the tokens in front.
+/// The target tokens, with kInFront tokens before them.
 void add_answers(const Record& record, std::vector<TokenIds>& answers) {
   const auto& mask = record.loss_mask;
   for (auto begin = mask.begin(); begin != mask.end();) {

@@ -8,9 +8,9 @@
 
 namespace predgen::data {
 
-/// Answers to draft from: all of a folder that `predgen data build` or `data trajectories` made
-/// with this tokenizer, or of a file of conversations as `data build` reads them. UserError if it
-/// is neither, is of another tokenizer, or has no answer.
+/// Answers to draft from: all answers in a folder made by `predgen data build` or `data
+/// trajectories` with this tokenizer, or in a file of conversations that `data build` can read.
+/// UserError if `source` is neither, is for another tokenizer, or has no answer.
 std::shared_ptr<const AnswerStore> read_past_answers(const std::filesystem::path& source,
                                                      const Tokenizer& tokenizer);
 

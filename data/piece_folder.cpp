@@ -10,9 +10,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kFolderByte = 0;  // who begins or finishes; the pieces' come after it
+constexpr int64_t kFolderByte = 0;  // lock for beginning and finishing; pieces' bytes follow
 
-/// Adds the numbers of one tree to those of another one.
+/// Adds the numbers of one tree to those of another.
 void add_counters(const Json& counters, Json& total) {
   for (const auto& [name, value] : counters.items()) {
     Json& sum = total[name];
@@ -47,7 +47,7 @@ PieceFolder::PieceFolder(const fs::path& folder, const Json& recipe, int64_t num
 void PieceFolder::begin() const {
   const std::string text = recipe_.dump(2) + "\n", there = read_file(folder_ / "recipe.json");
   if (there == text) return;
-  if (text.starts_with(there)) return claims_->overwrite(text);  // empty, or killed meanwhile
+  if (text.starts_with(there)) return claims_->overwrite(text);  // empty, or its writer was killed
   check_same_recipe(folder_, parse_json(there, (folder_ / "recipe.json").string()), recipe_);
 }
 

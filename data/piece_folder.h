@@ -12,39 +12,39 @@
 
 namespace predgen::data {
 
-/// One of the processes that share a work.
+/// One of several processes that share the work.
 struct RankShare {
   int64_t rank = 0;
   int64_t num_ranks = 1;
 };
 
 /// The folder of a dataset that any number of processes write together, on one machine or on
-/// several that share a file system. Its records come in pieces, 0, 1, .., each a shard, which
-/// whoever claims it writes; what a process that ends has claimed but not written is free again.
-/// Until it is finished, recipe.json there holds the recipe and the claims, locks on its bytes.
-/// Processes talk by the folder only: none waits for another one that has ended.
+/// several that share a file system. Its records come in pieces, 0, 1, .., each one shard, written
+/// by the process that claims it; when a process ends, pieces it has claimed but not written are
+/// free again. Until the dataset is finished, recipe.json holds the recipe and the claims (locks on
+/// its bytes). Processes communicate only via the folder: none waits for one that has ended.
 class PieceFolder {
  public:
-  /// Joins those that are at it, or begins. UserError if the folder holds anything else.
+  /// Joins a build in progress, or begins one. UserError if the folder holds anything else.
   PieceFolder(const std::filesystem::path& folder, const Json& recipe, int64_t num_pieces);
 
-  /// Whether the manifest is there.
+  /// Whether the manifest exists.
   bool is_finished() const;
-  /// Pieces that are on disk now, whoever wrote them.
+  /// Number of pieces on disk now, written by any process.
   int64_t num_written();
 
   struct Piece {
     int64_t index;
     ByteLock lock;
   };
-  /// A piece that is neither written nor claimed: of those with numbers rank, rank + num_ranks, ..
-  /// first, then of the other ranks'. Nothing if there is none now.
+  /// Claims a piece that is neither written nor claimed: first from the numbers rank, rank +
+  /// num_ranks, .., then from the other ranks'. None if there is none now.
   std::optional<Piece> claim(const RankShare& share);
-  /// `counters`: a tree of numbers; those of all pieces are added up.
+  /// `counters`: a tree of numbers, summed over all pieces.
   void write(Piece piece, const RecordColumns& records, const Json& counters);
 
-  /// Once all pieces are written: the manifest. False if another process has written it. UserError
-  /// if a piece is damaged.
+  /// Once all pieces are written: writes the manifest. False if another process has written it.
+  /// UserError if a piece is damaged.
   bool finish();
 
  private:
@@ -54,7 +54,7 @@ class PieceFolder {
 
   const std::filesystem::path folder_;
   const Json recipe_;
-  std::optional<LockFile> claims_;  // nothing where it was finished before
+  std::optional<LockFile> claims_;  // none if it was finished before
   std::vector<bool> written_;
 };
 

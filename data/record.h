@@ -9,8 +9,8 @@
 namespace predgen::data {
 
 /// One block of a Jacobi trajectory: `states` are its iterates, from the untouched random guess to
-/// the fixed point (last); all have n tokens, the last block of an answer may end in tokens after
-/// the stop token, which nothing may learn from.
+/// the fixed point (last); all have n tokens; the last block of an answer may end in tokens after
+/// the stop token, which must not be trained on.
 struct TrajectoryBlock {
   std::vector<TokenIds> states;
 };
@@ -18,7 +18,7 @@ struct TrajectoryBlock {
 /// One training example.
 struct Record {
   std::string conversation_id;
-  int64_t round = 0;                    // which user turn is the last one
+  int64_t round = 0;                    // index of the last user turn
   TokenIds tokens;                      // prompt, answer, stop token
   std::vector<uint8_t> loss_mask;       // same size; 1: this token is a target of the cross-entropy
   int64_t prompt_length = 0;            // where the last answer begins in `tokens`; all of them if

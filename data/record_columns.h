@@ -8,7 +8,7 @@
 
 namespace predgen::data {
 
-/// Records as flat columns: what a shard holds.
+/// Records as flat columns: the contents of a shard.
 struct RecordColumns {
   std::vector<uint8_t> conversation_id, loss_mask;
   std::vector<int32_t> tokens, state_tokens;
@@ -18,7 +18,7 @@ struct RecordColumns {
 
   int64_t num_records() const { return static_cast<int64_t>(round.size()); }
   void append(const Record& record);
-  /// Writes a whole HDF5 file, flushed and closed but not yet fsynced. Holds hdf5_mutex().
+  /// Writes a whole HDF5 file, flushed and closed but not yet fsynced. Takes hdf5_mutex().
   void write(const std::filesystem::path& file, const std::string& recipe_hash,
              const std::string& state) const;
 };

@@ -14,7 +14,7 @@ namespace predgen::data {
 
 namespace {
 
-constexpr int kBuilderVersion = 1;  // raise it when the same configuration gives other states
+constexpr int kBuilderVersion = 1;  // raise it when the same configuration yields other states
 
 /// The answer the collector found in place of the dataset's.
 void use_fixed_point(const Trajectory& trajectory, Record& record) {
@@ -24,8 +24,8 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
   record.loss_mask.resize(record.tokens.size(), 1);
 }
 
-/// How many of the dataset's records are to be answered. UserError if labels are asked of it that
-/// it has not got.
+/// How many of the dataset's records to answer. UserError if the configuration needs labels that
+/// the dataset lacks.
 int64_t records_to_answer(const TrajectoryConfig& config, const DatasetReader& dataset) {
   const int64_t count =
       config.max_records > 0 ? std::min(config.max_records, dataset.size()) : dataset.size();
@@ -64,9 +64,9 @@ void count(Json& counters, const std::string& name, int64_t amount) {
   counters[name] = counters[name].get<int64_t>() + amount;
 }
 
-/// Until other processes may have come further.
+/// Waits for progress of other processes.
 void wait_a_little(const std::stop_token& stop) {
-  Mutex mutex;  // guards nothing: a wait needs one
+  Mutex mutex;  // guards nothing, but a wait needs one
   std::condition_variable_any never;
   Lock lock(mutex);
   never.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
@@ -174,7 +174,7 @@ void TrajectoryBuild::keep(Record& record, Trajectory& trajectory, RecordColumns
   count(counters, "records_read", 1);
   std::string drop = "prompt_too_long";
   if (!trajectory.blocks.empty()) {
-    // A model may well write half a character.
+    // A model may write an incomplete character.
     const std::string text = replace_ill_formed_utf8(tokenizer_.decode(trajectory.answer));
     drop = find_repetition(trajectory.answer, text, config_.cleaning);
   }

@@ -18,34 +18,34 @@
 
 namespace predgen::data {
 
-/// `predgen data trajectories`: the records of a dataset, in pieces of so many, become those of
-/// config.output, a piece a shard, with the trajectories of a model's answers. Any number of
-/// processes do it together, and later ones go on where earlier ones were stopped. What a piece
-/// becomes does not depend on who makes it. Borrows config and tokenizer.
+/// `predgen data trajectories`: copies the records of a dataset to config.output, in pieces of one
+/// shard each, and adds the trajectories of a model's answers. Any number of processes can share
+/// the work, and later ones continue where earlier ones stopped. A piece's contents do not depend
+/// on who makes it. Borrows config and tokenizer.
 class TrajectoryBuild {
  public:
-  /// Begins or joins. `model_hash` names the weights in the recipe. UserError if the dataset was
-  /// made for another tokenizer, or config.output holds anything else.
+  /// Begins or joins a build. `model_hash` identifies the weights in the recipe. UserError if the
+  /// dataset was made with another tokenizer, or config.output holds anything else.
   TrajectoryBuild(const TrajectoryConfig& config, const std::string& model_hash,
                   const Tokenizer& tokenizer);
 
   bool is_finished() const { return folder_.is_finished(); }
   int64_t num_pieces() const;
-  /// Returns when the dataset is finished, be it by other processes: whether it was this one. Rank
-  /// 0 shows the progress. Throws Interrupted between passes: what was written stays.
+  /// Returns when the dataset is finished, by any process: true if by this one. Rank 0 shows the
+  /// progress. Throws Interrupted between passes; written pieces stay.
   bool run(Engine& engine, const RankShare& share, const std::stop_token& stop);
 
  private:
   Json recipe(const std::string& model_hash) const;
   void write_piece(PieceFolder::Piece piece, Engine& engine, Progress* progress,
                    const std::stop_token& stop);
-  /// Adds the record to `records`, or drops it, and counts.
+  /// Adds the record to `records` or drops it, and counts it.
   void keep(Record& record, Trajectory& trajectory, RecordColumns& records, Json& counters) const;
 
   const TrajectoryConfig& config_;
   const Tokenizer& tokenizer_;
   const std::unique_ptr<DatasetReader> dataset_;
-  const int64_t num_records_;  // of the dataset, as many as are wanted
+  const int64_t num_records_;  // of the dataset, at most max_records
   PieceFolder folder_;
 };
 

@@ -14,12 +14,12 @@ namespace {
 /// One answer under way.
 struct Row {
   size_t prompt;       // its number
-  Sequence sequence;   // prompt, solved blocks and what is solved of the next one, at least a token
+  Sequence sequence;   // prompt, solved blocks and the next one's solved part, >= 1 token
   TokenIds state{};    // of the block being solved; empty until the prompt has run
   int64_t solved = 0;  // its positions up to this one are in the sequence
   bool finished = false;
 
-  /// What has to run of the block after its solved part.
+  /// The part of the block after its solved part, to be run.
   TokenSpan draft() const {
     const TokenSpan all = state;
     return all.empty() ? all : all.subspan(static_cast<size_t>(solved) + 1);
@@ -51,7 +51,7 @@ class Collector {
   }
 
  private:
-  /// Those that the next pass has room for, the oldest first; new ones if there is room left.
+  /// The rows that the next pass has room for, oldest first; starts new ones if room is left.
   std::vector<Row*> choose_rows() {
     int64_t room = config_.batch_tokens, free_positions = config_.cache_positions;
     std::vector<bool> chosen;
@@ -86,7 +86,7 @@ class Collector {
     std::vector<EngineRequest> requests;
     for (Row* row : rows) requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
     const std::vector<EngineResult> results = engine_.run(requests);
-    std::vector<at::Tensor> best;  // logits are large: nothing else is made of them
+    std::vector<at::Tensor> best;  // logits are large: only their argmax is kept
     for (const EngineResult& result : results) best.push_back(most_likely(*result.logits));
     const at::Tensor choices = at::cat(best).to(at::kCPU);  // one transfer
     const TokenId* begin = choices.const_data_ptr<TokenId>();
@@ -107,7 +107,7 @@ class Collector {
     TokenIds state = row.state;
     const auto unsolved = state.begin() + row.solved + 1;
     std::copy(choices.begin(), choices.end() - 1, unsolved);
-    // Positions before the first change are at their fixed point, and so is what comes of them.
+    // Positions before the first change are at their fixed point, and so is their next token.
     const auto change =
         std::mismatch(unsolved, state.end(), row.state.begin() + row.solved + 1).first;
     if (change == state.end()) {
@@ -125,7 +125,7 @@ class Collector {
     std::vector<TrajectoryBlock>& blocks = trajectories_[row.prompt].blocks;
     Random random(config_.seed, "guess", (prompts_[row.prompt].index << 20) + blocks.size());
     const TokenSpan tokens = row.sequence.tokens();
-    row.state = {tokens.back()};  // the model's choice after what came before
+    row.state = {tokens.back()};  // the model's choice after the earlier tokens
     while (std::ssize(row.state) < config_.block_size) {
       row.state.push_back(tokens[random.below(tokens.size())]);
     }
@@ -141,7 +141,7 @@ class Collector {
       row.finished = trajectory.stopped || std::ssize(trajectory.answer) >= config_.max_new_tokens;
       if (row.finished) return;
     }
-    // The sequence has the next block's first token already.
+    // The sequence already has the next block's first token.
     row.finished = row.sequence.size() - 1 + config_.block_size > engine_.model().max_positions();
     if (!row.finished) start_block(row);
   }

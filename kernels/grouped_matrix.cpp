@@ -19,7 +19,7 @@ bool is_group(int64_t inputs) {
   return inputs >= 16 && inputs <= kMaxGroup && inputs % kInputStep == 0;
 }
 
-/// [rows,..] with rows of zeros up to a whole panel, as [panels,16,..].
+/// [rows,..] zero-padded to whole panels, as [panels,16,..].
 at::Tensor in_panels(const at::Tensor& tensor) {
   const int64_t panels = panels_of(tensor.size(0)), missing = panels * kGroupPanel - tensor.size(0);
   std::vector<int64_t> sizes = tensor.sizes().vec();
@@ -51,7 +51,7 @@ void pack_panel(const uint8_t* q, int64_t in, int32_t* to) {
   }
 }
 
-/// To the nearest, of two the even one.
+/// Rounds to nearest even.
 float rounded_to_bfloat16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000U);

@@ -9,38 +9,38 @@
 namespace predgen {
 
 /// A matrix [out,in] in 4 or 8 bits for CPUs: W = (q - 2^(bits - 1)) * scale + offset, where a
-/// group of inputs of a row shares scale and offset. 16 outputs, a panel, lie beside each other;
-/// the last panel may have fewer.
+/// group of inputs of a row shares scale and offset. 16 adjacent outputs form a panel; the last
+/// panel may have fewer.
 struct GroupedMatrix {
   int bits = 4;
   int64_t out = 0;
   at::Tensor words;   // of pack_words()
   at::Tensor scales;  // of pack_scales()
 
-  /// Inputs of one word.
+  /// Number of inputs per word.
   int64_t unit() const { return 32 / bits; }
   int64_t in() const { return words.size(1) * unit(); }
   int64_t group() const { return in() / scales.size(1); }
   bool has_offsets() const { return scales.size(2) == 2; }
-  /// Error unless words and scales are such, and of the same sizes.
+  /// Error unless words and scales have these forms and consistent sizes.
   void check() const;
 
   RowWeights weights() const {
     return bits == 4 ? RowWeights::kGroupsOf4Bits : RowWeights::kGroupsOf8Bits;
   }
-  /// Without x and y. Borrows the tensors.
+  /// The product without x and y. Borrows the tensors.
   RowProduct product() const;
-  /// Panels [begin,end) as a matrix of their own, with the same memory.
+  /// Panels [begin,end) as a matrix of their own; shares memory.
   GroupedMatrix panels(int64_t begin, int64_t end) const;
 
   /// W in bfloat16.
   at::Tensor widen() const;
-  /// A row of it, to [in].
+  /// One row of W, to [in].
   void widen_row(int64_t row, float* to) const;
 };
 
-/// `q` uint8 [rows,in] in [0,2^bits), `in` a multiple of 8, as int32 [panels,in/unit,16]. Of the
-/// inputs of a word, 2k and 2k + 1 are in bits `bits` * k and 16 + `bits` * k.
+/// `q` uint8 [rows,in] in [0,2^bits), `in` a multiple of 8, as int32 [panels,in/unit,16]. A word's
+/// inputs 2k and 2k + 1 are at bits `bits` * k and 16 + `bits` * k.
 at::Tensor pack_words(const at::Tensor& q, int bits);
 /// `scales` and `offsets` of one floating type [rows,groups], `offsets` undefined if there are
 /// none, as float16 [panels,groups,1 or 2,16], scales before offsets.

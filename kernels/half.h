@@ -3,11 +3,11 @@
 #include <bit>
 #include <cstdint>
 
-// float16 by its bits, without LibTorch.
+// float16 as its bits, without LibTorch.
 
 namespace predgen {
 
-/// To the nearest, of two the even one; from 65520 on infinite.
+/// Rounds to nearest even; infinite from 65520 on.
 inline uint16_t to_half(float value) {
   constexpr uint32_t kInfinity = 0x7F800000, kOverflow = 0x477FF000, kLeastNormal = 0x38800000;
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -18,7 +18,7 @@ inline uint16_t to_half(float value) {
   } else if (size >= kOverflow) {
     half = 0x7C00;
   } else if (size < kLeastNormal) {
-    // The last bit of 0.5 is the least that a half can be.
+    // The last bit of 0.5 is the smallest float16.
     half =
         std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - std::bit_cast<uint32_t>(0.5f);
   } else {

@@ -8,19 +8,19 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kLanes = 16;  // sums that go on side by side, as the compiler vectorises them
+constexpr int64_t kLanes = 16;  // parallel sums, which the compiler vectorises
 constexpr float kLeastScale = 1e-8f, kLeastHalf = 0x1p-24f;
 
 float widen(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-/// To the nearest, of two the even one.
+/// Rounds to nearest even.
 uint16_t narrow(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
   return static_cast<uint16_t>(value != value ? 0x7FC0 : rounded);
 }
 
-/// The nearest integer, of two the even one; for |value| < 2^22.
+/// Rounds to the nearest integer, ties to even; for |value| < 2^22.
 float round(float value) {
   constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23
   return (value + kRounder) - kRounder;

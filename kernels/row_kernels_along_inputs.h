@@ -6,12 +6,12 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kMaxRows = 64;      // whose sums of a panel stay in the first-level cache
-constexpr int64_t kPanel = 16;        // outputs that take turns over a block of inputs
-constexpr int64_t kLine = 64;         // bytes that memory gives at once
-constexpr int kTile = Isa::kOutputs;  // outputs whose sums lie beside each other
+constexpr int64_t kMaxRows = 64;      // rows whose sums of a panel stay in the L1 cache
+constexpr int64_t kPanel = 16;        // outputs processed in turn over a block of inputs
+constexpr int64_t kLine = 64;         // bytes of a cache line
+constexpr int kTile = Isa::kOutputs;  // outputs with adjacent sums
 
-/// The sums of some rows and outputs, which stay in registers.
+/// The sums of a few rows and outputs, kept in registers.
 template <class Kind, int kRows, int kOutputs>
 struct Sums {
   static constexpr int kCount = kRows * kOutputs;
@@ -43,7 +43,7 @@ struct Sums {
     }
   }
 
-  /// Added to those of earlier blocks, `to` [kRows,kTile].
+  /// Adds them to those of earlier blocks, `to` [kRows,kTile].
   void add_to(float* to, const PackedRows& x, int64_t block, int64_t row) const {
     const float* scales = Kind::kHasScales ? x.scales + block * x.scale_stride + row : nullptr;
     if constexpr (kCount == Isa::kLanes && kOutputs == kTile) {
@@ -65,15 +65,15 @@ struct Sums {
   }
 };
 
-/// Where a product stands: at a panel, or at a tile of all that few rows have.
+/// A place in a product: a panel, or, for few rows, a tile of the whole.
 struct Place {
   const RowProduct& product;
   const PackedRows& x;
   int64_t first_row, last_row, output, end;  // at most kMaxRows
   int64_t begin = 0;                         // inputs of the block
   float* sums = nullptr;  // [..,kMaxRows,kTile]; a tile's [kMaxRows or fewer,kTile]
-  // What memory is sent for: the next panel or tile in the order of its addresses, so that the
-  // processor goes on with it by itself; at the end what lies after, which is not read.
+  // What to prefetch: the next panel or tile in address order, so that the hardware prefetcher
+  // continues by itself; at the end the memory after W, which is not read.
   const char* next = nullptr;
 
   float* sums_of(int64_t of_output, int64_t row) const {
@@ -82,7 +82,7 @@ struct Place {
   }
 };
 
-/// Lines of memory that so many weights have, shared by all that use them.
+/// Cache lines to prefetch for so many weights, shared by all that use them.
 template <class Kind>
 int64_t lines_for_each(const Place& place, int64_t weights) {
   const int64_t users = (place.last_row - place.first_row + kRegisterRows - 1) / kRegisterRows;
@@ -90,9 +90,9 @@ int64_t lines_for_each(const Place& place, int64_t weights) {
   return (bytes + users * kLine - 1) / (users * kLine);
 }
 
-/// A block of inputs for rows from `row` and outputs from `output` on. kFetches: it is alone with
-/// the weights and sends for the next ones as it goes; others share that, a few lines each, since
-/// one that sent for all would wait for memory.
+/// A block of inputs for rows from `row` and outputs from `output` on. kFetches: it is the only
+/// user of the weights and prefetches the next ones as it goes; several users share that, a few
+/// lines each, since one that prefetched all would wait for memory.
 template <class Kind, int kRows, int kOutputs, bool kFetches>
 void add_block(Place& place, int64_t row, int64_t output) {
   using Value = typename Kind::Value;
@@ -154,7 +154,7 @@ const char* weight_of(const RowProduct& product, int64_t output) {
          output * product.in * static_cast<int64_t>(sizeof(typename Kind::Value));
 }
 
-/// Outputs from place.output on, of rows whose sums stay in registers.
+/// Outputs from place.output on, for rows whose sums stay in registers.
 template <class Kind, int kRows, int kOutputs>
 void multiply_outputs(Place& place) {
   alignas(64) float sums[kRows * kTile] = {};
@@ -169,7 +169,7 @@ void multiply_outputs(Place& place) {
   place.output += kOutputs;
 }
 
-/// Up to kRegisterRows rows: W is read in its order.
+/// Up to kRegisterRows rows: W is read in order.
 template <class Kind, int kRows>
 void multiply_few_rows(Place place) {
   while (place.output + kTile <= place.end) multiply_outputs<Kind, kRows, kTile>(place);

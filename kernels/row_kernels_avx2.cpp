@@ -13,7 +13,7 @@ struct Isa {
   using Ints = __m256i;  // 32 bits, or pairs of 16
   using Floats = __m256;
   static constexpr int kLanes = 8;
-  static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
+  static constexpr int kOutputs = 2;  // for up to four rows whose sums stay in registers
   static constexpr int kGroupRegisterRows = 4, kGroupSums = 8, kGroupPanels = 1, kManyGroupRows = 4;
 
   static Ints zero() { return _mm256_setzero_si256(); }
@@ -28,7 +28,7 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return _mm256_set1_epi32(both);
   }
-  /// Bits kBits * k and on of both halves of each word.
+  /// The bits from kBits * k on of both halves of each word.
   template <int kBits>
   static Ints pairs(Ints words, int k) {
     if (kBits * k == 16 - kBits) return _mm256_srli_epi16(words, 16 - kBits);
@@ -61,7 +61,7 @@ struct Isa {
     even = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
     odd = _mm256_castsi256_ps(_mm256_and_si256(both, upper));
   }
-  /// Of finite values: to bfloat16, the nearest, of two the even one.
+  /// Finite values to bfloat16, rounded to nearest even.
   static Ints narrow_pairs(Floats even, Floats odd) {
     const auto rounded = [](Floats values) {
       const Ints bits = _mm256_castps_si256(values);

@@ -1,4 +1,4 @@
-// What the few-row products want of AVX-512: F, BW, DQ and VL, and VNNI where it is compiled for.
+// What the few-row products need from AVX-512: F, BW, DQ and VL, and VNNI if compiled for it.
 #pragma once
 
 #include <immintrin.h>
@@ -13,7 +13,7 @@ struct Isa {
   using Ints = __m512i;  // 32 bits, or pairs of 16
   using Floats = __m512;
   static constexpr int kLanes = 16;
-  static constexpr int kOutputs = 4;  // of up to four rows, whose sums stay in registers
+  static constexpr int kOutputs = 4;  // for up to four rows whose sums stay in registers
   static constexpr int kGroupRegisterRows = 8, kGroupSums = 8, kGroupPanels = 2,
                        kManyGroupRows = 64;
 
@@ -27,7 +27,7 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return _mm512_set1_epi32(both);
   }
-  /// Bits kBits * k and on of both halves of each word.
+  /// The bits from kBits * k on of both halves of each word.
   template <int kBits>
   static Ints pairs(Ints words, int k) {
     if (kBits * k == 16 - kBits) return _mm512_srli_epi16(words, 16 - kBits);
@@ -68,7 +68,7 @@ struct Isa {
     even = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
     odd = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
   }
-  /// Of finite values: to bfloat16, the nearest, of two the even one.
+  /// Finite values to bfloat16, rounded to nearest even.
   static Ints narrow_pairs(Floats even, Floats odd) {
     const auto rounded = [](Floats values) {
       const Ints bits = _mm512_castps_si512(values);

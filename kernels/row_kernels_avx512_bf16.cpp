@@ -8,7 +8,7 @@
 namespace predgen {
 namespace {
 
-/// Pairs of bfloat16 as they are.
+/// Pairs of bfloat16, unconverted.
 struct DotBfloat16 : Bfloat16Base {
   using Vector = __m512i;
   using Sum = __m512;

@@ -1,4 +1,4 @@
-// 4- and 8-bit weights in groups, packed as GroupedMatrix does it: lanes are outputs.
+// 4- and 8-bit weights in groups, packed as in GroupedMatrix: lanes are outputs.
 #pragma once
 
 #include "kernels/row_kernels_pack.h"
@@ -6,9 +6,9 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kGroupRows = 64;                 // whose sums stay in the first-level cache
-constexpr int64_t kGroupAhead = 4096;              // bytes that weights are sent for ahead of need
-constexpr int64_t kInputStep = 8;                  // inputs that are taken at a time: four pairs
+constexpr int64_t kGroupRows = 64;                 // rows whose sums stay in the L1 cache
+constexpr int64_t kGroupAhead = 4096;              // bytes by which weights are prefetched
+constexpr int64_t kInputStep = 8;                  // inputs processed at a time: four pairs
 constexpr int kParts = kGroupPanel / Isa::kLanes;  // vectors of a panel
 
 /// How a panel's words hold its weights.
@@ -17,11 +17,11 @@ struct Grouped {
   static constexpr int kPairs = 16 / kBits;     // of inputs in a word
   static constexpr int64_t kUnit = 2 * kPairs;  // inputs of a word
   static constexpr int kWords = kInputStep / kUnit;
-  static constexpr int kCentre = 1 << (kBits - 1);  // stands for a weight of the offset alone
+  static constexpr int kCentre = 1 << (kBits - 1);  // the code of a weight equal to the offset
   static constexpr int64_t kScales = kHasOffsets ? 2 : 1;
   static constexpr bool kOffsets = kHasOffsets;
 
-  /// Inputs 2k and 2k + 1 of a step from each of its words.
+  /// Inputs 2k and 2k + 1 of a step, from each of its words.
   static Isa::Ints pair(const Isa::Ints* words, int k) {
     return Isa::pairs<kBits>(words[k / kPairs], k % kPairs);
   }
@@ -75,14 +75,14 @@ struct Group {
   }
 };
 
-/// A group for rows from `row` on, added to `sums` [kRows,kGroupPanel]. `sends`: for what comes
-/// later, too.
+/// A group for rows from `row` on, added to `sums` [kRows,kGroupPanel]. `sends`: also prefetches
+/// later weights.
 template <class Kind, int kRows>
 void add_group(const RowProduct& product, const PackedRows& x, const Group<Kind>& group,
                int64_t row, bool sends, float* sums) {
   const auto* values =
       static_cast<const int16_t*>(x.values) + row * x.stride + group.index * product.group;
-  // Few rows have several sums for each of theirs, so that one need not wait for the one before.
+  // Few rows use several partial sums each, so that additions need not wait for each other.
   constexpr int kMost = Isa::kGroupSums / (kRows * kParts);
   constexpr int kSums = kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
   Isa::Ints totals[kSums][kRows][kParts];
@@ -128,7 +128,7 @@ void add_group(const RowProduct& product, const PackedRows& x, const Group<Kind>
   }
 }
 
-/// Groups of panels beside each other, for so many rows (Isa::kManyGroupRows) that it pays.
+/// Groups of adjacent panels, for enough rows (Isa::kManyGroupRows) to pay off.
 template <class Kind>
 struct UnpackedGroups {
   static constexpr int kPanels = Isa::kGroupPanels, kAllParts = kPanels * kParts;
@@ -150,7 +150,7 @@ struct UnpackedGroups {
     }
   }
 
-  /// As add_group(); `sums` of the panels are `stride` apart.
+  /// Like add_group(); the panels' `sums` are `stride` apart.
   template <int kRows>
   void add(const RowProduct& product, const PackedRows& x, int64_t row, float* sums,
            int64_t stride) const {
@@ -205,7 +205,7 @@ void add_few_rows(const RowProduct& product, const PackedRows& x, int64_t first,
                   int64_t panel, float* sums) {
   for (int64_t index = 0; index < product.in / product.group; ++index) {
     const Group<Kind> group(product, panel, index);
-    constexpr int kRows = Isa::kGroupRegisterRows;  // fewer sums than theirs wait for each other
+    constexpr int kRows = Isa::kGroupRegisterRows;  // fewer sums would wait for each other
     int64_t row = first;
     for (; row + kRows <= last; row += kRows) {
       add_group<Kind, kRows>(product, x, group, row, row == first,
@@ -266,7 +266,7 @@ void multiply_groups(const RowProduct& product, const PackedRows& x, int64_t beg
 
 inline void pack_groups(const RowProduct& product, const PackedRows& to, int64_t begin,
                         int64_t end) {
-  switch (product.group) {  // known numbers make loops without ends
+  switch (product.group) {  // known sizes leave no loop remainders
     case 16:
       return pack_integers<16>(product, to, 16, begin, end);
     case 32:

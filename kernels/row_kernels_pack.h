@@ -1,6 +1,6 @@
-// Rows of x for the kernels of one set of instructions, and what these share. Included by
+// Packs rows of x for the kernels of one instruction set, and holds what these share. Included by
 // row_kernels_<set>.cpp after its `Isa`; in an unnamed namespace and without the standard library,
-// whose copy for another processor the linker might take.
+// whose copy for another processor the linker might pick.
 #pragma once
 
 #include "kernels/row_kernels.h"
@@ -22,14 +22,14 @@ inline uint32_t bits_of(float value) {
 }
 inline float widen(const uint16_t* from) { return float_of(static_cast<uint32_t>(*from) << 16); }
 
-/// To the nearest, of two the even one.
+/// Rounds to nearest even.
 inline uint16_t narrow(float value) {
   const uint32_t bits = bits_of(value);
   const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
   return static_cast<uint16_t>(value != value ? 0x7FC0 : rounded);
 }
 
-/// Calls `work`, a template lambda, for a number of rows that the compiler knows, up to
+/// Calls `work`, a template lambda, with a compile-time number of rows, up to
 /// kRegisterRows.
 template <class Work>
 void with_rows(int64_t rows, const Work& work) {
@@ -57,13 +57,13 @@ inline void store_line(const RowProduct& product, int64_t row, int64_t output, c
   for (int64_t o = 0; o < count; ++o) product.y[place + o] = narrow(values[o]);
 }
 
-/// One row's values of a block in 16 bits of the largest. A block of next to nothing is zero, one
-/// that is not finite gives NaN.
+/// One row's values of a block in 16 bits relative to the largest. A block of tiny values becomes
+/// zero, one that is not finite gives NaN.
 __attribute__((always_inline)) inline void pack_block(const uint16_t* x, int64_t count, int16_t* to,
                                                       float& scale, int32_t& sum) {
   constexpr float kLargest = 32767.0f, kRounder = 12582912.0f;  // 1.5 * 2^23, whose last bit is 1
   constexpr uint16_t kSizeBits = 0x7FFF, kInfinity = 0x7F80;
-  uint16_t largest_bits = 0;  // infinities and NaN are above all others
+  uint16_t largest_bits = 0;  // infinities and NaN compare above all others
   for (int64_t i = 0; i < count; ++i) {
     const auto size = static_cast<uint16_t>(x[i] & kSizeBits);
     largest_bits = size > largest_bits ? size : largest_bits;
@@ -80,14 +80,14 @@ __attribute__((always_inline)) inline void pack_block(const uint16_t* x, int64_t
   const float factor = kLargest / largest;
   for (int64_t i = 0; i < count; ++i) {
     const float value = float_of(static_cast<uint32_t>(x[i]) << 16);
-    // Beside kRounder there is no place for a fraction.
+    // Adding kRounder leaves no bits for a fraction.
     const uint32_t rounded = bits_of(value * factor + kRounder) - bits_of(kRounder);
     to[i] = static_cast<int16_t>(rounded);
     sum += to[i];
   }
 }
 
-/// kBlock: the size of every block, where it is known; else 0.
+/// kBlock: the size of every block if known; else 0.
 template <int64_t kBlock = 0>
 void pack_integers(const RowProduct& product, const PackedRows& to, int64_t size, int64_t begin_row,
                    int64_t end_row) {

@@ -1,4 +1,4 @@
-// The few-row products for any processor, by the vectors of GCC and Clang.
+// The few-row products for any processor, using GCC's and Clang's vector extensions.
 #include <cstddef>
 #include <cstdint>
 
@@ -10,7 +10,7 @@ struct Isa {
   using Words __attribute__((vector_size(16))) = uint32_t;
   using Floats __attribute__((vector_size(16))) = float;
   static constexpr int kLanes = 4;
-  static constexpr int kOutputs = 2;  // of up to four rows, whose sums stay in registers
+  static constexpr int kOutputs = 2;  // for up to four rows whose sums stay in registers
   static constexpr int kGroupRegisterRows = 4, kGroupSums = 4, kGroupPanels = 1, kManyGroupRows = 4;
 
   static Ints zero() { return Ints{}; }
@@ -32,7 +32,7 @@ struct Isa {
     __builtin_memcpy(&both, from, sizeof(both));
     return Ints{both, both, both, both};
   }
-  /// Bits kBits * k and on of both halves of each word.
+  /// The bits from kBits * k on of both halves of each word.
   template <int kBits>
   static Ints pairs(Ints words, int k) {
     const auto shift = static_cast<uint32_t>(kBits * k);
@@ -80,7 +80,7 @@ struct Isa {
     even = reinterpret_cast<Floats>(both << 16);
     odd = reinterpret_cast<Floats>(both & 0xFFFF0000U);
   }
-  /// Of finite values: to bfloat16, the nearest, of two the even one.
+  /// Finite values to bfloat16, rounded to nearest even.
   static Ints narrow_pairs(Floats even, Floats odd) {
     const auto rounded = [](Floats values) {
       const auto bits = reinterpret_cast<Words>(values);

@@ -1,4 +1,4 @@
-// The kernels of one set of instructions that has nothing of its own for a kind of weights.
+// The kernels of an instruction set that has no special ones for a kind of weights.
 #pragma once
 
 #include "kernels/row_kernels_along_inputs.h"

@@ -1,5 +1,5 @@
-// What lanes along the inputs hold: float32, bfloat16 and 8-bit weights [out,in], and x beside
-// them.
+// What lanes along the inputs hold: float32, bfloat16 and 8-bit weights [out,in], and the matching
+// x.
 #pragma once
 
 #include "kernels/row_kernels_pack.h"
@@ -47,7 +47,7 @@ struct Bfloat16Base : PlainSums, NarrowBias {
   using Value = uint16_t;
 };
 
-/// Even inputs, then odd ones of each step: widening them is a shift and a mask.
+/// The even, then the odd inputs of each step: widening them is a shift and a mask.
 struct WideBfloat16 : Bfloat16Base {
   using Vector = Isa::Floats;
   using Sum = Isa::Floats;
@@ -79,8 +79,8 @@ struct WideBfloat16 : Bfloat16Base {
   static Isa::Floats sum(const Sum (&sums)[Isa::kLanes]) { return Isa::sum(sums); }
 };
 
-/// Sums as above, but x stays in 16 bits: beside a tile's rows of W it keeps within the
-/// first-level cache.
+/// Sums as above, but x stays in 16 bits, so that it fits into the L1 cache along with a tile's
+/// rows of W.
 struct NarrowBfloat16 : WideBfloat16 {
   using Packed = uint16_t;
 

@@ -6,7 +6,7 @@
 namespace predgen {
 namespace {
 
-/// A group in bfloat16, to [kGroupPanel,in], of which the matrix has `outputs`.
+/// Widens a group to bfloat16 [kGroupPanel,in], of which the matrix has `outputs` rows.
 template <class Kind>
 void widen_group(const RowProduct& product, const Group<Kind>& group, int64_t outputs,
                  uint16_t* to) {

@@ -15,7 +15,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kGrain = 256;   // outputs of one task
-constexpr int64_t kOutputs = 32;  // that kernels take together at most
+constexpr int64_t kOutputs = 32;  // the most that kernels take together
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 

@@ -7,12 +7,12 @@
 
 namespace predgen {
 
-/// Rows of a call on CUDA in the width-invariant mode: as many as a draft has; up to there, the
-/// weights' bytes decide the time.
+/// Rows per call on CUDA in the width-invariant mode: as many as a draft has; up to this number the
+/// time is bound by the weights' bytes.
 constexpr int64_t kTileRows = 32;
 
-/// `map` of x [..,E], which takes and gives rows [tile,..]: every call has the same shape, the last
-/// one with rows of zeros, so how LibTorch goes about it does not depend on the number of rows.
+/// Applies `map`, from rows [tile,..] to rows [tile,..], to x [..,E]: every call has the same
+/// shape, the last zero-padded, so LibTorch's algorithm does not depend on the number of rows.
 template <typename Map>
 at::Tensor in_row_tiles(const at::Tensor& x, int64_t tile, const Map& map) {
   const at::Tensor rows = x.reshape({-1, x.size(-1)});

@@ -1,4 +1,4 @@
-// What a token gathers from the keys that it sees: TokenKernels::attend.
+// Attention of one token over the keys that it sees: TokenKernels::attend.
 #pragma once
 
 #include "kernels/token_kernels.h"
@@ -8,7 +8,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kChunk = 64;     // keys whose scores are computed together
-constexpr int64_t kMaxHeads = 16;  // whose sums are under way together
+constexpr int64_t kMaxHeads = 16;  // heads whose sums are computed together
 
 /// Some of the keys that a token sees: rows of their key head.
 template <class T>
@@ -33,7 +33,7 @@ Chunk<T> chunk_of(const TokenAttention& attention, const void* places, int64_t b
   return chunk;
 }
 
-/// [kHeads,kChunk], beyond the last key anything: kHeads heads, so that a key is widened once.
+/// Scores [kHeads,kChunk], undefined beyond the last key: kHeads heads, to widen each key once.
 template <class T, int kHeads>
 void score(const float* queries, const Chunk<T>& keys, int64_t head_dim, float* scores) {
   constexpr int64_t kKeys = kLanes / kHeads;
@@ -59,7 +59,7 @@ void score(const float* queries, const Chunk<T>& keys, int64_t head_dim, float* 
   }
 }
 
-/// kParts vectors from dimension `d` on of what kHeads heads [kHeads,head_dim] have gathered.
+/// kParts vectors, from dimension `d` on, of the sums of kHeads heads [kHeads,head_dim].
 template <class T, int kHeads, int kParts>
 void gather(const float* weights, const Chunk<T>& values, int64_t d, int64_t head_dim,
             const float* rescale, float* to) {
@@ -91,12 +91,12 @@ void gather(const float* weights, const Chunk<T>& values, int64_t d, int64_t hea
   }
 }
 
-/// Softmax as it goes: what was gathered so far is rescaled where a larger score comes.
+/// Online softmax: earlier sums are rescaled when a larger score comes.
 struct HeadState {
   float largest, total;
 };
 
-/// Scores of a head into their powers; returns what is left of what was gathered before.
+/// Exponentiates a head's scores; returns the factor that rescales the earlier sums.
 inline float weigh(float* scores, int64_t count, float scale, HeadState& state) {
   for (int64_t i = count; i % kLanes != 0; ++i) scores[i] = -1e30f;
   Floats most = all(state.largest);

@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
-// What a pass does to a token beside products, on CPUs and without LibTorch: one source,
-// token_kernels_impl.h, compiled for each set of instructions. Sums are float32. What becomes of a
-// token does not depend on which others share the pass.
+// What a pass does to a token besides products, on CPUs and without LibTorch: one source,
+// token_kernels_impl.h, compiled for each instruction set. Sums are float32. A token's result does
+// not depend on which others share the pass.
 
 namespace predgen {
 
-/// The queries of one token that share a key head, and the keys that they see in their order:
-/// places first, first + 1, .., first + num_consecutive - 1, then those of `others`.
+/// The queries of one token that share a key head, and the keys that they see, in order: places
+/// first, first + 1, .., first + num_consecutive - 1, then those of `others`.
 struct TokenAttention {
-  const float* queries = nullptr;  // [heads,head_dim], turned to their position
+  const float* queries = nullptr;  // [heads,head_dim], rotated to their position
   const void* keys = nullptr;      // [places,head_dim] of the key head; float32, or bfloat16's bits
   const void* values = nullptr;    // the same
   float* to = nullptr;             // [heads,head_dim]
@@ -29,17 +29,17 @@ struct TokenKernels {
   /// RMSNorm: to = x * (weight + offset) / sqrt(mean(x^2) + eps); `to` may be x.
   void (*norm)(const float* x, const void* weight, float offset, int64_t width, float eps,
                float* to);
-  /// Turns pairs (x[i], x[i + head_dim / 2]), the layout of Hugging Face checkpoints. `cosines` and
-  /// `sines`: [head_dim / 2].
+  /// Rotates pairs (x[i], x[i + head_dim / 2]), the layout of Hugging Face checkpoints. `cosines`
+  /// and `sines`: [head_dim / 2].
   void (*rotate)(float* x, const float* cosines, const float* sines, int64_t head_dim);
   void (*attend)(const TokenAttention& attention);
   /// gates = silu(gates) * x
   void (*gate_silu)(float* gates, const float* x, int64_t count);
-  /// The same with GELU in its form with tanh.
+  /// The same with the tanh form of GELU.
   void (*gate_gelu)(float* gates, const float* x, int64_t count);
   /// to += scale * x
   void (*add)(float* to, const float* x, float scale, int64_t count);
-  /// The first of the largest of `count` >= 1 values, as at::argmax, for which NaN is above all.
+  /// Index of the first maximum of `count` >= 1 values, as in at::argmax, where NaN is the largest.
   int64_t (*argmax)(const float* x, int64_t count);
 };
 
@@ -47,7 +47,7 @@ struct TokenKernelSet {
   TokenKernels float32, bfloat16;
 };
 
-/// For this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for it.
+/// For this processor, or for a lower level if ATEN_CPU_CAPABILITY asks for it.
 const TokenKernelSet& token_kernels();
 
 extern const TokenKernelSet kPlainTokenKernels;

@@ -76,7 +76,7 @@ inline bool has_any(Words mask) {
 }
 
 inline int64_t first_largest(const float* x, int64_t count) {
-  constexpr int64_t kAtOnce = 4;  // vectors that do not wait for each other
+  constexpr int64_t kAtOnce = 4;  // independent vectors
   Floats most[kAtOnce];
   for (Floats& lanes : most) lanes = all(x[0]);
   int64_t i = 0;

@@ -1,6 +1,6 @@
-// The vectors of GCC and Clang, of PREDGEN_LANES values as the including source says. In an unnamed
+// GCC's and Clang's vectors of PREDGEN_LANES values, set by the including source. In an unnamed
 // namespace and without the standard library, whose copy for another processor the linker might
-// take.
+// pick.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline Floats load(const uint16_t* from) {
   return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
 }
 inline void store(float* to, Floats values) { __builtin_memcpy(to, &values, sizeof(values)); }
-/// To the nearest, of two the even one.
+/// Rounds to nearest even.
 inline void store(uint16_t* to, Floats values) {
   const auto bits = reinterpret_cast<Words>(values);
   const Words rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
@@ -53,8 +53,8 @@ void store(T* to, Floats values, int64_t count) {
   __builtin_memcpy(to, some, static_cast<size_t>(count) * sizeof(T));
 }
 
-/// The lanes of a and b by turns; of their lower halves or, with half 1, of the upper ones. V is
-/// Floats; as a parameter it keeps the other numbers of lanes from being looked at.
+/// Interleaves the lanes of the lower halves of a and b or, with half 1, of the upper ones. V is
+/// Floats; as a template parameter it keeps code for other lane counts from being compiled.
 template <int half, class V>
 V by_turns(V a, V b) {
   constexpr int n = kLanes, h = n / 2 * half;
@@ -88,13 +88,13 @@ inline float sum(Floats lanes) {
   return sums_of(vectors)[0];
 }
 
-/// e^x to about two units in the last place; 0 for what float32 has no normal number for.
+/// e^x to about 2 ulp; 0 where the result is below float32's normal range.
 inline Floats exponential(Floats x) {
   constexpr float kLowest = -87.0f, kHighest = 88.0f, kRounder = 12582912.0f;  // 1.5 * 2^23
   const Floats lowest = all(kLowest), highest = all(kHighest);
   Floats power = x < lowest ? lowest : x;
   power = power > highest ? highest : power;
-  const Floats turns = power * 1.44269504f + kRounder;  // the integer stands in the last bits
+  const Floats turns = power * 1.44269504f + kRounder;  // the integer is in the last bits
   const Floats whole = turns - kRounder;
   const Floats rest = (power - whole * 0.693359375f) + whole * 2.12194440e-4f;
   Floats series = all(1.9875691500e-4f);

@@ -9,26 +9,26 @@ namespace predgen {
 
 // Shapes: B rows, T new tokens, S cached plus new.
 
-/// Values from one row of a mask over so many keys to the next one: of others, attention makes such
-/// a copy in every layer.
+/// Row stride, in values, of a mask over `num_keys` keys. Attention copies a mask of any other
+/// stride to this one, in every layer.
 constexpr int64_t mask_row_stride(int64_t num_keys) { return (num_keys + 7) / 8 * 8; }
 
-/// Which keys each query sees, by window; made once for all layers of a pass. Query i of T, after
-/// `past` cached positions, sees keys 0..past+i. is_causal of scaled_dot_product_attention aligns
-/// top-left, which is wrong for T < S.
+/// Masks of the keys that each query sees, one per window size, made once for all layers of a pass.
+/// Query i of T, after `past` cached positions, sees keys 0..past+i. is_causal of
+/// scaled_dot_product_attention aligns top-left, which is wrong for T < S.
 class AttentionMasks {
  public:
-  /// `given`: bool [..,T,S], or undefined. `positions_BS`: of the keys, the last T of which are the
-  /// queries' too, where they are not their places in the row; else undefined. `num_folded`: heads
-  /// whose queries stand one after the other, as further queries of the key head that they share.
-  /// On CUDA, no fused kernel takes a mask and shared heads.
+  /// `given`: bool [..,T,S], or undefined. `positions_BS`: positions of the keys (the last T are
+  /// also the queries') if they differ from their indices in the row; else undefined. `num_folded`:
+  /// heads whose queries are concatenated, as further queries of the key head they share: on CUDA,
+  /// no fused kernel takes both a mask and shared heads.
   /// `options`: type and device of the queries.
   AttentionMasks(const at::Tensor& given, const at::Tensor& positions_BS, int64_t num_new,
                  int64_t past, int64_t num_folded, const at::TensorOptions& options);
 
-  /// [..,num_folded*T,S], rows mask_row_stride() apart, 0 or -infinity to be added to the scores:
-  /// attention makes that of a bool mask, too, but once a layer. Undefined if is_causal, or nothing
-  /// at all for a single query, says the same.
+  /// [..,num_folded*T,S], rows mask_row_stride() apart, 0 or -infinity, added to the scores:
+  /// attention would convert a bool mask to this once per layer. Undefined if is_causal (or, for a
+  /// single query, no mask at all) is equivalent.
   const at::Tensor& operator()(int64_t window);
 
  private:

@@ -14,10 +14,10 @@ class ConfigFields {
   ConfigFields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
   bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
-  /// The key is there and its value is null.
+  /// Whether the key is present with the value null.
   bool is_null(const char* key) const { return json_.contains(key) && json_.at(key).is_null(); }
 
-  int64_t size(const char* key) const;  // positive; so far below 2^63 that products of two fit
+  int64_t size(const char* key) const;  // positive, and small enough that a product of two fits
   int64_t size(const char* key, int64_t fallback) const;
   double positive(const char* key) const;
   double positive(const char* key, double fallback) const;

@@ -2,9 +2,9 @@
 
 namespace predgen {
 
-/// What the speed and the numbers of a GPU rest on, whatever the environment says: float32 is never
-/// computed in TF32, the parts of a product's sum are added in float32, and attention is never
-/// cuDNN's. For the whole process: programs call it once, before any other work.
+/// Sets what a GPU's speed and numerics depend on, whatever the environment says: no TF32 for
+/// float32, partial sums of a product are added in float32, no cuDNN attention. Applies to the
+/// whole process: programs call it once, before any other work.
 void configure_math();
 
 }  // namespace predgen

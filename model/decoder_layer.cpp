@@ -20,7 +20,7 @@ at::Tensor rotate(const at::Tensor& x_BHTD, const Rotation& rotation) {
   return x_BHTD * rotation.cos + at::cat({halves[1], halves[0]}, -1) * rotation.signed_sin;
 }
 
-/// scaled_dot_product_attention as the block has it: its scale, and its cap on scores.
+/// scaled_dot_product_attention with the block's scale and cap on scores.
 at::Tensor weigh(const BlockSpec& block, const at::Tensor& queries, const at::Tensor& keys,
                  const at::Tensor& values, const at::Tensor& mask = {}, bool is_causal = false) {
   const int64_t shared = queries.size(1) / keys.size(1);
@@ -58,8 +58,8 @@ at::Tensor attend(const BlockSpec& block, const at::Tensor& queries, const at::T
   return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
 }
 
-/// Each of the queries [1,H,T,D] by itself over the keys and values [1,G,S,D] that it sees and no
-/// others: the call of a pass over this token alone, whatever else this one holds.
+/// Runs each of the queries [1,H,T,D] separately over the keys and values [1,G,S,D] that it sees:
+/// the same call as in a pass over this token alone, whatever else the pass holds.
 at::Tensor attend_one_by_one(const BlockSpec& block, const at::Tensor& queries,
                              const at::Tensor& keys, const at::Tensor& values,
                              const CachedRows& rows, int64_t window) {
@@ -74,7 +74,7 @@ at::Tensor attend_one_by_one(const BlockSpec& block, const at::Tensor& queries,
       const int64_t count = window > 0 ? std::min(window, some.size(2)) : some.size(2);
       return some.narrow(2, some.size(2) - count, count);
     };
-    // Heads that share keys stand as further queries: much faster on a CPU.
+    // Heads that share keys become further queries: much faster on a CPU.
     const at::Tensor query = queries.narrow(2, i, 1).reshape({1, G, H / G, D});
     attended.push_back(weigh(block, query, seen(keys), seen(values)).reshape({1, 1, H * D}));
   }

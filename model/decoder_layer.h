@@ -22,35 +22,35 @@ namespace predgen {
 /// A tensor by its Hugging Face name; undefined if the model has none of that name.
 using WeightByName = std::function<at::Tensor(const std::string& name)>;
 
-/// Cosines and sines that turn queries and keys to their positions, [B,1,T,D]; the sines that the
-/// second half of a head is multiplied by have the minus of the rotation.
+/// Cosines and sines that rotate queries and keys to their positions, [B,1,T,D]; the sines for the
+/// second half of a head carry the minus sign of the rotation.
 struct Rotation {
-  /// `inverse_frequencies`: RopeConfig's, on the device of the positions.
+  /// `inverse_frequencies`: from RopeConfig, on the device of the positions.
   Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
            const at::Tensor& positions_BT, at::ScalarType type);
   at::Tensor cos, signed_sin;
 };
-/// One for each of BlockSpec::rope_at(). `inverse_frequencies`: BlockSpec's, on the device of the
+/// One for each BlockSpec::rope_at(). `inverse_frequencies`: from BlockSpec, on the device of the
 /// positions.
 std::vector<Rotation> make_rotations(const BlockSpec& block, const at::Tensor& inverse_frequencies,
                                      const at::Tensor& positions_BT, at::ScalarType type);
 
-/// A sequence's new tokens within a pass, and what they see.
+/// A sequence's new tokens within a pass, and the keys they see.
 struct CachedRows {
   KvCache* cache;
   int64_t num_new;
   AttentionMasks masks;
-  /// Of a width-invariant pass over a tree, for each new token: the places of the keys that it
-  /// sees, in their order. Empty: all up to its own.
+  /// In a width-invariant pass over a tree, for each new token: the places of the keys that it
+  /// sees, in order. Empty: all up to its own.
   std::vector<at::Tensor> paths{};
 };
 
-/// RMSNorm over the last dimension, as the family computes it; the input without a weight.
-/// `width_invariant`: see Transformer::set_width_invariant().
+/// RMSNorm over the last dimension, as the family computes it; `input` itself if `weight` is
+/// undefined. `width_invariant`: see Transformer::set_width_invariant().
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
                     bool width_invariant = false);
 
-/// Norms of what attention or the MLP takes and gives, [E]; undefined where BlockSpec has none.
+/// Norms of the input and output of attention or the MLP, [E]; undefined if BlockSpec has none.
 struct NormPair {
   at::Tensor before, after;
 };
@@ -60,13 +60,13 @@ struct NormPair {
 struct DecoderLayer {
   DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight);
 
-  /// Rows that stand for themselves, [B,T,E] to [B,T,E]. `mask`: AttentionMasks' for `window`;
-  /// `gate_BT1`: Linear's, here and below.
+  /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for
+  /// `window`; `gate_BT1`: the gate of Linear, here and below.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
                         std::span<const Rotation> rotations, const at::Tensor& mask,
                         const at::Tensor& gate_BT1 = {}) const;
-  /// New tokens of several sequences one after the other, [1,T,E] to [1,T,E]; appended to their
-  /// caches, not committed.
+  /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; appends them to
+  /// their caches without committing.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
                         std::span<const Rotation> rotations, std::span<CachedRows> sequences,
                         const at::Tensor& gate_1T1 = {}) const;
@@ -80,7 +80,7 @@ struct DecoderLayer {
             &q_norm,
             &k_norm};
   }
-  /// The norms that there are, by their names.
+  /// The norms that the layer has, by name.
   std::map<std::string, at::Tensor> named_norms(const ModelConfig& config) const;
 
   int64_t index;
@@ -92,7 +92,7 @@ struct DecoderLayer {
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
  private:
-  /// Queries [B,H,T,D], keys and values [B,G,T,D] to what the heads took together, [B,T,H*D].
+  /// Queries [B,H,T,D], keys and values [B,G,T,D] to the concatenated heads' outputs, [B,T,H*D].
   using Attend = std::function<at::Tensor(const at::Tensor& queries, const at::Tensor& keys,
                                           const at::Tensor& values)>;
   at::Tensor run(const ModelConfig& config, const at::Tensor& hidden_BTE, const Rotation& rotation,

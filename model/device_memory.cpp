@@ -18,7 +18,7 @@
 #include "core/stop.h"
 #include "model/memory_left.h"
 
-// Where the program is linked with jemalloc.
+// Defined if the program is linked with jemalloc.
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* next, size_t next_size)
     __attribute__((weak));
 
@@ -29,14 +29,14 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 // Larger than any GPU's cache by a factor of eight.
 constexpr int64_t kDeviceBufferBytes = 1024 * kMiB;
 
-/// What this process may have: a container's share of the machine's.
+/// What this process may use: a container's share of the machine's memory.
 int64_t physical_memory() {
   const int64_t all = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   return std::min(all, group_memory().limit);
 }
 
 c10::CachingDeviceAllocator::DeviceStats device_stats(c10::Device device) {
-  at::globalContext().lazyInitDevice(device.type());  // before a first use there are none
+  at::globalContext().lazyInitDevice(device.type());  // before first use there are none
   return c10::getDeviceAllocator(device.type())->getDeviceStats(index_of(device));
 }
 
@@ -121,7 +121,7 @@ MemoryRequests memory_requests() {
 }
 
 bool is_out_of_memory(const std::exception& error) {
-  // LibTorch's allocator for the CPU has no type of its own for that.
+  // LibTorch's CPU allocator has no exception type of its own for that.
   return dynamic_cast<const std::bad_alloc*>(&error) ||
          dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
          std::string_view(error.what()).find("DefaultCPUAllocator: can't allocate memory") !=

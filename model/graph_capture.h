@@ -7,8 +7,8 @@
 namespace predgen {
 
 using PassWork = std::function<at::Tensor()>;
-/// Makes a graph of work: what it returns does the same again at each call.
-/// c10::OutOfMemoryError if there is no memory for it.
+/// Captures work as a graph; the returned function replays it at each call. c10::OutOfMemoryError
+/// if there is no memory for it.
 using GraphCapture = std::function<PassWork(const PassWork& work)>;
 
 }  // namespace predgen

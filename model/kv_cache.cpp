@@ -9,8 +9,8 @@
 
 namespace predgen {
 
-/// Keys and values [1,H,capacity,D] of each layer, and who reads them. Parked it has a capacity of
-/// 0, and what is read lies in host memory.
+/// Keys and values [1,H,capacity,D] of each layer, and their readers. When parked, the capacity is
+/// 0 and the contents are in host memory.
 class KvStorage {
  public:
   KvStorage(KvPool& pool, int64_t num_positions) : capacity(num_positions), pool_(pool) {
@@ -30,7 +30,7 @@ class KvStorage {
   KvStorage(const KvStorage&) = delete;
   KvStorage& operator=(const KvStorage&) = delete;
 
-  /// It is the most recently used one.
+  /// Marks it as the most recently used.
   void touch() {
     const auto place = std::ranges::find(pool_.storages_, this);
     std::rotate(place, place + 1, pool_.storages_.end());
@@ -43,7 +43,7 @@ class KvStorage {
   void park() {
     int64_t length = 0;
     for (const KvCache* cache : readers) length = std::max(length, cache->length_);
-    // First, so that what fails in the middle counts as parked, and is put together again.
+    // First, so that a failure half-way counts as parked and is restored later.
     pool_.num_allocated_ -= std::exchange(capacity, 0);
     pool_.num_parked_ += num_parked_ = length;
     for (std::vector<at::Tensor>* side : {&keys, &values}) {
@@ -54,7 +54,7 @@ class KvStorage {
     }
   }
 
-  /// Layer by layer, so that only one layer is there twice.
+  /// Layer by layer, so that only one layer exists twice.
   void grow(int64_t new_capacity, int64_t length) {
     pool_.make_room(new_capacity - capacity, this);
     for (std::vector<at::Tensor>* side : {&keys, &values}) {
@@ -82,7 +82,7 @@ class KvStorage {
 
  private:
   at::Tensor make_layer(int64_t num_positions) const {
-    // Made under InferenceMode, it could not be written outside of it.
+    // A tensor made under InferenceMode could not be written outside it.
     const c10::InferenceMode off(false);
     const KvLayout& layout = pool_.layout();
     return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
@@ -94,8 +94,8 @@ class KvStorage {
 
 namespace {
 
-/// Storage for `needed` positions: steps that double keep the copying below one copy a position,
-/// as long as there is `room` for them.
+/// Storage for `needed` positions: doubling keeps copying below one copy per position, as long as
+/// there is `room` for it.
 int64_t storage_size(int64_t needed, int64_t capacity, int64_t room) {
   constexpr int64_t kStep = 256;
   int64_t size = kStep;
@@ -187,7 +187,7 @@ void KvCache::prepare_write(int64_t begin, int64_t end) {
     }
   }
   const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
-  auto own = std::make_shared<KvStorage>(pool_, size);  // which may park what it is copied from
+  auto own = std::make_shared<KvStorage>(pool_, size);  // may park its source
   own->readers.push_back(this);
   if (storage_) {
     own->copy_from(*storage_, length_);
@@ -216,7 +216,7 @@ void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
                       (i == 0 || place > kept[static_cast<size_t>(i - 1)]),
                   "position {} cannot be kept after position {} of {}", place, begin, length_);
   }
-  // Those that stand where they shall stay need not move.
+  // Positions already in place need not move.
   int64_t fixed = 0;
   while (fixed < count && kept[static_cast<size_t>(fixed)] == fixed) ++fixed;
   if (const int64_t moved = count - fixed; moved > 0) {

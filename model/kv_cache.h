@@ -13,7 +13,7 @@ namespace predgen {
 
 // Shapes: H key/value heads, S positions, D head size, T new positions.
 
-/// What a model keeps for every position of a sequence.
+/// The keys and values that a model keeps for every position of a sequence.
 struct KvLayout {
   int64_t num_layers = 0;
   int64_t num_kv_heads = 0;
@@ -25,31 +25,31 @@ struct KvLayout {
 
 class KvCache;
 
-/// Storage for the caches of one model. A cache's grows with what it holds and goes with it. When
-/// there is no room for more, those that were used least recently are parked: what they hold goes
-/// to host memory, and comes back when they are written next. Outlives them. Used by one thread.
+/// Storage for the KV caches of one model. A cache's storage grows with its contents and is freed
+/// with it. When the pool is full, the least recently used caches are parked: their contents move
+/// to host memory, and back when they are next written. Must outlive them. Used by one thread.
 class KvPool {
  public:
-  /// `max_positions`: of all caches together, shared ones counted once and parked ones not.
+  /// `max_positions`: of all caches together; shared ones count once, parked ones not at all.
   explicit KvPool(const KvLayout& layout,
                   int64_t max_positions = std::numeric_limits<int64_t>::max());
   KvPool(const KvPool&) = delete;
   KvPool& operator=(const KvPool&) = delete;
 
-  /// An empty cache for at most `capacity` positions. Storage comes with the first of them.
+  /// An empty cache for at most `capacity` positions. Storage is allocated with the first of them.
   std::unique_ptr<KvCache> make_cache(int64_t capacity);
 
   const KvLayout& layout() const { return layout_; }
   /// Positions for which there is storage now.
   int64_t num_allocated() const { return num_allocated_; }
   int64_t num_free() const { return max_positions_ - num_allocated_; }
-  /// Positions that lie in host memory now.
+  /// Positions that are in host memory now.
   int64_t num_parked() const { return num_parked_; }
 
  private:
   friend class KvCache;
   friend class KvStorage;
-  /// Room for so many more, by parking; never of `but`. UserError if there is too little to park.
+  /// Makes room for so many more by parking others than `but`. UserError if too few can be.
   void make_room(int64_t num_positions, const class KvStorage* but);
   /// Free, or in storage other than `but` that may be parked.
   int64_t num_available(const class KvStorage* but) const;
@@ -57,12 +57,12 @@ class KvPool {
   const KvLayout layout_;
   const int64_t max_positions_;
   int64_t num_allocated_ = 0, num_parked_ = 0;
-  std::vector<class KvStorage*> storages_;  // the least recently used first
+  std::vector<class KvStorage*> storages_;  // least recently used first
 };
 
-/// Attention keys and values of one sequence, every layer. Each layer's lie in one piece, which is
-/// what attention reads fastest: a fork shares that piece, and whoever would write where another
-/// one reads copies it first. Not thread-safe, nor are caches that share storage.
+/// Attention keys and values of one sequence, for every layer. Each layer's are contiguous, which
+/// attention reads fastest: a fork shares the storage, and a cache copies it before writing where
+/// another one reads. Not thread-safe, nor are caches that share storage.
 class KvCache {
  public:
   ~KvCache();
@@ -80,16 +80,16 @@ class KvCache {
   std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& keys_1HTD,
                                            const at::Tensor& values_1HTD);
 
-  /// For a pass that writes by itself: the storage [1,H,*,D] of keys and of values of `layer`,
-  /// where the positions from length() to length() + num_new - 1 may be written until commit().
-  /// UserError if the pool is exhausted.
+  /// For a pass that writes the cache itself: the storage [1,H,*,D] of keys and of values of
+  /// `layer`, where the positions from length() to length() + num_new - 1 may be written until
+  /// commit(). UserError if the pool is exhausted.
   std::pair<at::Tensor, at::Tensor> writable(int64_t layer, int64_t num_new);
 
   /// Makes room for `num_new` positions after length(). From here on, or from the first append() or
-  /// writable(), until commit() or truncate() the cache is in a pass and not parked. UserError if
-  /// the pool is exhausted.
+  /// writable(), until commit() or truncate(), the cache is in a pass and cannot be parked.
+  /// UserError if the pool is exhausted.
   void reserve(int64_t num_new);
-  /// What it holds lies in host memory until it is written next.
+  /// Whether its contents are in host memory, until the next write.
   bool is_parked() const;
 
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer.
@@ -98,12 +98,12 @@ class KvCache {
   /// Forgets every position from `length` on; length in [0, length()]. O(1): no memory moves.
   void truncate(int64_t length);
 
-  /// Of the positions from `begin` on keeps only begin + kept[0], begin + kept[1], ..: one path
+  /// Of the positions from `begin` on, keeps only begin + kept[0], begin + kept[1], ..: one path
   /// through a tree of tokens. `kept` ascends strictly.
   void keep(int64_t begin, std::span<const int64_t> kept);
 
-  /// A cache with the same positions, which are computed and stored once as long as neither
-  /// writes where the other one reads.
+  /// A cache with the same positions, computed and stored once until either writes where the other
+  /// reads.
   std::unique_ptr<KvCache> fork() const;
 
  private:
@@ -111,14 +111,14 @@ class KvCache {
   friend class KvStorage;
   KvCache(KvPool& pool, int64_t capacity);
 
-  /// Makes the positions [begin, end) writable: room for them, and nobody else reads there.
+  /// Makes the positions [begin, end) writable: allocated, and read by no other cache.
   void prepare_write(int64_t begin, int64_t end);
 
   KvPool& pool_;
   const int64_t capacity_;
-  std::shared_ptr<class KvStorage> storage_;  // null while nothing was written
+  std::shared_ptr<class KvStorage> storage_;  // null until something is written
   int64_t length_ = 0;
-  int64_t write_end_ = 0;  // up to where a pass under way has written
+  int64_t write_end_ = 0;  // where the pass under way has written up to
 };
 
 }  // namespace predgen

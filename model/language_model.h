@@ -15,39 +15,39 @@ namespace predgen {
 
 /// One sequence's part of a forward pass. Borrows what it names.
 struct SequenceStep {
-  KvCache* cache = nullptr;  // what came before; the pass adds the T new tokens
+  KvCache* cache = nullptr;  // earlier tokens; the pass appends the T new ones
   TokenSpan tokens{};        // T >= 1
   int64_t num_logits = 1;    // of the last tokens; in [0, T]
-  /// bool [T,T] on the CPU, row i true where new token i sees new token j: itself, and of those
-  /// before it the ones on its path through a tree. Its position follows from their number. All
-  /// see what is cached. Undefined: each token sees all before it.
+  /// bool [T,T] on the CPU, row i true where new token i sees new token j: itself and its ancestors
+  /// in a tree. Its position is the number of those ancestors. All tokens see the cached ones.
+  /// Undefined: each token sees all before it.
   at::Tensor tree_TT{};
   int64_t num_masks = 0;  // of the last tokens: mask_tokens(); in [0, T]
 };
 
 /// A causal language model as the runtime sees it: weights only. All state of a conversation is in
-/// KvCache, so several sequences may share a model; calls must not overlap in time.
+/// KvCache, so several sequences may share a model, but calls must not overlap.
 class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
 
   virtual int64_t vocab_size() const = 0;
-  /// Positions the model was made for; a longer prompt is the user's error.
+  /// Positions that the model supports; a longer prompt is a user error.
   virtual int64_t max_positions() const = 0;
   /// What a pool for its caches must hold.
   virtual KvLayout kv_layout() const = 0;
-  /// Tokens that stand behind any other one to say what comes later: the first of them what comes
-  /// after the next token, the second one what comes after that. Empty: the model has none.
+  /// Tokens that, placed after any other token, predict later ones: the first predicts the token
+  /// after the next one, the second the one after that. Empty: the model has none.
   virtual TokenSpan mask_tokens() const = 0;
 
-  /// Runs the new tokens of all sequences in one pass and commits them to their caches, which are
-  /// all different. No gradients. Returns float32 logits [N,V] on the model's device, those of the
-  /// first sequence first. If it throws, every cache is as it was.
+  /// Runs the new tokens of all sequences in one pass and commits them to their caches, which must
+  /// all be different. No gradients. Returns float32 logits [N,V] on the model's device, those of
+  /// the first sequence first. If it throws, every cache is unchanged.
   virtual at::Tensor forward(std::span<const SequenceStep> steps) const = 0;
   at::Tensor forward(const SequenceStep& step) const { return forward(std::span(&step, 1)); }
 };
 
-/// Error for what LanguageModel::forward() does not take.
+/// Error for steps that LanguageModel::forward() does not accept.
 void check_steps(std::span<const SequenceStep> steps);
 
 /// Position of each new token among the new ones, from 0, as `tree_TT` (or its absence) says.

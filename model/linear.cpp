@@ -40,7 +40,7 @@ at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) c
   }
   if (!has_adapter()) return output;
   // Adapters stay in float32 beside bfloat16 weights, as in PEFT: small updates would be lost.
-  // Under autocast a float32 copy of the input would only be made and dropped.
+  // Under autocast a float32 copy of the input would be made for nothing.
   at::Tensor adapted = narrows ? input : input.to(lora_A.scalar_type());
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);
   adapted = at::linear(gated(at::linear(adapted, lora_A) * lora_scaling, gate), lora_B);

@@ -24,7 +24,7 @@ struct Linear {
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
   bool has_adapter() const { return lora_A.defined() && adapter_enabled; }
-  /// `gate`: what the adapter's part of each row is multiplied by, [..,rows,1]; undefined: 1.
+  /// `gate`: factor of the adapter's contribution to each row, [..,rows,1]; undefined: 1.
   at::Tensor operator()(const at::Tensor& input, const at::Tensor& gate = {}) const;
   /// The output of a width-invariant layer in float32, before it is rounded to the input's type.
   at::Tensor wide(const at::Tensor& input, const at::Tensor& gate = {}) const;

@@ -8,7 +8,7 @@
 namespace predgen {
 namespace {
 
-/// CUDA if there is one; a GPU that is there and cannot be used is told of once.
+/// CUDA if there is one; warns once about a GPU that cannot be used.
 at::Device any_device() {
   if (has_cuda()) return at::kCUDA;
   static const bool is_told = [] {

@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// Bytes of a model's weights in memory, from its configuration alone: linear layers in 16, 8 or
-/// 4 bits, the head in 16 or 8 (then beside embeddings that it was tied to), everything else
+/// Bytes of a model's weights in memory, from its configuration alone: linear layers in 16, 8 or 4
+/// bits, the head in 16 or 8 (in 8, separate from embeddings it was tied to), everything else
 /// (embeddings, norms) with `bytes_per_value`.
 int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
                      int64_t bytes_per_value = 2);

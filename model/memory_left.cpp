@@ -14,14 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
-/// The number in a file of one; nothing is there, or "max": any.
+/// The number in a one-number file; kAny if it is missing or "max".
 int64_t number_in(const fs::path& file) {
   int64_t number = 0;
   std::ifstream stream(file);
   return stream >> number ? number : kAny;
 }
 
-/// Bytes of files, which go when something else needs the room.
+/// Bytes of page cache, which is reclaimed when memory is needed.
 int64_t file_cache(const fs::path& group) {
   int64_t cache = 0, count = 0;
   std::ifstream stream(group / "memory.stat");

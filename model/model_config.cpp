@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-// Far above every model, so that products of sizes cannot overflow.
+// Far above any model, so that products of sizes cannot overflow.
 constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
 constexpr double kMaxParameters = 1e15;
 
@@ -47,7 +47,7 @@ std::string read_dtype(const ConfigFields& fields) {
 
 void read_heads(const ConfigFields& fields, ModelConfig& config) {
   config.num_heads = fields.size("num_attention_heads");
-  // The reference's families differ in what an absent key means; null means one each.
+  // The reference's families differ on a missing key; null means one per head.
   config.num_kv_heads =
       fields.is_null("num_key_value_heads") ? config.num_heads : fields.size("num_key_value_heads");
   if (config.num_heads % config.num_kv_heads != 0) {
@@ -70,7 +70,7 @@ void read_heads(const ConfigFields& fields, ModelConfig& config) {
   }
 }
 
-/// In floating point, before anything is multiplied in integers.
+/// In floating point, before any integer multiplication.
 void check_total(const ModelConfig& config, const std::string& where) {
   const auto E = static_cast<double>(config.hidden_size);
   const auto heads = static_cast<double>(config.num_heads + config.num_kv_heads);

@@ -30,7 +30,7 @@ struct ModelConfig {
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
-  /// or an option that this program does not honour, by name.
+  /// or an option that this program does not support, by name.
   static ModelConfig from_json(const Json& json, const std::string& where);
   static ModelConfig load(const std::filesystem::path& folder);
   /// What from_json reads, in transformers 4 spelling (which transformers 5 reads too).
@@ -40,7 +40,7 @@ struct ModelConfig {
   int64_t num_parameters() const;
 };
 
-// The two weights that are no layer's. Tied: the embedding is the head, too.
+// The two matrices outside the layers. Tied: the embedding is also the head.
 constexpr const char* kEmbeddingName = "model.embed_tokens.weight";
 constexpr const char* kHeadName = "lm_head.weight";
 
@@ -49,11 +49,11 @@ struct WeightSpec {
   std::string name;  // Hugging Face's
   std::vector<int64_t> shape;
 };
-/// In all of them.
+/// The total over all of them.
 int64_t num_values(const std::vector<WeightSpec>& weights);
 
-/// Every tensor that a model of this configuration has, in the order of the reference's state
-/// dict, which decides the shards. Tied embeddings once.
+/// Every tensor that a model of this configuration has, in the order of the reference's state dict,
+/// which decides the shards. Tied embeddings appear once.
 std::vector<WeightSpec> weight_layout(const ModelConfig& config);
 
 }  // namespace predgen

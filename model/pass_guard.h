@@ -6,7 +6,7 @@
 
 namespace predgen {
 
-/// Whoever runs a pass, with `flag` the model's: Error if another pass of it is under way.
+/// Held during a pass; `flag` is the model's. Error if another pass of the model is under way.
 class PassGuard {
  public:
   explicit PassGuard(std::atomic_flag& flag) : flag_(flag) {

@@ -9,12 +9,12 @@
 
 namespace predgen {
 
-/// A new token of a pass.
+/// One new token of a pass.
 struct PassToken {
   TokenId id = 0;
-  size_t step = 0;       // of the pass
-  int64_t place = 0;     // in its cache
-  int64_t position = 0;  // of the text; on a tree's branch less than its place
+  size_t step = 0;       // index in the pass
+  int64_t place = 0;     // index in its cache
+  int64_t position = 0;  // in the text; on a tree's branch less than `place`
   bool is_mask = false;  // SequenceStep::num_masks
   // The keys that it sees: all places before num_consecutive, then some others.
   int64_t num_consecutive = 0;
@@ -24,15 +24,15 @@ struct PassToken {
 /// The new tokens of all sequences of a pass, in their order.
 class PassTokens {
  public:
-  /// Error for steps that LanguageModel::forward() does not take, and for tokens that are none of
-  /// the `vocab_size`.
+  /// Error for steps that LanguageModel::forward() does not take, and for ids outside [0,
+  /// vocab_size).
   void read(std::span<const SequenceStep> steps, int64_t vocab_size);
 
   std::span<const PassToken> tokens() const { return tokens_; }
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
-  /// Tokens whose logits are asked for.
+  /// Indices of the tokens whose logits are requested.
   std::span<const int64_t> wanted() const { return wanted_; }
-  /// Places beyond num_consecutive that it sees, in their order.
+  /// Places beyond num_consecutive that the token sees, in order.
   std::span<const int32_t> others(const PassToken& token) const {
     return std::span(others_).subspan(static_cast<size_t>(token.others_begin),
                                       static_cast<size_t>(token.num_others));

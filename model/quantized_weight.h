@@ -18,19 +18,19 @@ namespace predgen {
 
 struct GpuMatrix;  // of model/gpu/gpu_matrix.h
 
-/// kStored: matrices that a checkpoint stores in few bits stay so, the rest is as with kNone.
+/// kStored: matrices that a checkpoint stores in few bits stay so; the rest is as with kNone.
 enum class Quantization { kNone, kInt8, kInt4, kStored };
 
 /// "none", "int8", "int4" or "stored"; UserError otherwise.
 Quantization parse_quantization(const std::string& name);
 
-/// What becomes of the weight of this Hugging Face name where kInt8 or kInt4 is asked for: linear
-/// layers are packed so, a head of its own into 8 bits (4 would cost it 3 % of perplexity),
-/// everything else stays.
+/// How the weight of this Hugging Face name is stored when kInt8 or kInt4 is asked for: linear
+/// layers are packed that way, an untied head in 8 bits (4 would cost 3 % of perplexity),
+/// everything else is unchanged.
 Quantization quantization_of(const std::string& weight_name, Quantization asked);
-/// How many inputs share scale and offset in 4 bits; 0 if a matrix of these sizes cannot be packed.
+/// How many inputs share scale and offset in 4 bits; 0 if a matrix of this size cannot be packed.
 int64_t int4_group(int64_t out, int64_t in);
-/// What QuantizedWeight keeps of a matrix; of one that cannot be packed, its bfloat16.
+/// Bytes that QuantizedWeight keeps of a matrix; if it cannot be packed, its bytes in bfloat16.
 int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind);
 
 /// A weight matrix [out,in] in 8 bits (one scale per output), in 4 bits (a scale and an offset per
@@ -39,41 +39,41 @@ int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind);
 /// Activations stay bfloat16. Immutable.
 class QuantizedWeight {
  public:
-  /// `weight`: any floating type and device; what is kept lies on `device`. UserError naming
+  /// `weight`: any floating type and device; the packed copy is on `device`. UserError naming
   /// `name` if its shape cannot be packed or a value is not finite.
   QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                   const std::string& name);
 
-  /// As stored; see pack_as_stored(). UserError naming `name` for scales that float16 has no number
-  /// for.
+  /// As stored; see pack_as_stored(). UserError naming `name` for scales that float16 cannot
+  /// represent.
   QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
                   at::Device device, const std::string& name);
 
   /// x [..,in] bfloat16 -> x W^T + bias [..,out], `bias` undefined or [out]. Fast for few rows: a
-  /// decoding step is bound by the bytes of the weights. Many rows go through a matrix that is
-  /// widened to bfloat16.
+  /// decoding step is bound by the bytes of the weights. For many rows, the matrix is widened to
+  /// bfloat16.
   at::Tensor operator()(const at::Tensor& input, const at::Tensor& bias = {}) const;
-  /// The product in float32: no row depends on how many there are.
+  /// The product in float32; a row's bits do not depend on the number of rows.
   at::Tensor in_tiles(const at::Tensor& input) const;
 
-  /// On a GPU: those of several linears over one input as one matrix, one below the other, and what
-  /// each of them is then, with the same memory. Nothing if their kinds differ.
+  /// On a GPU: stacks the matrices of several linears over one input into one and returns each as a
+  /// view of that memory. Empty if their kinds differ.
   static std::vector<std::shared_ptr<const QuantizedWeight>> in_one_piece(
       std::span<const QuantizedWeight* const> weights);
-  /// The whole of what in_one_piece() gave; null for others. Only good for products.
+  /// The stacked matrix behind in_one_piece()'s views; null for others. Only usable for products.
   static std::shared_ptr<const QuantizedWeight> whole_of(
       std::span<const QuantizedWeight* const> weights);
 
-  /// Rows of W by their numbers [..], in bfloat16 [..,in]. Only as stored, on a CPU.
+  /// Rows of W by index [..], in bfloat16 [..,in]. Only for kStored on a CPU.
   at::Tensor rows(const at::Tensor& numbers) const;
-  /// One of them, to [in].
+  /// One row, to [in].
   void widen_row(int64_t row, float* to) const { grouped_.value().widen_row(row, to); }
 
   bool is_on_cpu() const { return !on_gpu_; }
   at::Device device() const;
   int64_t out() const { return out_; }
   int64_t in() const { return in_; }
-  /// The matrix as the kernels for CPUs take it. Borrows it.
+  /// The matrix as the CPU kernels take it. Borrows it.
   std::pair<RowWeights, RowProduct> row_product() const;
 
   int bits() const;
@@ -83,7 +83,7 @@ class QuantizedWeight {
 
  private:
   QuantizedWeight(const QuantizedWeight& like, const GpuMatrix& matrix);
-  /// None if one of them is not on a GPU.
+  /// Empty if one of them is not on a GPU.
   static std::vector<GpuMatrix> matrices_of(std::span<const QuantizedWeight* const> weights);
   void put_on_gpu(const GpuMatrix& matrix);
   at::Tensor widened_product(const at::Tensor& rows) const;
@@ -93,10 +93,10 @@ class QuantizedWeight {
 
   Quantization kind_;
   int64_t out_, in_;
-  // One of these three.
+  // Exactly one of these three is set.
   std::shared_ptr<const GpuMatrix> on_gpu_;
-  std::optional<GroupedMatrix> grouped_;  // on a CPU in groups
-  at::Tensor values_, scales_;            // there in 8 bits: int8 [out,in], bfloat16 [out]
+  std::optional<GroupedMatrix> grouped_;  // on a CPU, in groups
+  at::Tensor values_, scales_;            // on a CPU, 8 bits: int8 [out,in], bfloat16 [out]
   double relative_error_ = 0.0;
 };
 

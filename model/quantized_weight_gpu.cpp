@@ -1,4 +1,4 @@
-// What a QuantizedWeight does on a GPU.
+// The GPU part of QuantizedWeight.
 #include "core/error.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_support.h"

@@ -92,7 +92,7 @@ at::Tensor llama3_frequencies(const RopeConfig& rope, const at::Tensor& plain) {
 RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
   RopeConfig config;
   config.theta = fields.positive("rope_theta", 10000.0);
-  // Where several give a value, the choice is that of transformers 5.
+  // If several give a value, transformers 5's choice is used.
   const char* key = fields.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   if (!fields.has(key)) return config;
   if (!fields.at(key).is_object()) fields.fail(key, "must be an object");

@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// kNone, which no checkpoint names: positions do not count.
+/// kNone, which no checkpoint names: no position embedding.
 enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3, kNone };
 
 /// Rotary position embeddings (Su et al. 2021) and how they are stretched to longer contexts, as
@@ -26,13 +26,13 @@ struct RopeConfig {
   double attention_factor = 1.0;         // yarn: cos and sin are multiplied by it
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
-  /// missing or impossible field, or one that is not honoured, by name.
+  /// missing or impossible field, or one that is not supported, by name.
   static RopeConfig read(const ConfigFields& fields, int64_t max_positions);
   /// Adds the fields to `json` in transformers 4 spelling.
   void write(Json& json) const;
 
-  /// Positions that the model is right for, from max_position_embeddings. Dynamic scaling begins
-  /// after it and turns keys that are cached already: such contexts are not offered.
+  /// Supported context length, from max_position_embeddings. Dynamic scaling begins beyond it and
+  /// would rotate cached keys again: such contexts are not offered.
   int64_t context_length(int64_t max_positions) const;
   /// Radians per position of each pair of a head, float32 [head_dim / 2].
   at::Tensor inverse_frequencies(int64_t head_dim) const;

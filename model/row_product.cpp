@@ -22,7 +22,7 @@ uint16_t* mutable_bits(const at::Tensor& tensor) {
 
 bool wants_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
-/// Whether our kernel takes it.
+/// Whether our kernel supports it.
 bool are_few_rows(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
   if (!input.is_cpu() || input.scalar_type() != at::kBFloat16 || input.dim() == 0) return false;
   const int64_t in = input.size(-1);

@@ -10,12 +10,12 @@ namespace predgen {
 
 // Products y = x W^T on a CPU for the few rows of a decoding step or of a draft. They are bound by
 // the bytes of W, so W is read once, ahead of need. x is bfloat16 [rows,in], y bfloat16 [rows,out],
-// at any address. With our own kernels a row of y does not depend on how many others there are;
-// those of integers give the same bits on every CPU. Callable from any thread. Those of GPUs are in
+// at any address. With our own kernels a row of y does not depend on the number of rows; the
+// integer kernels give the same bits on every CPU. Callable from any thread. For GPUs see
 // model/gpu/gpu_matrix.h.
 
-/// Above, LibTorch's product is taken where it is faster: with AMX, and where ours has no vectors;
-/// for integers with a matrix that was widened.
+/// Above this, LibTorch's product is used where it is faster: with AMX, and where ours has no SIMD;
+/// for integers with a widened matrix.
 constexpr int64_t kFewRowsOnCpu = 64;
 /// kFewRowsOnCpu, or no bound.
 int64_t max_rows_on_cpu();
@@ -32,8 +32,8 @@ at::Tensor grouped_product(const at::Tensor& x, const GroupedMatrix& matrix);
 
 /// input [..,in] W^T + bias [..,out], `bias` undefined or in the type of the others: at::linear, or
 /// for up to max_rows_on_cpu() rows of bfloat16 our kernel for CPUs from AVX2 on, which has no
-/// gradient and is not asked where one is wanted. It sums in float32 (with bfloat16 instructions,
-/// as they do).
+/// gradient and is not used when one is needed. It sums in float32 (with bfloat16 instructions, as
+/// they do).
 at::Tensor few_row_linear(const at::Tensor& input, const at::Tensor& weight,
                           const at::Tensor& bias);
 

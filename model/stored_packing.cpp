@@ -19,13 +19,13 @@ struct Recoding {
   explicit Recoding(const CodeLayout& layout)
       : bits(layout.highest - layout.lowest < 16 ? 4 : 8), middle(1 << (bits - 1)) {
     const bool fits = layout.lowest >= -middle && layout.highest < middle;
-    // Offsets lie in the middle of the codes, where they are small and rounded little.
+    // Offsets refer to the middle of the codes, where they are small and lose little to rounding.
     shift = layout.has_offsets || !fits ? (layout.lowest + layout.highest + 1) / 2 : 0;
     has_offsets = layout.has_offsets || shift != 0;
   }
 };
 
-/// What becomes of some rows, each by one thread.
+/// The result for some rows, computed by one thread.
 struct Block {
   Block(int64_t rows, int64_t in, int64_t groups, bool has_offsets)
       : q(at::empty({rows, in}, at::kByte)),
@@ -52,14 +52,14 @@ RowError error_of(const int8_t* codes, int64_t group, float scale, float offset,
            constant * constant * static_cast<double>(group);
   };
   RowError error{of(a, b), of(static_cast<double>(scale), static_cast<double>(offset))};
-  if (error.lost < 0) error.lost = 0;  // nothing, rounded
+  if (error.lost < 0) error.lost = 0;  // zero up to rounding
   return error;
 }
 
 RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
                 int64_t row, Block& to) {
   const int64_t in = from.codes.size(1), group = layout.group, place = row * (in / group);
-  // Asked for once a row: a tensor checks itself each time.
+  // Fetched once per row: each tensor access is checked.
   const auto* scales = from.scales.const_data_ptr<float>() + place;
   const auto* offsets = layout.has_offsets ? from.offsets.const_data_ptr<float>() + place : nullptr;
   uint16_t* kept_scales = bits_of(to.scales, place);
@@ -129,7 +129,7 @@ GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
         errors[static_cast<size_t>(row)] = recode(coded, layout, recoding, row, block);
       }
     });
-    for (const RowError& own : errors) {  // in the order of the rows, whatever the threads
+    for (const RowError& own : errors) {  // in row order, whatever the threads
       error.lost += own.lost;
       error.total += own.total;
     }

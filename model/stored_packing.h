@@ -14,10 +14,10 @@ struct CodedRows;
 /// Rows [begin,end) of a matrix.
 using CodedRowsOf = std::function<CodedRows(int64_t begin, int64_t end)>;
 
-/// A matrix [out,in] with the codes that it is stored in: in 4 bits if they have at most 16 values,
-/// else in 8. Scales and offsets are rounded to float16, which is all that is lost; `error` gets
-/// what that is, not finite if float16 has no number for one. `rows` is asked for about a million
-/// values at a time. Error if a code is not of the layout.
+/// Packs a matrix [out,in] with its stored codes: in 4 bits if they have at most 16 values, else in
+/// 8. The only loss is the rounding of scales and offsets to float16; `error` gets it, not finite
+/// if float16 cannot represent one. `rows` is called for about a million values at a time. Error if
+/// a code does not fit the layout.
 GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
                              const CodedRowsOf& rows, RowError& error);
 

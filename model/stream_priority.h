@@ -8,11 +8,11 @@ namespace predgen {
 enum class StreamPriority { kLow, kHigh };
 
 /// A stream of a CUDA device for work of this priority, to be made current by a c10::StreamGuard;
-/// on a CPU the default stream, which changes nothing. Call once weights are loaded: waits for what
-/// the device was given before.
+/// on a CPU the default stream, which changes nothing. Call once weights are loaded: waits for all
+/// work queued on the device before.
 c10::Stream make_stream(c10::Device device, StreamPriority priority);
 
-/// The current stream of a CUDA device as CUDA knows it, a cudaStream_t.
+/// The current stream of a CUDA device, as a cudaStream_t.
 void* current_cuda_stream(c10::Device device);
 
 }  // namespace predgen

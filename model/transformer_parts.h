@@ -13,17 +13,17 @@ namespace predgen {
 /// The parts of a Transformer.
 struct TransformerParts {
   const ModelConfig& config;
-  const at::Tensor& embedding;              // [V,E], or [0,E] where
+  const at::Tensor& embedding;              // [V,E], or [0,E] if
   const QuantizedWeight* packed_embedding;  // is not null
   std::span<const DecoderLayer> layers;
   const at::Tensor& final_norm;           // [E]
   const Linear& head;                     // [V,E]
   const at::Tensor& inverse_frequencies;  // BlockSpec's
-  float embedding_scale;                  // of the embeddings' type
-  bool adapter_gated = false;             // it counts for masks alone
+  float embedding_scale;                  // rounded to the embeddings' type
+  bool adapter_gated = false;             // applies to masks only
 };
 
-/// Whether a norm's weight, where the model has one, is of the embedding's device and type.
+/// Whether a norm's weight, if the model has one, has the embedding's device and type.
 inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
   return !norm.defined() || (norm.device() == embedding.device() && norm.is_contiguous() &&
                              norm.scalar_type() == embedding.scalar_type());

@@ -52,7 +52,7 @@ std::vector<double> Axis::ticks(int most) const {
   for (double power = std::ceil(low_ - 1e-9); power <= high_ + 1e-9; ++power) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const bool fits = power + std::log10(factor) <= high_ + 1e-9;
-      // The numbers between the powers of ten where there are few of these.
+      // Also numbers between powers of ten if there are few of those.
       if (fits && (factor == 1.0 || high_ - low_ <= 2)) {
         ticks.push_back(factor * std::pow(10.0, power));
       }

@@ -8,16 +8,16 @@ namespace predgen {
 /// At most `most` round numbers (1, 2 or 5 times a power of ten apart) in [low, high]; low < high.
 std::vector<double> round_ticks(double low, double high, int most);
 
-/// A number as an axis shows it: "0.25", "12k", "2e-5".
+/// A number as an axis label: "0.25", "12k", "2e-5".
 std::string tick_label(double value);
 
-/// From values to places on a picture.
+/// Maps values to positions in a picture.
 class Axis {
  public:
-  /// `low` is at `at_low`, `high`, which is more, at `at_high`. Logarithmic: both above 0.
+  /// `low` maps to `at_low`, `high` > `low` to `at_high`. Logarithmic: both must be above 0.
   Axis(double low, double high, double at_low, double at_high, bool logarithmic = false);
 
-  /// Values outside are at the ends.
+  /// Values outside the range are clamped to the ends.
   double place(double value) const;
   std::vector<double> ticks(int most) const;
 

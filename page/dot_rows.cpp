@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kDotRow = 23, kDotHeading = 26;
 
-/// Lowest and highest value that has to be seen.
+/// Lowest and highest value that must be visible.
 std::pair<double, double> range_of(const DotRows& chart) {
   double low = chart.from_zero ? 0 : 1e300, high = chart.from_zero ? 1e-9 : -1e300;
   const auto see = [&](const std::optional<double>& value) {
@@ -57,7 +57,7 @@ std::string draw_dot_rows(const DotRows& chart, double width, const std::string&
     text_room = std::max(text_room, text_width(row.text));
     more_room = std::max(more_room, text_width(row.more));
   }
-  const bool has_more = width > 450;  // otherwise the marks need the room
+  const bool has_more = width > 450;  // else the marks need the room
   if (has_more) text_room += more_room + 6;
   std::vector<LegendEntry> legend;
   for (const auto& [classes, meaning] : chart.legend)

@@ -27,7 +27,7 @@ bool LabelPlaces::is_free(const Box& box) const {
 
 void LabelPlaces::draw(SvgCanvas& canvas, double x, double y, const std::string& label,
                        Side first) {
-  // Of a circle, from the right on downwards.
+  // Directions around a circle, clockwise from the right.
   constexpr std::array kFromRight{0, 4, 7, 1, 6, 2, 5, 3}, kFromAbove{6, 2, 7, 1, 5, 3, 0, 4};
   constexpr double kLetters = 11;  // height
   const double width = text_width(label);

@@ -7,16 +7,16 @@
 
 namespace predgen {
 
-/// Puts labels beside points where they cover neither a point nor each other.
+/// Places labels next to points where they overlap neither a point nor each other.
 class LabelPlaces {
  public:
-  /// Labels stay inside of this.
+  /// Labels stay inside this box.
   LabelPlaces(double left, double top, double right, double bottom);
 
-  /// Nothing covers so much around a point.
+  /// Keeps labels out of this radius around a point.
   void keep_free(double x, double y, double radius);
   enum class Side { kRight, kAbove };
-  /// On that side of the point if that is free, else around it; left out where nothing is.
+  /// Draws it on that side of the point if free, else around it; omitted if there is no free place.
   void draw(SvgCanvas& canvas, double x, double y, const std::string& label,
             Side first = Side::kRight);
 

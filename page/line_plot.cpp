@@ -20,7 +20,7 @@ struct Range {
   double low, high;
 };
 
-/// With room around it, that marks are not at the edge.
+/// Widened so that marks are not at the edge.
 Range padded(double low, double high, bool from_zero) {
   if (from_zero) low = std::min(low, 0.0);
   if (high <= low) high = low + std::max(1e-9, std::abs(low));
@@ -28,7 +28,7 @@ Range padded(double low, double high, bool from_zero) {
   return {from_zero && low == 0 ? 0 : low - room, high + room};
 }
 
-/// Of all points, `low` and `high` of each.
+/// The range of all points, from `low` and `high` of each.
 template <typename Low, typename High>
 Range extent(const LinePlot& plot, const Low& low_of, const High& high_of) {
   Range range{1e300, -1e300};

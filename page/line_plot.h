@@ -11,15 +11,15 @@ struct PlotPoint {
   double x = 0, y = 0;
   std::optional<double> low{}, high{};      // of y, both or none
   std::optional<double> x_low{}, x_high{};  // of x, both or none
-  std::string label{};                      // beside it; left out where it has no room
-  std::string title{};                      // under the pointer
+  std::string label{};                      // next to it; omitted if there is no room
+  std::string title{};                      // tooltip
 };
 
 struct PlotLine {
   std::string classes = "s0";  // of its colour
-  bool is_joined = true;       // by a line
+  bool is_joined = true;       // with a line
   bool has_dots = true;
-  bool has_band = false;  // from low to high, which all points have; otherwise each has a whisker
+  bool has_band = false;  // from low to high, set for all points; otherwise whiskers
   std::vector<PlotPoint> points{};
   std::string name{};  // at its last point
 };

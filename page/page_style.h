@@ -2,8 +2,8 @@
 
 namespace predgen {
 
-/// Of every page that predgen writes: light and dark as the reader's system asks for. Colours of
-/// lines that those who see few colours can tell apart (Okabe & Ito 2008).
+/// The style of every page that predgen writes: light or dark as the reader's system prefers. Line
+/// colours are safe for colour-blind readers (Okabe & Ito 2008).
 inline constexpr const char* kPageStyle = R"(
 :root{--page:#f6f7f9;--card:#fff;--text:#1d2330;--soft:#667085;--line:#e3e6ec;
 --s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#b0568f;--s4:#b8860b;--s5:#56b4e9;--bad:#c62828;--odd:#d98200}

@@ -26,7 +26,7 @@ void draw_bar(SvgCanvas& canvas, const StackedRows& chart, const StackedRow& row
     if (part == 0) continue;
     const double left = x.place(sum), right = x.place(sum + part);
     const std::string value = fmt::format("{:.0f}{}", part, chart.part_unit);
-    // A hair of the page between parts.
+    // Leaves a thin gap between parts.
     canvas.rect(
         left, y, std::max(right - left - 1, 0.5), kBar, chart.parts[i].first,
         fmt::format("{}: {:.4g}{} {}", row.label, part, chart.part_unit, chart.parts[i].second));

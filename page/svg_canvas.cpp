@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-/// What a file needs of the page's style, without variables, which few converters know.
+/// The part of the page's style for files, without variables, which few converters support.
 constexpr const char* kStyle = R"(
 text{fill:#475467;font:12px "DejaVu Sans",Arial,sans-serif}
 .strong{fill:#1d2330;font-weight:600}.dark{fill:#1d2330}.small{font-size:10.5px}.inverse{fill:#fff}
@@ -28,7 +28,7 @@ double columns_of(char first_byte) {
 
 constexpr double kColumn = 6.9;  // pixels
 
-/// XML knows no control characters.
+/// XML allows no control characters.
 std::string escape(std::string_view text) {
   std::string escaped = escape_html(text);
   std::ranges::replace_if(

@@ -5,14 +5,14 @@
 
 namespace predgen {
 
-/// About how many pixels a text is wide in the pages' 12-pixel letters.
+/// Approximate width of a text in pixels in the pages' 12-pixel font.
 double text_width(std::string_view text);
 
-/// The longest start of `text` about so wide, with "…" where it was cut.
+/// The longest prefix of `text` of about this width, with "…" if it was cut.
 std::string cut_to_width(std::string_view text, double width);
 
-/// A picture in the making: well-formed XML that stands in a page or, with a style, alone. Its
-/// colours are classes of the page's style; shapes are filled with the class's colour.
+/// Builds a picture: well-formed XML for a page or, with a style, a file of its own. Its colours
+/// are classes of the page's style; shapes are filled with the class's colour.
 /// Texts and titles are escaped here.
 class SvgCanvas {
  public:
@@ -24,7 +24,7 @@ class SvgCanvas {
   void text(double x, double y, std::string_view text, const char* anchor = "start",
             std::string_view classes = "");
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
-  /// `title`: shown under the pointer, read aloud; empty: none.
+  /// `title`: the tooltip, also for screen readers; empty: none.
   void rect(double x, double y, double width, double height, std::string_view classes,
             std::string_view title = "");
   void dot(double x, double y, std::string_view classes, std::string_view title = "");
@@ -38,7 +38,7 @@ class SvgCanvas {
   std::string body_;
 };
 
-/// One that is a file of its own, on white.
+/// The same as a standalone file, on white.
 std::string standalone_svg(const std::string& svg);
 
 }  // namespace predgen

@@ -31,9 +31,9 @@ class ApiError : public Error {
   Kind kind_;
 };
 
-/// All that a client may know of a failure that is not its own.
+/// All that a client is told about a failure that is not its own.
 inline constexpr const char* kServerFault = "the server failed; its log says more";
-/// kServerFault; the log says `what` has failed, and the first line of `why`.
+/// Makes a kServerFault, and logs that `what` has failed, with the first line of `why`.
 ApiError server_fault(const char* what, const std::exception& why);
 
 }  // namespace predgen::serve

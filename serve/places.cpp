@@ -16,7 +16,7 @@ std::shared_ptr<const void> Places::enter(const std::string& client) {
     ++num_of_[client];
     ++num_taken_;
   }
-  // Without the mutex: it leaves at once if there is no memory for it.
+  // Without the mutex: the deleter runs at once if there is no memory for it.
   return {&num_taken_, [this, client](const void*) { leave(client); }};
 }
 

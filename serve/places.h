@@ -10,15 +10,15 @@
 
 namespace predgen::serve {
 
-/// What only so many may have at a time, and one client only share_of_address() of them, so that it
+/// A limited number of places, of which one client may have only share_of_address(), so that it
 /// leaves some to others. Thread-safe; outlives what it gives.
 class Places {
  public:
   explicit Places(int64_t max);
 
-  /// A place, taken until this is gone; null: there is none for this client.
+  /// A place, taken until the pointer is released; null: none left for this client.
   std::shared_ptr<const void> enter(const std::string& client);
-  /// What is told then: 429. `what`: "answers are under way".
+  /// The error to send then: 429. `what`: "answers are under way".
   ApiError refusal(const std::string& what) const;
 
   int64_t max() const { return max_; }

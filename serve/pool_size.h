@@ -7,10 +7,10 @@
 
 namespace predgen::serve {
 
-/// Positions of the engine's pool: config.pool_positions, or where that is 0 as many as `free`
-/// bytes have room for when a part of them is left for passes (a fifth) and, on a CPU, for what is
-/// parked (half), but at least one conversation. UserError if a conversation of max_context tokens,
-/// of which a model may have fewer, does not fit into config.pool_positions.
+/// Positions of the engine's pool: config.pool_positions, or if that is 0 as many as fit into
+/// `free` bytes, less a part for passes (a fifth) and, on a CPU, for parked caches (half), but at
+/// least one conversation. UserError if a conversation of max_context tokens, of which a model may
+/// have fewer, does not fit into config.pool_positions.
 int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const KvLayout& layout,
                        int64_t free);
 

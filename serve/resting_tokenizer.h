@@ -5,8 +5,8 @@
 
 namespace predgen::serve {
 
-/// A tokenizer for threads that hold a baton: they are without it while they render a conversation,
-/// which takes long if that is long. Borrows both.
+/// A tokenizer for threads that hold a baton: they give it up while rendering a conversation, which
+/// takes long if that is long. Borrows both.
 class RestingTokenizer : public Tokenizer {
  public:
   RestingTokenizer(const Tokenizer& tokenizer, Baton& baton)

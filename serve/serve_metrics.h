@@ -14,7 +14,7 @@
 
 namespace predgen::serve {
 
-/// One more in a gauge, while it is so. Used by one thread at a time.
+/// Adds one to a gauge while it is set. Used by one thread at a time.
 class GaugeShare {
  public:
   explicit GaugeShare(std::atomic<int64_t>& gauge) : gauge_(gauge) {}
@@ -31,25 +31,25 @@ class GaugeShare {
   bool is_so_ = false;
 };
 
-/// What GET /metrics tells, in Prometheus' text format. Thread-safe.
+/// The metrics of GET /metrics, in Prometheus' text format. Thread-safe.
 class ServeMetrics {
  public:
-  /// Conversations whose users speak, and that answer, at the moment.
+  /// Conversations whose users are speaking, and that are answering.
   std::atomic<int64_t> speaking = 0, answering = 0;
 
   void count_request(const std::string& path, int status);
   void count_pass(const PassSize& size);
   void count_prompt(int64_t num_tokens, int64_t num_cached);
   void count_generated(int64_t num_tokens);
-  /// Of a conversation that hears its user while he speaks.
+  /// Of a conversation that hears its user during speech.
   void count_turn(const TurnMetrics& turn);
-  /// With the engine's baton.
+  /// Call with the engine's baton.
   void note_pool(const KvPool& pool);
-  /// From when a request was there whole.
+  /// Measured from when a request was complete.
   void observe_first_token(Seconds elapsed);
   void observe_first_sentence(Seconds elapsed);
 
-  /// What is so at the moment.
+  /// The current state.
   struct State {
     int64_t sessions = 0, conversations = 0, waiting = 0;
   };

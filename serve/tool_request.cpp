@@ -17,7 +17,7 @@ bool is_name(const std::string& name) {
   });
 }
 
-/// What the template sees of a function. That its schema is kept strictly nobody can promise.
+/// What the template sees of a function. Strict adherence to its schema cannot be promised.
 Json read_function(RequestFields& fields) {
   const std::string name = fields.text("name", /*required=*/true).value();
   if (!is_name(name)) {

@@ -14,20 +14,20 @@ namespace predgen::serve {
 /// type, as in realtime sessions.
 enum class ToolShape { kNested, kFlat };
 
-/// The field `tools`; nothing: it is not there. ApiError for what is no function.
+/// The field `tools`; nullopt: it is missing. ApiError for anything but functions.
 std::optional<ToolSet> read_tools(RequestFields& fields, ToolShape shape);
 
 /// The field `tool_choice`: whether functions may be called. ApiError for a choice that cannot be
-/// kept: no answer is made to have a call.
+/// honoured: no answer is forced to have a call.
 std::optional<bool> read_tool_choice(RequestFields& fields);
 
-/// The field `tools` as it is given back: what read_tools() made of it.
+/// The field `tools` as it is sent back, from what read_tools() returned.
 Json tools_json(const ToolSet& tools, ToolShape shape);
 
-/// The tool_calls of a message, which lie at `where`; null: none.
+/// The tool_calls of a message, found at `where`; null: none.
 std::vector<ToolCall> read_tool_calls(const Json& list, const std::string& where);
 
-/// A call's arguments, which an empty text has none of. ApiError if they are no JSON object.
+/// A call's arguments; an empty text means none. ApiError unless they are a JSON object.
 std::string read_arguments(const std::string& text, const std::string& where);
 
 }  // namespace predgen::serve

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kValuesAtOnce = int64_t{1} << 19;
 
-/// In one thread: LibTorch's conversions would start threads of their own.
+/// On one thread: LibTorch's conversions would start their own threads.
 void convert(const char* from, at::ScalarType stored, int64_t count, char* to,
              at::ScalarType wanted) {
   const TokenKernels& bfloat16 = token_kernels().bfloat16;
@@ -24,7 +24,7 @@ void convert(const char* from, at::ScalarType stored, int64_t count, char* to,
   } else if (stored == at::kFloat && wanted == at::kBFloat16) {
     bfloat16.store(reinterpret_cast<const float*>(from), count, to);
   } else {
-    constexpr int64_t kSerial = 16384;  // values that LibTorch does not share among threads
+    constexpr int64_t kSerial = 16384;  // values that LibTorch does not split among threads
     const at::Tensor values = at::from_blob(const_cast<char*>(from), {count}, stored);
     const at::Tensor result = at::from_blob(to, {count}, wanted);
     for (int64_t i = 0; i < count; i += kSerial) {
@@ -49,7 +49,7 @@ void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tens
   parallel_ranges(num_blocks, 1, [&](int64_t begin, int64_t end) {
     try {
       std::unique_ptr<char[]> part;
-      if (stored != wanted) part.reset(new char[kValuesAtOnce * stored_size]);  // not set to zero
+      if (stored != wanted) part.reset(new char[kValuesAtOnce * stored_size]);  // uninitialised
       for (int64_t block = begin; block < end && !failed; ++block) {
         const int64_t first = block * kValuesAtOnce,
                       count = std::min(kValuesAtOnce, num_values - first);

@@ -8,7 +8,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kSmall = 32;  // values of a block
-/// The offset of types without one: nothing changes when it is added, not even the sign of a zero.
+/// The offset of types without one: adding it changes nothing, not even the sign of a zero.
 constexpr float kNoOffset = -0.0f;
 
 constexpr int8_t kCodebook[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -156,8 +156,8 @@ void unpack_q2_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float
   }
 }
 
-/// 32 bytes of third bits, 64 of 2 bits, factors of 16 groups in 12 bytes, scale. A third bit that
-/// is not set means 4 less.
+/// 32 bytes of third bits, 64 of 2 bits, factors of 16 groups in 12 bytes, scale. An unset third
+/// bit means 4 less.
 void unpack_q3_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets) {
   for (int64_t i = 0; i < num_blocks; ++i, blocks += 110, scales += 16, offsets += 16) {

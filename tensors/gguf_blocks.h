@@ -4,15 +4,15 @@
 
 namespace predgen {
 
-// The blocks of llama.cpp's types, named as in ggml-quants.c; GgufType::unpack says what they are
-// unpacked to. Scales are float16; each product of a scale with a factor or a code fits into
-// float32 without rounding.
+// The blocks of llama.cpp's types, named as in ggml-quants.c; see GgufType::unpack for what they
+// unpack to. Scales are float16; each product of a scale with a factor or a code fits into float32
+// without rounding.
 
-/// values[i] = scale * codes[i] + offset, of groups that have a scale and an offset each.
+/// values[i] = scale * codes[i] + offset, for groups with one scale and one offset each.
 void combine_codes(const int8_t* codes, const float* scales, const float* offsets,
                    int64_t num_groups, int64_t group, float* values);
 
-// 32 values, one scale, in some one offset.
+// 32 values with one scale and, in some types, one offset.
 void unpack_q4_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets);
 void unpack_q4_1(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,

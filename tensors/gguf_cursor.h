@@ -12,8 +12,8 @@
 
 namespace predgen {
 
-/// Reads a GGUF file from its beginning; UserError where that is over. No length or count that it
-/// gives back is larger than what is left.
+/// Reads a GGUF file from its beginning; UserError at its end. No length or count that it returns
+/// exceeds what is left.
 class GgufCursor {
  public:
   explicit GgufCursor(const MappedFile& file)
@@ -41,7 +41,7 @@ class GgufCursor {
 
   std::string_view string() { return take(number<uint64_t>()); }
 
-  /// Of things that take at least so many bytes each.
+  /// A count of items of at least `least_bytes` bytes each.
   uint64_t count(const char* things, size_t least_bytes) {
     const auto value = number<uint64_t>();
     if (value > left_.size() / least_bytes) {
@@ -53,7 +53,7 @@ class GgufCursor {
     return value;
   }
 
-  /// A key or a name. One that cannot be shown would spoil messages.
+  /// A key or a name. Must be printable, as it appears in messages.
   std::string name(const char* what, size_t most_bytes) {
     const std::string_view text = string();
     if (text.empty() || text.size() > most_bytes) {

@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 15;  // values that stay in a cache
+constexpr int64_t kChunk = int64_t{1} << 15;  // values that fit into a cache
 
-/// Calls work(begin, end) for chunks of `count` blocks, on as many threads as LibTorch was told to
-/// use. Throws what `work` throws first.
+/// Calls work(begin, end) for chunks of `count` blocks, on as many threads as LibTorch is set to
+/// use. Rethrows the first exception of `work`.
 void for_each_chunk(const GgufType& type, int64_t count,
                     const std::function<void(int64_t, int64_t)>& work) {
   const int64_t grain = kChunk / type.block_values;
@@ -61,7 +61,7 @@ void check_rows(const GgufFile::Entry& entry, int64_t begin, int64_t end) {
                 end, entry.shape[0]);
 }
 
-/// `index`: as its name has it, from 0.
+/// `index`: from the file's name, counted from 0.
 void check_number(const GgufMetadata& metadata, size_t index) {
   const auto number = metadata.get<int64_t>("split.no");
   if (number == static_cast<int64_t>(index)) return;
@@ -121,7 +121,7 @@ at::Tensor GgufFile::read_rows(const Entry& entry, int64_t begin, int64_t end) c
          static_cast<size_t>(begin) * row_bytes);
     return rows;
   }
-  if (shape.size() == 1) {  // a row is less than a block
+  if (shape.size() == 1) {  // rows shorter than a block
     Entry whole = entry;
     whole.shape.insert(whole.shape.begin(), 1);
     return read_rows(whole, 0, 1)[0].slice(0, begin, end).clone();

@@ -159,7 +159,7 @@ const GgufType& tensor_type(uint32_t number, const std::string& where) {
                   name.empty() ? std::to_string(number) : std::string(name), supported);
 }
 
-/// Its offsets are those from the first tensor.
+/// Its offsets are relative to the first tensor.
 GgufFile::Entry read_entry(GgufCursor& cursor, const std::string& where, uint64_t alignment) {
   const auto num_sizes = cursor.number<uint32_t>();
   if (num_sizes < 1 || num_sizes > kMostSizes) {
@@ -238,7 +238,7 @@ GgufHeader parse_gguf_header(const std::shared_ptr<const MappedFile>& mapped) {
       throw UserError("{} occurs twice", where);
     }
   }
-  // No sum overflows: a file is far smaller, and so is what is left of 64 bits.
+  // No sum overflows: file sizes are far below 64 bits.
   const uint64_t data_begin = (cursor.position() + multiple - 1) / multiple * multiple;
   for (auto& [name, entry] : header.entries) {
     if (entry.end > mapped->size() || data_begin > mapped->size() - entry.end) {

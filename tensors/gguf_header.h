@@ -10,15 +10,15 @@
 
 namespace predgen {
 
-/// What stands in one GGUF file in front of the data of its tensors. UserError where that is not
-/// well-formed, or data do not lie inside the file.
+/// The part of a GGUF file before its tensor data. UserError if it is not well-formed, or if data
+/// are not inside the file.
 struct GgufHeader {
   std::unique_ptr<const GgufMetadata> metadata;
   std::map<std::string, GgufFile::Entry> entries;  // their part is 0
 };
 
 GgufHeader parse_gguf_header(const std::shared_ptr<const MappedFile>& mapped);
-/// Only that; of tensors their number alone is looked at.
+/// Reads only the metadata; of the tensors, only their number.
 GgufMetadata parse_gguf_metadata(const std::shared_ptr<const MappedFile>& mapped);
 
 }  // namespace predgen

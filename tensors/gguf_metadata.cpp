@@ -14,7 +14,7 @@ namespace {
 using List = GgufMetadata::List;
 using Value = GgufMetadata::Value;
 
-/// What a list's values are, for messages.
+/// The kind of a list's values, for messages.
 std::string_view kinds(GgufValueType type) {
   switch (type) {
     case GgufValueType::kString:
@@ -54,7 +54,7 @@ constexpr std::string_view kWanted<std::vector<double>> = "a list of numbers";
 template <>
 constexpr std::string_view kWanted<std::vector<std::string>> = "a list of strings";
 
-/// None where the value is of another type, or does not fit.
+/// None if the value is of another type, or does not fit.
 template <typename T>
 std::optional<T> converted(const Value& value) {
   if (const auto* same = std::get_if<T>(&value)) return *same;
@@ -89,7 +89,7 @@ bool append_strings(const List& list, std::vector<std::string>& to) {
   return true;
 }
 
-/// False where the list holds values of another type, or one that does not fit.
+/// False if the list holds values of another type, or one that does not fit.
 template <typename T>
 bool append_all(const List& list, std::vector<T>& to) {
   const auto type = static_cast<GgufValueType>(list.type);

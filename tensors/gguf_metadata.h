@@ -13,10 +13,10 @@
 namespace predgen {
 
 /// The key-value pairs of a GGUF file (v2 and v3, little-endian), each checked to lie inside it.
-/// Lists stay where they are in the mapped file until asked for. For several threads at once.
+/// Lists stay in the mapped file until requested. Thread-safe.
 class GgufMetadata {
  public:
-  /// A list of values of one type, as the file has them.
+  /// A list of values of one type, as stored in the file.
   struct List {
     uint32_t type = 0;  // as GGUF numbers them
     uint64_t count = 0;
@@ -35,11 +35,11 @@ class GgufMetadata {
   uint64_t count(std::string_view key) const;
 
   /// T: bool, int64_t, double (of integers, too), std::string, or a std::vector of int64_t (of
-  /// booleans, too), double or std::string. UserError naming the file and the key that is not there
-  /// or is another type.
+  /// booleans, too), double or std::string. UserError naming the file and the key that is missing
+  /// or has another type.
   template <typename T>
   T get(std::string_view key) const;
-  /// `otherwise` where the key is not there.
+  /// `otherwise` if the key is missing.
   template <typename T>
   T get_or(std::string_view key, T otherwise) const {
     return contains(key) ? get<T>(key) : otherwise;
@@ -48,7 +48,7 @@ class GgufMetadata {
   std::optional<T> find(std::string_view key) const {
     return contains(key) ? std::optional<T>(get<T>(key)) : std::nullopt;
   }
-  /// The number that was meant: 1e-5 that was stored in float32 is 9.99999975e-06.
+  /// The intended number: 1e-5 stored in float32 is 9.99999975e-06.
   double decimal(std::string_view key) const;
 
  private:

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of "<prefix>-00001-of-00003.gguf".
+/// Parsed from "<prefix>-00001-of-00003.gguf".
 struct PartName {
   std::string prefix;
   int64_t number, count;

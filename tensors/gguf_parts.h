@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// The paths of all parts of the model whose first part this is; of a file that is no part, its
-/// own. UserError if it is another part, or one of the others is missing.
+/// The paths of all parts of the model whose first part this is; for an unsplit file, its own path.
+/// UserError if it is a later part, or if another part is missing.
 std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& first,
                                               const GgufMetadata& metadata);
 

@@ -28,7 +28,7 @@ constexpr GgufType kTypes[] = {
     {23, "IQ4_XS", kPacked, 256, 136, {32, -127, 113, false}, unpack_iq4_xs},
 };
 
-/// By their numbers in ggml.h, with those that files no longer have.
+/// By their numbers in ggml.h, including those no longer used in files.
 constexpr std::string_view kNames[] = {
     "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
     "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",

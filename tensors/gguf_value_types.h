@@ -5,7 +5,7 @@
 
 namespace predgen {
 
-/// The types of values in GGUF's metadata, as files number them.
+/// The types of values in GGUF metadata, by their numbers in files.
 enum class GgufValueType : uint32_t {
   kUint8 = 0,
   kInt8 = 1,
@@ -22,7 +22,7 @@ enum class GgufValueType : uint32_t {
   kFloat64 = 12,
 };
 
-/// 0 for strings, lists and what is no type.
+/// 0 for strings, lists and unknown types.
 constexpr size_t value_bytes(GgufValueType type) {
   switch (type) {
     case GgufValueType::kUint8:

@@ -12,7 +12,7 @@
 namespace predgen {
 namespace {
 
-constexpr uint64_t kAlignment = 32;  // what readers assume where a file says nothing
+constexpr uint64_t kAlignment = 32;  // what readers assume if a file does not say
 constexpr int64_t kBlock = 32;
 
 template <typename T>
@@ -180,7 +180,7 @@ void GgufContents::write(const std::filesystem::path& file, const TensorRows& ro
     stream.write(start.data(), static_cast<std::streamsize>(start.size()));
     for (const Tensor& tensor : tensors_) {
       for_each_block(tensor.shape, [&](int64_t begin, int64_t end) {
-        if (!stream) return;  // a full disk; write_file says so
+        if (!stream) return;  // a full disk; write_file reports it
         const at::Tensor bytes = encode_gguf_rows(rows(tensor.name, begin, end), *tensor.type);
         stream.write(static_cast<const char*>(bytes.const_data_ptr()),
                      static_cast<std::streamsize>(bytes.nbytes()));

@@ -18,11 +18,11 @@ namespace predgen {
 /// Types that write_gguf() writes: "F32", "F16", "BF16", "Q8_0", "Q4_0".
 const GgufType& written_gguf_type(std::string_view name);
 
-/// Rows [..,in] in float32 as the bytes that a file has of them, rounded as ggml's reference
-/// (quantize_row_*_ref) does: uint8.
+/// Encodes float32 rows [..,in] as a file's bytes, rounded as in ggml's reference
+/// (quantize_row_*_ref): uint8.
 at::Tensor encode_gguf_rows(const at::Tensor& rows, const GgufType& type);
 
-/// What a GGUF file of version 3 is to hold.
+/// The contents of a GGUF file of version 3.
 class GgufContents {
  public:
   void add(std::string_view key, std::string_view text);
@@ -33,11 +33,11 @@ class GgufContents {
   void add(std::string_view key, const std::vector<std::string>& texts);
   void add(std::string_view key, const std::vector<float>& numbers);
   void add(std::string_view key, const std::vector<int32_t>& numbers);
-  /// `shape`: outermost first, as everywhere but in the file.
+  /// `shape`: outermost first, as everywhere except in the file.
   void add_tensor(std::string name, const GgufType& type, std::vector<int64_t> shape);
 
-  /// Asks `rows` for a tensor's rows in float32, block by block. Replaces the file when all of it
-  /// is written; Error if the disk is full.
+  /// Gets a tensor's rows in float32 from `rows`, block by block. Replaces the file once it is
+  /// completely written; Error if the disk is full.
   void write(const std::filesystem::path& file, const TensorRows& rows) const;
   uint64_t num_bytes() const;
 

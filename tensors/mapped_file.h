@@ -6,9 +6,9 @@
 
 namespace predgen {
 
-/// A file whose bytes are memory, read when they are looked at. What is changed in place gets
-/// memory of its own (training, merging), and the file stays as it is. UserError if it cannot be
-/// opened, is not a file or is empty. For several threads at once.
+/// A memory-mapped file, paged in on access. The mapping is copy-on-write: in-place changes
+/// (training, merging) get private memory and the file is unchanged. UserError if it cannot be
+/// opened, is not a file or is empty. Thread-safe.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& file);
@@ -18,12 +18,12 @@ class MappedFile {
 
   char* data() const { return data_; }
   size_t size() const { return size_; }
-  /// The file, for messages.
+  /// The file's path, for messages.
   const std::string& where() const { return where_; }
 
-  /// Gives the memory of whole pages inside [begin, end) back; what was changed there is lost.
+  /// Releases the memory of whole pages inside [begin, end); changes made there are lost.
   void forget(size_t begin, size_t end) const;
-  /// Reads from the file, past the mapping. Error if that fails.
+  /// Reads from the file, bypassing the mapping. Error if that fails.
   void read(char* target, size_t num_bytes, size_t offset) const;
 
  private:

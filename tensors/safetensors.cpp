@@ -24,7 +24,7 @@ constexpr SafetensorsType kTypes[] = {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the official library's limit
 
-/// Parses the header and refuses duplicate keys, which nlohmann::json keeps silent about.
+/// Parses the header and rejects duplicate keys, which nlohmann::json ignores silently.
 Json parse_header(std::string_view text, const std::string& where) {
   check_json_depth(text, where);
   std::vector<std::set<std::string>> keys;
@@ -65,7 +65,7 @@ std::vector<uint64_t> unsigned_list(const Json& json, const char* key, const std
   return values;
 }
 
-/// `data_begin`, `file_size`: byte offsets in the file between which tensors lie.
+/// `data_begin`, `file_size`: the byte offsets in the file that enclose the tensors.
 SafetensorsFile::Entry parse_entry(const Json& json, const std::string& where, size_t data_begin,
                                    size_t file_size) {
   SafetensorsFile::Entry entry;
@@ -174,7 +174,7 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
 
 at::Tensor SafetensorsFile::load(const std::string& name, at::Device device,
                                  at::ScalarType dtype) const {
-  constexpr uintptr_t kAlignment = 64;  // of LibTorch's own memory, too
+  constexpr uintptr_t kAlignment = 64;  // also that of LibTorch's own memory
   const Entry& stored = entry(name);
   const auto address = reinterpret_cast<uintptr_t>(mapping_->data() + stored.begin);
   if (device.is_cpu() && stored.dtype == dtype && address % kAlignment == 0) return tensor(name);

@@ -14,9 +14,9 @@
 
 namespace predgen {
 
-/// One .safetensors file, mapped read-only. Tensors are views of the mapping and keep it alive.
-/// Checked when opened: header within the file, offsets in range, without holes or overlap, sizes
-/// equal to shape times type. UserError names the file and what is wrong with it.
+/// One .safetensors file, memory-mapped read-only. Tensors are views of the mapping and keep it
+/// alive. Checked when opened: header within the file, offsets in range, without holes or overlap,
+/// sizes equal to shape times type. UserError names the file and what is wrong with it.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& file);
@@ -31,16 +31,16 @@ class SafetensorsFile {
 
   /// Zero-copy view; do not write to it. UserError if there is no such tensor.
   at::Tensor tensor(const std::string& name) const;
-  /// What arithmetic is done with: on `device`, in `dtype`, and beginning at a multiple of 64
-  /// bytes, because on some CPUs the last bits of a product depend on the addresses of its factors.
-  /// The view if it is so already, else a copy made block by block past the mapping, so that the
-  /// file does not count as memory besides.
+  /// A tensor for arithmetic: on `device`, in `dtype`, and aligned to 64 bytes, because on some
+  /// CPUs the last bits of a product depend on the addresses of its factors. The view if it already
+  /// qualifies, else a copy made block by block bypassing the mapping, so that the file does not
+  /// also take memory.
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   /// A copy of rows [begin, end) of the first dimension; a scalar has one row. Read from the file,
   /// not through the mapping: only the copy takes memory. Error if the file cannot be read.
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
-  /// Gives the memory of a tensor's pages back; who reads its views again reads the file again.
-  /// Changes made in place are lost.
+  /// Releases the memory of a tensor's pages; reading its views again reads the file again. Changes
+  /// made in place are lost.
   void forget(const std::string& name) const;
 
  private:
@@ -72,20 +72,20 @@ class SafetensorsFolder : public StoredTensors {
   std::filesystem::path folder_;
 };
 
-/// Gives rows [begin, end) of the first dimension of a tensor; a scalar has one row.
+/// Returns rows [begin, end) of the first dimension of a tensor; a scalar has one row.
 using TensorRows = std::function<at::Tensor(const std::string& name, int64_t begin, int64_t end)>;
 
 /// Calls `visit(begin, end)` for consecutive rows of a tensor of this shape, about a million
-/// elements at a time: few enough to stay in a cache while they are worked on.
+/// elements at a time: few enough to stay in cache while they are processed.
 void for_each_block(const std::vector<int64_t>& shape,
                     const std::function<void(int64_t begin, int64_t end)>& visit);
 
-/// Writes like the official library: tensors by falling alignment then name, header padded to 8,
-/// metadata {"format":"pt"}. Atomic; Error if the disk is full.
+/// Writes like the official library: tensors by descending alignment, then name, header padded to
+/// 8, metadata {"format":"pt"}. Atomic; Error if the disk is full.
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, at::Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
-/// Writes tensors that are too large to hold: asks `rows` for one block after the other.
+/// Writes tensors too large for memory: gets blocks from `rows` one after the other.
 void write_safetensors(const std::filesystem::path& file,
                        const std::map<std::string, TensorShape>& tensors, const TensorRows& rows,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});

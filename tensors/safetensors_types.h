@@ -14,7 +14,7 @@ struct SafetensorsType {
 
 constexpr size_t kSafetensorsLengthBytes = 8;  // the header's length, little endian
 
-/// The types that safetensors files hold here, in the order in which the official library writes
+/// The supported types of safetensors files, in the order in which the official library writes
 /// their tensors.
 std::span<const SafetensorsType> safetensors_types();
 

@@ -73,7 +73,7 @@ void write_safetensors(const fs::path& file, const std::map<std::string, TensorS
     stream.write(header.data(), static_cast<std::streamsize>(header.size()));
     for (const auto& [name, tensor] : order) {
       for_each_block(tensor.shape, [&, &name = name, &tensor = tensor](int64_t begin, int64_t end) {
-        if (!stream) return;  // a full disk; write_file says so
+        if (!stream) return;  // a full disk; write_file reports it
         const at::Tensor data = rows(name, begin, end).detach().cpu().contiguous();
         std::vector<int64_t> shape = tensor.shape;
         if (!shape.empty()) shape[0] = end - begin;

@@ -27,30 +27,30 @@ struct CodedRows {
   at::Tensor scales, offsets;  // float32 [rows,in/group]
 };
 
-/// Tensors by their Hugging Face name, on disk until asked for. UserError for a name that is not
-/// there. May be read by several threads at once.
+/// Tensors by their Hugging Face name, on disk until requested. UserError for an unknown name. May
+/// be read by several threads at once.
 class StoredTensors {
  public:
   virtual ~StoredTensors() = default;
 
   virtual std::vector<std::string> names() const = 0;
   virtual bool contains(const std::string& name) const = 0;
-  /// Of tensor(), which is not read for it.
+  /// The shape of tensor(), without reading it.
   virtual TensorShape shape(const std::string& name) const = 0;
-  /// As stored, not to be written to: a view where the memory is the file's. It keeps that alive.
-  /// One in few bits is a copy in float32.
+  /// As stored, not to be written to: a view of the file's memory, which it keeps alive, if
+  /// possible. A tensor in few bits is a copy in float32.
   virtual at::Tensor tensor(const std::string& name) const = 0;
-  /// What arithmetic is done with: on `device`, in `dtype`, beginning at a multiple of 64 bytes.
+  /// A tensor for arithmetic: on `device`, in `dtype`, aligned to 64 bytes.
   virtual at::Tensor load(const std::string& name, at::Device device,
                           at::ScalarType dtype) const = 0;
-  /// As tensor(): a copy of rows [begin, end) of the first dimension; a scalar has one row. Only
-  /// the copy takes memory.
+  /// Like tensor(), but a copy of rows [begin, end) of the first dimension; a scalar has one row.
+  /// Only the copy takes memory.
   virtual at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const = 0;
-  /// How a matrix is stored that is stored in few bits; none for others.
+  /// The layout of a matrix stored in few bits; none for others.
   virtual std::optional<CodeLayout> code_layout(const std::string& name) const;
   /// Rows [begin, end) of a tensor that has a code_layout().
   virtual CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const;
-  /// Gives the memory back that views of the tensor have taken; who reads them again reads the file
+  /// Releases the memory that views of the tensor have taken; reading them again reads the file
   /// again.
   virtual void forget(const std::string& name) const = 0;
 };

@@ -12,11 +12,11 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// Sounds that recognisers write down in whatever language.
+/// Sounds that recognisers transcribe in any language.
 const Words kSounds{"ah", "aha", "ahem", "eh", "hm", "hmm",   "huh", "mhm",
                     "mm", "mmm", "mmhm", "oh", "uh", "uhhuh", "um"};
 
-/// Words, without case, that agree, or say "go on". A "no" is none of them.
+/// Words, without case, that signal agreement or "go on". "No" is not among them.
 const std::map<std::string_view, Words> kWords{
     {"de", {"ach", "äh", "ähm", "genau", "gut", "ja", "klar", "ok", "okay", "stimmt"}},
     {"en", {"cool", "ok", "okay", "right", "sure", "yeah", "yep", "yes", "yup"}},

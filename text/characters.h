@@ -13,7 +13,7 @@ struct Character {
   size_t length = 1;
 };
 
-/// The character at byte `i` of `text`; U+FFFD of one byte where it is ill-formed.
+/// The character at byte `i` of `text`; U+FFFD of one byte if ill-formed.
 Character character_at(std::string_view text, size_t i);
 
 /// Where the character before byte `i` (> 0) begins.
@@ -30,7 +30,7 @@ inline bool is_space(char32_t code) { return is_white_space(code); }
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The first byte from `i` on that is not within white space; text.size() if there is none.
+/// The first byte from `i` on that is not white space; text.size() if there is none.
 size_t skip_space(std::string_view text, size_t i);
 
 }  // namespace predgen

@@ -5,8 +5,8 @@
 
 namespace predgen {
 
-/// A text without the marks at its end that end a sentence, ASCII's and those of Chinese and
-/// Japanese, and without blanks there.
+/// A text without trailing sentence-ending marks (ASCII's and those of Chinese and Japanese) and
+/// without trailing blanks.
 inline std::string_view without_end_marks(std::string_view text) {
   constexpr std::array<std::string_view, 7> kMarks{".",      "?",      "!",     "\u2026",
                                                    "\u3002", "\uff1f", "\uff01"};

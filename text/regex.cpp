@@ -19,7 +19,7 @@ struct FreeMatch {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
 
-/// Room for the bounds of the whole match; groups are not asked for. One for each thread.
+/// Room for the bounds of the whole match; groups are not needed. One per thread.
 pcre2_match_data* match_data() {
   thread_local const std::unique_ptr<pcre2_match_data, FreeMatch> data(
       pcre2_match_data_create(1, nullptr));

@@ -8,8 +8,8 @@
 namespace predgen {
 
 /// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, a
-/// pattern of Python's re (whose \s has U+001C to U+001F besides: name them), or one of those that
-/// must match the whole of an ASCII name. Thread-safe.
+/// pattern of Python's re (whose \s also matches U+001C to U+001F: spell those out), or such a
+/// pattern that must match a whole ASCII name. Thread-safe.
 class Regex {
  public:
   enum class Syntax { kPattern, kLiteral, kPython, kWholeName };
@@ -17,15 +17,15 @@ class Regex {
     size_t begin, end;  // bytes
   };
 
-  /// UserError naming `where` if the pattern cannot be compiled, or matches the empty text and is
-  /// not for whole names.
+  /// UserError naming `where` if the pattern cannot be compiled, or matches the empty text without
+  /// being for whole names.
   Regex(const std::string& pattern, Syntax syntax, const std::string& where);
   ~Regex();
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
   /// Finds the first match that begins at `start` or later. `text` is well-formed UTF-8. UserError
-  /// for a pattern that tries too many ways to match it.
+  /// if matching exceeds the backtracking limit.
   bool find(std::string_view text, size_t start, Match& match) const;
 
   /// `text` with every match replaced by `content`.

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-/// Unicode's White_Space; PCRE2's \s has U+180E besides.
+/// Unicode's White_Space; PCRE2's \s also matches U+180E.
 constexpr std::string_view kWhiteSpace =
     R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 // Escapes that PCRE2 reads differently, or as other Unicode properties than those above.
@@ -48,7 +48,7 @@ class Translation {
     ++at_;
   }
 
-  /// (?m) lets a dot match line ends in Oniguruma and is about ^ and $ in PCRE2.
+  /// (?m) lets a dot match line ends in Oniguruma but affects ^ and $ in PCRE2.
   void check_options() const {
     for (size_t index = at_ + 2; index < pattern_.size(); ++index) {
       const char c = pattern_[index];
@@ -72,7 +72,7 @@ class Translation {
     if (close == std::string::npos || pattern_[at_ + 2] != '{') refuse("\\p without {}");
     const std::string name = pattern_.substr(at_ + 3, close - at_ - 3);
     if (name.starts_with('^')) refuse("\\p{^");
-    at_ = close - 1;  // add_class() goes on two characters later
+    at_ = close - 1;  // add_class() continues two characters later
     add_class(negated, property(name));
   }
 

@@ -6,7 +6,7 @@
 
 namespace predgen {
 
-/// Whether `token` ends an answer; `stop_tokens` as Tokenizer::stop_tokens() has them.
+/// Whether `token` ends an answer; `stop_tokens` as from Tokenizer::stop_tokens().
 inline bool is_stop_token(TokenSpan stop_tokens, TokenId token) {
   return std::ranges::find(stop_tokens, token) != stop_tokens.end();
 }

@@ -8,8 +8,8 @@ std::string StreamingText::push(TokenSpan tokens) {
   if (begun_) {
     pending_ += tokenizer_->decode_next(tokens);
   } else {
-    // Together with those before, which had no text: what is dropped at the start may be spread
-    // over several tokens.
+    // Together with earlier tokens, which had no text: the part dropped at the start may span
+    // several tokens.
     first_.insert(first_.end(), tokens.begin(), tokens.end());
     pending_ = tokenizer_->decode(first_);
     begun_ = !pending_.empty();

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-/// Joins generated tokens into text, holding back bytes that do not yet make a UTF-8 character.
+/// Joins generated tokens into text, holding back bytes that do not yet form a UTF-8 character.
 /// Borrows the tokenizer.
 class StreamingText {
  public:
@@ -15,7 +15,7 @@ class StreamingText {
 
   /// The text that became complete with these tokens; may be empty.
   std::string push(TokenSpan tokens);
-  /// Text that is decoded already.
+  /// Appends text that is already decoded.
   void append(std::string_view text) { text_ += text; }
   /// What is left at the end; ill-formed bytes become U+FFFD.
   std::string finish();

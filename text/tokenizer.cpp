@@ -125,7 +125,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   /// Tokens of added_tokens.json, and those that tokenizer_config.json names: as in transformers
-  /// these are special wherever they come from.
+  /// these are special, whatever their source.
   void add_named_tokens(const TokenizerFiles& files, const StringMap<TokenId>& vocabulary,
                         std::vector<AddedToken>& added) const {
     const std::vector<std::string> names = files.special_tokens();
@@ -201,7 +201,7 @@ class HuggingFaceTokenizer : public Tokenizer {
         source.special_tokens[key] = *token;
       }
     }
-    try {  // a checkpoint's template that cannot be run matters only to those who render chats
+    try {  // a template that cannot be run matters only for rendering chats
       chat_template_.emplace(std::move(source), added);
     } catch (const UserError& error) {
       if (files.is_given_template) throw;
@@ -250,8 +250,8 @@ class HuggingFaceTokenizer : public Tokenizer {
     });
   }
 
-  /// Appends the ids. Added tokens are looked for twice: in the raw text, and in what normalisation
-  /// made of it.
+  /// Appends the ids. Added tokens are searched twice: in the raw text, and in the normalised
+  /// text.
   void encode_text(std::string_view text, TextPlace place, Control control, TokenIds& ids) const {
     require_utf8(text, "text");
     const auto add_id = [&](TokenId id) { ids.push_back(id); };
@@ -280,7 +280,7 @@ class HuggingFaceTokenizer : public Tokenizer {
       encode_text(text->text, ids.empty() ? TextPlace::kStart : TextPlace::kAfterToken,
                   Control::kPassOver, ids);
     } else {
-      // A generated answer may hold the token that stopped it; the template adds its own.
+      // A generated answer may include its stop token; the template adds its own.
       const TokenSpan answer = without_stop_token(std::get<TokenIds>(segment), stop_tokens_);
       ids.insert(ids.end(), answer.begin(), answer.end());
     }

@@ -13,15 +13,15 @@
 namespace predgen {
 
 struct Message {
-  std::string role;     // "system", "user", "assistant", or "tool": what a called function says
+  std::string role;     // "system", "user", "assistant", or "tool": a called function's result
   std::string content;  // UTF-8
   TokenIds ids{};       // when not empty: used instead of encoding `content` (a generated answer)
   std::vector<ToolCall>
-      tool_calls{};            // of an assistant, after the content; then `ids` do not count
-  std::string tool_call_id{};  // of a tool: the call that it answers
+      tool_calls{};            // of an assistant, after the content; then `ids` are not used
+  std::string tool_call_id{};  // of a tool: the call it answers
 };
 
-/// The special tokens that a tokenizer puts around a plain text that is no chat: what transformers'
+/// The special tokens that a tokenizer puts around plain text outside a chat: what transformers'
 /// tokenizer(text) adds.
 struct TextFrame {
   TokenIds before, after;
@@ -39,41 +39,41 @@ class Tokenizer {
   /// Like encode(), but special tokens named in the text become their ids (--parse-special).
   virtual TokenIds encode_special(std::string_view text) const = 0;
 
-  /// What goes around a plain text that the model is to continue or score; encode() adds nothing.
+  /// The tokens around a plain text for the model to continue or score; encode() adds none.
   virtual const TextFrame& text_frame() const = 0;
 
   /// Skips special tokens unless `keep_special`; unknown ids are a UserError. The bytes may end
-  /// inside a UTF-8 character when the tokens do; StreamingText joins pieces. The text is that of
-  /// the tokens: "clean_up_tokenization_spaces" of tokenizer_config.json takes no spaces from it.
+  /// inside a UTF-8 character when the tokens do; StreamingText joins pieces. The text is exactly
+  /// that of the tokens: "clean_up_tokenization_spaces" of tokenizer_config.json is ignored.
   virtual std::string decode(TokenSpan tokens, bool keep_special = false) const = 0;
 
-  /// As decode(), for tokens that go on with a text. Some vocabularies mark the beginning of words
-  /// and have a space there, which decode() drops from a text's first word.
+  /// Like decode(), for tokens that continue a text. Some vocabularies mark the beginning of words
+  /// with a space, which decode() drops from a text's first word.
   virtual std::string decode_next(TokenSpan tokens, bool keep_special = false) const = 0;
 
   /// The model's chat template over `messages`, `add_generation_prompt` ends it where the
   /// assistant's answer begins. The only place that adds special tokens. Whether the ids of a
   /// history stay a prefix when messages are appended is up to the template (ChatTemplate).
-  /// `tools`: what the model is told that it may call. UserError for an empty list, other roles, or
-  /// an order of roles that the template refuses.
+  /// `tools`: the functions that the model is told it may call. UserError for an empty list, other
+  /// roles, or an order of roles that the template rejects.
   virtual TokenIds render_chat(const std::vector<Message>& messages,
                                bool add_generation_prompt = true,
                                const ToolSet& tools = {}) const = 0;
 
-  /// How the model writes calls; kNone: its template has no tools, or an unknown form of calls.
+  /// How the model writes calls; kNone: its template has no tools or an unknown call format.
   virtual ToolFormat tool_format() const = 0;
 
-  /// Ends an assistant answer: from generation_config.json / config.json and the template.
+  /// Tokens that end an answer: from generation_config.json / config.json and the template.
   virtual const TokenIds& stop_tokens() const = 0;
 
-  /// What the chat template puts after an answer that stands right after the generation prompt;
-  /// none if there is no template, or it has them otherwise.
+  /// The token that the chat template puts after an answer that directly follows the generation
+  /// prompt; none if there is no template, or it places answers differently.
   virtual std::optional<TokenId> answer_end() const = 0;
 
   /// Ids are in [0, vocab_size()). The model's own vocabulary may be larger (padded).
   virtual int64_t vocab_size() const = 0;
 
-  /// Hash of every file that decides about ids; part of a dataset's manifest.
+  /// Hash of every file that determines ids; part of a dataset's manifest.
   virtual std::string content_hash() const = 0;
 };
 

@@ -4,13 +4,13 @@
 
 namespace predgen {
 
-// Where the installed Unicode tables differ from those that decided the ids which models learnt,
-// those of the `tokenizers` library (0.23): its patterns follow Unicode 16, its normal forms
-// Unicode 9. The ranges come from scripts/make_unicode_gaps.py, which compares every character with
-// PCRE2 10.42 (Unicode 14) and utf8proc 2.8 (Unicode 15); newer versions of these two change
-// nothing here.
+// Where the installed Unicode tables differ from those that determined the ids on which models were
+// trained, those of the `tokenizers` library (0.23): its patterns follow Unicode 16, its normal
+// forms Unicode 9. The ranges come from scripts/make_unicode_gaps.py, which compares every
+// character with PCRE2 10.42 (Unicode 14) and utf8proc 2.8 (Unicode 15); newer versions of these
+// two change nothing here.
 
-/// What Unicode 15 and 16 added, as ranges for the inside of a character class.
+/// Additions of Unicode 15 and 16, as ranges for use inside a character class.
 extern const std::string_view kNewerLetters, kNewerMarks, kNewerDigits, kNewerNumbers;
 /// The kinds of the letters: Lu, Ll, Lm and Lo (no Lt was added).
 extern const std::string_view kNewerUpperLetters, kNewerLowerLetters, kNewerModifierLetters,

@@ -15,7 +15,7 @@ struct Decoded {
   size_t length;  // bytes, at least 1
 };
 
-/// The first character of `text`, or the longest beginning of one (Unicode, table 3-7).
+/// The first character of `text`, or the longest prefix of one (Unicode, table 3-7).
 Decoded decode_first(std::string_view text) {
   const auto byte = [&](size_t index) { return static_cast<uint8_t>(text[index]); };
   const uint8_t lead = byte(0);
@@ -74,7 +74,7 @@ bool is_white_space(char32_t character) {
 }
 
 size_t complete_utf8_length(std::string_view text) {
-  // A character that has only begun is at most three bytes long.
+  // An incomplete character is at most three bytes long.
   for (size_t length = 1; length <= 3 && length <= text.size(); ++length) {
     const size_t start = text.size() - length;
     if (!begins_character(text[start])) continue;  // look further back

@@ -18,7 +18,7 @@ size_t last_character(std::string_view text);
 /// Unicode's White_Space.
 bool is_white_space(char32_t character);
 
-/// The length of `text` without the bytes of a last character that has only begun.
+/// The length of `text` without the bytes of an incomplete last character.
 size_t complete_utf8_length(std::string_view text);
 
 /// Replaces every maximal ill-formed piece by U+FFFD, as Unicode recommends (and Python does).

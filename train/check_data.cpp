@@ -8,7 +8,7 @@
 namespace predgen::train {
 namespace {
 
-/// UserError if one of the records, which `what` learns the answers of, is a prompt alone.
+/// UserError if one of the records, whose answers `what` learns, is a bare prompt.
 void check_answers(const std::string& folder, const data::DatasetReader& dataset, int64_t begin,
                    int64_t end, const std::string& what) {
   int64_t num_prompts = 0;
@@ -30,7 +30,7 @@ std::string kind_name(ObjectiveKind kind) {
   throw Error("objective {} has no name", static_cast<int>(kind));
 }
 
-/// The cross-entropy of the objective, and of the held-out loss.
+/// Checks labels for the cross-entropy of the objective and of the held-out loss.
 void check_labels(const TrainConfig& config, const data::DatasetReader& dataset,
                   const data::DatasetReader* held_out) {
   if (held_out != nullptr) {
@@ -72,7 +72,7 @@ void check_trajectories(const TrainConfig& config, const data::DatasetReader& da
       kind_name(objective.kind), config.dataset.string());
 }
 
-/// Holds the hash of each dataset's tokenizer against the first one that is known.
+/// Compares the hash of each dataset's tokenizer with the first known one.
 class TokenizerCheck {
  public:
   TokenizerCheck(const TrainConfig& config, const Tokenizer* tokenizer) {

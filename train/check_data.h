@@ -8,10 +8,10 @@
 
 namespace predgen::train {
 
-/// UserError unless the run can learn from `dataset`: it has tokens to learn, trajectories and
-/// answers where the objective needs them, and the ids of `tokenizer`, as `others` (held-out,
-/// watched; null where there is none) have. Held-out records have answers, too. Without a tokenizer
-/// (null) the datasets must have the same one.
+/// UserError unless the run can learn from `dataset`: it has target tokens, trajectories and
+/// answers where the objective needs them, and was made with `tokenizer`, and so were `others`
+/// (held-out, watched; null if absent). Held-out records must have answers, too. If `tokenizer` is
+/// null, all datasets must share one tokenizer.
 void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
                 const std::vector<const data::DatasetReader*>& others, const Tokenizer* tokenizer);
 

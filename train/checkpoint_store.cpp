@@ -12,9 +12,9 @@
 namespace predgen::train {
 namespace {
 
-constexpr int kFormat = 3;  // raised whenever what identifies a run gets other keys
+constexpr int kFormat = 3;  // raised whenever the keys that identify a run change
 
-/// Whether a run goes on to more steps than it was to have, which changes none that it has made.
+/// Whether a run is extended to more steps, which changes none of its past steps.
 bool is_longer(const std::string& key, const std::string& saved, const std::string& current) {
   return (key == "max_steps" || key == "epochs") &&
          std::strtod(current.c_str(), nullptr) > std::strtod(saved.c_str(), nullptr);
@@ -44,7 +44,7 @@ std::string differences(const RunIdentity& saved, const RunIdentity& current) {
   return text;
 }
 
-/// DONE goes first: a kill in between leaves no folder that seems finished.
+/// DONE goes first: a kill in between leaves no seemingly finished folder.
 void remove_checkpoint(const std::filesystem::path& folder) {
   std::filesystem::remove(folder / "DONE");
   std::filesystem::remove_all(folder);
@@ -65,7 +65,7 @@ std::vector<std::filesystem::path> CheckpointStore::finished() const {
       found.push_back(entry.path());
     }
   }
-  std::ranges::sort(found);  // the names have as many digits
+  std::ranges::sort(found);  // the names have equal numbers of digits
   return found;
 }
 
@@ -78,7 +78,7 @@ std::optional<std::filesystem::path> CheckpointStore::newest() const {
 void CheckpointStore::save(const TrainState& state, const TrainedWeights& weights,
                            const AdamW& optimizer) const {
   const std::filesystem::path folder = folder_ / fmt::format("step-{:08}", state.step);
-  remove_checkpoint(folder);  // left by a run that was killed, or to be made again
+  remove_checkpoint(folder);  // left by a killed run, or to be remade
   try {
     write(folder, state, weights, optimizer);
   } catch (...) {

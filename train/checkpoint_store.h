@@ -14,19 +14,19 @@ namespace predgen::train {
 struct TrainState {
   int64_t step = 0;           // optimizer steps tried, skipped ones included
   int64_t samples = 0;        // records consumed by all ranks
-  int64_t skipped_steps = 0;  // because a gradient was not finite, or an outlier
+  int64_t skipped_steps = 0;  // because a gradient was not finite or an outlier
   int64_t outlier_steps = 0;  // of these, those with an outlier
   GradientNorms norms;        // of the last steps that were not skipped
-  double seconds = 0.0;       // of training, over all resumes
+  double seconds = 0.0;       // of training, including all resumed runs
 };
 
-/// What must be equal for a resume: the settings of a run by name, as its configuration spells
-/// them.
+/// What must match for a resume: the settings of a run by name, as spelled in its
+/// configuration.
 using RunIdentity = std::map<std::string, std::string>;
 
 /// The step-00000500/ folders of a run: the weights (a usable adapter or model folder),
-/// optimizer.safetensors, state.json, and DONE, written last. Random numbers need no state: all of
-/// them come from (seed, step).
+/// optimizer.safetensors, state.json, and DONE, written last. Random numbers need no state: all
+/// derive from (seed, step).
 class CheckpointStore {
  public:
   CheckpointStore(std::filesystem::path folder, RunIdentity identity, int64_t keep_last);
@@ -35,8 +35,8 @@ class CheckpointStore {
   std::optional<std::filesystem::path> newest() const;
   /// Writes a checkpoint and then deletes all but the newest keep_last.
   void save(const TrainState& state, const TrainedWeights& weights, const AdamW& optimizer) const;
-  /// UserError if the checkpoint belongs to another run, with every setting that differs (but for a
-  /// larger max_steps or epochs: the run goes on to more steps, which the log says), or was
+  /// UserError if the checkpoint belongs to another run, listing every setting that differs (larger
+  /// max_steps or epochs are allowed: the run goes on to more steps, which is logged), or was
   /// written by a version of this program that stored other things.
   TrainState load(const std::filesystem::path& checkpoint, TrainedWeights& weights,
                   AdamW& optimizer) const;

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-// In programs that link jemalloc; null in others.
+// Defined in programs that link jemalloc, null in others.
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, size_t* old_size,
                                      void* new_value, size_t new_size);
 
@@ -33,7 +33,7 @@ void write_control(const char* name, T value) {
 void for_each_arena(const char* what, ssize_t* value) {
   const auto count = read_control<unsigned>("arenas.narenas");
   for (unsigned i = 0; i < count; ++i) {
-    // An arena that no thread has used yet refuses, and takes arenas.dirty_decay_ms when it is.
+    // An arena not used by any thread yet rejects this, and takes arenas.dirty_decay_ms on use.
     const std::string name = "arena." + std::to_string(i) + "." + what;
     mallctl(name.c_str(), nullptr, nullptr, value, value ? sizeof(*value) : 0);
   }
@@ -46,7 +46,7 @@ void set_decay(ssize_t milliseconds) {
 
 /// Pages that the process holds, free ones included.
 size_t held_bytes() {
-  write_control("epoch", uint64_t{1});  // takes the statistics anew
+  write_control("epoch", uint64_t{1});  // refreshes the statistics
   return read_control<size_t>("stats.resident");
 }
 

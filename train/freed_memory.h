@@ -6,10 +6,10 @@
 
 namespace predgen::train {
 
-/// While it lives, the allocator (jemalloc; nothing happens without it) keeps the memory that
-/// tensors free instead of giving it back to the kernel: to fault it in again took a third of the
-/// time of a step on a CPU. What is kept is bounded, as free memory is cut into sizes that the next
-/// batch cannot use.
+/// While it lives, the allocator (jemalloc; no effect without it) keeps the memory that tensors
+/// free instead of returning it to the kernel: faulting it in again took a third of a step's time
+/// on a CPU. The kept memory is bounded, as fragmentation makes some of it useless to the next
+/// batch.
 class FreedMemory {
  public:
   FreedMemory();
@@ -17,9 +17,9 @@ class FreedMemory {
   FreedMemory(const FreedMemory&) = delete;
   FreedMemory& operator=(const FreedMemory&) = delete;
 
-  /// The process now holds as much memory as any step needs.
+  /// Call when the process holds as much memory as any step needs.
   void set_bound();
-  /// Between steps: gives all free memory back if the process holds a quarter more than that.
+  /// Between steps: returns all free memory if the process holds a quarter more than the bound.
   void trim();
 
  private:

@@ -6,16 +6,16 @@
 
 namespace predgen::train {
 
-/// The gradient norms of the last steps that were taken, which say what is usual. A median, unlike
-/// a mean and its deviation (llm.c and OLMo skip steps by these), is not moved by the outliers that
-/// it is to find, nor does it call steps of nearly equal norms outliers.
+/// The gradient norms of the last steps taken, from which outliers are judged. Their median, unlike
+/// mean and deviation (by which llm.c and OLMo skip steps), is not shifted by the outliers that it
+/// must detect, and does not flag outliers among nearly equal norms.
 class GradientNorms {
  public:
   static constexpr size_t kMost = 128;   // steps looked back on
-  static constexpr size_t kFewest = 32;  // before there is a median
+  static constexpr size_t kFewest = 32;  // needed for a median
 
   GradientNorms() = default;
-  /// What values() gave; the newest kMost count.
+  /// Restores values(); the newest kMost are kept.
   explicit GradientNorms(std::vector<double> oldest_first);
 
   void add(double norm);

@@ -13,7 +13,7 @@ namespace predgen::train {
 LossTerms held_out_losses(Transformer& model, const Objective& objective,
                           const data::DatasetReader& records, const TrainConfig& config,
                           Communicator& communicator) {
-  LossTerms sums = counts_of(objective.pack_held_out({}));  // a rank may have no record
+  LossTerms sums = counts_of(objective.pack_held_out({}));  // a rank may have no records
   LossTerms counts = sums;
   const int64_t size = config.held_out_records > 0
                            ? std::min(config.held_out_records, records.size())
@@ -21,7 +21,7 @@ LossTerms held_out_losses(Transformer& model, const Objective& objective,
   std::optional<Progress> progress;
   if (communicator.is_main()) progress.emplace("held-out", "records", size);
   const int64_t step = config.batch_size * communicator.world_size();
-  // A rank takes part in every round, without records too: it may hold a part of the layers.
+  // A rank takes part in every round, even without records: it may hold part of the layers.
   for (int64_t round = 0; round < size; round += step) {
     const int64_t begin = round + config.batch_size * communicator.rank();
     Batch batch;

@@ -9,7 +9,7 @@
 namespace predgen::train {
 
 /// Mean of every term of the objective over the first config.held_out_records records (0: all),
-/// which the ranks share: a collective. Draws a progress bar on rank 0.
+/// split among the ranks. A collective. Draws a progress bar on rank 0.
 LossTerms held_out_losses(Transformer& model, const Objective& objective,
                           const data::DatasetReader& records, const TrainConfig& config,
                           Communicator& communicator);

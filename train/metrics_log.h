@@ -9,11 +9,11 @@
 
 namespace predgen::train {
 
-/// metrics.jsonl: one JSON object per line, on disk when write() returns. Each has a "step".
+/// metrics.jsonl: one JSON object per line, each with a "step", on disk when write() returns.
 class MetricsLog {
  public:
-  /// Lines of later steps than `resumed_step`, written by a run that went on after its last
-  /// checkpoint, are removed, and so is a line cut off in the middle.
+  /// Removes lines of steps after `resumed_step`, written by a run that continued past its last
+  /// checkpoint, and a truncated last line.
   MetricsLog(const std::filesystem::path& file, int64_t resumed_step);
   void write(const Json& line);
 
@@ -22,7 +22,7 @@ class MetricsLog {
   std::ofstream stream_;
 };
 
-/// Calls `take` with every line up to one cut off in the middle. UserError if there is no file.
+/// Calls `take` with every line before a truncated one. UserError if the file does not exist.
 void read_metrics(const std::filesystem::path& file, const std::function<void(const Json&)>& take);
 
 }  // namespace predgen::train

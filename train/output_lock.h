@@ -4,12 +4,12 @@
 
 namespace predgen::train {
 
-/// Keeps an output folder for one run at a time, until the object or its process ends, however it
-/// does. It leaves nothing in the folder.
+/// Reserves an output folder for one run, until the object is destroyed or its process ends in any
+/// way. Leaves nothing in the folder.
 class OutputLock {
  public:
-  /// Makes the folder where there is none. UserError while another run has it; only a warning on a
-  /// file system that locks no folders, as some network ones.
+  /// Creates the folder if missing. UserError while another run holds it; only a warning on a file
+  /// system that cannot lock folders, such as some network ones.
   explicit OutputLock(const std::filesystem::path& folder);
   ~OutputLock();
   OutputLock(const OutputLock&) = delete;

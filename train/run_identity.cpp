@@ -22,7 +22,7 @@ RunIdentity run_identity(const TrainConfig& config, const data::DatasetReader& d
   if (config.mode == TrainMode::kLora)
     identity["start_from"] = hash_of(config.start_from, weight_files);
   identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
-  // The scales of a block were uniform once: weights that decode to other values.
+  // Block scales were once spaced uniformly: such weights decode to other values.
   if (config.base.weights == BaseWeights::kNf4) {
     identity["base.weights"] += " with logarithmic scales";
   }
@@ -34,7 +34,7 @@ void check_same_run(const TrainConfig& config, const RunIdentity& identity,
                     const TokenIds& stop_tokens, Communicator& communicator) {
   Hasher hasher;
   for (const auto& [key, value] : identity) hasher.add(key).add(value);
-  // A resumed run may have others, but all ranks the same: they say when a collective is due.
+  // May change on resume but must match on all ranks: they decide when a collective is due.
   for (const int64_t value :
        {config.held_out_records, config.eval_every, config.save_every, config.log_every,
         config.stop_at_step, config.watch.every, config.watch.records, config.watch.max_new_tokens,

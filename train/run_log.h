@@ -10,10 +10,10 @@
 
 namespace predgen::train {
 
-/// The scalars of a run, in its folder's metrics.jsonl and for TensorBoard. For rank 0 alone.
+/// Logs the scalars of a run, to its folder's metrics.jsonl and for TensorBoard. Rank 0 only.
 class RunLog {
  public:
-  /// What an earlier run wrote about later steps than `resumed_step` is forgotten.
+  /// Discards what an earlier run wrote about steps after `resumed_step`.
   RunLog(const std::filesystem::path& folder, int64_t resumed_step);
   void write(int64_t step, const std::map<std::string, double>& scalars);
 

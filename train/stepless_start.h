@@ -4,8 +4,8 @@
 
 namespace predgen::train {
 
-/// Removes what a start left in its folder that ended before its first step: a log without a step,
-/// and beside it nothing that a start does not write. False, and nothing is removed, for any other
+/// Cleans the folder of a run that ended before its first step: it holds a log without a step and
+/// only files that a run's start writes. Returns false, and removes nothing, for any other
 /// folder.
 bool remove_stepless_start(const std::filesystem::path& run);
 

@@ -11,7 +11,7 @@ namespace predgen::train {
 /// `Event`, its masked CRC-32C). The few fields needed are encoded by hand.
 class TensorboardWriter {
  public:
-  /// A new events file in `folder`. TensorBoard then drops what older files there say about steps
+  /// A new events file in `folder`. TensorBoard then ignores what older files there say about steps
   /// from `first_step` on. `wall_time`: Unix seconds, in the file's name.
   TensorboardWriter(const std::filesystem::path& folder, int64_t first_step, double wall_time);
   void scalar(const std::string& tag, int64_t step, double value, double wall_time);

@@ -46,14 +46,14 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
     if (narrow && !has_bfloat16_products(device)) model->set_activations(at::kFloat);
     return model;
   }
-  // Trained weights must be memory of their own, not the mapped file.
+  // Trained weights need their own memory, not the mapped file's.
   const auto stored = open_checkpoint(config.model)->open_tensors();
   return std::make_unique<Transformer>(config.model_config(), [&](const std::string& name) {
     return stored->tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
   });
 }
 
-/// Tokens of the row that each record becomes, at most; UserError if one is too long for the model.
+/// The most tokens of each record's row; UserError if one is too long for the model.
 std::vector<int64_t> row_lengths(const data::DatasetReader& dataset, const Objective& objective,
                                  int64_t max_positions) {
   std::vector<int64_t> lengths;
@@ -99,7 +99,7 @@ int64_t count_values(const Transformer& model) {
   return count;
 }
 
-/// A page that cannot be written is no reason to lose a run.
+/// A page that cannot be written must not end a run.
 void refresh_report(const std::filesystem::path& run) {
   try {
     write_run_report(run);
@@ -116,14 +116,14 @@ void write_result(const TrainConfig& config, const TrainedWeights& weights) {
   staged.publish();
 }
 
-/// Ranks of one machine share the memory of its CPU; those of several get less than they could. Of
-/// a GPU, CUDA's context is taken already, which a plan counts.
+/// Ranks of one machine share its CPU memory; with several machines they get less than they could.
+/// On a GPU, CUDA's context, which a plan counts, is already allocated.
 int64_t memory_of_rank(const at::Device& device, const Communicator& communicator) {
   const int64_t free = free_memory(device);
   return device.is_cpu() ? free / communicator.world_size() : free + MemoryPlan::kContextBytes;
 }
 
-/// UserError that says what to change in place of an error for want of memory.
+/// Replaces an out-of-memory error by a UserError that says what to change.
 template <typename Work>
 void with_memory_advice(const TrainConfig& config, const Transformer& model,
                         const PlanCase& plan_case, const Work& work) {
@@ -153,7 +153,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   if (!config.watch.dataset.empty()) watched = data::open_dataset(config.watch.dataset);
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens = config.objective.is_consistency() && stop_tokens.empty();
-  std::unique_ptr<const Checkpoint> texts;  // where the tokenizer is from
+  std::unique_ptr<const Checkpoint> texts;  // source of the tokenizer
   if (!config.tokenizer.empty()) texts = open_checkpoint(config.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer;
   if (needs_stop_tokens || config.watch.every > 0 || (texts && texts->has_tokenizer())) {
@@ -174,7 +174,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   config.num_recomputed =
       choose_recomputed(model->config(), config, plan_case, memory, communicator);
   model->set_num_recomputed(config.num_recomputed);
-  const TrainConfig planned = config;  // as it was given, but for that
+  const TrainConfig planned = config;  // as given, apart from that
   if (config.compute == Compute::kBFloat16 && !has_bfloat16_products(model->device())) {
     if (communicator.is_main()) {
       spdlog::info("this CPU has no bfloat16 products: they are taken in float32");
@@ -223,7 +223,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
     spdlog::info("trained {} steps; the result is in {}", trainer.total_steps(),
                  (config.output / "final").string());
   }
-  communicator.barrier();  // final/ is there when any rank returns
+  communicator.barrier();  // final/ exists when any rank returns
 }
 
 }  // namespace predgen::train

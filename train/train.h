@@ -8,11 +8,11 @@
 
 namespace predgen::train {
 
-/// Runs a training from its configuration to <output>/final. `resume`: "none" (the output folder
-/// must be empty), "auto" (go on from the newest finished checkpoint, if there is one) or the path
+/// Runs a training run from its configuration to <output>/final. `resume`: "none" (the output
+/// folder must be empty), "auto" (continue from the newest finished checkpoint, if any) or the path
 /// of a checkpoint. Every rank calls it with the same arguments; rank 0 alone looks for
-/// checkpoints, writes files and speaks to the log. Throws Interrupted, on all ranks, when it
-/// stopped early with a checkpoint because one of them was asked to.
+/// checkpoints, writes files and speaks to the log. Throws Interrupted, on all ranks, if it stopped
+/// early with a checkpoint because one of them was asked to.
 void train(const TrainConfig& config, const std::string& resume, Communicator& communicator,
            const std::stop_token& stop);
 

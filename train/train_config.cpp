@@ -230,16 +230,16 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   read_watch(reader.section("watch"), config, config.watch);
 }
 
-/// What a reader of an empty file, with these defaults, says that it has read.
+/// A reader that has read an empty file with these defaults.
 ConfigReader read_back(TrainConfig config) {
   ConfigReader reader = ConfigReader::parse("{}", "the configuration");
   read_all(reader, config);
   return reader;
 }
 
-/// Keys that a resumed run may have otherwise: they do not change what is trained, but for
-/// outlier_factor, which is set to get past a step that did harm. The contents of the datasets and
-/// the stop tokens of the tokenizer are compared in place of their paths.
+/// Keys that may differ in a resumed run: they do not change what is trained, except
+/// outlier_factor, which is set to get past a harmful step. The contents of the datasets and the
+/// stop tokens of the tokenizer are compared in place of their paths.
 constexpr const char* kMayChange[] = {"tokenizer",        "chat_template",  "dataset",
                                       "replay",           "held_out",       "held_out_records",
                                       "recompute",        "stop_at_step",   "device",

@@ -24,7 +24,7 @@ TrainStep::TrainStep(const TrainConfig& config, const TrainParts& parts, int64_t
 void TrainStep::try_longest_batch() {
   const Batch batch = read(parts_.batches.longest_batch());
   const int64_t world = parts_.communicator.world_size();
-  const int64_t most = (config_.num_micro_batches() + world - 1) / world;  // of a rank, at a time
+  const int64_t most = (config_.num_micro_batches() + world - 1) / world;  // per rank, at a time
   const std::vector<PackedBatch> packed(
       static_cast<size_t>(parts_.model.has_layer_store() ? most : 1),
       parts_.objective.pack(batch, 0));
@@ -47,7 +47,7 @@ TrainStep::Result TrainStep::run(TrainState& state) {
   double num_tokens = 0.0;
   const std::vector<PackedBatch> batches = next_batches(state, step_seed, num_tokens);
 
-  // The denominators of the whole step first: then a sum over micro-batches and ranks is the mean.
+  // The whole step's denominators first, so that sums over micro-batches and ranks are the mean.
   LossTerms counts = counts_of(parts_.objective.pack({}, step_seed));  // a rank may have no batch
   for (const PackedBatch& batch : batches) add(counts_of(batch), counts);
   all_reduce(counts, parts_.communicator);
@@ -57,7 +57,7 @@ TrainStep::Result TrainStep::run(TrainState& state) {
   const at::Tensor sums = stack(accumulate(batches, counts, step_seed));
   parts_.communicator.all_reduce({parts_.optimizer.flat_gradient(), sums});
   const at::Tensor norm = gradient_norm(parts_.optimizer.gradients());
-  // All that the host must know of a step, in one transfer.
+  // All that the host needs of a step, in one transfer.
   const at::Tensor known = at::cat({sums, norm.to(at::kDouble).view(1)}).cpu();
   const double* next = known.const_data_ptr<double>();
   LossTerms losses = counts;
@@ -100,8 +100,8 @@ TermSums TrainStep::accumulate(const std::vector<PackedBatch>& batches, const Lo
   const auto rank = static_cast<uint64_t>(parts_.communicator.rank());
   parts_.optimizer.zero_gradients();
   parts_.model.set_training(true);
-  // Layers that are fetched when they are used are fetched for all micro-batches at once, and by
-  // all ranks, those without a micro-batch too; others take no memory for more than one.
+  // Layers fetched on use are fetched once for all micro-batches, and by all ranks, even those
+  // without one; otherwise only one micro-batch takes memory at a time.
   const size_t together = parts_.model.has_layer_store() ? std::max<size_t>(1, batches.size()) : 1;
   TermSums sums;
   for (size_t begin = 0; begin == 0 || begin < batches.size(); begin += together) {

@@ -31,9 +31,9 @@ struct TrainParts {
   CollapseWatch* watch = nullptr;  // may be null
 };
 
-/// One step of the optimizer, on all ranks together: the same step with any number of them. Its
-/// micro-batches are numbered, and rank r of R takes those with number % R == r. What is drawn at
-/// random depends on the step, the record and the number of the micro-batch, never on the rank.
+/// One optimizer step over all ranks together; the result is the same for any number of ranks. Its
+/// micro-batches are numbered, and rank r of R takes those with number % R == r. Random draws
+/// depend on the step, the record and the number of the micro-batch, never on the rank.
 class TrainStep {
  public:
   struct Result {
@@ -41,20 +41,20 @@ class TrainStep {
     double gradient_norm = 0.0;
     double learning_rate = 0.0;
     double num_tokens = 0.0;  // of all ranks
-    bool skipped = false;     // the gradient was no good: weights unchanged
+    bool skipped = false;     // the gradient was unusable: weights unchanged
   };
 
-  /// Borrows everything. `total_steps`: where the learning rate's curve ends.
+  /// Borrows everything. `total_steps`: where the learning-rate schedule ends.
   TrainStep(const TrainConfig& config, const TrainParts& parts, int64_t total_steps);
 
-  /// Gradients of the longest batch, for nothing: it fails at once if it does not fit into memory.
+  /// Computes the longest batch's gradients and discards them: fails early if memory is too small.
   void try_longest_batch();
   /// Takes the step after state.step and counts it there. Error after five steps in a row whose
-  /// gradient is not finite or an outlier, and when a weight gets no gradient in the first one.
+  /// gradient is not finite or an outlier, and if a weight gets no gradient in the first step.
   Result run(TrainState& state);
 
  private:
-  /// Packs this rank's micro-batches, adds their tokens to `num_tokens`, and moves on.
+  /// Packs this rank's micro-batches, adds their tokens to `num_tokens`, and advances `state`.
   std::vector<PackedBatch> next_batches(TrainState& state, uint64_t step_seed,
                                         double& num_tokens) const;
   Batch read(const std::vector<int64_t>& indices) const;

@@ -13,7 +13,7 @@
 namespace predgen::train {
 namespace {
 
-/// UserError if an adapter with this configuration is not of the shape and scaling of the model's.
+/// UserError if an adapter with this configuration differs from the model's in shape or scaling.
 void check_same_adapter(const AdapterConfig& saved, const LoraConfig& trained,
                         const Transformer& model, const std::filesystem::path& folder) {
   const std::string file = (folder / "adapter_config.json").string();

@@ -9,8 +9,8 @@
 
 namespace predgen::train {
 
-/// The part of a model that training changes (a new LoRA adapter or every weight), and its files.
-/// Borrows the model.
+/// The trainable part of a model (a new LoRA adapter or every weight), and its files. Borrows the
+/// model.
 class TrainedWeights {
  public:
   /// Attaches the adapter, or makes every weight trainable (they must be float32).
@@ -19,11 +19,11 @@ class TrainedWeights {
   std::vector<Parameter> parameters() const;
   /// An adapter folder (PEFT) or a model folder (Hugging Face); "fp32" keeps every bit.
   void save(const std::filesystem::path& folder, const std::string& dtype) const;
-  /// Puts what save() wrote into the same tensors. UserError if something does not fit.
+  /// Loads what save() wrote into the same tensors. UserError if something does not match.
   void load(const std::filesystem::path& folder);
 
-  /// After the first backward pass: Error if a gradient is not finite or one that cannot be zero
-  /// is (LoRA's B; A's is zero as long as B is), which means a weight is cut off from the loss.
+  /// After the first backward pass: Error if a gradient is not finite, or is zero where it cannot
+  /// be (LoRA's B; A's is zero as long as B is), which means a weight is cut off from the loss.
   void check_first_gradients() const;
 
  private:

@@ -20,7 +20,7 @@ std::string note(const std::map<std::string, double>& losses, double tokens_per_
   return text + fmt::format("{:.0f} tokens/s", tokens_per_second);
 }
 
-/// The most memory that one of the ranks has used, of the process and of its GPU; a collective.
+/// The peak memory over all ranks, of the process and of its GPU; a collective.
 Trainer::Scalars peak_memory_of_ranks(const at::Device& device, Communicator& communicator) {
   const PeakMemory own = peak_memory(device);
   const at::Tensor all_N2 = at::empty({communicator.world_size(), 2}, at::kDouble);
@@ -76,7 +76,7 @@ void Trainer::run() {
       logged_at = clock.now().count();
       tokens_since = 0;
     }
-    // One rank's wish is all ranks' stop: a rank that went on alone would wait for the others.
+    // If one rank wants to stop, all stop: a rank that continued alone would wait for the others.
     const bool wants_stop = stop_.stop_requested() || state_.step == config_.stop_at_step;
     const bool stop = sum_over_ranks(wants_stop ? 1.0 : 0.0, parts_.communicator) > 0;
     const double trained_until = clock.now().count();

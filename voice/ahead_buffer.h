@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// How much of a sentence is synthesised before it is said: whichever is reached first.
+/// How much of a sentence is synthesised before it is played: whichever limit is reached first.
 struct AheadBuffer {
   Seconds audio{3};
   int64_t steps = std::numeric_limits<int64_t>::max();  // of Synthesis::advance()

@@ -20,7 +20,7 @@ Waveform read_audio_file(const std::filesystem::path& file) {
     throw UserError("{}: cannot be read as sound: {}", file.string(),
                     sound_error(sf_strerror(nullptr)));
   }
-  // Not as many as the header says: a broken one may say anything.
+  // Not sized from the header: a broken one may give any number.
   std::vector<float> samples;
   std::vector<float> block(static_cast<size_t>(info.channels) * 65536);
   sf_count_t count = 0;

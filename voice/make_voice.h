@@ -18,7 +18,7 @@ enum class VoiceKind { kNone, kHibari, kPiper, kEspeak, kZonos };
 /// Their names: "none", "hibari" ..
 const std::vector<std::pair<std::string, VoiceKind>>& voice_kinds();
 
-/// Which voice speaks, and how each would.
+/// Which voice speaks, and the options of each.
 struct VoiceOptions {
   VoiceKind kind = VoiceKind::kNone;
   HibariOptions hibari;
@@ -27,8 +27,8 @@ struct VoiceOptions {
   ZonosOptions zonos;
 };
 
-/// The best that is installed and speaks on any machine, for those who ask for none: Hibari where
-/// its folder and ONNX Runtime are, else espeak-ng where its helper is, else kNone.
+/// The default voice: the best installed one that runs on any machine. Hibari if its folder and
+/// ONNX Runtime are installed, else espeak-ng if its helper is, else kNone.
 VoiceKind default_voice_kind();
 
 /// Null for kNone. UserError as the voice's constructor.

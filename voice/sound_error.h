@@ -4,8 +4,8 @@
 
 namespace predgen {
 
-/// What libsndfile's sf_strerror() says, as the end of a sentence: "System error : No such file or
-/// directory." becomes "No such file or directory".
+/// The message of libsndfile's sf_strerror(), for the end of a sentence: "System error : No such
+/// file or directory." becomes "No such file or directory".
 inline std::string sound_error(std::string text) {
   const std::string system = "System error : ";
   if (text.starts_with(system)) text.erase(0, system.size());

@@ -9,7 +9,7 @@
 namespace predgen {
 
 UserError unknown_voice(const std::string& name, const std::vector<std::string>& names) {
-  constexpr size_t kMostNamed = 40;  // that a line can be read
+  constexpr size_t kMostNamed = 40;  // so that the line stays readable
   const size_t num_named = std::min(names.size(), kMostNamed);
   const std::string more =
       num_named < names.size() ? fmt::format(" or {} others", names.size() - num_named) : "";

@@ -10,27 +10,27 @@
 
 namespace predgen {
 
-/// Text to speech without what changes while somebody speaks: weights and settings, which
-/// conversations share. Immutable, used by any number of threads.
+/// The immutable part of text to speech: weights and settings, shared by all conversations. Used by
+/// any number of threads.
 class Voice {
  public:
   virtual ~Voice() = default;
 
   virtual int sample_rate() const = 0;  // Hz
-  /// Whom it can speak as, by the names that a client may ask for. The first one speaks for
-  /// whoever asks for nobody.
+  /// The speakers, by the names that a client may request. The first one is the
+  /// default.
   virtual const std::vector<std::string>& names() const = 0;
-  /// The code of the language of a name: what speakable_text() wants. Empty: the first name.
+  /// The language code of the speaker `name`, for speakable_text(). Empty: the first name.
   virtual std::string language(const std::string& name = {}) const = 0;
-  /// How far ahead a sentence is best synthesised.
+  /// How far ahead a sentence should be synthesised.
   virtual AheadBuffer ahead_buffer() const = 0;
 
-  /// One for each conversation, with all that changes: caches, random numbers, helper processes.
-  /// It borrows the voice. Empty `name`: the first one. unknown_voice() for one that there is not.
+  /// One per conversation, with all mutable state: caches, random numbers, helper processes. It
+  /// borrows the voice. Empty `name`: the first one. Throws unknown_voice() for an unknown name.
   virtual std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const = 0;
 };
 
-/// What a voice that has these names throws for another one.
+/// The error that a voice with these names throws for another name.
 UserError unknown_voice(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace predgen

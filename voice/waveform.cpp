@@ -26,7 +26,7 @@ double windowed_sinc(double time) {
 at::Tensor resample(const at::Tensor& samples_N, int64_t from_rate, int64_t to_rate) {
   if (from_rate == to_rate) return samples_N;
   const int64_t divisor = std::gcd(from_rate, to_rate);
-  // Output sample q lies at input time q * from / to: one of `to` phases.
+  // Output sample q is at input time q * from / to: one of `to` phases.
   const int64_t from = from_rate / divisor, to = to_rate / divisor;
   const double cutoff = kRollOff * static_cast<double>(std::min(from, to));
   const double reach = kZeroCrossings * static_cast<double>(from) / cutoff;  // input samples

@@ -1,4 +1,4 @@
-// libpredgen_cuda.so: what predgen opens when it wants a GPU (model/gpu/cuda_module.h).
+// libpredgen_cuda.so: the library that predgen opens to use a GPU (model/gpu/cuda_module.h).
 #include "model/gpu/cuda_module.h"
 
 #ifdef PREDGEN_HAS_NCCL

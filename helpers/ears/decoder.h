@@ -4,15 +4,15 @@
 
 namespace predgen::ears {
 
-/// Sound to words. Used by one thread.
+/// Turns sound into words. Used by one thread.
 class Decoder {
  public:
   virtual ~Decoder() = default;
 
   virtual DecoderPace pace() const = 0;
-  /// Takes as long as it takes: no decode can be stopped.
+  /// Runs to its end: a decode cannot be stopped.
   virtual Decoded decode(const DecodeJob& job) = 0;
-  /// Nothing more comes of this stream.
+  /// The stream has ended.
   virtual void forget(uint32_t stream) = 0;
 };
 

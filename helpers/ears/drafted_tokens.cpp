@@ -6,8 +6,8 @@
 namespace predgen::ears {
 namespace {
 
-/// What may follow where the model said `token` in place of the first of `draft`: what follows the
-/// same token later in it, or else what follows the one that was replaced.
+/// What may follow where the model gave `token` in place of the first of `draft`: what follows the
+/// same token later in `draft`, or else what follows the replaced one.
 std::vector<int64_t> rest_of(const std::vector<int64_t>& draft, int64_t token) {
   if (draft.empty()) return {};
   const auto same = std::ranges::find(draft, token);
@@ -26,7 +26,7 @@ std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector
     asked.insert(asked.end(), draft.begin(), draft.end());
     const std::vector<int64_t> all = next(asked, offset);
     const auto said =
-        std::span(all).last(draft.size() + 1);  // behind what is known, and each of it
+        std::span(all).last(draft.size() + 1);  // after what is known, and after each drafted token
     const auto [wrong, other] = std::ranges::mismatch(draft, said);
     const auto end = std::find(draft.begin(), wrong, limits.end);
     text.insert(text.end(), draft.begin(), end);

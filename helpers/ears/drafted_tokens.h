@@ -7,8 +7,8 @@
 
 namespace predgen::ears {
 
-/// The likeliest token behind each of `tokens`, of which the first is at place `offset`: what was
-/// given at places before it counts, and what was given at its place or later does not any more.
+/// The likeliest token after each of `tokens`, of which the first is at position `offset`: tokens
+/// given at earlier positions count, tokens given at this position or later no longer do.
 using LikeliestNext =
     std::function<std::vector<int64_t>(std::span<const int64_t> tokens, int64_t offset)>;
 
@@ -17,9 +17,9 @@ struct TokenLimits {
   int64_t most = 0;  // tokens of the text
 };
 
-/// Greedy decoding behind `prompt` in fewer passes: `draft` goes along with the first one, and
-/// where it is not what the model says, what may be left of it goes on behind the model's token.
-/// The tokens are those of one at a time, whatever the draft is. Without the token that ends them.
+/// Greedy decoding after `prompt` in fewer passes: the first pass also runs `draft`, and where the
+/// model disagrees, what may be left of it continues after the model's token. The tokens are those
+/// of one-at-a-time decoding, whatever the draft. Without the end token.
 std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
                                     std::vector<int64_t> draft, const TokenLimits& limits);
 

@@ -14,8 +14,8 @@ constexpr int64_t kFirstDecode = kRate / 4;   // samples of voice before the fir
 constexpr int64_t kJudgeAfter = 5 * kWindow;  // samples of a pause, which the judge wants to hear
 constexpr int64_t kSettled = kRate / 5;       // samples of a pause: the mark at the end counts
 constexpr int64_t kTold = kRate / 10;         // samples of a pause, after which it is told again
-constexpr int64_t kToldPause = 4 * kRate;     // of a longer one nobody asks how long it is
-constexpr int64_t kOtherTurn = 2 * kRate;     // samples of silence: what was before is past
+constexpr int64_t kToldPause = 4 * kRate;     // samples; the length of a longer one is not reported
+constexpr int64_t kOtherTurn = 2 * kRate;     // samples of silence that separate turns
 constexpr int64_t kMostPeriod = 2 * kRate;    // samples of new sound between two decodes
 constexpr size_t kMostSegments = 4;           // that wait for their words
 
@@ -60,7 +60,7 @@ void Ear::open_segment() {
   const int64_t past = segments_.empty() ? told_until_ : segments_.back().end;
   const int64_t begin = std::max(past, judged_ - VoiceActivity::kBegin - kInFront);
   segments_.push_back({.number = next_number_++, .begin = begin});
-  // Words of the oldest that nobody has had the time to understand are lost.
+  // Words of the oldest segment that there was no time to decode are lost.
   if (segments_.size() > kMostSegments && !is_decoding_) segments_.front().decoded = judged_;
 }
 
@@ -84,13 +84,13 @@ Need Ear::need() const {
   const Segment& next = segments_.front();
   if (next.is_whole(pace_.lag)) return Need::kNothing;
   if (next.is_closed) return Need::kFinal;
-  // At most half of the time goes into partials: a pause must not wait for long ones.
+  // At most half of the time goes into partials: a pause must not wait for long decodes.
   const bool has_more = judged_ - next.decoded >= std::clamp(2 * cost_, pace_.period, kMostPeriod);
   if (!activity_.is_active()) {
     const bool is_new = next.decoded < next.until + VoiceActivity::kPause;
     return is_new || has_more ? Need::kPause : Need::kNothing;
   }
-  // Where the voice may be ending, a decode would only keep the one of the pause waiting.
+  // When the voice may be ending, a decode would only delay the one for the pause.
   if (activity_.silence() > 0) return Need::kNothing;
   const bool is_worth_it = next.decoded < 0 ? next.voice >= kFirstDecode : has_more;
   return is_worth_it ? Need::kPartial : Need::kNothing;

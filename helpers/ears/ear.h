@@ -15,10 +15,10 @@ namespace predgen::ears {
 
 /// How a decoder wants its sound.
 struct DecoderPace {
-  int64_t period = kRate * 2 / 5;  // samples of new sound for which decoding again is worth it
+  int64_t period = kRate * 2 / 5;  // samples of new sound that are worth another decode
   int64_t longest = 28 * kRate;    // samples of one segment at most
   int64_t lag =
-      VoiceActivity::kPause;  // samples of silence behind a word that is surely in the text
+      VoiceActivity::kPause;  // samples of silence after a word that is surely in the text
 };
 
 /// Why a decode is wanted; the later, the sooner.
@@ -38,49 +38,49 @@ struct Decoded {
   bool is_end = false;  // the decoder itself hears the end of the segment
 };
 
-/// The probability of a voice in the next window of a stream.
+/// Returns the probability of voice in the next window of a stream.
 using HearVoice = std::function<double(std::span<const float> window)>;
 
-/// One stream of sound: where somebody speaks in it, what is to be decoded of it, and what is known
-/// of its words. Has no thread and no clock: the sound is its time.
+/// One stream of sound: its voice activity, what is to be decoded, and which words are known. Has
+/// no thread and no clock: sound is its time.
 class Ear {
  public:
   Ear(HearVoice hear_voice, const DecoderPace& pace);
 
   void add(std::span<const float> samples);
-  /// There is no more of it.
+  /// There is no more sound.
   void finish();
 
-  /// What is to be decoded now: nothing while a decode of this stream is under way, which keeps
+  /// What is to be decoded now: kNothing while a decode of this stream is running, which keeps
   /// partials from queueing.
   Need need() const;
   DecodeJob begin_decode();
   void end_decode(const DecodeJob& job, const Decoded& decoded);
 
-  /// The sound by which the end of the turn is judged, once in a pause; at most kTurnSound samples,
-  /// the pause with them.
+  /// The sound by which the end of the turn is judged, once per pause; at most kTurnSound samples,
+  /// the pause included.
   std::optional<std::vector<float>> take_turn_sound();
   void set_end(double probability) { end_ = probability; }
 
-  /// What is known, where that has changed since the last call. In the order of the segments.
+  /// What is known, if it has changed since the last call. In the order of the segments.
   std::optional<RecognisedSegment> take_news();
-  /// It is finished, and all was told.
+  /// The stream is finished, and everything was told.
   bool is_done() const;
-  size_t num_kept() const { return sound_.size(); }  // samples that may be needed still
+  size_t num_kept() const { return sound_.size(); }  // samples that may still be needed
 
   static constexpr int64_t kTurnSound = 8 * kRate;
 
  private:
   struct Segment {
     int64_t number = 0;
-    int64_t begin = 0, end = 0;  // samples; the end counts where it is closed
-    int64_t until = 0;           // behind the last one of voice in it
+    int64_t begin = 0, end = 0;  // samples; the end is valid if closed
+    int64_t until = 0;           // after its last sample of voice
     int64_t voice = 0;           // samples of voice in it
     bool is_closed = false;
     int64_t decoded = -1;  // sound up to this sample is in the text; -1: none was decoded
     std::string text{};
 
-    /// Whether the text has all of its voice, by what was decoded of it.
+    /// Whether the text covers all of its voice, by what was decoded.
     bool is_whole(int64_t lag) const;
   };
 
@@ -90,13 +90,13 @@ class Ear {
   void forget_old_sound();
   int64_t heard() const { return begin_ + static_cast<int64_t>(sound_.size()); }
   std::vector<float> sound(int64_t begin, int64_t end) const;
-  Segment* open();  // null: none is
+  Segment* open();  // null: none is open
   RecognisedSegment state() const;
 
   const HearVoice hear_voice_;
   const DecoderPace pace_;
   VoiceActivity activity_;
-  std::vector<float> sound_;      // what may be needed still
+  std::vector<float> sound_;      // what may still be needed
   int64_t begin_ = 0;             // the number of its first sample
   int64_t judged_ = 0;            // samples that the voice activity has heard
   int64_t turn_begin_ = 0;        // where the sound by which a turn's end is judged begins

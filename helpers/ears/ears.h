@@ -15,21 +15,21 @@ namespace predgen::ears {
 
 /// A HearVoice for each new stream, with what it remembers of the stream.
 using MakeHearVoice = std::function<HearVoice()>;
-/// How likely a turn is over that sounds so (up to Ear::kTurnSound samples).
+/// How likely a turn with this sound (up to Ear::kTurnSound samples) is over.
 using JudgeEnd = std::function<double(const std::vector<float>& sound)>;
 
-/// All streams of the program: frames of the client in, frames for it out, and what is to be
-/// decoded meanwhile. Used by one thread at a time.
+/// All streams of the program: client frames in, frames for the client out, and decodes to run
+/// meanwhile. Used by one thread at a time.
 class Ears {
  public:
   /// `judge_end` empty: ends are not judged.
   Ears(MakeHearVoice make_hear_voice, JudgeEnd judge_end, const DecoderPace& pace);
 
-  /// UserError for what no client of ours sends.
+  /// UserError for a frame that our clients never send.
   void take(const EarsFrame& frame);
 
   /// The most urgent decode: final texts, then those of pauses, then partials, and of these the
-  /// stream that has waited longest. Nothing while there is none.
+  /// stream that has waited longest. nullopt while there is none.
   std::optional<DecodeJob> next_job();
   void finish_job(const DecodeJob& job, const Decoded& decoded);
 
@@ -54,7 +54,7 @@ class Ears {
   const JudgeEnd judge_end_;
   const DecoderPace pace_;
   std::map<uint32_t, Stream> streams_;
-  std::set<uint32_t> over_;  // streams that were, of late
+  std::set<uint32_t> over_;  // streams that ended recently
   uint64_t num_jobs_ = 0;
   std::vector<EarsFrame> frames_;
   std::vector<uint32_t> ended_;

@@ -22,7 +22,7 @@ FailureReport* report_of_program = nullptr;
 }  // namespace
 }  // namespace predgen::ears
 
-/// sherpa-onnx ends the program so; its call finds this instead of the one of the C library.
+/// sherpa-onnx ends the program with this; its call finds this one instead of the C library's.
 extern "C" void _Exit(int code) noexcept {
   if (predgen::ears::report_of_program != nullptr) predgen::ears::report_of_program->on_exit();
   ::_exit(code);

@@ -7,16 +7,16 @@
 
 namespace predgen::ears {
 
-/// Says why the program ends, even where sherpa-onnx ends it: in one frame for the client, or in
-/// one line on standard error where no client is at the other end. What the libraries write on
-/// standard error goes into a file of no name, whose last line is the reason then. One for the
+/// Says why the program ends, even where sherpa-onnx ends it: in one frame for the client,
+/// or in one line on standard error if there is no client. What libraries write to
+/// standard error goes to an unnamed file, whose last line is then the reason. One per
 /// program.
 class FailureReport {
  public:
   /// `out`: where frames are written.
   explicit FailureReport(int out);
 
-  /// What is being done, for the case that a library ends the program.
+  /// What is being done now, in case a library ends the program.
   void set_part(std::string part);
   /// Ends the program.
   [[noreturn]] void fail(const std::string& why, int exit_code);

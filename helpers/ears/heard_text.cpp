@@ -15,10 +15,10 @@ namespace predgen::ears {
 namespace {
 
 constexpr size_t kLongestLoop = 8;  // words
-constexpr size_t kMostRepeats = 4;  // of words in a row, that somebody may have said
+constexpr size_t kMostRepeats = 4;  // of words in a row that may really have been said
 constexpr int64_t kShortVoice = kRate * 3 / 10;
 
-// What Whisper hears in silence and noise. In a voice that is long enough each is taken as said.
+// Whisper's hallucinations in silence and noise. If the voice is long enough each is taken as said.
 constexpr std::array<std::string_view, 15> kOfSilence{"you",
                                                       "oh",
                                                       "thank you",
@@ -39,7 +39,7 @@ bool is_word_byte(char byte) {
   return std::isalnum(static_cast<unsigned char>(byte)) != 0 || (byte & 0x80) != 0;
 }
 
-/// As it is compared: small letters without marks.
+/// A word as compared: lower case without marks.
 std::string plain(std::string_view word) {
   std::string letters;
   for (const char byte : word) {
@@ -50,7 +50,7 @@ std::string plain(std::string_view word) {
   return letters;
 }
 
-/// Without [Music], (coughs) and notes: what is described is not said.
+/// Without [Music], (coughs) and notes: descriptions are not speech.
 std::string without_descriptions(const std::string& text) {
   constexpr std::string_view kOpening = "[(", kClosing = "])", kNote = "\u266a";
   std::string said;
@@ -81,7 +81,7 @@ size_t count_repeats(const std::vector<std::string>& words, size_t begin, size_t
   return count;
 }
 
-/// A loop becomes what it repeats, once.
+/// Reduces a loop to one repetition.
 std::string without_loops(const std::string& text) {
   std::vector<std::string> words, plain_words;
   std::istringstream stream(text);

@@ -28,7 +28,7 @@ double mels_of(double hertz) {
   return hertz < bend ? hertz / kLinear : kBend + std::log(hertz / bend) / kStep;
 }
 
-/// With both ends mirrored by half a frame.
+/// Pads both ends by half a frame, mirrored.
 std::vector<double> with_edges(std::span<const double> samples) {
   constexpr size_t kEdge = kFrame / 2;
   std::vector<double> longer(samples.size() + 2 * kEdge);

@@ -7,9 +7,9 @@
 
 namespace predgen::ears {
 
-/// The picture of sound that Whisper's encoders see, and smart-turn with them: the logarithms of
-/// the energies in bands of frequency, a column for each 10 ms. As transformers'
-/// WhisperFeatureExtractor makes it.
+/// The log-mel spectrogram that Whisper's encoders and smart-turn take: the logarithms of the
+/// energies in frequency bands, a column for each 10 ms, as transformers' WhisperFeatureExtractor
+/// makes it.
 class LogMel {
  public:
   explicit LogMel(int64_t num_bands = 80);
@@ -20,15 +20,15 @@ class LogMel {
 
  private:
   struct Band {
-    int64_t begin;                // the first bin of the spectrum that it has a part of
-    std::vector<double> weights;  // of that bin and those behind it
+    int64_t begin;                // the first bin of the spectrum that it covers
+    std::vector<double> weights;  // of that bin and the following ones
   };
   std::vector<Band> bands_;
   std::vector<double> hann_;
 };
 
-/// `sound`, at most `window` samples, behind zeros up to that, then brought to mean 0 and variance
-/// 1: do_normalize of that feature extractor.
+/// `sound`, at most `window` samples, padded to that with leading zeros, then normalised to mean 0
+/// and variance 1: do_normalize of that feature extractor.
 std::vector<double> normalized_window(std::span<const float> sound, int64_t window);
 
 }  // namespace predgen::ears

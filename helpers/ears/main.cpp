@@ -75,7 +75,7 @@ std::unique_ptr<Decoder> load_decoder(const Options& options) {
   return std::make_unique<WhisperDecoder>(files, options.language, num_threads);
 }
 
-/// The first decode takes longer than all others: it is not the user's.
+/// The first decode is the slowest: it is not left to the user.
 void try_out(Decoder& decoder, const std::string& recogniser) {
   try {
     decoder.decode({.need = Need::kFinal, .sound = std::vector<float>(kRate)});
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     std::cout << "sherpa-onnx " << SherpaOnnxGetVersionStr() << "\n";
     return 0;
   }
-  // The libraries print what they like: that is no frame.
+  // Libraries may print to standard output, where only frames may go.
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   FailureReport failures(out);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What each has in sherpa-onnx's format.
+// Metadata of each kind in sherpa-onnx's format.
 const std::vector<const char*> kWhisperKeys{
     "n_mels",    "n_audio_layer", "n_text_layer",  "n_text_ctx",      "n_text_state",
     "n_vocab",   "sot",           "eot",           "sot_sequence",    "blank_id",
@@ -26,7 +26,7 @@ class OnnxReader {
     size_ = static_cast<int64_t>(fs::file_size(file));
   }
 
-  /// The fields of the outermost message; all but metadata are stepped over.
+  /// The fields of the outermost message; all but the metadata are skipped.
   std::map<std::string, std::string> metadata() {
     std::map<std::string, std::string> found;
     bool has_graph = false;

@@ -6,8 +6,8 @@
 
 namespace predgen::ears {
 
-/// A recogniser's files, looked at before sherpa-onnx loads them: it ends the program where they
-/// are not as it expects, and says so to nobody but a log.
+/// A recogniser's files, checked before sherpa-onnx loads them: it ends the program if they are not
+/// as it expects, and says so only in a log.
 struct ModelFiles {
   enum class Kind { kWhisper, kTransducer };
   Kind kind = Kind::kWhisper;
@@ -17,17 +17,17 @@ struct ModelFiles {
 };
 
 /// Those of a folder with tokens.txt and .onnx files with "encoder", "decoder" and, for a streaming
-/// transducer, "joiner" in their names; of several the int8 one. UserError for what is missing, cut
-/// off or something else.
+/// transducer, "joiner" in their names; if there are several, the int8 one. UserError for what is
+/// missing, truncated or of another kind.
 ModelFiles find_model(const std::filesystem::path& folder);
 
-/// The metadata of an ONNX file. UserError if it is none, or cut off.
+/// The metadata of an ONNX file. UserError if it is not one, or truncated.
 std::map<std::string, std::string> read_onnx_metadata(const std::filesystem::path& file);
 
 /// `place`, or the only .onnx file in the folder `place`. UserError if there is none.
 std::filesystem::path onnx_file_at(const std::filesystem::path& place);
 
-/// UserError, with the languages that there are, if the Whisper model does not know this one.
+/// UserError listing the available languages if the Whisper model does not know this one.
 void check_language(const ModelFiles& whisper, const std::string& language);
 
 }  // namespace predgen::ears

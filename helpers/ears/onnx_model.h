@@ -10,7 +10,7 @@
 
 namespace predgen::ears {
 
-/// A tensor that a model is given: floats, or integers where there are any. Borrows both.
+/// An input tensor of a model: integers if there are any, else floats. Borrows both.
 struct OnnxInput {
   const char* name;
   std::vector<int64_t> shape;
@@ -28,7 +28,7 @@ class OnnxModel {
   OnnxModel(const OnnxModel&) = delete;
   OnnxModel& operator=(const OnnxModel&) = delete;
 
-  /// The named outputs, all of floats. Error if the model lacks one, or takes other inputs.
+  /// Returns the named outputs, all floats. Error if the model lacks one, or takes other inputs.
   std::vector<std::vector<float>> run(const std::vector<OnnxInput>& inputs,
                                       const std::vector<const char*>& outputs);
 

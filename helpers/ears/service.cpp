@@ -44,7 +44,7 @@ void Service::run() {
 void Service::take(const EarsFrame& frame) {
   const Lock lock(mutex_);
   if (frame.type == Type::kPing) {
-    // Whoever decodes answers, so that the client sees when a decode does not end.
+    // The decoding thread answers, so that the client notices a decode that does not end.
     pings_.push_back({.type = Type::kPong, .stream = frame.stream, .payload = frame.payload});
   } else {
     ears_.take(frame);
@@ -54,7 +54,7 @@ void Service::take(const EarsFrame& frame) {
 }
 
 void Service::tell() {
-  // While nobody else can: frames of a stream stay in order.
+  // With the mutex held, so that frames of a stream stay in order.
   for (const EarsFrame& frame : ears_.take_frames()) write_frame(out_, frame);
 }
 

@@ -16,9 +16,9 @@ class Service {
   /// `out`: where frames are written. Borrows the decoder.
   Service(int in, int out, Decoder& decoder, MakeHearVoice make_hear_voice, JudgeEnd judge_end);
 
-  /// Returns when the input ends. UserError for what is no frame.
+  /// Returns when the input ends. UserError for invalid frames.
   void run();
-  /// Decodes without end, in a thread of its own.
+  /// Decodes forever, in a thread of its own.
   void decode();
 
   /// Ends the program if that fails: the client is gone, and so is our purpose.

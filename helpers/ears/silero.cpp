@@ -9,7 +9,7 @@
 namespace predgen::ears {
 namespace {
 
-constexpr int64_t kContext = 64;     // samples in front of a window, which the model wants, too
+constexpr int64_t kContext = 64;     // samples before a window, which the model needs, too
 constexpr int64_t kState = 2 * 128;  // what it remembers
 
 struct Memory {

@@ -5,13 +5,13 @@
 
 namespace predgen::ears {
 
-/// Silero's voice activity model (versions 5 and 6, MIT), whose weights streams share.
+/// Silero's voice activity model (versions 5 and 6, MIT), with weights shared by all streams.
 class Silero {
  public:
   /// UserError if the file is not that model.
   explicit Silero(const std::filesystem::path& file);
 
-  /// For one stream each. Borrows this.
+  /// Each hearer is for one stream. Borrows this.
   MakeHearVoice hearers();
 
  private:

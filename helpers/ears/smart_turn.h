@@ -12,7 +12,7 @@ class SmartTurn {
   /// UserError if the file is not that model.
   explicit SmartTurn(const std::filesystem::path& file);
 
-  /// At kRate, up to Ear::kTurnSound samples, the silence behind the last word with them.
+  /// At kRate, up to Ear::kTurnSound samples, including the silence after the last word.
   double probability(std::span<const float> sound);
 
  private:

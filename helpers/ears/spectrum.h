@@ -6,8 +6,8 @@
 
 namespace predgen::ears {
 
-/// The energies of the frequencies in frames of a size that has small prime factors, by Cooley and
-/// Tukey's transform. Used by one thread at a time.
+/// The energy spectrum of frames whose size has small prime factors, by the Cooley-Tukey FFT. Used
+/// by one thread at a time.
 class Spectrum {
  public:
   explicit Spectrum(size_t size);

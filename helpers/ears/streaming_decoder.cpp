@@ -12,7 +12,7 @@ namespace predgen::ears {
 namespace {
 
 constexpr float kEnd = 0.5f;              // seconds of silence that end a segment
-constexpr int64_t kTail = kRate * 3 / 5;  // samples that bring the last word out of the network
+constexpr int64_t kTail = kRate * 3 / 5;  // samples of padding that flush out the last word
 
 }  // namespace
 

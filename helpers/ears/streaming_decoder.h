@@ -12,8 +12,8 @@ struct SherpaOnnxOnlineStream;
 
 namespace predgen::ears {
 
-/// A streaming transducer through sherpa-onnx: each decode hears what is new of the segment. Its
-/// own end of a segment counts, too.
+/// A streaming transducer through sherpa-onnx: each decode runs only the new part of the segment.
+/// Its own end-of-segment detection counts, too.
 class StreamingDecoder : public Decoder {
  public:
   /// As WhisperDecoder's.

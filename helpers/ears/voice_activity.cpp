@@ -3,7 +3,7 @@
 namespace predgen::ears {
 namespace {
 
-// As Silero's own: a voice that is there may be less certain than one that begins.
+// As Silero's own: a continuing voice may be less certain than a beginning one.
 constexpr double kVoice = 0.5, kStillVoice = 0.35;
 
 }  // namespace
@@ -29,7 +29,7 @@ void VoiceActivity::add(double probability) {
   } else {
     run_ = 0;
     if (silence() >= kPause) is_active_ = false;
-    // What may be a voice again keeps the phrase open until that is known.
+    // A possible return of the voice keeps the phrase open until it is decided.
     if (silence() >= kOver) is_phrase_ = false;
   }
 }

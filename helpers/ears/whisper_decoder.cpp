@@ -14,9 +14,9 @@
 namespace predgen::ears {
 namespace {
 
-// Whisper was trained on windows of 30 s; with too little behind the sound it drops words, or says
-// them twice. With 8 s in all it makes as few errors as with 13 s (4.1 % of 291 words), and takes
-// 30 % less time; with 6 s it makes twice as many. In frames of 10 ms.
+// Whisper was trained on windows of 30 s; with too little padding after the sound it drops words,
+// or repeats them. With 8 s in all it makes as few errors as with 13 s (4.1 % of 291 words), and
+// takes 30 % less time; with 6 s it makes twice as many. In frames of 10 ms.
 constexpr int64_t kFrames = 800, kLeastTail = 300, kMostFrames = 3000;
 constexpr double kTokensASecond = 6;  // at most, as in sherpa-onnx: nobody speaks faster
 
@@ -56,7 +56,7 @@ int64_t number_of(const ModelFiles& files, const char* key) {
                   files.encoder.string(), key, shortened(entry_of(files, key)));
 }
 
-/// The start, language and task where there are several, and that no times are wanted.
+/// The start token, language and task if there are several, and "no timestamps".
 std::vector<int64_t> prompt_of(const ModelFiles& files, const std::string& language) {
   std::vector<int64_t> prompt = numbers_of(files, "sot_sequence");
   if (entry_of(files, "is_multilingual") != "0") {
@@ -90,7 +90,7 @@ WhisperDecoder::WhisperDecoder(const ModelFiles& files, const std::string& langu
   read_tokens(files.tokens);
 }
 
-/// A line has a token's bytes in base64, which may be none, and its number: check_tokens().
+/// A line has a token's bytes in base64, possibly none, and its number: check_tokens().
 void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {

@@ -11,13 +11,13 @@
 
 namespace predgen::ears {
 
-/// Whisper in sherpa-onnx's format, greedy: each decode hears the segment from its beginning. What
-/// was understood of a segment drafts its next text, which is verified in a pass or two of the
-/// decoder instead of one for each token.
+/// Whisper in sherpa-onnx's format, greedy: each decode runs the segment from its beginning. A
+/// segment's previous text drafts its next one, which the decoder verifies in a pass or two instead
+/// of one per token.
 class WhisperDecoder : public Decoder {
  public:
-  /// `language`: a code that check_language() takes. UserError if it cannot be loaded;
-  /// decode() throws Error where the networks are others.
+  /// `language`: a code that check_language() takes. UserError if it cannot be loaded; decode()
+  /// throws Error if the networks are different ones.
   WhisperDecoder(const ModelFiles& files, const std::string& language, int num_threads);
 
   DecoderPace pace() const override { return {}; }
@@ -47,7 +47,7 @@ class WhisperDecoder : public Decoder {
   const LogMel log_mel_;
   const Tokens prompt_;
   // Keys, and values, before the first token: as many as sherpa-onnx gives, whose own models take
-  // no others; what is behind the offset does not count.
+  // no other number; what is after the offset does not count.
   const std::vector<float> no_past_;
   std::map<int64_t, std::string> bytes_;  // of the tokens that are text
   std::map<uint32_t, Text> texts_;        // by stream

@@ -28,14 +28,14 @@ int on_samples(short* samples, int num_samples, espeak_EVENT*) {
   return 0;
 }
 
-/// Of a name that may be anything.
+/// Quotes a name that may be anything.
 std::string quoted(const std::string& name) {
   std::string begin = name.substr(0, 64);
   while (begin.size() < name.size() && (name[begin.size()] & 0xC0) == 0x80) begin.pop_back();
   return begin;
 }
 
-/// A name that the library takes, or what its list has: a language, or a name with _ for blanks.
+/// Sets a name that the library takes, or one on its list: a language, or a name with _ for blanks.
 bool set_listed_voice(const std::string& name) {
   std::string with_blanks = name;
   std::ranges::replace(with_blanks, '_', ' ');
@@ -90,7 +90,7 @@ void pronounce(const Json& request) {
   Json phonemes = Json::array();
   for (const std::string& word : words) {
     phonemes.push_back(phonemes_of(in_short_words(word)));
-    // A letter that the library does not know can leave it in another language.
+    // A letter unknown to the library can leave it in another language.
     if (phonemes.back().get_ref<const std::string&>().empty()) set_voice(voice, /*again=*/true);
   }
   write_frame('P', phonemes.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -7,7 +7,7 @@ std::string in_short_words(const std::string& text) {
   constexpr size_t kMostBytes = 100, kMostDots = 12;
   std::string broken;
   size_t num_bytes = 0;     // of the word so far
-  size_t num_dots = 0;      // behind letters, since the last plain word
+  size_t num_dots = 0;      // after letters, since the last plain word
   size_t num_letters = 0;   // in a row, of ASCII: others may be blanks for espeak
   bool has_letter = false;  // since the last dot
   for (const char c : text) {

@@ -28,7 +28,7 @@ void parallel_ranges(int64_t count, int64_t grain,
   if (!mutex.try_lock()) return work(0, count);
   const Lock lock(mutex, std::adopt_lock);
   if (!team || team->size() != num_threads) team = std::make_unique<ThreadTeam>(num_threads);
-  // More parts than threads: one that something else delays is left fewer of them.
+  // More parts than threads, so that a delayed thread takes fewer of them.
   const int64_t num_parts = std::min(most, kPartsEach * int64_t{num_threads});
   std::atomic<int64_t> next = 0;
   team->run([&](int) {

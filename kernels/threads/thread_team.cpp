@@ -7,12 +7,12 @@
 namespace predgen {
 namespace {
 
-constexpr std::chrono::microseconds kLooking{50};  // beyond most waits, far below a time slice
+constexpr std::chrono::microseconds kLooking{50};  // longer than most waits, far below a time slice
 constexpr int kLooksAtOnce = 32;
-// How long the caller goes on alone, by the time of the round that was late: one round of all in so
-// many finds out whether the cores are free again.
+// How long the caller runs alone, in multiples of the late round's time: then one round of all
+// threads tests whether the cores are free again.
 constexpr int kRoundsAlone = 16;
-constexpr int kOver = -1;  // a round that is none
+constexpr int kOver = -1;  // not a round
 
 using Clock = TeamWidth::Clock;
 
@@ -27,7 +27,7 @@ void pause() {
 }  // namespace
 
 void TeamWidth::took(Clock::time_point now, Clock::duration whole, Clock::duration asleep) {
-  // Alone it would have had `size_` times as much to do as it did while it was awake.
+  // Alone, the caller would have done `size_` times the work it did while awake.
   if ((whole - asleep) * size_ >= whole) return;
   alone_until_ = now + std::min(kRoundsAlone * whole, most_alone_);
 }
@@ -40,7 +40,7 @@ ThreadTeam::ThreadTeam(int size, Clock::duration most_alone)
       threads_.emplace_back([this, i] { serve(i); });
     }
   } catch (...) {
-    change(round_, kOver);  // those that have begun are joined
+    change(round_, kOver);  // threads already started are joined
     throw;
   }
 }
@@ -90,8 +90,8 @@ void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
       pause();
     }
   } while (Clock::now() - begin < kLooking);
-  // Not std::atomic::wait(), which yields first: a yield leaves the core for a whole time slice, a
-  // sleeper is back as soon as it is woken.
+  // Not std::atomic::wait(), which yields first: a yield gives up the core for a whole time slice,
+  // while a sleeper resumes as soon as it is woken.
   Lock lock(mutex_);
   ++num_asleep_;
   changed_.wait(lock.native(), has_changed);
@@ -100,9 +100,9 @@ void ThreadTeam::wait_while(const std::atomic<int>& word, int value) {
 }
 
 void ThreadTeam::change(std::atomic<int>& word, int value) {
-  word.store(value);  // before the look at num_asleep_, as a sleeper counts itself before its last
+  word.store(value);  // before reading num_asleep_: a sleeper counts itself before its last check
   if (num_asleep_.load() == 0) return;
-  { const Lock lock(mutex_); }  // it sleeps or has seen the change
+  { const Lock lock(mutex_); }  // now it sleeps or has seen it
   changed_.notify_all();
 }
 

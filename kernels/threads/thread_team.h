@@ -12,19 +12,19 @@
 
 namespace predgen {
 
-/// How many threads take the next round of a team: all, or for a while its caller alone, which is
-/// faster as soon as other programs hold the others' cores for most of a round. Used by one thread.
+/// Decides how many threads run a team's next round: all, or for a while only its caller, which is
+/// faster when other programs hold the other cores for most of a round. Used by one thread.
 class TeamWidth {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration kMostAlone = std::chrono::seconds(1);
 
-  /// `most_alone`: how long the caller goes on alone at most; 0: never.
+  /// `most_alone`: the longest time that the caller runs alone; 0: never.
   explicit TeamWidth(int size, Clock::duration most_alone = kMostAlone)
       : size_(size), most_alone_(most_alone) {}
-  /// `now`: when the round begins.
+  /// `now`: the start of the round.
   int next(Clock::time_point now) const { return now < alone_until_ ? 1 : size_; }
-  /// Of a round of all that ended at `now`: how long it took, and how long of it its caller slept.
+  /// After a round of all that ended at `now`: its duration, and how long its caller slept.
   void took(Clock::time_point now, Clock::duration whole, Clock::duration asleep);
 
  private:
@@ -33,31 +33,31 @@ class TeamWidth {
   Clock::time_point alone_until_{};
 };
 
-/// Threads that work through a pass together and meet between its parts, which are too short to be
-/// handed out one by one. A thread that waits, for the others or for the next pass, looks for them
-/// for a moment, then sleeps: what it waits for may have lost its core to another program, which
-/// only a sleeper leaves to it. Rounds in which most of the time went by so are followed by some of
-/// the caller alone (TeamWidth). Used by one thread at a time.
+/// Threads that run a pass together and meet at barriers between its parts, which are too short to
+/// be dispatched one by one. A thread that waits, for the others or for the next pass, spins
+/// briefly, then sleeps: the thread it waits for may have lost its core to another program and
+/// needs one freed by a sleeper. After rounds spent mostly asleep, the caller runs some alone
+/// (TeamWidth). Used by one thread at a time.
 class ThreadTeam {
  public:
-  /// `size`: threads, the caller's included; at least 1. `most_alone` as of TeamWidth.
+  /// `size`: threads, the caller's included; at least 1. `most_alone`: see TeamWidth.
   explicit ThreadTeam(int size, TeamWidth::Clock::duration most_alone = TeamWidth::kMostAlone);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return size_; }
-  /// Threads of this round, at most size(). From within run().
+  /// Threads of this round, at most size(). Call from within run().
   int width() const { return width_; }
   /// Calls `work(i)` for i in [0,width), each on its own thread, the caller's as 0; returns when
   /// all have ended. `work` must not throw.
   void run(c10::function_ref<void(int)> work);
-  /// Called by each from within run(): returns when all have come here.
+  /// A barrier: called by each thread within run(); returns when all have arrived.
   void meet();
 
  private:
   void serve(int index);
-  /// Returns once `word` is no longer `value`; who changes it calls change().
+  /// Returns once `word` is no longer `value`; it is changed by change().
   void wait_while(const std::atomic<int>& word, int value);
   void change(std::atomic<int>& word, int value);
 
@@ -68,7 +68,7 @@ class ThreadTeam {
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;
   std::atomic<int> num_asleep_ = 0;
-  Mutex mutex_;  // guards nothing but sleep: what is waited for is atomic
+  Mutex mutex_;  // only for sleeping: the awaited words are atomic
   std::condition_variable changed_;
   std::vector<std::jthread> threads_;
 };

@@ -75,7 +75,7 @@ Json post_processor(const GgufEnds& ends, const GgufVocabulary& vocabulary) {
   return {{"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", special}};
 }
 
-/// An old file may not have it.
+/// Old files may lack it.
 std::string read_words_name(const GgufMetadata& metadata) {
   constexpr const char* kKey = "tokenizer.ggml.pre";
   if (!metadata.contains(kKey)) {

@@ -39,7 +39,7 @@ constexpr GgufWords of_qwen2(std::string_view name) {
 }
 
 constexpr GgufWords kKnown[] = {
-    // For files whose converter did not know the tokenizer: what llama.cpp does with them.
+    // For files whose converter did not know the tokenizer: as in llama.cpp.
     {.name = "default",
      .splits = {R"([\p{P}\$\+<=>\^~\|]+)",
                 R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))",
@@ -52,14 +52,14 @@ constexpr GgufWords kKnown[] = {
     of_qwen2("qwen2"),
     of_qwen2("deepseek-r1-qwen"),
     {.name = "olmo", .splits = {}, .has_gpt2_words = true, .has_nfc = true},
-    {.name = "dbrx", .splits = {kLlama3}},  // OLMo 2, too
+    {.name = "dbrx", .splits = {kLlama3}},  // also OLMo 2
     {.name = "smaug-bpe", .splits = {kLlama3}},
     {.name = "tekken", .splits = {kTekken}, .takes_whole_words = true, .adds_begin = true},
     {.name = "llama4", .splits = {kGpt4o}, .takes_whole_words = true},
     {.name = "gpt-4o", .splits = {kGpt4o}},
 };
 
-/// Adds what a pre_tokenizer cuts by; false for what no family has.
+/// Adds the patterns that a pre_tokenizer splits by; false for a step that no family has.
 bool add_steps(const Json& step, std::vector<std::string>& splits, bool& has_gpt2_words) {
   if (!step.is_object()) return false;
   const std::string type = step.value("type", "");

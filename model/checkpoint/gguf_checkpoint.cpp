@@ -26,7 +26,7 @@ std::string main_type(const GgufFile& file) {
   return most == values.end() ? "" : most->first;
 }
 
-/// What the file recommends for sampling, as a generation_config.json says it.
+/// The file's sampling recommendations, in the form of a generation_config.json.
 Json sampling_fields(const GgufMetadata& metadata) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"temp", "temperature"},
@@ -48,13 +48,13 @@ Json sampling_fields(const GgufMetadata& metadata) {
 
 void write_json(const fs::path& file, const Json& json) { write_file(file, json.dump(2) + "\n"); }
 
-/// In the order of the ids, as such files are written.
+/// In order of ids, as such files are written.
 Json vocabulary_json(const StringMap<TokenId>& vocabulary) {
   std::vector<std::pair<TokenId, std::string_view>> order;
   for (const auto& [token, id] : vocabulary) order.emplace_back(id, token);
   std::ranges::sort(order);
   Json::object_t json;
-  // Added like this, a key is not compared with all before it.
+  // Appending directly avoids comparing each key with all earlier ones.
   auto& pairs = static_cast<Json::object_t::Container&>(json);
   for (const auto& [id, token] : order) pairs.emplace_back(std::string(token), id);
   return json;

@@ -10,11 +10,11 @@
 
 namespace predgen {
 
-/// A GGUF file, or the first of a split one: everything is in it. Its headers are read when it is
-/// opened, its tensors when they are asked for.
+/// A GGUF file, or the first of a split one, which holds the whole checkpoint. Headers are read
+/// when it is opened, tensors on request.
 class GgufCheckpoint : public Checkpoint {
  public:
-  /// Whether `path` is a file that begins as GGUF files do, or is called like one.
+  /// Whether `path` is a file that begins like a GGUF file or is named like one.
   static bool is_at(const std::filesystem::path& path);
   explicit GgufCheckpoint(const std::filesystem::path& path);
 

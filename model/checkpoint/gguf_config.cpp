@@ -12,13 +12,13 @@
 namespace predgen {
 namespace {
 
-/// Of what none of these has, and what would change what a pass computes.
+/// Keys that none of these architectures has and that would change what a pass computes.
 constexpr const char* kRefused[] = {"expert_count",        "logit_scale",
                                     "embedding_scale",     "residual_scale",
                                     "attention.scale",     "attention.max_alibi_bias",
                                     "attention.clamp_kqv", "attn_logit_softcapping"};
 
-/// Metadata under the name of the architecture.
+/// Metadata whose keys begin with the architecture's name.
 class Fields {
  public:
   explicit Fields(const GgufMetadata& metadata)
@@ -65,8 +65,8 @@ const char* model_type_of(const std::string& architecture) {
   return std::ranges::find(families(), architecture, &Family::architecture)->model_type;
 }
 
-/// Llama 3's scaling, of which a GGUF has only what each frequency is divided by: the factors of
-/// the released models, with the context that gives these divisors.
+/// Llama 3's scaling, of which a GGUF holds only the divisor of each frequency: uses the factors of
+/// the released models and the context that gives these divisors.
 Json read_llama3_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, double theta) {
   constexpr int64_t kLeastContext = 16, kLargestContext = int64_t{1} << 20;
   const GgufFile::Entry& entry = file.entry("rope_freqs.weight");
@@ -134,7 +134,7 @@ void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
   if (cap > 0) json["final_logit_softcapping"] = cap;
 }
 
-/// The type that most of a model's weights are in, as transformers would say it.
+/// The type of most of a model's weights, in transformers' spelling.
 const char* stored_type(const GgufFile& file) {
   const auto embedding = file.entries().find("blk.0.ffn_down.weight");
   if (embedding == file.entries().end()) return "bfloat16";
@@ -187,7 +187,7 @@ Json read_gguf_config(const GgufFile& file) {
   }
   add_rope(file, fields, head_dim, json);
   if (is_llama) {
-    // transformers keeps one flag for the four of them.
+    // transformers has one flag for all four.
     if (!slides) json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
     if (!slides) json["mlp_bias"] = file.entries().contains("blk.0.ffn_up.bias");
     if (slides) json["sliding_window"] = fields.size("attention.sliding_window");

@@ -10,36 +10,36 @@
 
 namespace predgen {
 
-/// What GGUF calls transformers' architectures. A Mistral is a "llama" there, with a window.
+/// GGUF's names of transformers' architectures. A Mistral is a "llama" there, with a window.
 constexpr std::pair<std::string_view, const char*> kGgufArchitectures[] = {
     {"llama", "LlamaForCausalLM"},     {"llama", "MistralForCausalLM"},
     {"smollm3", "SmolLM3ForCausalLM"}, {"qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "Qwen3ForCausalLM"},     {"olmo2", "Olmo2ForCausalLM"},
     {"gemma3", "Gemma3ForCausalLM"}};
 
-/// What llama.cpp takes for granted of Gemma 3: every sixth layer sees all positions, and scores
-/// are divided by the root of the head size, but in the model of 62 layers by that of the width of
-/// a head.
+/// What llama.cpp assumes about Gemma 3: every sixth layer sees all positions, and scores are
+/// divided by the square root of the head size (in the 62-layer model, of hidden size / number of
+/// heads).
 constexpr int64_t kGemma3Pattern = 6;
 int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num_heads,
                             int64_t head_dim);
 
-/// What llama.cpp calls the weight that transformers calls `name`, one of weight_layout():
+/// llama.cpp's name of the weight that transformers calls `name`, one of weight_layout():
 /// "model.layers.3.mlp.up_proj.weight" -> "blk.3.ffn_up.weight".
 std::string gguf_name(const std::string& name, const BlockSpec& block);
 
-/// How many rows of the weight `name` a head has whose rotary pairs lie as llama.cpp's
-/// `architecture` has them: (2j, 2j + 1), where transformers has (j, j + half). 0: they are the
-/// same.
+/// Rows per head of the weight `name` if llama.cpp's `architecture` stores its rotary
+/// pairs as (2j, 2j + 1) where transformers has (j, j + half). 0 if both store them
+/// alike.
 int64_t rows_in_pairs(const std::string& name, std::string_view architecture, int64_t head_dim);
-/// The rows of the heads that rows [begin, end) belong to.
+/// The row range of all heads that rows [begin, end) belong to.
 std::pair<int64_t, int64_t> whole_heads(int64_t begin, int64_t end, int64_t head_dim);
-/// Rows of whole heads in llama.cpp's order, in transformers'.
+/// Reorders rows of whole heads from llama.cpp's order to transformers'.
 at::Tensor in_halves(const at::Tensor& rows, int64_t head_dim);
-/// And the other way round.
+/// The inverse of in_halves().
 at::Tensor in_pairs(const at::Tensor& rows, int64_t head_dim);
 
-/// What llama.cpp's conversion adds to the weight `name`: the offset of norms.
+/// What llama.cpp's conversion adds to the weight `name`: the norm offset.
 double added_to(const std::string& name, const BlockSpec& block);
 
 }  // namespace predgen

@@ -14,7 +14,7 @@ using Type = GgufVocabulary::Type;
 constexpr const char* kScores = "tokenizer.ggml.scores";
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
-/// A protobuf message in the making.
+/// Builds a protobuf message.
 class ProtoMessage {
  public:
   ProtoMessage& number(uint64_t field, uint64_t value) {
@@ -44,7 +44,7 @@ class ProtoMessage {
   std::string bytes_;
 };
 
-// Numbers of fields in sentencepiece_model.proto.
+// Field numbers in sentencepiece_model.proto.
 constexpr uint64_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3;
 constexpr uint64_t kPiece = 1, kScore = 2, kType = 3;
 constexpr uint64_t kModelType = 3, kBpe = 2, kByteFallback = 35;  // of trainer_spec
@@ -57,7 +57,7 @@ std::string with_space_symbols(std::string_view token) {
   return result;
 }
 
-/// Kinds of the pieces, with exactly one that is unknown, as sentencepiece wants it.
+/// The types of the pieces, with exactly one unknown, as sentencepiece requires.
 std::vector<Type> piece_types(const GgufMetadata& metadata, const GgufVocabulary& vocabulary) {
   std::vector<Type> types;
   for (size_t id = 0; id < vocabulary.size(); ++id) {
@@ -80,7 +80,7 @@ std::vector<Type> piece_types(const GgufMetadata& metadata, const GgufVocabulary
   return types;
 }
 
-/// Whether bytes stand for characters that are no pieces.
+/// Whether byte pieces replace characters that have no piece.
 bool has_bytes(const GgufMetadata& metadata, const std::vector<Type>& types) {
   const auto count = std::ranges::count(types, Type::kByte);
   if (count == 0 || count == 256) return count != 0;
@@ -88,8 +88,8 @@ bool has_bytes(const GgufMetadata& metadata, const std::vector<Type>& types) {
                   metadata.where(), count);
 }
 
-/// Mistral's tokenizers whose marks of a turn are tokens, and which put no space behind a token.
-/// The format does not say so.
+/// False for Mistral tokenizers whose turn marks are tokens, which put no space after a token. The
+/// format does not say so.
 bool puts_spaces_after_tokens(const GgufVocabulary& vocabulary) {
   const auto mark = vocabulary.find("[INST]");
   return !mark || vocabulary.type(*mark) != Type::kControl;

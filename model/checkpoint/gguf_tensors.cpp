@@ -23,10 +23,10 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
   for (const WeightSpec& weight : weight_layout(config)) {
     const std::string gguf = gguf_name(weight.name, config.block);
     const auto found = file_->entries().find(gguf);
-    if (found == file_->entries().end()) continue;  // ModelWeights names what is missing
+    if (found == file_->entries().end()) continue;  // ModelWeights names missing ones
     taken.insert(gguf);
     const int64_t head_dim = rows_in_pairs(weight.name, architecture, config.head_dim);
-    // One of another shape is refused by ModelWeights.
+    // ModelWeights rejects one of another shape.
     const bool has_heads = head_dim > 0 && found->second.shape[0] % head_dim == 0;
     tensors_[weight.name] = {.entry = &found->second,
                              .head_dim = has_heads ? head_dim : 0,

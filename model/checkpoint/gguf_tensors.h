@@ -11,13 +11,13 @@
 
 namespace predgen {
 
-/// The tensors of a GGUF file by their Hugging Face names, as transformers has them: llama.cpp
-/// keeps the rows of a Llama's queries and keys in another order, and Gemma's norms with their
-/// offset added. Tensors of no known name keep theirs; what every reader computes for itself is
-/// left out.
+/// The tensors of a GGUF file by their Hugging Face names, converted to transformers' layout:
+/// llama.cpp keeps the rows of a Llama's queries and keys in another order, and adds the offset to
+/// Gemma's norms. Unknown tensors keep their names; tensors that every reader computes for itself
+/// are left out.
 class GgufTensors : public StoredTensors {
  public:
-  /// `architecture`: as the file names it.
+  /// `architecture`: the file's name for it.
   GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig& config,
               const std::string& architecture);
 
@@ -34,8 +34,8 @@ class GgufTensors : public StoredTensors {
  private:
   struct Stored {
     const GgufFile::Entry* entry;
-    int64_t head_dim;    // of rows in pairs, see in_halves(); 0: as they are
-    double norm_offset;  // was added
+    int64_t head_dim;    // if rows are in pairs, see in_halves(); 0: they are not
+    double norm_offset;  // added by the conversion
     bool is_as_it_is() const { return head_dim == 0 && norm_offset == 0.0; }
   };
   const Stored& find(const std::string& name) const;

@@ -19,7 +19,7 @@ using Type = GgufVocabulary::Type;
 constexpr std::string_view kModel = "tokenizer.ggml.model";
 constexpr std::string_view kTemplate = "tokenizer.chat_template";
 
-// Of llama.cpp's list; what else is on it belongs to models that are not supported.
+// From llama.cpp's list; its other entries belong to unsupported models.
 constexpr auto kAnswerEnds = std::to_array<std::string_view>({"<|eot_id|>",
                                                               "<|im_end|>",
                                                               "<|end|>",
@@ -98,7 +98,7 @@ std::string hash_of(const TokenizerFiles& files, const GgufVocabulary& vocabular
   return hasher.hex();
 }
 
-/// Of the kinds that are known; whether the pieces are sentencepiece's.
+/// Checks that the kind is known; returns whether the pieces are sentencepiece's.
 bool has_pieces(const GgufMetadata& metadata) {
   const auto model = metadata.get<std::string>(kModel);
   if (model == "llama") return true;
@@ -107,7 +107,7 @@ bool has_pieces(const GgufMetadata& metadata) {
                   in_quotes(model));
 }
 
-/// What llama.cpp takes for granted about sentencepiece models.
+/// What llama.cpp assumes about sentencepiece models.
 constexpr GgufEnds kUsualOfPieces{.begin = 1, .end = 2, .adds_begin = true};
 
 }  // namespace

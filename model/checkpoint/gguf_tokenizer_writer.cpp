@@ -16,7 +16,7 @@ namespace {
 
 using Type = GgufVocabulary::Type;
 
-/// By id. Rows of embeddings without a token get a name.
+/// By id. Embedding rows without a token get a name.
 struct Tokens {
   std::vector<std::string> texts;
   std::vector<int32_t> types;
@@ -25,7 +25,7 @@ struct Tokens {
   explicit Tokens(int64_t size) {
     for (int64_t id = 0; id < size; ++id) texts.push_back(fmt::format("[PAD{}]", id));
     types.resize(texts.size(), static_cast<int32_t>(Type::kUnused));
-    scores.resize(texts.size(), -1000.0f);  // as llama.cpp's conversion has it
+    scores.resize(texts.size(), -1000.0f);  // as in llama.cpp's conversion
   }
   void set(TokenId id, std::string_view text, Type type, const std::string& where) {
     if (id < 0 || id >= static_cast<TokenId>(texts.size())) {

@@ -8,8 +8,8 @@
 namespace predgen {
 
 /// Adds the tokenizer, the chat template and the special tokens ("tokenizer.ggml.*") of a model
-/// with `vocab_size` rows of embeddings: what read_gguf_tokenizer() reads. UserError for a
-/// tokenizer that llama.cpp has no name for.
+/// with `vocab_size` embedding rows, for read_gguf_tokenizer() to read. UserError for a tokenizer
+/// that llama.cpp has no name for.
 void add_gguf_tokenizer(const TokenizerFiles& files, int64_t vocab_size, GgufContents& contents);
 
 }  // namespace predgen

@@ -11,7 +11,7 @@
 
 namespace predgen {
 
-/// The tokens before and after a plain text, and whether a tokenizer puts them there.
+/// The tokens before and after a plain text, and whether a tokenizer adds them.
 struct GgufEnds {
   std::optional<TokenId> begin{}, end{};
   bool adds_begin = false, adds_end = false;
@@ -23,8 +23,8 @@ class GgufVocabulary {
   /// As GGUF and sentencepiece number them.
   enum class Type { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
-  /// Every token is well-formed, there once and of a known type; an empty one is unused and gets a
-  /// name. Without types all are normal. UserError names the file, the key and the token.
+  /// Checks that every token is well-formed, unique and of a known type; an empty one is unused and
+  /// gets a name. Without types all are normal. UserError names the file, the key and the token.
   static GgufVocabulary read(const GgufMetadata& metadata);
 
   size_t size() const { return tokens_.size(); }
@@ -35,13 +35,13 @@ class GgufVocabulary {
   std::optional<TokenId> find(std::string_view token) const;
   const StringMap<TokenId>& ids() const { return ids_; }
 
-  /// The id under `key`; none if it is not there or says that there is none (all bits set).
-  /// UserError for an id that no token has.
+  /// The id under `key`; none if the key is missing or means "none" (all bits set). UserError for
+  /// an id that no token has.
   std::optional<TokenId> named(const GgufMetadata& metadata, std::string_view key) const;
-  /// What "bos" and "eos" are; `usual`: where the file does not say. UserError if an end is to be
-  /// added that is no special token.
+  /// The "bos" and "eos" tokens; `usual`: used where the file does not say. UserError if a token to
+  /// be added is not special.
   GgufEnds read_ends(const GgufMetadata& metadata, GgufEnds usual) const;
-  /// Whether a token that the file names for a purpose is special: an ordinary word that is named,
+  /// Whether a token that the file names for a purpose is special: an ordinary word named so, such
   /// as "!" for padding in some files, stays a word.
   bool is_special(TokenId id) const { return !has_types_ || type(id) != Type::kNormal; }
 
@@ -52,7 +52,7 @@ class GgufVocabulary {
   bool has_types_ = false;
 };
 
-/// In quotation marks, on one line, whatever bytes it has.
+/// `text` in quotation marks, on one line, whatever bytes it has.
 std::string in_quotes(std::string_view text);
 
 }  // namespace predgen

@@ -24,7 +24,7 @@ constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kBaseModel = "base_model_name_or_path";
 constexpr const char* kGenerationConfig = "generation_config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
-/// The only subfolder with a meaning to transformers.
+/// The only subfolder that means something to transformers.
 constexpr const char* kTemplates = "additional_chat_templates";
 
 CopiedFiles kind_of(const std::string& name) {
@@ -34,14 +34,14 @@ CopiedFiles kind_of(const std::string& name) {
   return is_tokenizer ? CopiedFiles::kTokenizer : CopiedFiles::kOther;
 }
 
-/// Not weights, files that this program writes itself, and adapters (transformers would apply an
-/// adapter_config.json that it finds beside merged weights).
+/// Excludes weights, files that this program writes itself, and adapters (transformers would apply
+/// an adapter_config.json found next to merged weights).
 bool is_copied(const fs::path& file) {
   static const std::set<std::string> kWeightSuffixes{
       ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx", ".tmp"};
   const std::string name = file.filename().string();
   if (name == "DONE" || name == "state.json") {
-    // What resuming a training run needs, if both are there.
+    // If both exist, they are for resuming a training run.
     if (fs::exists(file.parent_path() / "DONE") && fs::exists(file.parent_path() / "state.json")) {
       return false;
     }
@@ -55,7 +55,7 @@ void copy_into(const fs::path& folder, const fs::path& file) {
   write_file(folder / file.filename(), read_file(file));
 }
 
-/// Those that are copied at all.
+/// The files for which is_copied() is true.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -64,7 +64,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-/// "eos_token_id": one, or a list; none if it is absent or null.
+/// "eos_token_id": one id or a list; none if absent or null.
 std::optional<TokenIds> read_stop_tokens(const Json& fields, const std::string& where) {
   constexpr const char* kKey = "eos_token_id";
   if (!fields.is_object() || !fields.contains(kKey) || fields[kKey].is_null()) return std::nullopt;
@@ -101,8 +101,8 @@ bool HuggingFaceFolder::is_at(const fs::path& path) {
   return fs::is_directory(path, unusable);
 }
 
-/// Of a folder without what is asked for: UserError if it is something else that people give as a
-/// model.
+/// For a folder that lacks the requested files: UserError if it is something else that users pass
+/// as a model.
 void HuggingFaceFolder::refuse_others() const {
   if (fs::exists(folder_ / kConfig) || !fs::is_directory(folder_)) return;
   if (const fs::path file = folder_ / kAdapterConfig; fs::exists(file)) {
@@ -164,7 +164,7 @@ GenerationSettings HuggingFaceFolder::read_generation() const {
   settings.where = file.string();
   if (fs::exists(file)) settings.fields = read_json(file);
   std::optional<TokenIds> stop_tokens = read_stop_tokens(settings.fields, settings.where);
-  const fs::path config = folder_ / kConfig;  // not there beside a tokenizer alone
+  const fs::path config = folder_ / kConfig;  // missing beside a bare tokenizer
   if (!stop_tokens && fs::exists(config)) {
     stop_tokens = read_stop_tokens(read_json(config), config.string());
   }

@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-/// Stands in for a matrix that is packed later: its shape, without its memory.
+/// A placeholder for a matrix that is packed later: its shape without its memory.
 at::Tensor shape_alone(const std::vector<int64_t>& shape, at::ScalarType dtype) {
   return at::zeros({1}, dtype).expand(shape);
 }
@@ -29,7 +29,7 @@ class Loading {
   }
 
   at::Tensor load(const std::string& name) const {
-    // One matrix at a time is unpacked, or goes to the device to be quantised there.
+    // One matrix at a time is unpacked, or sent to the device and quantised there.
     const bool is_quantized = quantization_of(name, options_.quantization) != Quantization::kNone;
     if ((is_quantized || is_as_stored()) && is_coded(name)) {
       return shape_alone(weights_.shape(name).shape, dtype_);
@@ -59,8 +59,8 @@ class Loading {
   }
 
  private:
-  /// Whether this is stored in few bits, and a matrix that can stay so. A tied head is none, and
-  /// GPUs look embeddings up in bfloat16.
+  /// Whether this matrix is stored in few bits and can stay so. Not a tied head, and GPUs look up
+  /// embeddings in bfloat16.
   bool is_coded(const std::string& name) const {
     const bool is_linear = quantization_of(name, Quantization::kInt8) != Quantization::kNone;
     const bool is_looked_up = name == kEmbeddingName && device_.is_cpu();
@@ -101,7 +101,7 @@ class Loading {
     return packed;
   }
 
-  static constexpr double kMostStoredError = 2e-3;  // what bfloat16 would lose
+  static constexpr double kMostStoredError = 2e-3;  // the loss of bfloat16
 
   const ModelWeights& weights_;
   LoadOptions options_;

@@ -24,10 +24,10 @@ at::Tensor fixed_tokens(const ModelConfig& config) {
       .view({kNumRows, num_tokens});
 }
 
-/// A model of which one part is in memory at a time.
+/// A model with one part in memory at a time.
 class LayeredModel {
  public:
-  /// `merged`: whose adapter is applied beside the weights; null for none. Borrows both.
+  /// `merged`: its adapter is applied on top of the weights; null for none. Borrows both.
   LayeredModel(const ModelWeights& weights, const MergedWeights* merged, at::Device device)
       : weights_(weights), merged_(merged), device_(device) {
     for (const WeightSpec& spec : weight_layout(config())) num_rows_[spec.name] = spec.shape[0];
@@ -87,7 +87,7 @@ class LayeredModel {
   at::Tensor hidden_;
 };
 
-/// The largest logit of each position so far, and whose it is.
+/// The largest logit of each position so far, and its token.
 struct Top {
   at::Tensor value_N, id_N;
 

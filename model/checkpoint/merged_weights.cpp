@@ -75,7 +75,7 @@ MergedWeights::Comparison MergedWeights::compare(const ModelWeights& stored,
   return comparison;
 }
 
-/// The largest error of the block as a part of what is allowed: one rounding to the stored type,
+/// The largest error of the block as a share of what is allowed: one rounding to the stored type,
 /// and float32 arithmetic on sums whose terms are bounded by Cauchy and Schwarz.
 double MergedWeights::compare_block(const std::string& name, const Linear* linear,
                                     const at::Tensor& found, int64_t begin, int64_t end,

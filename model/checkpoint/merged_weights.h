@@ -9,14 +9,14 @@
 
 namespace predgen {
 
-/// A base model with an adapter merged into it, W + scaling * B A, computed in float32 where and
-/// when it is asked for: a model larger than memory passes through block by block.
+/// A base model with an adapter merged into it, W + scaling * B A, computed in float32 on demand,
+/// so that a model larger than memory can be streamed block by block.
 class MergedWeights {
  public:
-  /// `adapter`: a PEFT folder, or empty. UserError as of ModelWeights and AdapterFolder.
+  /// `adapter`: a PEFT folder, or empty. Throws the UserErrors of ModelWeights and AdapterFolder.
   MergedWeights(const Checkpoint& base, const std::filesystem::path& adapter);
 
-  /// The base's, with the vocabulary of the adapter's embeddings if it has any.
+  /// The base's, with the vocabulary size of the adapter's embeddings if it has any.
   const ModelConfig& config() const { return base_.config(); }
   const ModelWeights& base() const { return base_; }
   /// The layer whose adapter is merged into this weight, or null.
@@ -32,10 +32,10 @@ class MergedWeights {
   struct Comparison {
     int64_t num_tensors = 0, num_merged = 0;
     double max_difference = 0.0;  // |stored - (W + scaling * B A)|
-    double worst_rounding = 0.0;  // the largest part of the rounding error that `dtype` allows
+    double worst_rounding = 0.0;  // largest error, as a share of what `dtype`'s rounding allows
   };
   /// Reads `stored`, which was written as `dtype`, and compares it with base and adapter in
-  /// float64, not with rows(). UserError names a tensor that is off by more than rounding.
+  /// float64, not with rows(). UserError names a tensor that differs by more than rounding.
   Comparison compare(const ModelWeights& stored, at::ScalarType dtype) const;
 
  private:
@@ -44,8 +44,8 @@ class MergedWeights {
 
   std::shared_ptr<const AdapterFolder> adapter_;
   ModelWeights base_;
-  std::unique_ptr<Transformer> names_;            // no weights, only their names and shapes
-  std::map<std::string, const Linear*> adapted_;  // by the name of the weight
+  std::unique_ptr<Transformer> names_;            // names and shapes only, no weights
+  std::map<std::string, const Linear*> adapted_;  // by weight name
 };
 
 }  // namespace predgen

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kCard = "README.md";
 constexpr const char* kFence = "---";  // around the head
 
-/// The value in "key: value" of a line, without quotes; empty if it is another key's.
+/// The value in a line "key: value", without quotes; empty if the key differs.
 std::string value_of(std::string_view line, std::string_view key) {
   if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") return {};
   return shortened(trimmed(line.substr(key.size() + 1), " \t\r\"'"));

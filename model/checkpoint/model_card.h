@@ -5,8 +5,8 @@
 
 namespace predgen {
 
-/// What the README.md of a Hugging Face folder says for programs (its YAML head) and in its
-/// heading. Texts are empty where it says nothing, or there is none.
+/// What the README.md of a Hugging Face folder says in its YAML front matter and in its heading.
+/// Texts are empty if it does not say, or if there is no README.md.
 struct ModelCard {
   std::string title;    // "SmolLM2"
   std::string licence;  // "apache-2.0"

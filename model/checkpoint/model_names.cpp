@@ -31,7 +31,7 @@ bool are_digits(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
 }
 
-/// Whether this is another part of a split model than the first: "x-00002-of-00003".
+/// Whether this is a part of a split model other than the first: "x-00002-of-00003".
 bool is_later_part(std::string_view stem) {
   constexpr std::string_view kForm = "-00001-of-00003";
   if (stem.size() < kForm.size()) return false;
@@ -40,7 +40,7 @@ bool is_later_part(std::string_view stem) {
          are_digits(end.substr(10)) && end.substr(1, 5) != "00001";
 }
 
-/// UserError for a path that cannot be asked about: a name that is too long, a folder of others.
+/// UserError for a path that cannot be checked: a name too long, another user's folder.
 bool is_there(const fs::path& path) {
   std::error_code unusable;
   const bool there = fs::exists(path, unusable);
@@ -48,10 +48,10 @@ bool is_there(const fs::path& path) {
   return there;
 }
 
-/// No path, but one word.
+/// Whether it is one word, not a path.
 bool is_name(const fs::path& asked) { return !asked.empty() && asked == asked.filename(); }
 
-/// A suggestion that fits into the line of a message.
+/// A suggestion that fits into a one-line message.
 std::string suggest_briefly(const std::string& wrong, const std::vector<std::string>& valid) {
   return shortened(suggest(wrong, valid), 300);
 }
@@ -82,7 +82,7 @@ std::string suggest_briefly(const std::string& wrong, const std::vector<std::str
 }
 
 [[noreturn]] void fail_gguf(const fs::path& file) {
-  std::vector<std::string> names;  // of those that it may have been meant to be
+  std::vector<std::string> names;  // of the models that it may mean
   std::error_code unusable;
   for (const auto& entry : fs::directory_iterator(file.parent_path(), unusable)) {
     if (is_gguf(entry.path())) names.push_back(entry.path().filename().string());
@@ -92,7 +92,7 @@ std::string suggest_briefly(const std::string& wrong, const std::vector<std::str
                   names.empty() ? "" : "; " + suggest_briefly(file.filename().string(), names));
 }
 
-/// "org/name" of huggingface.co, which people take from its pages; empty for what is rather a path.
+/// "org/name" of huggingface.co, which users copy from its pages; empty if it looks like a path.
 std::string hub_name(const fs::path& asked) {
   constexpr std::string_view kSite = "https://huggingface.co/";
   std::string name = asked.string();
@@ -127,7 +127,7 @@ std::string hub_name(const fs::path& asked) {
 }  // namespace
 
 std::string fetch_command(const std::string& name) {
-  // Of an installed program, which lies in libexec/predgen/ (cmake/Install.cmake).
+  // Of an installed program, in libexec/predgen/ (cmake/Install.cmake).
   constexpr const char* kInstalled = "predgen-fetch-model";
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   return (fs::exists(program / "../../bin" / kInstalled) ? kInstalled : "scripts/fetch_model.py") +
@@ -158,7 +158,7 @@ std::vector<NamedModel> models_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
     const std::string file = path.filename().string();
-    if (file.starts_with('.')) continue;  // under way, or not meant to be seen
+    if (file.starts_with('.')) continue;  // a download under way, or hidden
     if (is_speech_model(path)) continue;
     if (entry.is_directory(absent)) {
       models.push_back({file, path});

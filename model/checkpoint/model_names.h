@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// A model that scripts/fetch_model.py fetches, which knows the same ones and where they are.
+/// A model known to scripts/fetch_model.py, which has the same list with the addresses.
 struct KnownModel {
   std::string_view name;  // "smollm2"
   std::string_view
@@ -27,7 +27,7 @@ std::string fetch_command(const std::string& name);
 
 std::span<const KnownModel> known_models();
 
-/// Where models lie that are called by their name: $PREDGEN_MODELS, or else predgen/models in the
+/// Where models that are called by name are kept: $PREDGEN_MODELS, or else predgen/models in the
 /// user's cache folder. Empty if the environment names neither.
 std::filesystem::path models_folder();
 
@@ -36,14 +36,14 @@ struct NamedModel {
   std::filesystem::path path;
 };
 
-/// Language models in `folder`, sorted by name: folders and GGUF files, which need not be whole; of
-/// a split model the first file. None if there is no such folder. Models that hear or speak are
-/// those of speech_model.h.
+/// Language models in `folder`, sorted by name: folders and GGUF files, possibly incomplete; of a
+/// split model the first file. None if there is no such folder. For models that hear or speak see
+/// speech_model.h.
 std::vector<NamedModel> models_in(const std::filesystem::path& folder);
 
-/// Where a language model is that a user calls `asked`: there, if that is the path of anything,
-/// else what `folder` holds of that name, with or without ".gguf". UserError if there is none: what
-/// it may have been meant to be, and how it is had; and for a model that hears or speaks.
+/// The path of the language model that a user calls `asked`: `asked` itself if that path exists,
+/// else the model of that name in `folder`, with or without ".gguf". UserError if there is none,
+/// with a suggestion and how to get it; also for a model that hears or speaks.
 std::filesystem::path find_model(const std::filesystem::path& asked,
                                  const std::filesystem::path& folder = models_folder());
 

@@ -8,7 +8,7 @@
 namespace predgen {
 namespace {
 
-/// Buffers that old checkpoints carry and every reader computes for itself.
+/// Buffers in old checkpoints that every reader computes for itself.
 bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
 
 }  // namespace
@@ -146,7 +146,7 @@ CodedRows ModelWeights::read_codes(const std::string& name, int64_t begin, int64
 }
 
 void ModelWeights::forget(const std::string& name) const {
-  if (name == kHeadName && config_.tie_word_embeddings) return;  // it is the embeddings, which stay
+  if (name == kHeadName && config_.tie_word_embeddings) return;  // tied: the embeddings stay
   if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);
 }
 

@@ -9,25 +9,25 @@
 
 namespace predgen {
 
-/// Every weight of a checkpoint by its name, on disk until asked for. An adapter's whole embeddings
-/// stand in for the checkpoint's, and give the size of the vocabulary.
+/// Every weight of a checkpoint by its name, on disk until asked for. Full embeddings saved with an
+/// adapter replace the checkpoint's and set the vocabulary size.
 class ModelWeights {
  public:
-  /// UserError names missing, superfluous, misshapen and quantised tensors, and a tied head that
-  /// is stored and differs. `adapter`: null for none.
+  /// UserError names missing, superfluous, misshapen and quantised tensors, and a tied head that is
+  /// stored with other values. `adapter`: null for none.
   explicit ModelWeights(const Checkpoint& checkpoint,
                         std::shared_ptr<const AdapterFolder> adapter = nullptr);
 
   const ModelConfig& config() const { return config_; }
-  /// As those of StoredTensors.
+  /// As in StoredTensors.
   TensorShape shape(const std::string& name) const;
   at::Tensor tensor(const std::string& name) const;
   at::Tensor load(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const;
-  /// As those of StoredTensors; an adapter's embeddings have none.
+  /// As in StoredTensors; an adapter's embeddings have none.
   std::optional<CodeLayout> code_layout(const std::string& name) const;
   CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const;
-  /// Nothing for an adapter's embeddings.
+  /// Does nothing for an adapter's embeddings.
   void forget(const std::string& name) const;
 
  private:

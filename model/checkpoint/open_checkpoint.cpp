@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// How a path is told apart, and what opens it.
+/// How a format's paths are recognised, and what opens them.
 struct Format {
   bool (*is_at)(const fs::path& path);
   std::unique_ptr<const Checkpoint> (*open)(const fs::path& path);
@@ -25,7 +25,7 @@ std::unique_ptr<const Checkpoint> open(const fs::path& path) {
 constexpr Format kFormats[] = {{HuggingFaceFolder::is_at, open<HuggingFaceFolder>},
                                {GgufCheckpoint::is_at, open<GgufCheckpoint>}};
 
-/// For what people give that is only a part of a model.
+/// For files that are only part of a model.
 const char* hint_for(const fs::path& file) {
   const bool is_part = file.extension() == ".safetensors" || file.extension() == ".json";
   return is_part ? ": give the folder that it lies in" : " or GGUF file";

@@ -23,7 +23,7 @@ std::string_view architecture_of(const ModelConfig& config) {
                   config.architecture);
 }
 
-/// What llama.cpp takes for granted of an architecture.
+/// What llama.cpp assumes about an architecture.
 void check_assumptions(const ModelConfig& config, std::string_view architecture) {
   const BlockSpec& block = config.block;
   constexpr int64_t kSmolPattern = 4;

@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// What write_gguf() is told.
+/// The input of write_gguf().
 struct GgufExport {
   const ModelConfig& config;
   const TokenizerFiles* tokenizer = nullptr;  // null: none
@@ -18,11 +18,11 @@ struct GgufExport {
                                               // 8 bits where that is Q4_0, norms and biases F32
 };
 
-/// The metadata and the list of tensors that llama.cpp wants of such a model. UserError for what
-/// llama.cpp cannot run, or not in this type.
+/// The metadata and the list of tensors that llama.cpp expects of such a model. UserError if
+/// llama.cpp cannot run it, or not in this type.
 GgufContents gguf_contents(const GgufExport& what);
 
-/// Writes them as one file. `rows`: the weights by their Hugging Face names, as TensorRows.
+/// Writes metadata and tensors as one file. `rows`: the weights by their Hugging Face names.
 void write_gguf(const std::filesystem::path& file, const GgufExport& what, const TensorRows& rows);
 
 }  // namespace predgen

@@ -13,7 +13,7 @@ namespace predgen {
 /// generation_config.json, licence). `dtype`: "fp32" or "bf16".
 void save_model(const Transformer& model, const std::filesystem::path& folder,
                 const Checkpoint* source, const std::string& dtype);
-/// All of that but the weights. The tokenizer comes from `tokenizer` instead unless that is null.
+/// The same without the weights. The tokenizer comes from `tokenizer` instead, unless that is null.
 void save_model_files(const std::filesystem::path& folder, const ModelConfig& config,
                       const Checkpoint* source, const std::string& dtype,
                       const Checkpoint* tokenizer);

@@ -40,7 +40,7 @@ SpeechModel read_manifest(const fs::path& folder) {
   return model;
 }
 
-/// What makes a folder whole again.
+/// The command that makes a folder complete again.
 std::string again(const fs::path& folder) {
   return fetch_command(folder.filename().string()) + " fetches it again";
 }

@@ -8,9 +8,9 @@
 
 namespace predgen {
 
-/// A Linear as the kernels for CPUs see it. Borrows its tensors.
+/// A Linear as the CPU kernels see it. Borrows its tensors.
 struct CpuLinear {
-  /// Nothing if they do not take it: other types, another device, dropout.
+  /// None if they do not support it: other types, another device, dropout.
   static std::optional<CpuLinear> of(const Linear& linear, bool with_adapter);
 
   bool has_adapter() const { return lora_A.weight != nullptr; }

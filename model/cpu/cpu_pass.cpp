@@ -43,7 +43,7 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }
 
-/// T new tokens, N of them whose logits are asked for, E hidden size, I that of the MLP, D head
+/// T new tokens, N of them with logits requested, E hidden size, I that of the MLP, D head
 /// size.
 void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceStep> steps) {
   const ModelConfig& config = model.config;
@@ -82,7 +82,7 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
 float* CpuPass::room_for_logits(int64_t V) {
   const auto N = static_cast<int64_t>(tokens_.wanted().size());
   const bool is_free = logits_NV_.defined() && logits_NV_.use_count() == 1 &&
-                       logits_NV_.storage().use_count() == 1;  // nor does anyone hold a view
+                       logits_NV_.storage().use_count() == 1;  // and no view is held
   if (!is_free || logits_NV_.size(0) != N || logits_NV_.size(1) != V) {
     logits_NV_ = at::empty({N, V}, at::kFloat);
   }

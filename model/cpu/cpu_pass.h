@@ -16,20 +16,20 @@
 
 namespace predgen {
 
-/// Forward passes on a CPU by our own kernels and threads instead of LibTorch's operators, of which
-/// a decoding step of a small model is mostly made. Between products everything is float32, in
-/// every precision; keys and values are rounded to the type of the embeddings. The bits of a
-/// token's logits do not depend on how many tokens and sequences share the pass, how they stand in
-/// it, or the number of threads. Keeps its memory for the next pass, that of
-/// logits that were let go, too; used by one thread.
+/// Forward passes on a CPU by our own kernels and threads instead of LibTorch's operators, which
+/// take most of a decoding step of a small model. Between products everything is float32, in every
+/// precision; keys and values are rounded to the type of the embeddings. The bits of a token's
+/// logits do not depend on how many tokens and sequences share the pass, their order, or the number
+/// of threads. Keeps its memory for the next pass, including that of
+/// released logits. Used by one thread.
 class CpuPass {
  public:
-  /// Why the kernels do not run such a model, in one line; empty: they do.
+  /// Why the kernels cannot run such a model, in one line; empty if they can.
   static std::string refusal(const ModelConfig& config);
 
-  /// Transformer::forward() of a model that refusal() has nothing against, but that nothing is
-  /// committed. Nothing if the kernels do not take it: on another device, of other types, in
-  /// training. Error if another thread runs one.
+  /// Transformer::forward() for a model that refusal() accepts, except that nothing is committed.
+  /// None if the kernels do not support it: another device, other types, training. Error if another
+  /// thread is running a pass.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
  private:
@@ -40,7 +40,7 @@ class CpuPass {
     std::array<CpuLinear, 2> gate_up;
     std::array<CpuLinear, 1> down;
   };
-  /// Keys and values of a layer in a cache.
+  /// Where a cache holds the keys and values of a layer.
   struct Place {
     char *keys, *values;
     int64_t head_stride;  // positions
@@ -49,7 +49,7 @@ class CpuPass {
 
   bool read(const TransformerParts& model, bool with_adapter);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
-  /// The last pass's where nobody has kept them.
+  /// Reuses the last pass's logits if no caller has kept them.
   float* room_for_logits(int64_t V);
 
   std::atomic_flag is_running_;

@@ -11,12 +11,12 @@
 
 namespace predgen {
 
-// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
-// D head size, V vocabulary.
+// Shapes: T new tokens, N of them with logits requested, E hidden size, H heads, G key heads, D
+// head size, V vocabulary.
 
-/// A pass as one of the team's threads goes through it. Tokens are shared where each is a row by
-/// itself, heads in attention, outputs in products; the threads meet where one reads what another
-/// one wrote.
+/// One thread's share of a pass. Threads split tokens where rows are independent, heads in
+/// attention, and outputs in products; they meet at a barrier wherever one reads what another one
+/// wrote.
 class CpuPass::Work {
  public:
   Work(CpuPass& pass, const TransformerParts& model, int thread, float* logits_NV)
@@ -57,13 +57,13 @@ class CpuPass::Work {
     pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
     meet();
   }
-  /// from [T,..], which others have written, for `linears`.
+  /// Packs `from` [T,..], written by all threads, for `linears`.
   void pack(Linears linears, const float* from) {
     meet();
     pass_.products_.pack(linears, from, num_tokens_, own_tokens_.first, own_tokens_.second);
     meet();
   }
-  /// The residual stream for `linears`, normed where there is a norm before.
+  /// Packs the residual stream for `linears`, after the norm before them if there is one.
   void pack_hidden(Linears linears, const at::Tensor& weight) {
     const auto [begin, end] = own_tokens_;
     const int64_t E = config_.hidden_size;
@@ -77,7 +77,7 @@ class CpuPass::Work {
     pass_.products_.pack(linears, x(), num_tokens_, begin, end);
     meet();
   }
-  /// Adds what a block gave to the residual stream, normed where there is a norm after.
+  /// Adds a block's output to the residual stream, after its output norm if there is one.
   void add_to_hidden(const at::Tensor& weight) {
     const int64_t E = config_.hidden_size;
     for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
@@ -104,7 +104,7 @@ class CpuPass::Work {
     }
   }
 
-  /// Where those of a token begin.
+  /// Index of a token's first angle.
   size_t angles_of(int64_t token, int64_t rope) const {
     return static_cast<size_t>((rope * num_tokens_ + token) * (config_.head_dim / 2));
   }
@@ -147,7 +147,7 @@ class CpuPass::Work {
     }
   }
 
-  /// Turns queries and keys to their positions; writes keys and values to the caches.
+  /// Rotates queries and keys to their positions; writes keys and values to the caches.
   void place_heads(const DecoderLayer& weights, size_t index) {
     const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
     const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
@@ -172,7 +172,7 @@ class CpuPass::Work {
     }
   }
 
-  /// Where a token's key or value of a head belongs.
+  /// Where a head's key or value of a token is stored.
   char* row(int64_t token, size_t index, int64_t head, char* Place::*side) const {
     const PassToken& own = pass_.tokens_.tokens()[static_cast<size_t>(token)];
     return head_rows(own, index, head, side) + own.place * row_bytes();
@@ -189,7 +189,7 @@ class CpuPass::Work {
     const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
     const auto scalar =
         static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : static_cast<double>(D));
-    // In turn: later tokens see more keys.
+    // Round-robin, as later tokens see more keys.
     for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
       TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);

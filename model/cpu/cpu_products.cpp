@@ -10,12 +10,12 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kUnit = 16;     // outputs: a cache line, a panel of groups
-constexpr int64_t kFewRows = 64;  // beyond, tiles of rows take turns ..
-constexpr int64_t kCached = 64;   // .. over so many outputs, whose weights stay in the cache
+constexpr int64_t kFewRows = 64;  // beyond, tiles of rows alternate ..
+constexpr int64_t kCached = 64;   // .. over this many outputs, whose weights stay in cache
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-/// Outputs [begin,end), multiples of kUnit but for the last.
+/// Outputs [begin,end), multiples of kUnit except the last.
 void multiply_share(RowWeights weights, RowProduct product, const PackedRows& x, int64_t rows,
                     float* y, std::pair<int64_t, int64_t> outputs) {
   product.rows = rows;
@@ -29,8 +29,8 @@ void multiply_share(RowWeights weights, RowProduct product, const PackedRows& x,
   }
 }
 
-/// The linear for whose weights x is packed as for linear `index`, the first one if there are
-/// several.
+/// The first linear whose weights need x packed in the same way as linear
+/// `index`.
 size_t packing_of(std::span<const CpuLinear> linears, size_t index) {
   const CpuLinear& linear = linears[index];
   const auto is_alike = [&](const CpuLinear& other) {

@@ -11,8 +11,8 @@ namespace predgen {
 struct Family {
   const char* architecture;  // "architectures" in config.json
   const char* model_type;
-  /// Fills in what the fields that all families share leave open; UserError for a field that it
-  /// does not honour.
+  /// Fills in what the fields shared by all families leave open; UserError for a field that it does
+  /// not support.
   void (*read)(const ConfigFields& fields, ModelConfig& config);
   /// Adds the same to a config.json.
   void (*write)(const ModelConfig& config, Json& json);
@@ -23,7 +23,7 @@ struct Family {
 /// Every supported family.
 std::span<const Family> families();
 
-/// What config.json calls Activation::kGeluTanh.
+/// The name of Activation::kGeluTanh in config.json.
 constexpr const char* kGeluTanh = "gelu_pytorch_tanh";
 
 /// SiLU and one rotary embedding for all layers, as all families but Gemma have them.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
 
-/// "layer_types", or every `sliding_window_pattern`-th layer is full.
+/// From "layer_types", else every `sliding_window_pattern`-th layer is full.
 void read_windows(const ConfigFields& fields, ModelConfig& config) {
   const auto num_layers = static_cast<size_t>(config.num_layers);
   const auto pattern = static_cast<size_t>(fields.size("sliding_window_pattern", 6));
@@ -32,8 +32,8 @@ void read_windows(const ConfigFields& fields, ModelConfig& config) {
   }
 }
 
-/// Of the layers of a type: transformers 5 has "rope_parameters" for each, transformers 4 a base
-/// for each and a "rope_scaling" of the full ones.
+/// For the layers of one type: transformers 5 has "rope_parameters" for each type, transformers 4 a
+/// base for each and a "rope_scaling" for the full ones.
 RopeConfig read_rope(const ConfigFields& fields, const ModelConfig& config, const char* type,
                      const char* base, double theta) {
   Json rope = Json::object();
@@ -72,7 +72,7 @@ void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
   block.qk_norm = QkNorm::kHead;
   block.qkv_bias = block.o_bias = fields.flag("attention_bias", false);
   block.query_scalar = fields.positive("query_pre_attn_scalar", 256);
-  fields.absent("attn_logit_softcapping");  // which the reference reads and does not apply
+  fields.absent("attn_logit_softcapping");  // which the reference reads but does not apply
   block.logit_softcap = fields.positive("final_logit_softcapping", 0);
   block.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
   read_windows(fields, config);
@@ -103,8 +103,8 @@ void write_gemma3(const ModelConfig& config, Json& json) {
 
 }  // namespace
 
-/// Gemma 3, text only: GeGLU, norms before and after attention and MLP, positions that turn faster
-/// in layers with a window.
+/// Gemma 3, text only: GeGLU, norms before and after attention and MLP, faster rotation in layers
+/// with a window.
 const Family Family::kGemma3{"Gemma3ForCausalLM", "gemma3_text", read_gemma3, write_gemma3};
 
 }  // namespace predgen

@@ -2,7 +2,7 @@
 
 namespace predgen {
 
-/// Mistral 7B: v0.1 attends to a sliding window, later ones say null.
+/// Mistral 7B: v0.1 has a sliding window, later versions have null.
 const Family Family::kMistral{
     "MistralForCausalLM", "mistral",
     [](const ConfigFields& fields, ModelConfig& config) {

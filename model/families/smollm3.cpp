@@ -5,7 +5,7 @@ namespace predgen {
 namespace {
 
 /// "no_rope_layers" (1: the layer has rotary positions), or every "no_rope_layer_interval"-th has
-/// none. "layer_types", where it is there, agrees with "sliding_window".
+/// none. "layer_types", if present, agrees with "sliding_window".
 void read_smollm3(const ConfigFields& fields, ModelConfig& config) {
   read_plain_block(fields, config);
   BlockSpec& block = config.block;
@@ -45,7 +45,7 @@ void write_smollm3(const ModelConfig& config, Json& json) {
 
 }  // namespace
 
-/// SmolLM3: Llama's block, but every fourth layer does not know positions.
+/// SmolLM3: Llama's block, but every fourth layer has no position embedding.
 const Family Family::kSmolLM3{"SmolLM3ForCausalLM", "smollm3", read_smollm3, write_smollm3};
 
 }  // namespace predgen

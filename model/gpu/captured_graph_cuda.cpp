@@ -14,19 +14,19 @@ namespace {
 
 constexpr int kWarmUps = 3;  // libraries choose kernels and workspaces before the capture
 
-/// Graphs of all threads share a generator of LibTorch's without a lock.
+/// Graphs of all threads share a LibTorch generator without a lock.
 Mutex& captures() {
   static Mutex mutex;  // guards that generator
   return mutex;
 }
 
-/// What captures of one model share.
+/// State shared by the captures of one model.
 struct Pool {
   Pool(c10::DeviceIndex device, StreamPriority priority)
       : stream(c10::cuda::getStreamFromPool(priority == StreamPriority::kHigh, device)),
         id(at::cuda::graph_pool_handle()) {
-    // Held here, too: the pool of graphs that are all gone takes no new one.
-    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // which makes the allocator
+    // Held here, too: a pool whose graphs are all destroyed accepts no new one.
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // creates the allocator
     c10::cuda::CUDACachingAllocator::createOrIncrefPool(stream.device_index(), id);
   }
   ~Pool() { c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), id); }
@@ -48,11 +48,11 @@ class CudaGraph : public CapturedGraph {
     const c10::StreamGuard guard(pool.stream.unwrap());  // a capture needs a stream of its own
     for (int i = 0; i < kWarmUps; ++i) work();
     pool.stream.synchronize();
-    // What other threads launch on the device meanwhile, a language model say, is their affair.
+    // Other threads, such as a language model's, may launch on the device meanwhile.
     try {
       {
-        // Captures share tensors that the first one makes and each one writes: of the inference
-        // mode, they could not be written outside of it.
+        // Captures share tensors that the first one makes and each one writes: inference-mode
+        // tensors could not be written outside that mode.
         const c10::InferenceMode off(false);
         graph_->capture_begin(pool.id, cudaStreamCaptureModeThreadLocal);
       }
@@ -81,8 +81,8 @@ class CudaGraph : public CapturedGraph {
   }
 
  private:
-  /// Ends a capture that failed, as when memory ran out: else the allocator would go on asking this
-  /// graph, which is gone, where other threads' memory belongs.
+  /// Ends a capture that failed, for example out of memory: else the allocator would keep asking
+  /// this destroyed graph where other threads' memory belongs.
   void abandon(const Pool& pool) {
     const auto succeeds = [](const auto& attempt) {
       try {

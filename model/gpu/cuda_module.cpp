@@ -71,7 +71,7 @@ const CudaModule& open_cuda_module(const std::filesystem::path& file) {
         "or name one of your own build with PREDGEN_CUDA_MODULE",
         file.string());
   }
-  // Global, so that others find the CUDA runtime that it brings.
+  // Global, so that other libraries find the CUDA runtime that it loads.
   void* library = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const std::string why = first_line(dlerror());

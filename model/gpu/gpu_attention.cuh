@@ -1,4 +1,4 @@
-// What a token's heads gather from the keys that it sees.
+// Attention of a token's heads over the keys that it sees.
 #pragma once
 
 #include "model/gpu/gpu_kernels.h"
@@ -7,13 +7,13 @@
 namespace predgen {
 namespace {
 
-constexpr float kNothing = -1e30f;  // a score of no key
+constexpr float kNothing = -1e30f;  // the score of no key
 
 __device__ inline int num_seen(const GpuToken& token) {
   return token.num_consecutive + __popcll(token.others[0]) + __popcll(token.others[1]);
 }
 
-/// How many of the keys that a token sees, the first ones, a window hides.
+/// How many of the first keys that a token sees are hidden by a window.
 __device__ inline int num_hidden(const GpuToken& token, int window) {
   const int total = num_seen(token);
   return window > 0 && total > window ? total - window : 0;
@@ -30,7 +30,7 @@ __device__ inline bool sees(const GpuToken& token, int hidden, int place) {
   return token.num_consecutive + before >= hidden;
 }
 
-/// Where a key lies, counted among those that the token sees.
+/// The place of a key, given its index among those that the token sees.
 __device__ inline int place_of(const GpuToken& token, int key) {
   int others = key - token.num_consecutive;  // before it
   if (others < 0) return key;
@@ -41,7 +41,7 @@ __device__ inline int place_of(const GpuToken& token, int key) {
   return token.num_consecutive + (is_first ? 0 : 64) + __popcll((word & (~word + 1)) - 1);
 }
 
-/// Chunks that hold keys which a token sees: [first, last].
+/// Chunks that hold keys seen by a token: [first, last].
 struct ChunkRange {
   int first, last;
 };
@@ -52,15 +52,15 @@ __device__ inline ChunkRange chunks_of(const GpuToken& token, int window, bool b
   return {first / kGpuChunk, token.place / kGpuChunk};
 }
 
-/// Behind a key in shared memory, so that lanes read different banks.
+/// Padding after a key in shared memory, so that lanes read different banks.
 template <class T>
 constexpr int kPad = 4 / sizeof(T);
 
 constexpr int kWarps = 4;
 constexpr int kAttendThreads = kWarps * kLanes;
-constexpr int kTogether = 4;  // rows for which a warp reads a key once
+constexpr int kTogether = 4;  // rows per read of a key by a warp
 
-/// Of a cache [*,D] the `count` places of place_of(0), place_of(1), .. into rows of D + kPad.
+/// Copies the `count` places place_of(0), place_of(1), .. of a cache [*,D] to rows of D + kPad.
 template <class T, class PlaceOf>
 __device__ void fetch(const void* from, int count, int D, const PlaceOf& place_of, T* to) {
   constexpr int kValues = 16 / sizeof(T);
@@ -74,14 +74,14 @@ __device__ void fetch(const void* from, int count, int D, const PlaceOf& place_o
   }
 }
 
-/// A block for each split, key head and tile of tokens: scores, their softmax within the split, and
-/// the values' sums.
+/// One block per split, key head and tile of tokens: scores, their softmax within the split, and
+/// the weighted sums of values.
 template <class T>
 __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) {
   alignas(16) __shared__ T places[kGpuChunk * (kMaxGpuHeadDim + kPad<T>)];
   __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
   __shared__ float weights[kMaxGpuRows * kGpuChunk];
-  // Of the chunks so far, and what their sums are multiplied by.
+  // Maximum and total of the chunks so far, and the factor that rescales their sums.
   __shared__ float largest_of[kMaxGpuRows], total_of[kMaxGpuRows], factor_of[kMaxGpuRows];
   const int split = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
   const int tile = static_cast<int>(blockIdx.z), first = a.tiles ? a.tiles[tile] : tile * a.tile;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
     const int begin = chunk * kGpuChunk;
     const int num_places = end - begin < kGpuChunk ? end - begin : kGpuChunk;
     const auto place = [&](int i) { return by_key ? place_of(only, begin + i) : begin + i; };
-    __syncthreads();  // the chunk before has been read
+    __syncthreads();  // the previous chunk has been read
     fetch(keys, num_places, D, place, places);
     __syncthreads();
 
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
     fetch(values, num_places, D, place, places);
     __syncthreads();
 
-    constexpr int kPairs = kMaxGpuHeadDim / (2 * kLanes);  // of dimensions, that a lane sums
+    constexpr int kPairs = kMaxGpuHeadDim / (2 * kLanes);  // pairs of dimensions summed by a lane
     for (int base = warp; base < num_rows; base += kWarps * kTogether) {
       const auto row_of = [&](int i) { return base + i * kWarps; };
       Pair sums[kTogether][kPairs] = {};
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
   }
 }
 
-/// A block for each head of each token: its splits, in the order of their first chunks.
+/// One block per head and token: merges its splits, in the order of their first chunks.
 template <class T>
 __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
   const GpuToken token = a.tokens[blockIdx.y];
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
   const int64_t head = static_cast<int64_t>(blockIdx.y) * a.num_heads + blockIdx.x;
   T* to = static_cast<T*>(a.x) + head * D + d;
   if (token.step < 0) {
-    *to = narrow<T>(0.0f);  // products of what fills up stay finite
+    *to = narrow<T>(0.0f);  // products of padding stay finite
     return;
   }
   const ChunkRange range = chunks_of(token, a.window, a.tile == 1);

@@ -1,5 +1,5 @@
-// How weights in groups come to tensor cores: codes and scales, with the inputs that they are
-// multiplied by, into shared memory, and codes into bfloat16.
+// Feeds grouped weights to tensor cores: loads codes and scales, with the inputs that they are
+// multiplied by, into shared memory, and converts codes to bfloat16.
 #pragma once
 
 #include "model/gpu/gpu_kernels.h"
@@ -14,8 +14,8 @@ constexpr int kPanelOutputs = 16, kTileRows = 8, kStepInputs = 16;  // of a tens
 constexpr int kCodeBytes = kLanes * 16;                             // of a panel's chunk
 constexpr int64_t kRowsOfALaunch = 32;
 
-/// Of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row, and of a panel's codes and
-/// scales: a float16 scale and perhaps an offset for each output and step at most.
+/// Sizes of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row, and of a panel's
+/// codes and scales (at most a float16 scale and an offset per output and step).
 template <int kBits>
 constexpr int kSteps = 16 / kBits;
 template <int kBits>
@@ -25,14 +25,14 @@ constexpr int kRowBytes = 2 * kChunkInputs<kBits>;
 template <int kBits>
 constexpr int kPanelBytes = kCodeBytes + kSteps<kBits> * 2 * kPanelOutputs * 2;
 
-/// Where a lane stands in a tensor core's product.
+/// A lane's position in a tensor core's product.
 struct Lane {
   int index;
   int output, pair;  // output and output + 8; inputs 4 * pair .. of a step; rows 2 * pair, + 1
   __device__ explicit Lane(int lane) : index(lane), output(lane / 4), pair(lane % 4) {}
 };
 
-/// The group of an input: inputs are shifted by this.
+/// An input's index shifted right by this is its group.
 __device__ inline int group_shift(const GpuGroupProduct& a) {
   return a.group == a.in ? 31 : 31 - __clz(a.group);
 }
@@ -40,13 +40,13 @@ __device__ inline int group_shift(const GpuGroupProduct& a) {
 /// Two values in bfloat16 from two codes in the low bits of both halves: code - 2^(bits - 1).
 template <int kBits>
 __device__ uint32_t centred_pair(uint32_t codes) {
-  // 128 + the low bits of the code; what is to be subtracted is exact, too.
+  // 128 + the low bits of the code; the subtraction is exact, too.
   constexpr uint32_t k128 = 0x43004300, kMinus136 = 0xC308C308, kMinus256 = 0xC380C380;
   if constexpr (kBits == 4) return add_pairs((codes & 0x000F000F) | k128, kMinus136);
   return add_pairs((codes & 0x007F007F) | k128, (codes & 0x00800080) ^ kMinus256);
 }
 
-/// The weights of a step for one panel: inputs of output, of output + 8, then the later ones.
+/// The weights of a step for one panel: for output, for output + 8, then the later inputs.
 template <int kBits>
 __device__ void load_step(const uint32_t* words, int step, uint32_t weights[4]) {
   const int word = kBits == 4 ? step / 2 * 2 : step * 2;
@@ -73,8 +73,8 @@ __device__ inline void add_scaled(float sums[4], const Scale& scale, const float
   sums[3] = fmaf(scale.second, values[3], sums[3]);
 }
 
-/// Where 16 bytes of a row's inputs lie in shared memory: lanes that read a step of several rows
-/// find them in different banks.
+/// Where 16 bytes of a row's inputs are in shared memory: lanes that read a step of several rows
+/// access different banks.
 template <int kBits>
 __device__ int place_of_inputs(int row, int sixteen) {
   const int turn = kBits == 4 ? row % 4 * 2 : row / 2 % 2 * 2;
@@ -118,7 +118,7 @@ class WarpChunks {
   __device__ int num_chunks() const { return num_chunks_; }
   __device__ const char* slot(int stage) const { return ring_ + stage * kSlotBytes; }
 
-  /// Sends for the next chunk, zeros in place of what a cut one has not.
+  /// Starts copying the next chunk, zero-filling the missing part of a partial one.
   __device__ void send_to(int stage) {
     if (next_ < num_chunks_) {
       char* const to = ring_ + stage * kSlotBytes + lane_ * 16;

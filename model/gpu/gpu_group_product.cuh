@@ -1,11 +1,11 @@
 // Products with weights in 4 or 8 bits whose groups of inputs share a scale: tensor cores multiply
-// codes, which bfloat16 holds exactly, and sums of a group are scaled in float32.
+// codes, which bfloat16 represents exactly, and group sums are scaled in float32.
 //
-// A block makes 16 outputs of each of its panels for all rows. Its warps take every eighth chunk of
-// inputs: 16 bytes of codes a lane and panel, scales, and what the rows have there, all of which is
-// copied to shared memory ahead of need. In the end the warps' sums are added up in one order. So
-// weights are read once for up to 32 rows, and a row's bits do not depend on the others. Needs
-// compute capability 8.0.
+// A block computes 16 outputs of each of its panels for all rows. Its warps each take every eighth
+// chunk of inputs: 16 bytes of codes per lane and panel, scales, and the rows' inputs, all
+// prefetched to shared memory. Finally the warps' sums are added in a fixed order. So weights are
+// read once for up to 32 rows, and a row's bits do not depend on the others. Needs compute
+// capability 8.0.
 #pragma once
 
 #include "model/gpu/gpu_group_chunks.cuh"
@@ -28,10 +28,10 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
   float sums[kPanels][kTiles][4] = {};
 #pragma unroll
   for (int i = 0; i < kStages - 1; ++i) chunks.send_to(i);
-  int stage = 0, before = kStages - 1;  // this chunk's, and the one's that was read before it
+  int stage = 0, before = kStages - 1;  // of this chunk, and of the one before
   for (int chunk = warp; chunk < num_chunks; chunk += kProductWarps) {
     await_copies<kStages - 2>();
-    __syncwarp();  // all lanes' copies are there, and the chunk before has been read
+    __syncwarp();  // all lanes' copies are done, and the previous chunk has been read
     chunks.send_to(before);
     const char* const slot = chunks.slot(stage);
     before = stage;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
   auto* const parts = reinterpret_cast<float*>(memory);
 #pragma unroll
   for (int first = 0; first < kAll; first += kSlices) {
-    __syncthreads();  // the ring, or the slices before, have been read
+    __syncthreads();  // the ring or the previous slices have been read
 #pragma unroll
     for (int slice = 0; slice < kSlices; ++slice) {
       const int at = first + slice;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
 
 constexpr int kWidenThreads = 256, kWidenWarps = kWidenThreads / kLanes;
 
-/// A panel's chunk for each warp: its weights in bfloat16, [out,in].
+/// One chunk of a panel per warp: writes its weights in bfloat16, [out,in].
 template <int kBits>
 __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupProduct a) {
   constexpr int kInputs = kChunkInputs<kBits>;
@@ -191,7 +191,7 @@ void launch_group_product(const GpuGroupProduct& a, void* stream) {
                      kProductThreads, kBytes, stream, a);
 }
 
-/// More panels a block read inputs less often; fewer give a GPU enough blocks.
+/// More panels per block read inputs less often; fewer give the GPU enough blocks.
 template <int kBits, bool kCut, bool kOffsets>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
   const bool is_wide = a.out >= kPanelOutputs * 1024;

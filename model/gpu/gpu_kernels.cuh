@@ -1,5 +1,5 @@
-// The kernels of gpu_kernels.h. Included where launch(kernel, grid, threads, stream, arguments) is,
-// and CUDA's own words: by gpu_kernels_cuda.cu, and by the tests, which give them a meaning on
+// The kernels of gpu_kernels.h. Included where launch(kernel, grid, threads, stream, arguments) and
+// CUDA's keywords are defined: by gpu_kernels_cuda.cu, and by the tests, which define them for
 // CPUs.
 #pragma once
 

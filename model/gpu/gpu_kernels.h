@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-// What a pass does to its tokens beside LibTorch's products, on a GPU: one source, gpu_kernels.cuh,
-// without LibTorch's headers, which nvcc compiles and which tests run thread by thread on the CPU.
-// Sums are float32. Everything that differs from pass to pass lies in the device's memory, so that
-// a graph of the launches can be replayed. `void*`: of the model's type, float32 or bfloat16's
+// The parts of a pass other than LibTorch's products, on a GPU: one source, gpu_kernels.cuh,
+// without LibTorch's headers, which nvcc compiles and which tests run thread by thread on the
+// CPU. Sums are float32. Everything that differs from pass to pass is in device memory, so that a
+// graph of the launches can be replayed. `void*`: in the model's type, float32 or bfloat16's
 // bits.
 
 namespace predgen {
@@ -17,48 +17,48 @@ enum class GpuType { kFloat32, kBfloat16 };
 constexpr int64_t kMaxGpuTokens = 128;  // of a tree, and of a pass that can be a graph
 constexpr int kMaxGpuHeadDim = 128;
 constexpr int kMaxGpuWidth = 16384;  // of the hidden size
-constexpr int kMaxGpuRows = 32;      // queries that share a key head, of the tokens of a tile
-/// Keys whose scores one block computes. A token's result depends on where its keys are cut, but
-/// not on what shares the pass.
+constexpr int kMaxGpuRows = 32;      // queries of a tile's tokens that share a key head
+/// Keys whose scores one block computes. A token's result depends on how its keys are chunked, but
+/// not on what else is in the pass.
 constexpr int kGpuChunk = 32;
 
 /// A new token.
 struct GpuToken {
   int32_t id;
-  int32_t step;      // whose cache it belongs to; -1: fills up the pass, and nothing sees it
+  int32_t step;      // whose cache it belongs to; -1: padding, seen by nothing
   int32_t place;     // in its cache
   int32_t position;  // of the text
-  // It sees all places before num_consecutive, and num_consecutive + i for each bit i of others,
-  // 64 of them a word.
+  // It sees all places before num_consecutive, and num_consecutive + i for each set bit i of
+  // others, 64 bits per word.
   int32_t num_consecutive;
   uint64_t others[kMaxGpuTokens / 64];
 };
 
-/// A layer's keys and values of a sequence: heads that are head_stride places apart.
+/// A layer's keys and values of a sequence; heads are head_stride places apart.
 struct GpuCache {
   void *keys, *values;
   int64_t head_stride;
 };
 
-/// Embeddings into the residual stream, and what rotates heads to the tokens' positions.
+/// Writes embeddings into the residual stream, and the cosines and sines of the tokens' positions.
 struct GpuEmbedding {
   const void* table;         // [V,E]
   const GpuToken* tokens;    // [T]
-  const float* frequencies;  // [ropes,D/2], radians a position
-  float factors[2];          // of a rope's cosines and sines
+  const float* frequencies;  // [ropes,D/2], radians per position
+  float factors[2];          // of each rope's cosines and sines
   float scale;               // of the embeddings
   int num_tokens, width, head_dim, num_ropes;
   float* hidden;           // [T,E]
   float *cosines, *sines;  // [ropes,T,D/2]
 };
 
-/// Adds what a block gave to the residual stream and makes the next product's input.
+/// Adds a block's output to the residual stream and makes the next product's input.
 struct GpuNorm {
   float* hidden;        // [T,E]
   const void* out;      // [T,E], null: nothing is added
   const void* after;    // [E], RMSNorm of `out` before it is added; null: none
   const void* before;   // [E], RMSNorm of the sum for x; null: x is the sum
-  const int32_t* rows;  // [N] of them, and the residual stream stays as it is; null: all
+  const int32_t* rows;  // [N] rows; the residual stream is unchanged; null: all
   int num_rows, width;
   float eps, offset;  // the offset is added to the weights
   void* x;            // [N,E]
@@ -69,7 +69,7 @@ enum class GpuHeadNorm { kNone, kHead, kWidth };
 /// Norms and rotates queries and keys; writes keys and values to the caches.
 struct GpuHeads {
   const void *q, *k, *v;                 // [T,..]
-  int64_t q_stride, k_stride, v_stride;  // values a row
+  int64_t q_stride, k_stride, v_stride;  // values per row
   const void *q_weight, *k_weight;       // of the norms; null: none
   GpuHeadNorm norm;
   float eps, offset;
@@ -81,18 +81,18 @@ struct GpuHeads {
   float* queries;  // [T,H,D]
 };
 
-/// What heads gather from the keys that each token sees.
+/// Attention of each token over the keys that it sees.
 struct GpuAttention {
   const float* queries;
   const GpuToken* tokens;
   const GpuCache* caches;
   int64_t cache_stride;
   int num_tokens, num_heads, num_key_heads, head_dim;
-  // Tokens that share keys: of one step, at most kMaxGpuRows * G / H. Chunks are kGpuChunk places
-  // of the cache; with 1 as many of the keys that the token sees, which on a branch of a tree are
-  // not consecutive: then its bits are those of the same text in a row.
+  // Tokens of one step that share keys, at most kMaxGpuRows * G / H. Chunks are kGpuChunk places of
+  // the cache; with a tile of 1, as many keys that the token sees, which on a tree's branch are not
+  // consecutive: its bits are then those of the same text without a tree.
   int tile;
-  int num_splits;  // the first one takes chunks 0, num_splits, 2 * num_splits, .. together
+  int num_splits;  // the first takes chunks 0, num_splits, 2 * num_splits, ..
   int window;      // places that a token sees; 0: all
   float scale;
   float* parts;          // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
@@ -101,7 +101,7 @@ struct GpuAttention {
   int num_tiles;
 };
 
-/// silu(gate) * up, or with GELU in its form with tanh
+/// silu(gate) * up, or with the tanh form of GELU
 struct GpuGate {
   const void *gate, *up;
   int64_t gate_stride, up_stride;
@@ -113,8 +113,8 @@ struct GpuGate {
 constexpr int64_t kMaxGpuProductRows = 128;
 
 /// A matrix [out,in] in 4 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
-/// inputs of a row shares float16 scale and offset. Codes and scales lie as model/gpu/gpu_matrix.h
-/// says.
+/// inputs of a row shares float16 scale and offset. The layout of codes and scales is in
+/// model/gpu/gpu_matrix.h.
 struct GpuGroupProduct {
   const void* words;   // at a multiple of 16 bytes
   const void* scales;  // likewise
@@ -122,37 +122,37 @@ struct GpuGroupProduct {
   int group;  // 16, 32, 64, .. or `in`
   bool has_offsets;
   int64_t in, out;  // `in` a multiple of 16
-  // y = x W^T + bias. Each row's bits do not depend on how many others there are. All bfloat16.
+  // y = x W^T + bias. A row's bits do not depend on the number of rows. All bfloat16.
   const void* x;     // [rows,in], at a multiple of 16 bytes
   const void* bias;  // [out]; null: none
   void* y;           // [rows,out]; of widen_groups() W itself, [out,in]
   int64_t rows;      // up to kMaxGpuProductRows
 };
 
-/// What CUDA says of our kernels on this machine. Versions as CUDA counts them: 13020 is 13.2.
+/// What CUDA reports for our kernels on this machine. Versions in CUDA's encoding: 13020 is 13.2.
 struct GpuSupport {
-  int driver = 0;               // what it is for; 0: there is none
-  int needed = 0;               // what the kernels were compiled for
+  int driver = 0;               // CUDA version it supports; 0: no driver
+  int needed = 0;               // CUDA version the kernels were compiled for
   const char* error = nullptr;  // why the current device cannot load them; null: it can
   int capability = 0;           // of the current device: 89 is 8.9
 };
 
-/// Launches on `stream`, a cudaStream_t of the current device; nothing is waited for.
+/// Each launches on `stream`, a cudaStream_t of the current device, without waiting.
 struct GpuKernels {
   void (*embed)(GpuType type, const GpuEmbedding& embedding, void* stream);
   void (*norm)(GpuType type, const GpuNorm& norm, void* stream);
   void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
   void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
   void (*gate)(GpuType type, const GpuGate& gate, void* stream);
-  // From compute capability 8.0 on. Of widen_groups() W is the product's y.
+  // From compute capability 8.0 on. widen_groups() writes W to y.
   void (*group_product)(const GpuGroupProduct& product, void* stream);
   void (*widen_groups)(const GpuGroupProduct& matrix, void* stream);
-  /// Why the last launches could not be; null: they could.
+  /// Why the last launches failed; null: they did not.
   const char* (*error)();
   GpuSupport (*support)();
 };
 
-/// Those for CUDA, whether or not they can run here. Inside the module (model/gpu/cuda_module.h):
+/// The CUDA kernels, whether or not they can run here. Inside the module (model/gpu/cuda_module.h):
 /// programs find them in its table.
 const GpuKernels* compiled_kernels();
 

@@ -14,7 +14,7 @@ void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Ar
   kernel<<<blocks, static_cast<unsigned>(threads), 0, static_cast<cudaStream_t>(stream)>>>(args);
 }
 
-/// With `bytes` of shared memory that dynamic_memory() gives: more than 48 KB are asked for.
+/// Launches with `bytes` of shared memory for dynamic_memory(): more than 48 KB need opting in.
 template <class Kernel, class Grid, class Args>
 void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void* stream,
                         const Args& args) {
@@ -28,7 +28,7 @@ __device__ inline char* dynamic_memory() {
   return reinterpret_cast<char*>(memory);
 }
 
-// Instructions that tests have in C++. Those of compute capability 8.0 are not asked for below it.
+// Instructions that tests emulate in C++. Those of compute capability 8.0 are not used below it.
 
 __device__ inline float half_value(uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
@@ -43,7 +43,7 @@ __device__ inline uint32_t add_pairs(uint32_t a, uint32_t b) {
   return sums;
 }
 
-/// sums [16,8] += weights [16,16] * inputs [16,8] of a warp, as mma.m16n8k16 has its lanes.
+/// sums [16,8] += weights [16,16] * inputs [16,8] of a warp, in the lane layout of mma.m16n8k16.
 __device__ inline void multiply_tile(float sums[4], const uint32_t weights[4],
                                      const uint32_t inputs[2]) {
 #if __CUDA_ARCH__ >= 800
@@ -55,7 +55,7 @@ __device__ inline void multiply_tile(float sums[4], const uint32_t weights[4],
 #endif
 }
 
-/// The same for sums that were nothing.
+/// The same with sums starting at zero.
 __device__ inline void multiply_new_tile(float sums[4], const uint32_t weights[4],
                                          const uint32_t inputs[2]) {
 #if __CUDA_ARCH__ >= 800
@@ -67,7 +67,7 @@ __device__ inline void multiply_new_tile(float sums[4], const uint32_t weights[4
 #endif
 }
 
-/// 16 bytes, or as many zeros, to shared memory, which are there after await_copies().
+/// Copies 16 bytes, or as many zeros, to shared memory; complete after await_copies().
 __device__ inline void copy_ahead(void* to, const void* from, bool is_there) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -77,14 +77,14 @@ __device__ inline void copy_ahead(void* to, const void* from, bool is_there) {
 #endif
 }
 
-/// What was sent for since the last end is one part.
+/// Commits the copies started since the last call as one part.
 __device__ inline void end_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-/// Of this thread, but for the last kParts.
+/// Waits for this thread's copies, except the last kParts parts.
 template <int kParts>
 __device__ void await_copies() {
 #if __CUDA_ARCH__ >= 800
@@ -104,7 +104,7 @@ const char* text_of(cudaError_t status) {
   return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
 }
 
-/// Whether one of the kernels can be loaded says it for all: they are in one module.
+/// One kernel stands for all: if it can be loaded, so can the others of its module.
 GpuSupport ask() {
   GpuSupport support;
   cudaDriverGetVersion(&support.driver);
@@ -116,7 +116,7 @@ GpuSupport ask() {
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
   support.capability = 10 * major + minor;
-  cudaGetLastError();  // forgotten: launches are asked for theirs
+  cudaGetLastError();  // cleared: launches check their own errors
   return support;
 }
 

@@ -18,7 +18,7 @@ constexpr int64_t kPanel = 16, kStep = 16;
 int64_t chunk_inputs(int bits) { return bits == 4 ? 64 : 32; }
 int64_t rounded_up(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
 
-/// With zeros behind what dimension 1 has, up to `size`.
+/// Pads dimension 1 with zeros up to `size`.
 at::Tensor filled_up(const at::Tensor& tensor, int64_t size) {
   std::vector<int64_t> sizes = tensor.sizes().vec();
   if (sizes[1] == size) return tensor;
@@ -26,11 +26,11 @@ at::Tensor filled_up(const at::Tensor& tensor, int64_t size) {
   return at::cat({tensor, at::zeros(sizes, tensor.options())}, 1);
 }
 
-/// [panels,words,16] with 8 inputs a word to the words that GpuMatrix has, [panels,words,16].
+/// From [panels,words,16] with 8 inputs per word to GpuMatrix's words, [panels,words,16].
 at::Tensor steps_together(const at::Tensor& words) {
   constexpr int kHalves = 0x00FF00FF;
   const int64_t panels = words.size(0);
-  // Two steps of 16 inputs, two words each, whose low and high bytes have 4 inputs each.
+  // Two steps of 16 inputs, two words each, whose low and high bytes hold 4 inputs each.
   const at::Tensor by_step = words.reshape({panels, -1, 2, 2, kPanel});
   const at::Tensor fours =
       at::stack({at::bitwise_and(by_step, kHalves),
@@ -54,7 +54,7 @@ bool can_stack(std::span<const GpuMatrix> matrices) {
   return !matrices.empty() && matrices[0].words.defined();
 }
 
-/// Words, and scales.
+/// Their words and their scales.
 std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>> tensors_of(
     std::span<const GpuMatrix> matrices) {
   std::vector<at::Tensor> words, scales;
@@ -116,7 +116,7 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
   const int64_t chunks = rounded_up(in, chunk_inputs(bits)) / chunk_inputs(bits);
   at::Tensor units = filled_up(words.to(device), chunks * chunk_inputs(bits) / unit);
   if (bits == 4) units = steps_together(units);
-  // Of a chunk two words of four lanes, for outputs o and o + 8.
+  // Per chunk, two words of four lanes, for outputs o and o + 8.
   GpuMatrix matrix{.bits = bits, .out = out, .in = in, .words = {}, .scales = {}};
   matrix.words = units.view({panels, chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
   matrix.scales =

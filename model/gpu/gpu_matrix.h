@@ -9,15 +9,15 @@
 
 namespace predgen {
 
-/// A matrix [out,in] in 4 or 8 bits as our kernels for GPUs multiply it:
+/// A matrix [out,in] in 4 or 8 bits in the layout of our GPU kernels:
 /// W = (q - 2^(bits - 1)) * scale + offset, where a group of inputs of a row shares scale and
-/// offset. A panel has 16 outputs, a chunk 64 inputs (8 bits: 32); both are filled up.
+/// offset. A panel has 16 outputs, a chunk 64 inputs (8 bits: 32); both are padded.
 struct GpuMatrix {
   int bits = 0;
-  int64_t out = 0, in = 0;  // in: filled up to a multiple of 16
+  int64_t out = 0, in = 0;  // in: padded to a multiple of 16
   /// int32 [panels,chunks,8,4,2,2]: output o and o + 8 of a panel, inputs 4 i to 4 i + 3 of each
-  /// step of 16. In 8 bits a word has those of one step, in 4 bits of two, the earlier one's in the
-  /// low byte of each half; of two inputs beside each other the second one is in the high half.
+  /// step of 16. In 8 bits a word holds the codes of one step, in 4 bits of two, the earlier step's
+  /// in the low byte of each half; of two neighbouring inputs the second one is in the high half.
   at::Tensor words;
   at::Tensor scales;  // float16 [panels,groups,1 or 2,8,2], scales before offsets
 
@@ -25,9 +25,9 @@ struct GpuMatrix {
   bool has_offsets() const { return scales.size(2) == 2; }
   int64_t num_bytes() const { return static_cast<int64_t>(words.nbytes() + scales.nbytes()); }
 
-  /// Panels [begin,end) as a matrix of their own, with the same memory.
+  /// Panels [begin,end) as a matrix of their own; shares memory.
   GpuMatrix panels(int64_t begin, int64_t end) const;
-  /// Without x, bias and y. Borrows the tensors.
+  /// The launch arguments without x, bias and y. Borrows the tensors.
   GpuGroupProduct product() const;
 };
 
@@ -36,20 +36,20 @@ struct GpuMatrix {
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
                         at::Device device);
 
-/// One matrix of several that have the same inputs, one below the other, or nothing defined where
-/// their kinds differ or one but the last has outputs that fill no panel.
+/// Several matrices with the same inputs stacked into one; undefined if their kinds differ or if
+/// one other than the last has outputs that do not fill whole panels.
 GpuMatrix stacked(std::span<const GpuMatrix> matrices);
-/// Tensors as one, one behind the other in their first dimension, without a copy; undefined where
-/// they do not lie so in one piece of memory, or one is undefined.
+/// Tensors concatenated along their first dimension without a copy; undefined if they are not
+/// adjacent in memory in that order, or one is undefined.
 at::Tensor whole_of(std::span<const at::Tensor> parts);
-/// The same of matrices, as stacked() and then panels() leave them; nothing defined for others.
+/// The same for matrices, as stacked() and then panels() leave them; undefined for others.
 GpuMatrix whole_of(std::span<const GpuMatrix> matrices);
 
-/// x [rows,in] W^T + bias, bfloat16, up to kMaxGpuProductRows rows; no row depends on the others.
+/// x [rows,in] W^T + bias, bfloat16, up to kMaxGpuProductRows rows, which do not affect each other.
 /// `bias` undefined or bfloat16 [out].
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
                     const at::Tensor& bias);
-/// W in bfloat16 [out,in], by our kernels or, if null, by LibTorch's operators.
+/// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators.
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix);
 
 }  // namespace predgen

@@ -14,21 +14,21 @@
 
 namespace predgen {
 
-// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
-// D head size, I inner size, V vocabulary.
+// Shapes: T new tokens, N of them with logits requested, E hidden size, H heads, G key heads, D
+// head size, I inner size, V vocabulary.
 
 namespace {
 
 constexpr int64_t kMostOfATile = 8;
-/// Widest pass that prepare() captures: drafts and ends of prompts.
+/// The widest pass that prepare() captures: drafts and ends of prompts.
 constexpr int64_t kWidestPrepared = 64;
-/// The most tokens of several sequences: each needs memory for parts of its attention.
+/// The most tokens over several sequences: each needs memory for its partial attention.
 constexpr int64_t kMostTokens = 4096;
-/// Of a query and a key, a sequence: with more LibTorch's attention, which is faster, takes less
-/// than its launches for each sequence do.
+/// Query-key pairs per sequence: with more, LibTorch's faster attention outweighs its launches for
+/// each sequence.
 constexpr int64_t kMostPairs = 1 << 16;
 
-/// Says where the weights lie, which adapters are on and how products go: a graph has it all.
+/// Identifies the weights' addresses, active adapters and kind of products, fixed in a graph.
 size_t places_of_weights(const TransformerParts& model) {
   size_t places = 0;
   const auto add = [&](const void* place) {
@@ -64,7 +64,7 @@ int64_t widest_tile(const ModelConfig& config) {
   return std::min(kMostOfATile, kMaxGpuRows * config.num_kv_heads / config.num_heads);
 }
 
-/// For so many tokens and logits.
+/// Memory for so many tokens and logits.
 PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
                        int64_t num_logits) {
   PassMemory memory{.max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}};
@@ -76,7 +76,7 @@ PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t
   return memory;
 }
 
-/// Graphs of CUDA; null where this build has none.
+/// CUDA graphs; null if this build has none.
 GraphCapture cuda_graphs(at::Device device) {
   const std::shared_ptr memory = make_graph_memory(device, StreamPriority::kHigh);
   if (!memory) return nullptr;
@@ -146,7 +146,7 @@ PassKind GpuPass::exact_kind_of(const TransformerParts& model,
 
 const PassMemory& GpuPass::memory(const TransformerParts& model) {
   if (!memory_.inputs.defined()) {
-    const c10::InferenceMode off(false);  // else they could not be written outside of it
+    const c10::InferenceMode off(false);  // inference tensors could not be written outside it
     memory_ = make_memory(model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens);
   }
   return memory_;
@@ -157,7 +157,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
   const auto used = static_cast<int64_t>(
       memory.caches_begin() +
       steps.size() * static_cast<size_t>(model.config.num_layers) * sizeof(GpuCache));
-  // Of the pass alone: pinned memory is given out again when the device has read it.
+  // For this pass only: pinned memory is reused once the device has read it.
   const bool is_cuda = memory.inputs.is_cuda();
   const at::Tensor host = at::empty({used}, at::TensorOptions(at::kByte).pinned_memory(is_cuda));
   char* const begin = static_cast<char*>(host.mutable_data_ptr());
@@ -229,7 +229,7 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
     if (is_few) return run_few(model, steps);
     if (is_many) return run_many(model, steps);
   } catch (const c10::OutOfMemoryError&) {
-    if (is_few && is_invariant) throw;  // operators have other bits
+    if (is_few && is_invariant) throw;  // operators give other bits
     spdlog::warn("no memory for a pass over {} tokens by our kernels: it runs in {}", num_tokens,
                  is_invariant ? "parts" : "LibTorch's operators");
   }
@@ -292,7 +292,7 @@ void GpuPass::prepare(const TransformerParts& model) {
   const c10::DeviceGuard guard(model.embedding.device());
   PassGraphs* const graphs = this->graphs(model);
   if (!graphs) return;
-  tokens_.read({}, model.config.vocab_size);  // launches over nothing but what fills up
+  tokens_.read({}, model.config.vocab_size);  // launches over padding only
   const size_t weights = places_of_weights(model);
   for (int64_t num_tokens = kWidestPrepared; num_tokens > 0; num_tokens /= 2) {
     for (const int64_t num_logits : {int64_t{1}, num_tokens}) {
@@ -303,7 +303,7 @@ void GpuPass::prepare(const TransformerParts& model) {
       upload(model, {}, kind, memory(model));
       const bool has_room = graphs->prepare(
           kind, [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
-      if (!has_room) return;  // nor is there for the next one
+      if (!has_room) return;  // nor for the next one
     }
   }
 }

@@ -6,20 +6,20 @@
 
 namespace predgen {
 
-/// The driver that there is and the one that is needed, for a sentence; empty if it is new enough.
+/// Names the installed and the required driver, for a message; empty if it is new enough.
 std::string driver_problem(const GpuSupport& support);
 
-/// Why kernels cannot run here, in one line; empty: they can.
+/// Why kernels cannot run here, in one line; empty if they can.
 std::string kernel_problem(const GpuSupport& support);
 
-/// `compiled` if they can run on the current device; else null, and one line in the log says why
-/// (none where nothing was compiled).
+/// `compiled` if they can run on the current device; else null, and one log line says why (none if
+/// nothing was compiled).
 const GpuKernels* usable_kernels(const GpuKernels* compiled);
 
-/// Our kernels for CUDA, or null where they cannot run: asked once, when a model or a weight first
-/// comes to a GPU.
+/// Our CUDA kernels, or null if they cannot run: checked once, when a model or a weight is first
+/// put on a GPU.
 const GpuKernels* cuda_kernels();
-/// The same where they have products with weights in 4 and 8 bits: compute capability 8.0.
+/// The same if they support products with 4- and 8-bit weights: compute capability 8.0.
 const GpuKernels* group_kernels();
 
 }  // namespace predgen

@@ -1,4 +1,4 @@
-// What becomes of a token by itself: embedding, norms, heads, gates.
+// Per-token work: embedding, norms, heads, gates.
 #pragma once
 
 #include "model/gpu/gpu_kernels.h"
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(GpuEmbedding a) {
 }
 
 constexpr int kNormThreads = 1024;
-constexpr int kNormValues = kMaxGpuWidth / kNormThreads;  // of a row, that a thread keeps
+constexpr int kNormValues = kMaxGpuWidth / kNormThreads;  // values of a row kept by a thread
 
 template <class T>
 __global__ void __launch_bounds__(kNormThreads) norm_kernel(GpuNorm a) {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kNormThreads) norm_kernel(GpuNorm a) {
 
 constexpr int kHeadThreads = kMaxGpuHeadDim;
 
-/// A block for each head of each token.
+/// One block per head and token.
 template <class T>
 __global__ void __launch_bounds__(kHeadThreads) place_heads_kernel(GpuHeads a) {
   __shared__ float values[kMaxGpuHeadDim];

@@ -29,7 +29,7 @@ template <>
 __device__ inline float narrow<float>(float value) {
   return value;
 }
-/// To the nearest, the even one of two; NaN stays.
+/// Rounds to nearest even; NaN stays NaN.
 template <>
 __device__ inline Bfloat16 narrow<Bfloat16>(float value) {
   const uint32_t bits = __float_as_uint(value);
@@ -37,13 +37,13 @@ __device__ inline Bfloat16 narrow<Bfloat16>(float value) {
   return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 
-/// 16 bytes, which are read at once.
+/// 16 bytes in one read.
 template <class T>
 struct alignas(16) Vector {
   T values[16 / sizeof(T)];
 };
 
-/// One that will not be needed again.
+/// A read of a value that will not be needed again.
 template <class T>
 __device__ Vector<T> stream_vector(const Vector<T>* from) {
   const int4 bits = __ldcs(reinterpret_cast<const int4*>(from));
@@ -77,12 +77,12 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Of all threads of a block, in one order.
+/// The sum over all threads of a block, in a fixed order.
 template <int kThreads>
 __device__ float block_sum(float value) {
   __shared__ float sums[kThreads / kLanes];
   value = warp_sum(value);
-  __syncthreads();  // the sum before this one has been read
+  __syncthreads();  // the previous sum has been read
   if (threadIdx.x % kLanes == 0) sums[threadIdx.x / kLanes] = value;
   __syncthreads();
   float total = 0.0f;

@@ -24,7 +24,7 @@ void join(std::initializer_list<at::Tensor*> parts) {
   }
 }
 
-/// The same of weights in few bits.
+/// The same for weights in few bits.
 void join_quantized(std::initializer_list<Linear*> linears) {
   std::vector<const QuantizedWeight*> separate;
   for (const Linear* linear : linears) separate.push_back(linear->quantized.get());
@@ -34,7 +34,7 @@ void join_quantized(std::initializer_list<Linear*> linears) {
   }
 }
 
-/// One product instead of several over one input, where weights and biases lie in one piece.
+/// One product instead of several over one input, if weights and biases are contiguous.
 std::optional<Linear> joined(std::span<const Linear* const> linears) {
   std::vector<at::Tensor> weights, biases;
   std::vector<const QuantizedWeight*> quantized;
@@ -68,7 +68,7 @@ void join_products(std::span<DecoderLayer> layers) {
     join({&layer.gate.bias, &layer.up.bias});
     join_quantized({&layer.q, &layer.k, &layer.v});
     join_quantized({&layer.gate, &layer.up});
-    // What the weights lay in before fits nothing that comes later, the next layer's included.
+    // The weights' old blocks fit no later allocation, not even the next layer's.
     if (device.is_cuda()) c10::getDeviceAllocator(device.type())->emptyCache();
   }
 }

@@ -11,39 +11,39 @@
 
 namespace predgen {
 
-/// What differs in the launches of passes: those of one kind can be one graph.
+/// What distinguishes the launches of passes: passes of one kind can share a graph.
 struct PassKind {
-  int64_t num_tokens = 0, num_logits = 0;  // filled up
+  int64_t num_tokens = 0, num_logits = 0;  // padded
   int64_t tile = 0;                        // GpuAttention::tile
-  int64_t num_tiles = 0;                   // that end where a sequence does; 0: one every `tile`
-  int64_t num_keys = 0;                    // the most that a token sees; 0: all that can be
-  size_t weights = 0;                      // says where they lie
+  int64_t num_tiles = 0;                   // if tiles end with sequences; 0: one every `tile`
+  int64_t num_keys = 0;                    // the most that a token sees; 0: context length
+  size_t weights = 0;                      // identifies their addresses
 
   auto operator<=>(const PassKind&) const = default;
 };
 
-/// Graphs of passes, each captured when it is first wanted; of those that were used least recently
-/// there are none any more. Used by one thread.
+/// An LRU cache of graphs of passes, each captured on first use. Used by one
+/// thread.
 class PassGraphs {
  public:
-  /// A conversation's kinds, with and without an adapter.
+  /// Enough for a conversation's kinds, with and without an adapter.
   static constexpr size_t kMost = 48;
 
   explicit PassGraphs(GraphCapture capture) : capture_(std::move(capture)) {}
 
-  /// Captures it now, unless it is there. False if there is no memory for it.
+  /// Captures a graph now, unless it exists. False if there is no memory for it.
   bool prepare(const PassKind& kind, const PassWork& work);
-  /// What `work` gives: by a graph, or without one where there was no memory for it.
+  /// Returns what `work` gives: by a graph, or directly if there was no memory for one.
   at::Tensor run(const PassKind& kind, const PassWork& work);
 
  private:
   struct Graph {
     PassKind kind;
-    PassWork replay;  // null: there was no memory
+    PassWork replay;  // null: out of memory
   };
 
   const GraphCapture capture_;
-  std::vector<Graph> graphs_;  // the one that was used last is the first
+  std::vector<Graph> graphs_;  // most recently used first
 };
 
 }  // namespace predgen

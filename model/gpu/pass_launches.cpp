@@ -9,20 +9,20 @@
 
 namespace predgen {
 
-// Shapes: T new tokens, N of them whose logits are asked for, E hidden size, H heads, G key heads,
-// D head size, I inner size, V vocabulary.
+// Shapes: T new tokens, N of them with logits requested, E hidden size, H heads, G key heads, D
+// head size, I inner size, V vocabulary.
 
 namespace {
 
 // Blocks of a tile's attention: enough for a GPU, and few parts to merge. They do not depend on the
-// pass, so that a token's bits do not.
+// pass, so a token's bits do not, either.
 constexpr int64_t kBlocksOfATile = 256, kLeastSplits = 8, kMostSplits = 64;
 
 GpuType type_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat ? GpuType::kFloat32 : GpuType::kBfloat16;
 }
 
-/// Fewer where no token sees so many keys, as parts of many tokens are large: each split then has
+/// Fewer if no token sees so many keys, as the parts of many tokens are large: each split then has
 /// one chunk, so no bits change.
 int64_t num_splits(const ModelConfig& config, int64_t num_keys) {
   const int64_t splits =
@@ -31,7 +31,7 @@ int64_t num_splits(const ModelConfig& config, int64_t num_keys) {
   return std::min(splits, (most + kGpuChunk - 1) / kGpuChunk);
 }
 
-/// A pass's launches on the current stream, in their order.
+/// A pass's launches on the current stream, in order.
 class PassLaunches {
  public:
   PassLaunches(const GpuKernels& kernels, const TransformerParts& model, const PassKind& kind,
@@ -64,11 +64,11 @@ class PassLaunches {
     angles_ = at::empty({2, block_.num_ropes(), T, D / 2}, wide);
   }
 
-  /// Logits [N,V], which the next pass writes over.
+  /// Logits [N,V], which the next pass overwrites.
   at::Tensor run() {
     embed();
     at::Tensor out;
-    at::Tensor out_norm;  // of what `out` is, where there is a norm after
+    at::Tensor out_norm;  // of `out`, if there is a norm after
     for (size_t i = 0; i < model_.layers.size(); ++i) {
       const DecoderLayer& layer = model_.layers[i];
       norm(out, out_norm, layer.attention_norm.before);
@@ -119,7 +119,7 @@ class PassLaunches {
                    stream_);
   }
 
-  /// `out` [T,E], undefined before the first block, and its norm where there is one after.
+  /// `out` [T,E], undefined before the first block; `weight` of its output norm, if any.
   GpuNorm norm_of(const at::Tensor& out, const at::Tensor& weight) const {
     return {.hidden = hidden_TE_.mutable_data_ptr<float>(),
             .out = data_of(out),
@@ -133,7 +133,7 @@ class PassLaunches {
             .x = nullptr};
   }
 
-  /// Adds `out`; makes the next block's input, normed by `next` where there is a norm before.
+  /// Adds `out`; makes the next block's input, normed by `next` if there is a norm before it.
   void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
     GpuNorm norm = norm_of(out, out_norm);
     norm.before = data_of(next);

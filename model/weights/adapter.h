@@ -9,20 +9,20 @@
 
 namespace predgen {
 
-/// A PEFT folder: adapter_config.json and adapter_model.safetensors. Refuses by name what this
-/// program does not honour (DoRA, bias, pickled weights, ...).
+/// A PEFT folder: adapter_config.json and adapter_model.safetensors. Rejects by name what this
+/// program does not support (DoRA, bias, pickled weights, ...).
 class AdapterFolder {
  public:
   explicit AdapterFolder(const std::filesystem::path& folder);
 
   const AdapterConfig& config() const { return config_; }
   const std::filesystem::path& path() const { return folder_; }
-  /// Whole matrices that take the place of the base model's, by Hugging Face name
+  /// Full matrices that replace the base model's, by Hugging Face name
   /// ("model.embed_tokens.weight", "lm_head.weight"): PEFT saves them when the vocabulary was
   /// resized, and when "modules_to_save" names them. Views of the file.
   const std::map<std::string, at::Tensor>& embeddings() const { return embeddings_; }
 
-  /// As SafetensorsFile::load() and read_rows().
+  /// See SafetensorsFile::load() and read_rows().
   at::Tensor load_embedding(const std::string& name, at::Device device, at::ScalarType dtype) const;
   at::Tensor read_embedding(const std::string& name, int64_t begin, int64_t end) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMaxRank = 1 << 20;
 
-/// Read here, or without influence on a forward pass.
+/// Read here, or without effect on a forward pass.
 const std::set<std::string> kHarmless{"peft_type",
                                       "peft_version",
                                       "task_type",
@@ -43,7 +43,7 @@ const std::set<std::string> kHarmless{"peft_type",
                                       "corda_config",
                                       "lora_ga_config"};
 
-/// Kept as they were read, because their exact form (a list, a pattern) counts.
+/// Kept as read, because their exact form (a list, a pattern) matters.
 constexpr const char* kKept[] = {"exclude_modules", "layers_pattern", "layers_to_transform",
                                  "target_modules"};
 
@@ -54,8 +54,8 @@ bool is_empty(const Json& value) {
 
 bool has(const Json& json, const char* key) { return json.contains(key) && !is_empty(json[key]); }
 
-/// Initialisations that leave the base weights alone; pissa, olora, corda, loftq and lora_ga change
-/// them, so that such an adapter is wrong on the original base.
+/// Initialisations that keep the base weights; pissa, olora, corda, loftq and lora_ga change them,
+/// so that such an adapter is wrong on the original base.
 bool keeps_base_weights(const Json& init) {
   return init.is_null() || init.is_boolean() || init == "gaussian" || init == "eva" ||
          init == "orthogonal";
@@ -84,7 +84,7 @@ bool is_or_ends_in(const std::string& module, const std::vector<std::string>& na
   });
 }
 
-/// In the order of the file: the first key that fits a layer counts.
+/// In file order: the first key that matches a layer counts.
 template <typename T>
 std::vector<std::pair<std::string, T>> read_pattern(const Json& json, const char* key,
                                                     const std::string& where) {
@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, T>> read_pattern(const Json& json, const char
   return pattern;
 }
 
-/// The value of the first key that fits the layer.
+/// The value of the first key that matches the layer.
 template <typename Patterns, typename T>
 T value_for(const std::string& module, const Patterns& patterns, T otherwise) {
   for (const auto& [pattern, value] : patterns) {
@@ -111,7 +111,7 @@ T value_for(const std::string& module, const Patterns& patterns, T otherwise) {
   return otherwise;
 }
 
-/// Whole numbers without a point, as PEFT writes them.
+/// Whole numbers without a decimal point, as PEFT writes them.
 Json number_json(double value) {
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? Json(static_cast<int64_t>(value)) : Json(value);
@@ -151,7 +151,7 @@ AdapterConfig AdapterConfig::from_json(const Json& json, const std::string& wher
   }
   refuse_what_is_not_honoured(json, where);
   LoraConfig lora;
-  // PEFT leaves out nothing, but its own defaults count when a hand-written file does.
+  // PEFT omits nothing, but its defaults apply if a hand-written file does.
   lora.rank = 8;
   if (json.contains("r")) lora.rank = json["r"].is_number_integer() ? json["r"].get<int64_t>() : 0;
   if (lora.rank < 1 || lora.rank > kMaxRank) {
@@ -269,7 +269,7 @@ Json AdapterConfig::to_json() const {
             {"use_rslora", lora.use_rslora}};
   if (!lora.mask_tokens.empty()) json["mask_tokens"] = lora.mask_tokens;
   json.update(fields_);
-  // A field that came later than the others; older versions would not know it.
+  // A field added later than the others; older versions would not know it.
   if (!fields_.contains("exclude_modules")) json.erase("exclude_modules");
   return json;
 }

@@ -13,14 +13,14 @@ namespace predgen {
 
 class NamePattern;
 
-/// adapter_config.json of a PEFT folder: which layers carry an adapter, of which rank and scaling.
+/// adapter_config.json of a PEFT folder: which layers carry an adapter, with what rank and scaling.
 class AdapterConfig {
  public:
-  /// An adapter that training made. UserError for a pattern that is none.
+  /// For an adapter made by training. UserError for an invalid pattern.
   AdapterConfig(LoraConfig lora);  // NOLINT(google-explicit-constructor): it is one
-  /// UserError names the field that this program does not honour.
+  /// UserError names the field that this program does not support.
   static AdapterConfig from_json(const Json& json, const std::string& where);
-  /// The fields that every PEFT since 0.8 reads, sorted, and of the later ones those that were
+  /// The fields that every PEFT since 0.8 reads, sorted, plus any later ones that were
   /// read.
   Json to_json() const;
 
@@ -31,10 +31,10 @@ class AdapterConfig {
 
   /// `r`, `lora_alpha`, `target_modules` (empty for a pattern or "all-linear") and so on.
   LoraConfig lora;
-  /// "modules_to_save": the embeddings or the head, which the folder then holds whole.
+  /// "modules_to_save": the embeddings or the head, which the folder then holds in full.
   std::vector<std::string> whole_modules;
-  bool ensures_tying = false;  // "ensure_weight_tying": they stay one if the model's are
-  /// Of the stored weights: float32, bfloat16 or float16.
+  bool ensures_tying = false;  // "ensure_weight_tying": stay tied if the model's are
+  /// Type of the stored weights: float32, bfloat16 or float16.
   at::ScalarType dtype = at::kFloat;
 
  private:
@@ -44,7 +44,7 @@ class AdapterConfig {
   void read_whole_modules(const Json& json, const std::string& where);
   void read_targets(const std::string& where);
 
-  Json fields_ = Json::object();  // as they were read; written again as they are
+  Json fields_ = Json::object();  // as read; written back unchanged
   bool all_linear_ = false;
   SharedPattern target_pattern_, exclude_pattern_;
   std::vector<std::string> exclude_modules_;

@@ -9,8 +9,8 @@
 
 namespace predgen {
 
-/// "layers_to_transform" and "layers_pattern" of PEFT's adapter_config.json: the blocks, by their
-/// index, whose layers carry an adapter.
+/// "layers_to_transform" and "layers_pattern" of PEFT's adapter_config.json: the indices of the
+/// blocks whose layers carry an adapter.
 class LayerChoice {
  public:
   LayerChoice() = default;  // all

@@ -15,20 +15,20 @@ struct LoraConfig {
   double alpha = 32.0;
   double dropout = 0.0;
   bool use_rslora = false;  // scales by alpha / sqrt(rank), not alpha / rank
-  /// All linear layers that there are, but for the head.
+  /// By default all linear layers except the head.
   std::vector<std::string> target_modules{"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                           "gate_proj", "up_proj", "down_proj"};
   std::string base_model;  // base_model_name_or_path
   /// Layers with another rank or alpha, by the end of their name or a pattern of it (NamePattern).
-  /// The first key that fits a layer counts.
+  /// The first key that matches a layer counts.
   std::vector<std::pair<std::string, int64_t>> rank_pattern{};
   std::vector<std::pair<std::string, double>> alpha_pattern{};
   TokenIds mask_tokens{};  // see Transformer::set_mask_tokens(); empty: none
 };
 
 /// Adds trainable float32 A (uniform +-1/sqrt(in), from the seed) and B = 0 to every linear layer
-/// whose name is or ends in ".<target>". UserError for a target that matches nothing and for the
-/// key of a pattern that counts for no layer.
+/// whose name is or ends in ".<target>". UserError for a target that matches nothing and for a
+/// pattern key that applies to no layer.
 void attach_lora(Transformer& model, const LoraConfig& config, uint64_t seed);
 
 /// A and B by PEFT tensor name, "base_model.model.<module>.lora_A.weight"; shared storage.

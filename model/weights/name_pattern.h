@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// A pattern of Python's re that must match the whole of a module's name. Names are ASCII, and what
-/// such patterns use means the same in PCRE2.
+/// A pattern of Python's re that must match the whole of a module's name. Names are ASCII; the
+/// syntax such patterns use means the same in PCRE2.
 class NamePattern {
  public:
   NamePattern(const std::string& pattern, const char* key, const std::string& where)

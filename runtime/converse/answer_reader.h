@@ -12,17 +12,17 @@
 
 namespace predgen {
 
-/// Follows an answer from its first token: text, sentences, and calls of functions. Stop tokens
-/// belong to none, and what a call is written as is no text. Borrows the tokenizer.
+/// Parses an answer from its first token into text, sentences and function calls. Stop tokens
+/// belong to none of them, and the markup of a call is not text. Borrows the tokenizer.
 class AnswerReader {
  public:
-  /// `tool_names`: the functions that may be called; none: all is text.
+  /// `tool_names`: the functions that may be called; empty: everything is text.
   AnswerReader(const Tokenizer& tokenizer, SplitMode mode,
                const std::vector<std::string>& tool_names = {});
 
   /// What these tokens completed.
   struct Progress {
-    std::string text{};  // what looks like a call and is none, too, but in no sentence
+    std::string text{};  // with what only looks like a call; sentences omit that
     std::vector<SentenceSplitter::Sentence> sentences{};
     std::vector<ToolCall> calls{};
   };
@@ -31,18 +31,18 @@ class AnswerReader {
   Progress finish();
 
   const std::string& text() const { return text_; }
-  /// Tokens in front of the first call, or of what may be one; nothing: there is none.
+  /// Number of tokens before the first (possible) call; nullopt if there is none.
   std::optional<int64_t> call_begin() const { return call_begin_; }
 
  private:
   void push_with_calls(TokenId token, Progress& progress);
-  /// Returns what of them is said.
+  /// Returns the text in them that is spoken.
   std::string take(std::vector<ToolCallParser::Part> parts, Progress& progress);
 
   const Tokenizer& tokenizer_;
   SentenceSplitter splitter_;
-  StreamingText tokens_;                  // as text, where calls may be in it
-  std::optional<ToolCallParser> parser_;  // nothing: no function may be called
+  StreamingText tokens_;                  // as text, if it may contain calls
+  std::optional<ToolCallParser> parser_;  // nullopt: no function may be called
   std::string text_;
   int64_t num_tokens_ = 0;
   std::optional<int64_t> call_begin_;

@@ -10,15 +10,15 @@ namespace predgen {
 
 // Shapes: V vocabulary, S tokens whose logits are read, I width.
 
-/// A small network that tells from a language model's logits behind a user's words whether his
+/// A small network that tells from a language model's logits after a user's words whether the
 /// message ends there. scripts/train_end_readout.py makes the file. It is trained on the model's
-/// final hidden state; logits of more tokens than that has values determine it. Thread-safe.
+/// final hidden state; the logits of more tokens than it has dimensions determine it. Thread-safe.
 class EndReadout {
  public:
   /// UserError naming the file and what is wrong with it, or which vocabulary it is for.
   EndReadout(const std::filesystem::path& file, int64_t vocab_size);
 
-  /// As if a pause were as often inside of a message as at its end. `logits_V`: on any device.
+  /// Assumes that pauses inside a message are as frequent as at its end. `logits_V`: on any device.
   double probability(const at::Tensor& logits_V) const;
 
  private:
@@ -26,7 +26,7 @@ class EndReadout {
   at::Tensor weight_IS_, bias_I_, last_weight_1I_, last_bias_1_;  // float32
 };
 
-/// The one that lies beside a model: NAME.ends.safetensors of NAME.gguf, ends.safetensors in a
+/// The readout stored beside a model: NAME.ends.safetensors for NAME.gguf, ends.safetensors in a
 /// folder. Null if there is none. UserError as above.
 std::shared_ptr<const EndReadout> find_end_readout(const std::filesystem::path& model,
                                                    int64_t vocab_size);

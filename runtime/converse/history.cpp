@@ -115,7 +115,7 @@ TokenIds History::render(int64_t first, const std::string& user_text) const {
 }
 
 bool History::is_far_too_long(int64_t context_length) const {
-  constexpr int64_t kBytesPerToken = 8;  // rather more than usual
+  constexpr int64_t kBytesPerToken = 8;  // more than usual
   int64_t num_bytes = 0;
   for (const Message& message : messages_) num_bytes += std::ssize(message.content);
   const bool is_known = cut_ && cut_->context_length == context_length;
@@ -144,7 +144,7 @@ const History::Cut& History::cut(int64_t context_length) const {
 
 History::Prompt History::prompt(const std::string& user_text, const Room& room) const {
   const int64_t limit = room.context_length - room.answer_length;
-  // The round that is gone on with has to stay.
+  // The round that the answer continues has to stay.
   const int64_t most = num_rounds() - (goes_on_without(user_text) ? 1 : 0);
   if (most <= 0 || !is_far_too_long(room.context_length)) {
     TokenIds whole = render(0, user_text);

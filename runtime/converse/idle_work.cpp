@@ -48,7 +48,7 @@ std::string IdleWork::next_words(const std::string& heard, const History::Prompt
   if (!end) return "";
   const TokenSpan spoken = TokenSpan(prompt.ids).first(static_cast<size_t>(*end));
   const TokenId next = prompt.ids[spoken.size()];
-  config.stop_tokens.push_back(next);  // what the template has there, a stop token or not
+  config.stop_tokens.push_back(next);  // the template's next token, a stop token or not
   config.max_new_tokens = speculator_.config().next_words;
   config.sampler = nullptr;
   const TokenIds words = speculator_.answer_aside(spoken, config, [](TokenSpan) { return false; });

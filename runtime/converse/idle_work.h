@@ -11,7 +11,7 @@
 
 namespace predgen {
 
-/// What the model does in a turn while the draft is whole and nothing newer is heard: other
+/// The model's idle work in a turn, while the draft is complete and nothing newer is heard: other
 /// answers, which the next update verifies as candidates. SpeculationConfig says how many.
 class IdleWork {
  public:
@@ -19,20 +19,20 @@ class IdleWork {
   IdleWork(InputTimeSpeculator& speculator, const Tokenizer& tokenizer, SplitMode split_mode,
            RenderPrompt render);
 
-  // Both return the number of new tokens. `draft`: what a draft may be; its should_stop ends them,
-  // and what they have by then stays.
+  // Both return the number of new tokens. `draft`: limits of a draft; its should_stop ends the
+  // call, which keeps what it has by then.
 
-  /// Other answers to the present prompt.
+  /// Generates other answers to the current prompt.
   int64_t branch(const GenerationConfig& draft);
-  /// The answer to what the model expects the user to say after `heard`, which `prompt` renders.
-  /// Nothing if it has answered that to its end already.
+  /// Answers what the model expects the user to say after `heard`, which `prompt` renders. Does
+  /// nothing if it has already finished that answer.
   int64_t answer_next_words(const std::string& heard, const History::Prompt& prompt,
                             const GenerationConfig& draft);
 
  private:
   std::string next_words(const std::string& heard, const History::Prompt& prompt,
                          GenerationConfig config);
-  /// An answer is whole with its first sentence.
+  /// An answer is complete once its first sentence is.
   IsWhole follow_answer() const;
 
   InputTimeSpeculator& speculator_;

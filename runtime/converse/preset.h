@@ -14,8 +14,8 @@ struct Preset {
   std::string help{};
   SpeculationConfig speculation{};
   std::vector<std::string> sources{};  // of drafts, as make_generator names them
-  int64_t first_round_tokens = 0, later_round_tokens = 0;  // of TurnConfig; 0: as before
-  std::optional<SplitMode> split_mode{};                   // nothing: as before
+  int64_t first_round_tokens = 0, later_round_tokens = 0;  // of TurnConfig; 0: unchanged
+  std::optional<SplitMode> split_mode{};                   // nullopt: unchanged
   bool waits_for_pauses = false;                           // of TurnConfig
 
   void apply_to(SessionConfig& config) const;
@@ -25,7 +25,7 @@ struct Preset {
 /// with its sentences (arXiv 2506.15556, section 4); economy: fewer passes while the user speaks;
 /// eager: fewest after it; auto: by what passes cost and the conversation's pauses.
 const std::vector<Preset>& presets();
-/// UserError for a name that is none of them.
+/// UserError for an unknown name.
 const Preset& find_preset(const std::string& name);
 
 }  // namespace predgen

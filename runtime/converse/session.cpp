@@ -11,10 +11,10 @@
 namespace predgen {
 namespace {
 
-/// What other answers may cost beside the last one in a pass that verifies both, in passes over one
-/// token.
+/// What other answers may cost beside the last one in a pass that verifies both, in single-token
+/// passes.
 constexpr double kOtherSteps = 1;
-/// Tokens are cheap where so many more cost no more than that.
+/// Tokens are cheap if this many more cost no more than that.
 constexpr int64_t kCheapTokens = 16;
 
 constexpr size_t kMaxEvents = 4096;  // before the final transcript
@@ -110,7 +110,7 @@ void Session::set_history(const std::vector<Message>& history, const std::stop_t
 
 History::Room Session::room() const {
   const int64_t context_length = speculator_.context_length();
-  // A small context is not left to answers that are seldom that long.
+  // A small context is not reserved for answers that are seldom that long.
   return {context_length, std::min(config_.turn.max_new_tokens, context_length / 8)};
 }
 
@@ -137,9 +137,9 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     return run(turn);
   } catch (const Interrupted&) {
     speaker_->cancel_turn();
-    turn.result.calls.clear();   // of which nobody was told
+    turn.result.calls.clear();   // which were not reported
     turn.result.answer.clear();  // it may have tokens of text that was not said
-    keep_heard({});              // of the answer before, which may have been heard still
+    keep_heard({});              // of the previous answer, which may still have been playing
     if (!turn.result.error && !turn.result.text.empty()) {
       remember(turn.result);
       keep_heard({});
@@ -193,7 +193,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
   if (result.error) {
     note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
-    // What it has said so far is not heard in front of the next answer.
+    // What it has said so far must not be heard before the next answer.
     if (result.metrics.ttfs) speaker_->cancel_turn();
     speculator_.roll_back(tokens_before);
   } else {

@@ -24,15 +24,15 @@ struct SessionConfig {
   VerifierConfig verifier{};
   GeneratorConfig generator{};
   SpeculationConfig speculation{};
-  std::optional<SamplingConfig> sampling{};  // with the verifier greedy only; nothing: greedy
-  uint64_t first_turn = 0;                   // its number: each turn draws in its own way
+  std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
+  uint64_t first_turn = 0;                   // its number: each turn has draws of its own
   std::string system_prompt{};               // its text; empty: none
-  ToolSet tools{};                           // that the model may call
+  ToolSet tools{};                           // functions that the model may call
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
 
-  /// Whether what passes of the model cost (measure_prices()) changes anything.
+  /// Whether the cost of the model's passes (measure_prices()) changes anything.
   bool wants_prices(const LanguageModel& model) const {
     return generator.name == "jacobi" || !generator.sources.empty() ||
            !model.mask_tokens().empty() || speculation.num_candidates > 1;
@@ -45,56 +45,56 @@ struct SessionConfig {
 /// clock, which outlive it.
 ///
 /// When the context has no room left for history, prompt and answer, the oldest rounds are dropped,
-/// the system prompt is kept; the result and the observer say so. How many depends on the history
-/// and the transcript alone, so it is the same in every method.
+/// the system prompt is kept; the result and the observer say so. The number dropped depends on
+/// history and transcript alone, so it is the same in every method.
 class Session {
  public:
   /// UserError for a verifier, generator or limit that does not exist.
   Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
           std::unique_ptr<Speaker> speaker, Clock& clock);
 
-  /// Replaces the history (user and assistant messages in turn) and prefills its cache, a draft
-  /// model's too, together with the system prompt; the time and the passes of that are not part of
-  /// a turn. Without this call the first turn's first pass runs the system prompt. After a stop the
-  /// rest of the cache is left to the next turn.
+  /// Replaces the history (alternating user and assistant messages) and prefills its cache, a draft
+  /// model's too, together with the system prompt; the time and passes of this prefill are not part
+  /// of a turn. Without this call the first turn's first pass runs the system prompt. After a stop
+  /// the next turn prefills the rest.
   void set_history(const std::vector<Message>& history, const std::stop_token& stop = {});
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
 
   const SessionConfig& config() const { return config_; }
-  /// Of the last turns.
+  /// Pauses in the last turns.
   const PauseHistory& pauses() const { return config_.pauses; }
-  /// From the next turn on. UserError as the constructor; then nothing has changed.
+  /// Takes effect with the next turn. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
-  /// From the next turn on, with the same errors; a draft model runs the history once more.
+  /// Likewise, with the same errors; a draft model runs the history again.
   void set_generator(const GeneratorConfig& generator);
   void set_work(InputTimeWork work) { config_.turn.work = work; }
   /// At least 1.
   void set_max_new_tokens(int64_t count);
-  /// Its text; empty: none. What the cache has of the old one goes with the next prompt.
+  /// Its text; empty: none. The next prompt drops the old one from the cache.
   void set_system_prompt(const std::string& text);
 
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
 
-  /// Runs one turn until the answer is complete and spoken; nothing if the source has ended before
-  /// a final transcript. Times in the result are the clock's. A turn that fails (a prompt that does
-  /// not fit even without history, a voice that is lost) takes its input up to the final transcript
-  /// and says so in the result; the history is as before it, and nothing more of it is heard.
-  /// Interrupted if stopped, also while it speaks; then nothing more of the turn is heard, and the
-  /// history has what was said by then. "Said" is what was played of a speaker's sound, and without
-  /// sound what the observer got. Functions that the answer calls are in the result, and in the
-  /// history; nothing of a call is spoken, shown or handed out before the final transcript has
-  /// confirmed it. Where the history ends with what a function said, the final transcript may be
-  /// blank: the answer goes on.
+  /// Runs one turn until the answer is complete and spoken; nullopt if the source ends before a
+  /// final transcript. Times in the result are the clock's. A turn that fails (the prompt does
+  /// not fit even without history, the voice is lost) consumes its input up to the final
+  /// transcript and says so in the result; the history stays as it was, and playback ends.
+  /// Interrupted if stopped, even while speaking; playback then ends too, and the history keeps
+  /// what was said by then: the sound that was played or, without sound, the text that the
+  /// observer got. Function calls of the answer are in the result and in the history; no part of
+  /// a call is spoken, shown or handed out before the final transcript has confirmed it. If the
+  /// history ends with a function's result, the final transcript may be blank: the answer
+  /// continues.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
 
-  /// The user breaks in: nothing more of the last answer is heard, and the history keeps the words
-  /// of it that were, or forgets the round if there was none. `heard`: of the answer's sound, where
-  /// who plays it knows better than the speaker's sink. Returns what the history keeps: all of it
-  /// without sound, nothing if its turn failed. After a turn, also one that was Interrupted, or in
-  /// the next one's TurnObserver::on_transcript() before its answer begins.
+  /// Barge-in: ends playback of the last answer; the history keeps its words that were heard, or
+  /// forgets the round if none were. `heard`: how much of the answer's sound was played, if the
+  /// player knows better than the speaker's sink. Returns what the history keeps: all of it without
+  /// sound, nothing if its turn failed. Call it after a turn, even an Interrupted one, or in the
+  /// next turn's TurnObserver::on_transcript() before the answer begins.
   std::string interrupt(std::optional<Seconds> heard = {});
 
  private:
@@ -103,36 +103,36 @@ class Session {
   History::Room room() const;
   History::Prompt prompt(const std::string& user_text) const;
   int64_t num_draft_model_passes() const;
-  /// UserError if it does not go with sampling.
+  /// UserError if the verifier does not support sampling.
   void check_verifier(const VerifierConfig& verifier) const;
-  /// Work on a transcript that is not final; returns as soon as a newer one is there.
+  /// Works on a transcript that is not final; returns as soon as a newer one arrives.
   void work_ahead(const Transcript& heard, Turn& turn);
-  /// `rendered`: what is heard, as a prompt.
+  /// `rendered`: `heard` as a prompt.
   void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
-  /// Tells the observer how likely the turn is over by the words, where it asks.
+  /// Tells the observer, if it asks, how likely the turn is over, judged by the words.
   PromptReader end_reader(const Transcript& heard, const History::Prompt& rendered,
                           const Turn& turn);
-  /// Work ahead by kPreempt: throws away an answer to other words, begins one at a pause.
+  /// Works ahead with kPreempt: discards an answer to other words, begins one at a pause.
   void preempt(const Transcript& heard, Turn& turn);
-  /// Until the answer that was begun is whole or overtaken.
+  /// Continues the answer that was begun until it is complete or overtaken.
   void continue_begun(const Transcript& heard, Turn& turn);
   void drop_begun(Turn& turn);
-  /// Whether there are other words than those of the answer that was begun, or the final ones.
+  /// Whether newer words are final, or differ from those that the begun answer is for.
   bool is_overtaken(const Transcript& heard, const Turn& turn) const;
-  /// Whether an answer was begun to the final words; one to other words is thrown away.
+  /// Whether the begun answer is to the final words; discards one to other words.
   bool keeps_begun(const Transcript& heard, Turn& turn);
-  /// What a turn's answer may be.
+  /// Generation settings of a turn's answer.
   GenerationConfig answer_config(const Turn& turn) const;
-  /// What a draft may be. Nobody works on it any more when there is newer than `heard`.
+  /// Generation settings of a draft; it stops when there is something newer than `heard`.
   GenerationConfig draft_config(const Transcript& heard, const Turn& turn) const;
   /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
   bool is_outdated(const Transcript& heard, const Turn& turn) const;
-  /// Verifies the draft against the final transcript, says and shows the whole answer.
+  /// Verifies the draft against the final transcript, speaks and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
   /// `tokens` of an answer that Turn::pace follows.
   void note_tokens(Turn& turn, TokenSpan tokens) const;
-  /// Adds to the pauses what this turn took, the first sentence's sound by itself.
+  /// Adds this turn to the pauses. `sound`: time taken by the first sentence's sound.
   void note_pause(const Transcript& heard, const Turn& turn, Seconds sound);
   /// Adds to the turn's events.
   void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
@@ -151,14 +151,14 @@ class Session {
   struct LastAnswer {
     std::string text;
     bool has_sound = false;
-    bool is_said = false;            // some of it, to the speaker
-    std::optional<Seconds> heard{};  // of its sound, as interrupt() was told; nothing: it was not
+    bool is_said = false;            // at least partly, to the speaker
+    std::optional<Seconds> heard{};  // of its sound, as interrupt() was told; nullopt: not told
   };
   std::optional<LastAnswer> last_answer_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
   InputTimeSpeculator speculator_;
-  std::optional<EndByWords> end_by_words_;  // once somebody has asked
+  std::optional<EndByWords> end_by_words_;  // made when first asked for
 };
 
 }  // namespace predgen

@@ -13,9 +13,9 @@
 namespace predgen {
 namespace {
 
-constexpr size_t kStuckTokens = 16;  // between two questions whether an answer is stuck
+constexpr size_t kStuckTokens = 16;  // between two checks whether an answer is stuck
 
-/// When the last draft was made; nothing: there is none.
+/// When the last draft was made; nullopt: there is none.
 std::optional<Seconds> drafted_at(const std::vector<TurnEvent>& events) {
   const auto last = std::find_if(events.rbegin(), events.rend(), [](const TurnEvent& event) {
     return event.kind == TurnEvent::Kind::kDraft;
@@ -83,7 +83,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   const TokenIds& answered = has_begun ? turn.begun->prompt : result.prompt;
   result.answers_partial = answered != result.prompt;
   const auto& is_stuck = config_.turn.is_stuck;
-  // False: the answer ends here, whatever else the same pass has found.
+  // False: the answer ends here, whatever else the same pass found.
   const auto follow = [&](TokenSpan tokens) {
     while (!tokens.empty()) {
       const size_t room = is_stuck ? kStuckTokens - result.answer.size() % kStuckTokens
@@ -96,7 +96,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
     }
     return true;
   };
-  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
+  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is done
   turn.pace.begin(verification_start, passes_before);
   const SpeculationStep step = speculator_.update(answered, heard.text, answer_config(turn),
                                                   [&](TokenSpan tokens) {

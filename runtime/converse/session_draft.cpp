@@ -19,7 +19,7 @@ void Session::work_ahead(const Transcript& heard, Turn& turn) {
   const bool can_wait = config_.turn.waits_for_pauses && !turn.observer.on_end_by_words;
   if (can_wait && !heard.is_stable && pauses().can_wait()) return;
   const History::Prompt rendered = prompt(heard.text);
-  // The final transcript may be shorter; if not, it is the one that is refused, in every method.
+  // The final transcript may be shorter; if not, that one is refused, in every method.
   if (std::ssize(rendered.ids) > speculator_.context_length()) return;
   if (config_.turn.work == InputTimeWork::kPrefill) {
     speculator_.prefill(rendered.ids, {.priority = Priority::kSpeculative,
@@ -74,7 +74,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     limits.max_added = std::min(limits.max_added, budget - num_drafted);
   }
   turn.sentence_ready.reset();
-  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is through
+  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is done
   std::optional<size_t> accepted_bytes;
   turn.pace.begin(clock_.now(), speculator_.num_forward_passes());
   const SpeculationStep step = speculator_.update(
@@ -92,7 +92,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   // An answer without a full stop is a sentence when it ends, not when the draft is cut.
   if (step.generation.stop_reason == StopReason::kStopToken) take(reader.finish());
   turn.first_sentence = sentence ? sentence->num_tokens : std::numeric_limits<int64_t>::max();
-  // What a call says is for a program: nothing in it may be about right.
+  // A call is for a program: it must not be only approximately right.
   if (const auto begin = reader.call_begin()) {
     turn.first_sentence = std::min(turn.first_sentence, *begin);
   }
@@ -104,7 +104,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     num_drafted += turn.idle_work.answer_next_words(heard.text, rendered, generation);
   } catch (const Interrupted&) {
     throw;
-  } catch (const std::exception& error) {  // what nobody asked for costs no turn
+  } catch (const std::exception& error) {  // unrequested work must not fail the turn
     note(turn, clock_.now(), TurnEvent::Kind::kNotExplored, first_line(error.what()));
   }
 }

@@ -29,8 +29,8 @@ struct SessionOptions {
 /// "off", and verifier_names().
 std::vector<std::string> verifier_choices();
 
-/// What they mean. Where prices of passes matter, they are measured on `engine`. UserError for a
-/// preset that does not exist.
+/// The configuration for `options`. Pass prices are measured on `engine` where they matter.
+/// UserError for a preset that does not exist.
 SessionConfig make_session_config(const SessionOptions& options, Engine& engine);
 
 }  // namespace predgen

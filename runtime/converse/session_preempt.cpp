@@ -6,8 +6,8 @@
 #include "runtime/converse/session_turn.h"
 #include "text/bare_words.h"
 
-// Preemptive generation, as LiveKit's agents have it: an answer is begun at a pause, from scratch,
-// and is of use only if the user says no other words.
+// Preemptive generation, as in LiveKit's agents: an answer is begun at a pause, from scratch, and
+// is useful only if the user says no other words.
 namespace predgen {
 namespace {
 
@@ -28,7 +28,7 @@ void Session::preempt(const Transcript& heard, Turn& turn) {
   if (!turn.begun) {
     if (!heard.is_stable || words.empty() || turn.num_begun == kMostBegun) return;
     History::Prompt rendered = prompt(heard.text);
-    // As of a draft: if the final transcript is too long, too, that one is refused.
+    // As for a draft: if the final transcript is too long as well, that one is refused.
     if (std::ssize(rendered.ids) > speculator_.context_length()) return;
     turn.begun = {.words = std::move(words), .prompt = std::move(rendered.ids)};
     ++turn.num_begun;

@@ -15,7 +15,7 @@
 
 namespace predgen {
 
-/// Ends a turn, with a kind that its cause does not tell.
+/// Ends a turn with a TurnError kind that its cause does not tell.
 class TurnFailure : public Error {
  public:
   TurnFailure(TurnError::Kind why, const std::string& message) : Error(message), kind(why) {}
@@ -23,21 +23,21 @@ class TurnFailure : public Error {
   const TurnError::Kind kind;
 };
 
-/// Runs what asks the speaker for something. TurnFailure if the voice is lost.
+/// Runs `work`, which calls the speaker. TurnFailure if the voice is lost.
 void speak(const std::function<void()>& work);
 
-/// What belongs to the turn under way.
+/// State of the turn in progress.
 struct Session::Turn {
   TranscriptSource& source;
   const TurnObserver& observer;
   const std::stop_token& stop;
   IdleWork idle_work;
   TurnResult result{};
-  /// Tokens of the draft's first sentence; all of them while it is not whole.
+  /// Tokens of the draft's first sentence; no limit while it is incomplete.
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
-  /// When the draft's first sentence was whole; nothing: it is not.
+  /// When the draft's first sentence was complete; nullopt: not yet.
   std::optional<Seconds> sentence_ready{};
-  /// The answer that was begun at a pause (InputTimeWork::kPreempt), the speculator's.
+  /// The answer begun at a pause (InputTimeWork::kPreempt), held by the speculator.
   struct Begun {
     std::string words;  // bare_words() that it answers
     TokenIds prompt;
@@ -47,7 +47,7 @@ struct Session::Turn {
   int64_t num_begun = 0;
   std::optional<Transcript> paused{};  // the last transcript that was stable
   AnswerPace pace{};
-  /// What the speaker makes ready, and since when.
+  /// What the speaker synthesises ahead, and since when.
   struct Prepared {
     std::string sentence;
     Seconds time;
@@ -57,7 +57,7 @@ struct Session::Turn {
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events
 
-  /// The draft's first sentence is whole. `speaker`: makes it ready as sound; null: nobody does.
+  /// The draft's first sentence is complete. `speaker`: synthesises it ahead; null: no voice.
   void be_ready(const std::string& sentence, Seconds now, Speaker* speaker) {
     sentence_ready = now;
     if (speaker == nullptr) return;

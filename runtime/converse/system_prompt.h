@@ -10,7 +10,7 @@ namespace predgen {
 /// UserError for a single word that is none of these names, and for a file that cannot be read.
 std::string system_prompt_text(const std::string& setting);
 
-/// The same, but "auto" is "spoken" where answers are, else "none".
+/// The same, but "auto" is "spoken" if `has_voice`, else "none".
 std::string system_prompt_text(const std::string& setting, bool has_voice);
 
 }  // namespace predgen

@@ -18,29 +18,29 @@ namespace predgen {
 
 /// When the model may work on a turn. kCascade: after the final event only (the baseline).
 /// kPrefill: the prompt is cached as it arrives, no answer. kSpeculate: PredGen. kPreempt:
-/// LiveKit's preemptive generation, a whole answer begun at a pause, of use if no other words
+/// LiveKit's preemptive generation, a whole answer begun at a pause, useful if no other words
 /// follow.
 enum class InputTimeWork { kCascade, kPrefill, kSpeculate, kPreempt };
 
 struct TurnConfig {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kNatural;
-  // A draft is as long as its first sentence, but grows no further than this; then idle until the
-  // next event, but for SpeculationConfig::num_branches.
+  // A draft ends with its first sentence, or at these limits; then the model is idle until the next
+  // event, except for SpeculationConfig::num_branches.
   int64_t max_draft_tokens = 64;   // the whole draft
   int64_t first_round_tokens = 0;  // new ones on a turn's first transcript; 0: any number
   int64_t later_round_tokens = 0;  // new ones on each later transcript; 0: any number
-  // New ones in all drafts of a turn; 0: any number. Else nothing is explored beside the draft.
+  // New ones in all drafts of a turn; 0: any number. If set, only the draft is explored.
   int64_t turn_draft_tokens = 0;
   int64_t max_new_tokens = 256;  // of the whole answer
-  bool sound_ahead = true;       // a draft's first sentence is made ready as sound
-  // Between pauses (Transcript::is_stable) nothing is drafted while PauseHistory::can_wait() says
-  // so; not where TurnObserver::on_end_by_words asks, which drafts answer.
+  bool sound_ahead = true;       // a draft's first sentence is synthesised ahead
+  // Draft at pauses (Transcript::is_stable) only, while PauseHistory::can_wait(). Has no effect
+  // with TurnObserver::on_end_by_words, which drafts answer.
   bool waits_for_pauses = false;
-  /// Asked about answers that grow, whenever they have 16 tokens more: true ends them there, the
-  /// same ones in every method. Nothing: none is.
+  /// Asked about a growing answer every 16 tokens: true ends it there, the same answers in every
+  /// method. Empty: never asked.
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
-  /// Of the texts in TurnResult::events; 0: these have none.
+  /// Bytes of text kept in TurnResult::events; 0: events have no text.
   size_t trace_bytes = 0;
 };
 
@@ -53,10 +53,10 @@ struct TurnMetrics {
   std::optional<double> lead_time;
   std::optional<int64_t> nfe_to_first_sentence;
   bool first_sentence_kept = false;  // the first sentence was accepted whole by the final verify
-  // It was whole when the final transcript came, and no pass was needed to confirm it.
+  // It was complete when the final transcript came, and no pass was needed to confirm it.
   bool ready_before_end = false;
   int64_t speculative_nfe = 0, total_nfe = 0;
-  // The passes of a draft model in these spans; the counts above are without them.
+  // The passes of a draft model in these spans; the counts above exclude them.
   int64_t draft_model_nfe_to_first_sentence = 0, draft_model_speculative_nfe = 0,
           draft_model_total_nfe = 0;
   int64_t spec_tokens_drafted = 0, spec_tokens_accepted = 0, spec_tokens_wasted = 0;
@@ -65,9 +65,9 @@ struct TurnMetrics {
 /// One thing that happened, for traces and the no-look-ahead test.
 struct TurnEvent {
   enum class Kind {
-    kTranscript,     // what was heard so far, not the last of it
+    kTranscript,     // what was heard so far, not final
     kDraft,          // the draft after the pass that verified the one before
-    kNotExplored,    // text: why nothing was drafted beside it
+    kNotExplored,    // text: why nothing was explored beside the draft
     kFinal,          // the final transcript
     kRoundsDropped,  // text: how many old rounds are forgotten
     kFirstSentence,  // of the answer; it is confirmed
@@ -78,7 +78,7 @@ struct TurnEvent {
 
   Seconds time{0};
   Kind kind = Kind::kTranscript;
-  std::string text;  // empty: it is not kept
+  std::string text;  // empty: not kept
 };
 std::string to_string(TurnEvent::Kind kind);  // "transcript", "draft", "not_explored", ...
 
@@ -88,7 +88,7 @@ struct TurnError {
     kConversation,  // the chat template or the tokenizer refuses the conversation with these words
     kContext,       // the prompt has more tokens than the context holds
     kVoice,         // the voice, or what plays it, is lost
-    kOther,         // anything else, say a pass without memory
+    kOther,         // anything else, say a pass that runs out of memory
   };
 
   Kind kind = Kind::kOther;
@@ -107,24 +107,24 @@ struct TurnResult {
   int64_t first_sentence_tokens = 0;
   StopReason stop_reason = StopReason::kStopToken;  // of the answer, if there is no error
   TurnMetrics metrics;
-  /// At most 4,096 before the final transcript: the first ones.
+  /// Before the final transcript only the first 4,096.
   std::vector<TurnEvent> events;
-  std::vector<ToolCall> calls;  // of functions, at its end, without ids unless the model gave one
-  /// Why the turn failed; then the rest is what there was by then, and the history is without it.
+  std::vector<ToolCall> calls;  // function calls at its end; no ids unless the model gave one
+  /// Why the turn failed; the rest is then as far as it got, and the history omits the turn.
   std::optional<TurnError> error;
 };
 
-/// Told what a person may see. Draft text is not committed: only a local pane may show it.
+/// Gets what a person may see. Draft text is not committed: only a local pane may show it.
 struct TurnObserver {
   std::function<void(const Transcript&)> on_transcript = [](const Transcript&) {};
-  /// The whole draft; its first `accepted_bytes` come from the pass that verified the one before:
-  /// what that kept, and the token that it adds.
+  /// The whole draft; its first `accepted_bytes` come from the pass that verified the previous
+  /// draft: what it kept, and the token that it added.
   std::function<void(const std::string& draft, size_t accepted_bytes)> on_draft =
       [](const std::string&, size_t) {};
-  /// How likely the turn is over by these words, from the pass that verifies the draft against them
-  /// (EndByWords). Nothing: nobody asks, and passes do not compute it.
+  /// How likely the turn is over, judged by these words, from the pass that verifies the draft
+  /// against them (EndByWords). Empty: passes do not compute it.
   std::function<void(const std::string& words, double probability)> on_end_by_words{};
-  /// The draft's first sentence is whole, and its sound is being made ready.
+  /// The draft's first sentence is complete, and its sound is being synthesised.
   std::function<void(const std::string& sentence)> on_first_sentence = [](const std::string&) {};
   std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed
   std::function<void(int64_t dropped_rounds)> on_rounds_dropped = [](int64_t) {};

@@ -7,7 +7,7 @@ namespace predgen {
 namespace {
 
 constexpr size_t kTurns = 4;      // that are looked at
-constexpr double kSlowest = 1.5;  // a sentence may take so many times as long as it did
+constexpr double kSlowest = 1.5;  // a sentence may take this many times as long as before
 
 }  // namespace
 

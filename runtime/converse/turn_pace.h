@@ -8,14 +8,14 @@
 
 namespace predgen {
 
-/// How fast answers come: what the pass took that began the last one, and each token behind it.
+/// How fast answers come: the time of the pass that began the last one, and of each later token.
 class AnswerPace {
  public:
-  /// An answer begins, after so many passes in all.
+  /// An answer begins, after `num_passes` passes in total.
   void begin(Seconds now, int64_t num_passes);
-  /// It has more tokens. Those that took no pass do not count.
+  /// The answer has more tokens. Tokens that took no pass do not count.
   void on_tokens(Seconds now, int64_t num_passes, int64_t num_tokens);
-  /// For so many tokens, from nothing. Nothing: not known yet.
+  /// Time from the start of an answer to `num_tokens` tokens. nullopt: not known yet.
   std::optional<Seconds> of(int64_t num_tokens) const;
 
  private:
@@ -25,15 +25,15 @@ class AnswerPace {
 };
 
 /// Whether a conversation's drafts can wait until the user pauses: in each of its last turns a
-/// first sentence, with its sound, that was begun there would have been ready when the end of the
+/// first sentence begun at the pause would have been ready, with its sound, when the end of the
 /// turn was known. A value.
 class PauseHistory {
  public:
-  /// `pause`: from the moment when the user was known to pause behind the last words until the end
-  /// of the turn was known, 0 if nobody told. `sentence`: what a first sentence takes from nothing,
-  /// its sound included.
+  /// `pause`: from the moment when the pause after the last words was known until the end of the
+  /// turn was known, 0 if it was not told. `sentence`: the time to make a first sentence, sound
+  /// included.
   void add(Seconds pause, Seconds sentence);
-  /// Not before a turn was seen.
+  /// False before the first turn.
   bool can_wait() const;
 
  private:

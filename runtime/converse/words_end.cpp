@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kMoreWords = " and";  // that differ from the first token on
 
-// Log-odds by the likeliest end, in nats, fitted to spoken requests behind each of their
-// words: docs/measurements.md, "The end of a turn by its words".
+// Log-odds by the likeliest end, in nats, fitted to spoken requests after each of their words:
+// docs/measurements.md, "The end of a turn by its words".
 constexpr double kBias = 3.7, kSlope = 1.04;
 
 /// Where two prompts part.
@@ -25,7 +25,7 @@ int64_t common_tokens(const TokenIds& a, const TokenIds& b) {
 
 std::optional<int64_t> words_end(const History::Prompt& prompt, const std::string& words,
                                  const RenderPrompt& render) {
-  // What a prompt with another word has in common with this one ends where the words do.
+  // The prefix shared with a prompt that has another word ends where the words do.
   const History::Prompt other = render(words + kMoreWords);
   const int64_t end = common_tokens(prompt.ids, other.ids);
   if (other.dropped_rounds != prompt.dropped_rounds || end == 0 || end == std::ssize(prompt.ids)) {
@@ -41,7 +41,7 @@ EndByWords::EndByWords(const Tokenizer& tokenizer, std::shared_ptr<const EndRead
   };
   const std::string words = "yes";
   const int64_t end = common_tokens(said(words), said(words + kMoreWords));
-  TokenIds ends;  // what stands behind the words, with a mark or without
+  TokenIds ends;  // what comes after the words, with a mark or without
   for (const char* mark : {"", ".", "?", "!"}) {
     const TokenIds whole = said(words + mark);
     const bool is_behind = common_tokens(whole, said(words + kMoreWords)) == end;

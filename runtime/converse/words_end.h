@@ -16,27 +16,27 @@ namespace predgen {
 
 // Shapes: V vocabulary.
 
-/// The prompt in which the user says this.
+/// Renders the prompt in which the user says `user_text`.
 using RenderPrompt = std::function<History::Prompt(const std::string& user_text)>;
 
-/// Tokens of `prompt`, which renders `words`, up to their end. Nothing where the template changes
-/// what stands before it with the words.
+/// Number of tokens in `prompt`, which renders `words`, up to the end of the words. nullopt if the
+/// words change what the template puts before that.
 std::optional<int64_t> words_end(const History::Prompt& prompt, const std::string& words,
                                  const RenderPrompt& render);
 
-/// How likely a turn is over by what was said: the model's own probability that the message ends
-/// after these words, or a sentence does. Thread-safe.
+/// How likely a turn is over, judged by its words: the model's own probability that the message, or
+/// a sentence, ends after them. Thread-safe.
 class EndByWords {
  public:
-  /// `readout`: what was trained for this model; null: the likeliest of what ends a message, and
-  /// two numbers fitted to that. UserError as Tokenizer::render_chat().
+  /// `readout`: trained for this model; null: the likeliest token that ends a message, with two
+  /// fitted numbers. UserError as Tokenizer::render_chat().
   explicit EndByWords(const Tokenizer& tokenizer, std::shared_ptr<const EndReadout> readout = {});
 
-  /// `words` without the marks that end a sentence, which recognisers set in mid-sentence, too:
-  /// a beginning of `words`.
+  /// `words` without the marks that end a sentence, which recognisers also set in mid-sentence: a
+  /// prefix of `words`.
   static std::string without_marks(const std::string& words);
-  /// `logits_V`: after the last word of without_marks(). As if a pause were as often inside of a
-  /// turn as at its end.
+  /// `logits_V`: after the last word of without_marks(). Assumes that pauses inside a turn are as
+  /// frequent as at its end.
   double probability(const at::Tensor& logits_V) const;
 
  private:

@@ -15,25 +15,25 @@
 
 namespace predgen {
 
-/// Lets several threads run code that was written for one: only the thread that holds the baton
-/// runs. Whoever waits for something else (input, sound, a slow reader), or works on what is its
-/// own for long, gives it up for that time. Thread-safe.
+/// Lets several threads run code written for one: only the thread that holds the baton runs. A
+/// thread that waits for something else (input, sound, a slow reader), or works long on its own
+/// data, gives the baton up meanwhile. Thread-safe.
 ///
-/// Threads belong to clients, and it goes in rounds. First it goes to those whose common work
-/// (wait()) is done, then to those that ask for it: the one whose client has had it least often in
-/// this round, of these the one that came first, and up to kShare times for each client. Then the
-/// thread that has waited longest in wait() does the common work, whoever else wants the baton, and
-/// the next round begins. So no client holds up the common work by asking.
+/// Threads belong to clients, and the baton goes round by round: first to threads whose common work
+/// (wait()) is done, then to those that ask for it, up to kShare times per client: the client that
+/// had it least often in this round first, among equals the thread that came first. Then the thread
+/// that has waited longest in wait() does the common work, even if others want the baton, and the
+/// next round begins. So no client holds up the common work by asking.
 class Baton {
  public:
-  /// How often in a round a client's threads have it, beside those whose common work is done.
+  /// Turns per client and round, not counting threads whose common work is done.
   static constexpr int64_t kShare = 16;
 
   Baton() = default;
   Baton(const Baton&) = delete;
   Baton& operator=(const Baton&) = delete;
 
-  /// Holds the baton from its construction, which waits for it, to its end. Not twice in a thread.
+  /// Holds the baton from construction, which waits for it, to destruction. Not reentrant.
   class Hold {
    public:
     /// `client`: whose work it is; empty: the thread is a client of its own.
@@ -48,7 +48,7 @@ class Baton {
     Baton& baton_;
   };
 
-  /// The other way round: the holding thread is without the baton while this lives.
+  /// The inverse: the holding thread gives the baton up while this lives.
   class Rest {
    public:
     explicit Rest(Baton& baton) : baton_(baton), client_(baton_.give()) {}
@@ -61,15 +61,15 @@ class Baton {
     const std::shared_ptr<const std::string> client_;
   };
 
-  /// Called by the thread that holds the baton; returns, with the baton, when `is_done` says so.
-  /// Until then other threads have it. At the end of a round, which is when all others rest or wait
-  /// here, too, or have had their share, the thread that has waited longest calls its `work`, and
-  /// all are asked again. Both are called with the baton held, possibly `is_done` by another
+  /// Called by the thread that holds the baton; returns, with the baton, once `is_done` says so.
+  /// Until then other threads have it. At the end of a round, when all others rest, wait here too
+  /// or have had their share, the thread that has waited longest calls its `work`, and every
+  /// `is_done` is asked again. Both are called with the baton held, `is_done` possibly by another
   /// thread, and must not throw.
   void wait(const std::function<bool()>& is_done, const std::function<void()>& work);
 
   bool is_held_here() const;
-  /// Whose work the thread that calls it, and holds the baton, does.
+  /// The client of the calling thread, which holds the baton.
   std::string client() const;
   /// Threads that want the baton or are in wait().
   int64_t num_waiting() const;
@@ -91,20 +91,20 @@ class Baton {
 
   static Client name_of(std::string client);
   void take(const Client& client);
-  /// Returns whose work the thread did that had it.
+  /// Returns the client of the thread that held it.
   Client give();
-  /// Gives the baton to the next one, if there is one.
+  /// Gives the baton to the next waiter, if there is one.
   void pass_on() REQUIRES(mutex_);
-  /// Takes the next one out of its queue; null: nobody wants it.
+  /// Takes the next waiter out of its queue; null: none.
   Waiter* next() REQUIRES(mutex_);
   void begin_round() REQUIRES(mutex_);
   void await_turn(Waiter& self, Lock& lock) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  bool is_held_ GUARDED_BY(mutex_) = false;  // also while it goes from one to the next
+  bool is_held_ GUARDED_BY(mutex_) = false;  // also while it is being handed over
   std::optional<std::thread::id> holder_ GUARDED_BY(mutex_);
   Client client_ GUARDED_BY(mutex_);    // the holder's
-  Waiters served_ GUARDED_BY(mutex_);   // the common work is done, they go on
+  Waiters served_ GUARDED_BY(mutex_);   // common work done, to continue
   Waiters ready_ GUARDED_BY(mutex_);    // ask for it
   Waiters waiting_ GUARDED_BY(mutex_);  // in wait(), not done
   std::map<std::string, Share> shares_

@@ -19,7 +19,7 @@ struct Engine::Call {
   bool is_over() const { return num_open == 0 || error; }
 };
 
-/// A request on its way through the passes.
+/// A request while passes run it.
 struct Engine::Work {
   Work(const EngineRequest& asked, EngineResult& answer, Call& one_of)
       : sequence(*asked.sequence), request(asked), result(answer), call(one_of) {}
@@ -61,7 +61,7 @@ struct Engine::Work {
   int64_t num_skipped = 0;
 };
 
-/// What of it a pass runs.
+/// The part of a Work that a pass runs.
 struct Engine::Part {
   Work* work = nullptr;
   int64_t num_tokens = 0;
@@ -209,7 +209,7 @@ void Engine::forward(std::span<const Part> parts) {
 }
 
 std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
-  // Of equally urgent ones those that wait longest: short ones would keep them out.
+  // Of equally urgent ones, the longest-waiting first: short ones would keep them out.
   std::vector<Part> in_order = parts;
   const auto urgency = [](const Part& part) {
     return -static_cast<int>(part.work->request.priority);
@@ -223,7 +223,7 @@ std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
     try {
       with_memory([&] { part.work->sequence.cache_->reserve(part.num_tokens); });
       fit.push_back(part);
-      // Of the others what is parked now comes last: else each would park the next one.
+      // Of the others, those parked now come last: otherwise each would park the next one.
       if (fit.size() == 1) {
         std::stable_sort(next + 1, in_order.end(), [&](const Part& a, const Part& b) {
           return std::pair(urgency(a), a.work->sequence.cache_->is_parked()) <
@@ -255,7 +255,7 @@ void Engine::run_pass() {
   };
   const bool is_shared = std::ranges::any_of(parts, is_others);
   if (!parts.empty() && !try_to_run(parts) && is_shared) {
-    parts.front().work->call.error = nullptr;  // whoever's it was
+    parts.front().work->call.error = nullptr;  // whichever it came from
     for (const Part& part : parts) {
       if (!part.work->call.error) try_to_run(std::span(&part, 1));
     }

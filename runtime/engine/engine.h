@@ -25,21 +25,21 @@ namespace predgen {
 // Shapes: G tokens of a draft, N rows of logits before it, V vocabulary.
 
 struct EngineConfig {
-  /// Tokens of one pass. A longer prompt runs in several, each of which counts. With requests of
-  /// several sequences the most urgent ones go first; equally urgent ones share what is left, by
-  /// clients (Baton) in equal parts, and a client's by the shortest first (plan_pass()).
+  /// Tokens per pass. A longer prompt runs in several passes, each of which counts. Of several
+  /// sequences' requests the most urgent go first; equally urgent ones share what is left, in equal
+  /// parts by client (Baton), and within a client shortest first (plan_pass()).
   int64_t pass_tokens = 512;
-  /// Sequences of one pass; of equally urgent ones those that wait longest go first.
+  /// Sequences per pass; of equally urgent ones those that have waited longest go first.
   int64_t pass_sequences = std::numeric_limits<int64_t>::max();
   SpeculationRoom speculation{};  // after yield_speculation()
-  /// Positions of all sequences together; shared ones count once. When they run out, the sequences
-  /// that were used least recently, and are not in the pass, lie in host memory until they are run
-  /// again; what does not fit into a pass even so waits for the next one.
+  /// Positions of all sequences together; shared ones count once. When they run out, the least
+  /// recently used sequences outside the pass are swapped out to host memory until they run again;
+  /// what still does not fit into a pass waits for the next one.
   int64_t pool_positions = std::numeric_limits<int64_t>::max();
-  /// Shared by the threads that use the engine and its sequences, and held by the one that does.
-  /// What they ask for runs in common passes. Borrowed. Nothing: the engine has one thread.
+  /// Shared by the threads that use the engine and its sequences, each of which must hold it to do
+  /// so. Their requests run in common passes. Borrowed. Null: the engine has one thread.
   Baton* baton = nullptr;
-  /// With a baton: passes run in one thread of the engine's own, in inference mode, whoever asks.
+  /// With a baton: all passes run in one thread of the engine's own, in inference mode.
   bool has_thread = false;
 };
 
@@ -49,20 +49,20 @@ struct EngineRequest {
   TokenSpan draft{};  // run after the pending tokens, cached until the sequence changes
   /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
   at::Tensor tree_GG{};
-  int64_t num_masks = 0;   // the draft's last tokens that are masks (SequenceStep)
+  int64_t num_masks = 0;   // masks at the draft's end (SequenceStep)
   int64_t num_logits = 1;  // of the last tokens before the draft; those that an earlier pass ran
                            // have none, but for the last one
   Priority priority = Priority::kCommitted;
   /// Asked after every pass that leaves the request unfinished; true ends it with what is cached by
-  /// then. With a baton it may be another thread that asks.
+  /// then. With a baton another thread may ask.
   std::function<bool()> should_stop{};
 };
 
 struct EngineResult {
-  /// float32 [N+G,V]: after the last N pending tokens, EngineRequest::num_logits at most, and after
-  /// each of the draft. Nothing if stopped.
+  /// float32 [N+G,V]: after the last N pending tokens, at most EngineRequest::num_logits, and after
+  /// each draft token. nullopt if stopped.
   std::optional<at::Tensor> logits;
-  int64_t num_forward_passes = 0;  // that this request had a part in
+  int64_t num_forward_passes = 0;  // that included this request
 };
 
 /// One forward pass, as its observer sees it.
@@ -72,8 +72,8 @@ struct PassSize {
   int64_t num_logits = 0;
 };
 
-/// A model's weights and the pool of its caches: whatever runs the network runs it here. Used by
-/// the thread that first calls run(), or by those that hold the baton in turn. Sequences must not
+/// A model's weights and the pool of its KV caches: every forward pass runs here. Used by the
+/// thread that first calls run(), or by whichever thread holds the baton. Sequences must not
 /// outlive the engine.
 class Engine {
  public:
@@ -82,39 +82,40 @@ class Engine {
   const LanguageModel& model() const { return *model_; }
   const KvPool& pool() const { return pool_; }
 
-  /// Empty, for at most `capacity` tokens in its cache (less if the model has fewer positions).
+  /// Empty; caches at most `capacity` tokens (fewer if the model has fewer positions).
   Sequence make_sequence(int64_t capacity);
 
-  /// The request's own passes, one if its tokens fit into it. If a pass throws, its sequences keep
-  /// what earlier ones have cached.
+  /// Runs one request, in one pass if its tokens fit. If a pass throws, its sequences keep what
+  /// earlier passes have cached.
   EngineResult run(const EngineRequest& request);
-  /// All requests, of different sequences, as many to a pass as fit; results in their order. With a
-  /// baton other threads have it meanwhile, and their requests run in the same passes; what fails
-  /// there is run without the others, so that it throws in its own thread only.
+  /// Runs all requests, of different sequences, as many per pass as fit; results in their order.
+  /// With a baton other threads have it meanwhile, and their requests run in the same passes; a
+  /// failed pass is rerun request by request, so that an error is thrown in its own thread only.
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
-  /// From now on speculative work makes way: with other work in the pass it has as many tokens as
-  /// make that a little longer, by itself as many as a few passes over one token cost
+  /// From now on speculative work gives way: beside other work it gets as many tokens as make the
+  /// pass a little longer, alone as many as cost a few single-token passes
   /// (EngineConfig::speculation); a draft is verified whole or not at all. So speculation stops
-  /// where the answers of others fill the device. `tokens_a_pass`: how many cost as much as a pass
-  /// over one (PassPrices::tokens_for(1)).
+  /// where the answers of others fill the device. `tokens_a_pass`: how many tokens cost as much as
+  /// a pass over one (PassPrices::tokens_for(1)).
   void yield_speculation(int64_t tokens_a_pass) { yields_at_ = tokens_a_pass; }
-  /// From now on what makes others wait runs in pieces: beside other requests as many tokens as
-  /// make a pass over the shortest of them by half longer, those of one client counted together
-  /// beside other clients'; if only earlier passes, up to 16, had these, as beside one token. So
-  /// no answer waits for a client for more than twice as long as its own pass takes. Beside answers
-  /// drafts do not count, and a draft is run whole. `tokens_a_pass` as above.
+  /// From now on work that makes others wait runs in pieces: beside other requests it gets as many
+  /// tokens as make a pass over the shortest of them longer by half; one client's tokens count
+  /// together beside other clients'. Beside a client that was served in the last 16 passes, one
+  /// token is the shortest. So no answer waits for a client for more than twice as long as its own
+  /// pass takes. Drafts do not count beside answers, and a draft is run whole. `tokens_a_pass` as
+  /// above.
   void share_fairly(int64_t tokens_a_pass) {
-    shares_at_ = std::min(tokens_a_pass, config_.pass_tokens);  // where tokens cost nothing
+    shares_at_ = std::min(tokens_a_pass, config_.pass_tokens);  // if tokens cost nothing
   }
 
-  /// Called when memory runs out in a pass: true if something was given back, so that it is tried
-  /// once more.
+  /// Called when memory runs out in a pass: true if some was freed, so that the pass is tried
+  /// again.
   void on_exhaustion(std::function<bool()> give_back) { give_back_ = std::move(give_back); }
 
   /// Passes run so far.
   int64_t num_forward_passes() const { return num_forward_passes_; }
-  /// Called after every pass from now on; nothing: nobody.
+  /// Called after every pass from now on; empty: no observer.
   void observe_passes(std::function<void(const PassSize&)> observer) {
     observer_ = std::move(observer);
   }
@@ -124,28 +125,28 @@ class Engine {
   struct Work;
   struct Part;
   void check_thread();
-  /// A pass over open_, of which it removes what it has ended. Throws nothing: a call that fails
-  /// keeps its exception.
+  /// Runs a pass over open_ and removes what is finished. Does not throw: a call that fails keeps
+  /// its exception.
   void run_pass();
-  /// What goes into a pass, of as many of open_ as fit, in its order.
+  /// The parts of a pass: of as many of open_ as fit, in its order.
   std::vector<Part> next_parts() const;
-  /// Those of them for which the pool has room at a time. What does not fit by itself fails.
+  /// Those of them that the pool can hold at once. What does not fit by itself fails.
   std::vector<Part> with_room(const std::vector<Part>& parts);
   void forward(std::span<const Part> parts);
-  /// Once more if memory runs out and some is given back.
+  /// Runs `work`, once more if memory runs out and some is freed.
   void with_memory(const std::function<void()>& work) const;
   void note_parts(std::span<const Part> parts);
 
   const std::shared_ptr<const LanguageModel> model_;
   const EngineConfig config_;
   KvPool pool_;
-  const std::unique_ptr<PassThread> thread_;  // null: passes run in the thread that asks
+  const std::unique_ptr<PassThread> thread_;  // null: passes run in the calling thread
   std::function<void(const PassSize&)> observer_;
   std::optional<std::thread::id> owner_;          // without a baton
-  std::vector<Work*> open_;                       // what is asked for, the oldest first
+  std::vector<Work*> open_;                       // pending work, oldest first
   std::optional<int64_t> yields_at_, shares_at_;  // of yield_speculation(), share_fairly()
   std::function<bool()> give_back_;
-  std::map<std::string, int64_t> last_pass_;  // that a client's answer had a part in
+  std::map<std::string, int64_t> last_pass_;  // with an answer of the client
   int64_t num_forward_passes_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
-/// The shortest request of each of several, and the shortest one of another.
+/// The shortest request for each key, and the shortest one of the other keys.
 template <class Key>
 class Shortest {
  public:
@@ -108,7 +108,7 @@ class Plan {
     for (const size_t i : in_order) give(i, room_);  // what is left
   }
 
-  /// Up to so many more tokens for a request. Returns how many.
+  /// Gives a request up to `share` more tokens. Returns how many.
   int64_t give(size_t i, int64_t share) {
     const AskedOfPass& one = asked_[i];
     int64_t& used = used_[one.client];
@@ -141,7 +141,7 @@ class Plan {
     return beside(limits_.num_recent_clients > num_own ? std::min<int64_t>(shortest, 1) : shortest);
   }
 
-  /// As many as make a pass over `shortest` tokens by half longer.
+  /// As many as make a pass over `shortest` tokens longer by half.
   int64_t beside(int64_t shortest) const {
     if (!limits_.shares_at || shortest == kAny || *limits_.shares_at >= kAny - shortest)
       return kAny;

@@ -10,13 +10,13 @@
 
 namespace predgen {
 
-/// A thread that does what others have it do, one after the other, in inference mode. What LibTorch
-/// keeps for each thread (a CUDA library's workspace, a team of threads on a CPU) is there once.
+/// A thread that runs work for other threads, one item at a time, in inference mode. What LibTorch
+/// keeps per thread (a CUDA library's workspace, a team of threads on a CPU) exists only once.
 class PassThread {
  public:
   PassThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
-  /// Returns when the work is done, with its exception. By one thread at a time.
+  /// Returns when the work is done; rethrows its exception. Called by one thread at a time.
   void run(const std::function<void()>& work);
 
  private:

@@ -61,7 +61,7 @@ std::vector<TokenIds> AnswerStore::find(TokenSpan tokens, int64_t max_paths,
     if (range.begin == range.end) break;
     matches.push_back(range);
   }
-  using Start = std::pair<TokenId, TokenId>;  // of a way on
+  using Start = std::pair<TokenId, TokenId>;  // of a continuation
   struct Way {
     uint32_t place;
     int64_t count;

@@ -4,7 +4,7 @@
 
 namespace predgen {
 
-/// One token a pass.
+/// One token per pass.
 class AutoregressiveGenerator : public Generator {
  public:
   /// Borrows the engine.

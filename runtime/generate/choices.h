@@ -11,9 +11,9 @@ namespace predgen {
 
 // Shapes: G tokens of a tree, V vocabulary.
 
-/// What decoding takes after each token of a tree that was run: the most likely token or, with a
-/// sampler, the one that it draws there. Whatever is checked in one pass goes by it, so a text does
-/// not depend on what was guessed. Borrows what it is given.
+/// The token that decoding takes after each token of a tree that was run: the most likely one or,
+/// with a sampler, the one drawn there. Every check in a pass uses it, so the text does not depend
+/// on the guesses. Borrows its arguments.
 class Choices {
  public:
   /// `logits_NV` [G+1,V]: after `before`, which ends where the tree begins, and after each token.
@@ -22,15 +22,15 @@ class Choices {
 
   /// [G+1]: the most likely token after each. Empty with a sampler.
   const TokenIds& most_likely() const { return most_likely_; }
-  /// What follows `path`: indices of the tree's tokens, from a first one on.
+  /// The token after `path`: indices of the tree's tokens, from a first one on.
   TokenId after(const std::vector<int64_t>& path) const;
-  /// Goes on from the end of `path` as long as the tree has the token that is taken there; returns
-  /// the whole path.
+  /// Extends `path` as long as the tree has the token that is taken there; returns the whole
+  /// path.
   std::vector<int64_t> follow(std::vector<int64_t> path = {}) const;
-  /// The tokens of `path`, and what follows it.
+  /// The tokens of `path`, and the token after it.
   TokenIds found(const std::vector<int64_t>& path) const;
   /// The next guess, as in Jacobi decoding: what follows each token of `draft` after its first
-  /// wrong one. `draft`: the tree's first path. Nothing if `path` has left it before its end.
+  /// wrong one. `draft`: the tree's first path. Empty if `path` left it before its end.
   TokenIds guess_after(const std::vector<int64_t>& path, const std::vector<int64_t>& draft) const;
 
  private:

@@ -13,9 +13,9 @@ size_t index_of(int64_t place, size_t count) {
                           count - 1);
 }
 
-/// Of making and checking 0, 1, .. `widest` guesses; empty: all cost the same.
+/// Costs of making and checking 0, 1, .. `widest` guesses; empty: all cost the same.
 std::vector<double> costs_of(int64_t widest, const DraftWidthConfig& config) {
-  // Where a token more costs nothing, the widest draft is the best, however seldom it is right.
+  // If additional tokens cost nothing, the widest draft is the best, however seldom it is right.
   const bool is_flat = config.prices.is_flat();
   if (is_flat && !config.is_by_model) return {};
   const auto pass = [&](int64_t width) {
@@ -29,7 +29,7 @@ std::vector<double> costs_of(int64_t widest, const DraftWidthConfig& config) {
   return costs;
 }
 
-/// Of `width` tokens those that are guesses, where masks make them.
+/// How many of `width` tokens are guesses, if masks make them.
 int64_t num_guesses(int64_t width, int64_t most_masks) {
   const int64_t masks = masks_within(width, most_masks);
   return masks < most_masks ? masks : width - masks * (masks + 1);
@@ -68,7 +68,7 @@ int64_t DraftWidth::best() const {
   for (int64_t width = 0; width <= widest_; ++width) {
     for (; checked < num_guesses(width, num_masks_); ++checked) {
       chance *= rates[index_of(checked, rates.size())];
-      tokens += chance;  // beside the pass's own token each guess if all before it are right
+      tokens += chance;  // each guess counts if it and all before it are right
     }
     const double speed = tokens / costs_[static_cast<size_t>(width)];
     if (speed > best_speed) {
@@ -91,7 +91,7 @@ void DraftWidth::record(int64_t checked, int64_t right) {
     return;
   }
   const int64_t tried = right + (right < checked ? 1 : 0);
-  // What was not tried is forgotten more slowly, so that it will be.
+  // Untried places are forgotten more slowly, so that they will be tried.
   const size_t last = index_of(tried - 1, places_.size());
   for (size_t i = 0; i < places_.size(); ++i) keep(places_[i], i <= last ? 0.9 : 0.98);
   for (int64_t place = 0; place < tried; ++place) {

@@ -11,17 +11,17 @@ namespace predgen {
 struct DraftWidthConfig {
   PassPrices prices{};
   bool is_by_model = false;     // each guess costs a pass of the draft model, too
-  double first_rate = 2.0 / 3;  // how often guesses are right, until some were checked
-  int64_t num_masks = 0;        // behind each token at most, to make guesses (MaskedDraft)
+  double first_rate = 2.0 / 3;  // assumed share of right guesses until some were checked
+  int64_t num_masks = 0;        // after each token at most, to make guesses (MaskedDraft)
 };
 
-/// How many masks behind each token, `most` at most, a draft of `width` tokens has room for beside
-/// a guess as long: k guessed tokens, and k masks behind each and behind the token before them.
+/// How many masks after each token, at most `most`, a draft of `width` tokens has room for beside a
+/// guess as long: k guessed tokens, and k masks after each and after the token before them.
 int64_t masks_within(int64_t width, int64_t most);
 
-/// How many drafted tokens a pass should have: the number that gives the most tokens a second, by
-/// what a pass of each width costs and how often guesses were right lately. Where the first ones
-/// are, later ones often are, too (an n-gram goes on): each place of a draft has a rate of its own.
+/// How many drafted tokens a pass should have: the number that gives the most tokens per second, by
+/// what a pass of each width costs and how often guesses were right lately. If the first are right,
+/// later ones often are too (an n-gram continues): each place of a draft has its own rate.
 class DraftWidth {
  public:
   /// UserError for a width below 1, with masks below 3.
@@ -30,7 +30,7 @@ class DraftWidth {
   /// In [0, widest], guesses and masks together.
   int64_t best() const;
   /// Of `checked` tokens in a row the first `right` were right. 0 checked: nothing was guessed;
-  /// after many of those guesses are worth a try again.
+  /// after many such passes guesses are tried again.
   void record(int64_t checked, int64_t right);
 
  private:
@@ -38,7 +38,7 @@ class DraftWidth {
   struct Place {
     double right = 0, tried = 0;  // lately
   };
-  static constexpr double kTried = 3;  // guesses that the rate of the places before counts for
+  static constexpr double kTried = 3;  // weight, in guesses, of the rate of the places before
 
   int64_t widest_, num_masks_;
   std::vector<double> costs_;  // of drafts of 0, 1, .. widest_; empty: all cost the same

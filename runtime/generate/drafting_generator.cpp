@@ -58,7 +58,7 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     if (next.empty() && refines_ && !config.sampler) next = choices.guess_after(path, first);
     (has_masks ? masks_->width : width_).record(tree.depth(), std::ssize(path));
     if (masks_ && !has_masks) masks_->width.record(0, 0);     // so that they are tried again
-    if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it lies where it stays
+    if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it is already in place
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }
   return result;

@@ -10,20 +10,20 @@
 
 namespace predgen {
 
-/// Decoding in which every pass also checks what its sources expect to come next, several ways on
-/// as a tree. With mask tokens, of an adapter that counts for them alone, the pass makes a guess at
-/// what comes next, too (MaskedDraft).
+/// Decoding in which every pass also checks what its sources expect to come next, several
+/// continuations as a tree. With mask tokens, whose adapter applies to them alone, the pass also
+/// guesses what comes next (MaskedDraft).
 class DraftingGenerator : public Generator {
  public:
-  /// The nearest one's first. They count for the width as guesses do, and come before what sources
-  /// expect; where they do not pay, a pass is as without them.
+  /// Nearest first. They count towards the width as guesses do, and come before what sources
+  /// expect; a pass omits them where they do not pay.
   struct Masks {
     TokenIds tokens;
     DraftWidth width;
   };
 
-  /// Borrows the engine. `refines`: a guess that was wrong is tried once more as the pass has
-  /// corrected it, before the sources; good ones know better.
+  /// Borrows the engine. `refines`: a wrong guess is tried again as the pass has corrected it,
+  /// before the sources; good sources know better.
   DraftingGenerator(Engine& engine, std::vector<std::unique_ptr<DraftSource>> sources,
                     DraftWidth width, bool refines = true, std::optional<Masks> masks = {});
 

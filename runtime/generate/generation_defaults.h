@@ -24,9 +24,9 @@ struct AskedSampling {
   uint64_t seed = 0;
 };
 
-/// Nothing: greedy, unless sampling is asked for; then the defaults fill in the rest. A penalty on
-/// repetition that is asked for counts in greedy answers, too (temperature 0). UserError for a
-/// value out of range.
+/// nullopt (greedy) unless sampling is asked for; then the defaults fill in the rest. A repetition
+/// penalty that is asked for applies to greedy answers, too (temperature 0). UserError for a value
+/// out of range.
 std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults);
 

@@ -15,9 +15,9 @@ namespace predgen {
 struct GenerationConfig {
   int64_t max_new_tokens = 512;
   TokenIds stop_tokens{};
-  /// Draws the tokens. Nothing: the most likely ones.
+  /// Draws the tokens. Null: the most likely ones.
   std::shared_ptr<const Sampler> sampler{};
-  /// The answer is what a sequence has from here on, also where earlier calls have begun it.
+  /// Where the answer begins in the sequence, even if earlier calls have begun it.
   int64_t answer_begin = 0;
   Priority priority = Priority::kCommitted;
   /// Asked between the passes of a long prompt and those of a draft model; true cancels before the
@@ -25,20 +25,20 @@ struct GenerationConfig {
   std::function<bool()> should_stop{};
 };
 
-/// Why an answer ends: with a stop token, at its limit of tokens, where the context has no room,
-/// because somebody wants no more of it, or (in a turn alone) because it repeats itself.
+/// Why an answer ends: a stop token, the limit of new tokens, no room left in the context,
+/// cancellation, or (only in a turn) because it repeats itself.
 enum class StopReason { kStopToken, kMaxNewTokens, kCacheFull, kCancelled, kRepetition };
 std::string to_string(StopReason reason);  // "stop_token", "max_new_tokens", ...
 
 struct GenerationResult {
   int64_t num_new_tokens = 0;
   int64_t num_forward_passes = 0;
-  /// Tokens of guesses and drafts that passes checked, and those of them that are in the answer.
+  /// Guessed and drafted tokens that passes checked, and how many of them are in the answer.
   int64_t num_checked = 0, num_accepted = 0;
   StopReason stop_reason = StopReason::kMaxNewTokens;
 };
 
-/// Receives tokens after every forward pass that gives some, as soon as they are final; returns
+/// Receives new tokens after every forward pass that yields any, as soon as they are final; returns
 /// false to cancel.
 using TokenCallback = std::function<bool(TokenSpan new_tokens)>;
 
@@ -61,7 +61,7 @@ class Generator {
                                     const GenerationConfig& config,
                                     const TokenCallback& on_tokens) = 0;
 
-  /// Has another model, if there is one, run what the next sequences most likely begin with.
+  /// Lets another model, if there is one, prefill what the next sequences most likely begin with.
   virtual void prefill(TokenSpan tokens) = 0;
 };
 

@@ -32,7 +32,7 @@ TokenIds JacobiDraft::take(const GenerationConfig& config, const at::Tensor& log
   const Choices choices(config, logits_NV, before, tree);
   const std::vector<int64_t> path = choices.follow();
   TokenIds next = choices.guess_after(path, window);
-  // After the window what is left of the old guess still stands at its place.
+  // After the window the rest of the old guess keeps its place.
   next.insert(next.end(), guess_.begin() + std::min<int64_t>(width_ + 1, std::ssize(guess_)),
               guess_.end());
   guess_ = std::move(next);

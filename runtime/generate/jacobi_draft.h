@@ -8,19 +8,19 @@
 
 namespace predgen {
 
-/// What Jacobi decoding guesses of the tokens after a sequence, for whoever runs the passes, of one
-/// sequence (JacobiGenerator) or of many. With a window of 1 it is greedy decoding.
+/// Jacobi decoding's guesses at the tokens after a sequence. The caller runs the passes, over one
+/// sequence (JacobiGenerator) or many. With a window of 1 it is greedy decoding.
 class JacobiDraft {
  public:
   /// What may come after `tokens`, at most `max_tokens`.
   using Refill = std::function<TokenIds(TokenSpan tokens, int64_t max_tokens)>;
 
-  /// `window`: tokens that a pass may find, at least 1. `guess`: what may come next. Guesses that
-  /// are missing come from next()'s `refill`, then they are drawn from the sequence's tokens.
+  /// `window`: tokens that a pass may find, at least 1. `guess`: what may come next. Missing
+  /// guesses come from next()'s `refill`, then are drawn from the sequence's tokens.
   JacobiDraft(int64_t window, TokenSpan guess, const Random& random);
 
-  /// What the next pass runs after `sequence`, which may find `max_new_tokens` >= 1 of. Stands
-  /// until take().
+  /// What the next pass runs after `sequence`; it may find up to `max_new_tokens` >= 1 tokens.
+  /// Valid until take().
   TokenSpan next(const Sequence& sequence, int64_t max_new_tokens, const Refill& refill = {});
   /// The tokens that the pass has found, at least one: those of next() that were right, and what
   /// follows them. `logits_NV`: after `before`, the sequence's tokens, and after each of next().

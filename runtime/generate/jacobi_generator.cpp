@@ -10,7 +10,7 @@ namespace predgen {
 
 namespace {
 
-// Between what a model that was never taught and one that was guess rightly.
+// Between the rates of right guesses of untrained and trained models.
 constexpr double kFirstRate = 1.0 / 3;
 
 int64_t checked_by(int64_t window) {

@@ -10,13 +10,13 @@
 
 namespace predgen {
 
-/// Jacobi decoding (Eq. 1 of arXiv 2506.15556) in a window that slides: every pass commits the
-/// guesses that agree with the model plus one corrected token, and keeps the model's own choices
-/// after them as the next guess. Gives the same tokens as AutoregressiveGenerator.
+/// Jacobi decoding (Eq. 1 of arXiv 2506.15556) in a sliding window: every pass commits the guesses
+/// that agree with the model plus one corrected token, and keeps the model's own choices after them
+/// as the next guess. Gives the same tokens as AutoregressiveGenerator.
 class JacobiGenerator : public Generator {
  public:
   /// Borrows the engine. `window`: tokens that one pass can commit at most; of these it runs as
-  /// many as pay by `prices` (DraftWidth, which see), all where these are not known. `seed`
+  /// many as pay off at `prices` (see DraftWidth), all if prices are unknown. `seed`
   /// draws the random refill; it changes the number of passes, never the text. The first source
   /// that knows what comes after the window's guesses refills it.
   JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0,

@@ -13,11 +13,11 @@ namespace predgen {
 
 struct GeneratorConfig {
   std::string name = "ar";             // one of generator_names()
-  int64_t block_size = 16;             // jacobi: the window at most
+  int64_t block_size = 16;             // jacobi: the largest window
   std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
-  int64_t draft_width = 16;            // ar with sources or masks: a pass's tokens of both at most
+  int64_t draft_width = 16;            // ar with sources or masks: most tokens of both per pass
   bool uses_masks = true;              // ar: the model's mask tokens, if it has some
-  PassPrices prices{};                 // how much a pass checks goes by them (DraftWidth)
+  PassPrices prices{};                 // they decide how much a pass checks (DraftWidth)
   uint64_t seed = 0;                   // jacobi: the random refill
   Engine* draft_model = nullptr;       // of the source model; borrowed
   std::shared_ptr<const AnswerStore> past_answers{};  // of the source past_answers

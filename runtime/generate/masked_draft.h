@@ -12,26 +12,26 @@ namespace predgen {
 
 // Shapes: D tokens of a draft, masks included, V vocabulary.
 
-/// What one pass runs to check a tree and to make the next guess: the tree's tokens and, behind all
-/// of them, masks. Each token that has masks has all of them; they see what it sees, itself and
-/// those before them, and say what comes after the token that follows it (Samragh et al. 2025,
-/// arXiv 2507.11851). What is kept of the tree is cached before them, so they are always dropped.
+/// What one pass runs to check a tree and to make the next guess: the tree's tokens and, after all
+/// of them, masks. A token that has masks has all of them; they see what it sees, the token itself
+/// and earlier masks, and predict what comes after the token that follows it (Samragh et al. 2025,
+/// arXiv 2507.11851). The kept part of the tree is cached before them, so they are always dropped.
 class MaskedDraft {
  public:
-  /// At most `room` masks: behind the token before the tree, then behind those of `first`, indices
-  /// of the tree's tokens, then behind the others.
+  /// At most `room` masks: after the token before the tree, then after those of `first`, indices of
+  /// the tree's tokens, then after the others.
   MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& first, TokenSpan masks,
               int64_t room);
 
   TokenSpan tokens() const { return tokens_; }
-  /// Of the last tokens.
+  /// Masks at the end of tokens().
   int64_t num_masks() const { return num_masks_; }
   /// bool [D,D]: which tokens each one sees, itself included. Undefined if it is one path.
   const at::Tensor& sees_DD() const { return sees_DD_; }
 
-  /// What the masks behind the last token of `path`, indices of the tree's tokens, say comes after
-  /// the one that follows it; empty if it has none. `logits_NV` [D+1,V]: after the token before the
-  /// draft and after each of it.
+  /// What the masks after the last token of `path`, indices of the tree's tokens, predict after the
+  /// one that follows it; empty if it has none. `logits_NV` [D+1,V]: after the token before the
+  /// draft and after each of its tokens.
   TokenIds guess_behind(const std::vector<int64_t>& path, const at::Tensor& logits_NV) const;
 
  private:

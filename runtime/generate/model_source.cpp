@@ -58,7 +58,7 @@ void ModelSource::learn(TokenSpan tokens) {
   const TokenSpan drafted = sequence_.tokens();
   const int64_t right = std::ranges::mismatch(drafted, tokens).in1 - drafted.begin() - draft_begin_;
   const int64_t checked = std::min(std::ssize(drafted), std::ssize(tokens)) - draft_begin_;
-  if (right >= 0 && checked > 0) width_.record(checked, right);  // else it is about another text
+  if (right >= 0 && checked > 0) width_.record(checked, right);  // else it belongs to another text
   draft_begin_ = sequence_.size();
 }
 

@@ -9,29 +9,29 @@
 
 namespace predgen {
 
-/// What a smaller model of the same tokenizer would say, one way on. With a sampler it draws with
-/// that sampler's numbers, so where both models think alike they draw the same. Its passes count
-/// in its own engine. (Speculative decoding: Leviathan et al., arXiv 2211.17192; checked here as
+/// What a smaller model with the same tokenizer would say, as one continuation. With a sampler it
+/// draws with the same random numbers, so models that agree draw the same token. Its passes count
+/// in its own engine. (Speculative decoding: Leviathan et al., arXiv 2211.17192; checked here like
 /// any other draft, so it changes no text.)
 class ModelSource : public DraftSource {
  public:
-  /// Borrows the engine of the draft model. `vocab_size`: of the model that checks the drafts; one
-  /// of both may have more ids, to fill up its tables. `width`: how long a draft is worth its
+  /// Borrows the engine of the draft model. `vocab_size`: of the model that checks the drafts;
+  /// either may have more ids, as padding of its tables. `width`: how long a draft is worth its
   /// passes.
   ModelSource(Engine& engine, int64_t vocab_size, DraftWidth width);
 
-  /// Asks should_stop between its passes, and ends with the room. No idea where `tokens` do not fit
-  /// into its context.
+  /// Asks should_stop between its passes, and ends when the room is used up. Proposes nothing if
+  /// `tokens` do not fit into its context.
   std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
                                                const GenerationConfig& config,
                                                const DraftRoom& room) override;
-  /// Nothing where it would draft nothing.
+  /// Does nothing if it would draft nothing.
   void prefill(TokenSpan tokens) override;
 
  private:
   /// Whether the draft model has all of these ids.
   bool knows(TokenSpan tokens) const;
-  /// What became of the last draft.
+  /// Learns how much of the last draft was right.
   void learn(TokenSpan tokens);
 
   Engine& engine_;
@@ -39,7 +39,7 @@ class ModelSource : public DraftSource {
   const int64_t num_ids_;  // that both models have
   DraftWidth width_;
   Sequence sequence_;        // the tokens that it was asked about last, and its draft
-  int64_t draft_begin_ = 0;  // in sequence_; its end: there is none to learn from
+  int64_t draft_begin_ = 0;  // in sequence_; its end: no draft to learn from
 };
 
 /// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.

@@ -4,10 +4,10 @@
 
 namespace predgen {
 
-/// What followed the last tokens when they stood somewhere before: in an earlier draft of the
-/// answer (one token is enough), in the conversation (two). The longest match comes first, then the
-/// newest place. Where no draft has the last token, the newest one is taken to have another token
-/// at this place of the answer and to go on as it did. (Prompt lookup decoding: Saxena 2023.)
+/// What followed the last tokens where they occurred before: in an earlier draft of the answer (one
+/// token is enough), in the conversation (two). The longest match comes first, then the newest
+/// place. If no draft has the last token, the newest one is assumed to differ in this one token of
+/// the answer and to continue as before. (Prompt lookup decoding: Saxena 2023.)
 class NgramSource : public DraftSource {
  public:
   explicit NgramSource(int64_t max_paths = 3) : max_paths_(max_paths) {}

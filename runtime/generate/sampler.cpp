@@ -37,9 +37,9 @@ Sampler::Sampler(const SamplingConfig& config, uint64_t answer)
 
 namespace {
 
-// Sorting a whole vocabulary takes longer than a pass. What is drawn is nearly always among these.
+// Sorting a whole vocabulary takes longer than a pass. The token drawn is nearly always in here.
 constexpr int64_t kFirst = 1024;
-// Of the total weight: far more than its sum in another order differs.
+// Of the total weight: far more than the effect of the order of summation.
 constexpr double kRounding = 1e-9;
 
 /// Those of the k most likely, and equals of the k-th, as in transformers: int64, ascending.
@@ -65,10 +65,10 @@ struct Ranking {
   at::Tensor order_N;
 };
 
-/// Draws from the first tokens of a ranking. Nothing if that is not certain without the others.
+/// Draws from the first tokens of a ranking. nullopt if the others could change the draw.
 class Draw {
  public:
-  /// `of_all`: the weight of these and the others, but for roundings; nothing: there are no others.
+  /// `of_all`: the weight of these and the others, up to rounding; nullopt: there are no others.
   Draw(const Ranking& ranking, std::optional<double> of_all)
       : weights_(ranking.weights),
         total_(of_all.value_or(ranking.total)),

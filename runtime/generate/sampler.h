@@ -17,9 +17,9 @@ TokenIds argmax_rows(const at::Tensor& logits_NV);
 /// Applied in this order, as transformers does.
 struct SamplingConfig {
   /// Logits of tokens that are in the sequence already, the prompt included, are divided by it
-  /// where positive and multiplied where negative (Keskar et al. 2019); 1: nothing. > 0
+  /// where positive and multiplied where negative (Keskar et al. 2019); 1: off. > 0
   double repetition_penalty = 1.0;
-  double temperature = 1.0;  // 0: the likeliest, the lowest id among equals; what follows is moot
+  double temperature = 1.0;  // 0: the likeliest, the lowest id among equals; the rest is ignored
   int64_t top_k = 0;         // keep the k most likely; 0: all
   double top_p = 1.0;        // then the fewest whose probabilities reach p; in (0, 1]
   double min_p = 0;          // and of those the ones at least p times as likely as the likeliest
@@ -29,14 +29,14 @@ struct SamplingConfig {
   void validate() const;
 };
 
-/// Draws tokens. The random number is that of the token's place in the answer: so the draw after a
-/// given text is the same however often and in whatever order it is asked for, and speculation
-/// gives exactly the text that plain sampling gives.
+/// Draws tokens. Each place in the answer has its own random number, so the draw after a given text
+/// is the same however often and in whatever order it is asked for, and speculation gives exactly
+/// the text that plain sampling gives.
 class Sampler {
  public:
-  /// `answer`: its number in a conversation; each has numbers of its own.
+  /// `answer`: its number in a conversation; each answer has its own random numbers.
   explicit Sampler(const SamplingConfig& config, uint64_t answer = 0);
-  /// What follows `before`, of which the answer is what comes from `answer_begin` on.
+  /// The token after `before`, in which the answer begins at `answer_begin`.
   TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
 
  private:

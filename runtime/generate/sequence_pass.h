@@ -10,19 +10,19 @@
 namespace predgen {
 
 /// Runs the pending tokens of `sequence` and then `draft`, counts the passes, and returns the
-/// logits [G+1,V] after the last pending token and after each of the G drafted ones. Nothing if the
-/// configuration's should_stop ended it, which `result` then says. `tree_GG`, `num_masks`: as
+/// logits [G+1,V] after the last pending token and after each of the G drafted ones. nullopt if the
+/// configuration's should_stop ended it, as `result` then says. `tree_GG`, `num_masks`: as
 /// EngineRequest's; masks do not count as checked.
 std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpan draft,
                                     const GenerationConfig& config, GenerationResult& result,
                                     const at::Tensor& tree_GG = {}, int64_t num_masks = 0);
 
-/// Appends `tokens` up to and with the first stop token and up to what the limit leaves, counts,
-/// and calls back. True: go on; false: `result` says why not.
+/// Appends `tokens` up to and including the first stop token, within the limit, counts them and
+/// calls back. True: continue; false: `result` says why not.
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result);
 
-/// Can another pass run? If not, `result` says why.
+/// Whether another pass can run. If not, `result` says why.
 bool has_room(const Sequence& sequence, const GenerationConfig& config, GenerationResult& result);
 
 }  // namespace predgen

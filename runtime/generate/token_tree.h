@@ -11,11 +11,11 @@
 
 namespace predgen {
 
-/// Several ways on from one place, what they share at their beginnings stored once: one pass runs
-/// all of them (EngineRequest). G tokens.
+/// Several continuations from one place, with common prefixes stored once: one pass runs all of
+/// them (EngineRequest). G tokens.
 class TokenTree {
  public:
-  /// Returns the index of each token of `path` in tokens(), ascending. Ends where a token more
+  /// Returns the index of each token of `path` in tokens(), ascending. Stops where another token
   /// would make the tree larger than `max_size`.
   std::vector<int64_t> add(TokenSpan path, int64_t max_size = std::numeric_limits<int64_t>::max());
 

@@ -10,7 +10,7 @@ struct sf_private_tag;  // libsndfile's
 
 namespace predgen {
 
-/// A sound file, as if it were spoken now: WAV, FLAC, Ogg, of 8 to 192 kHz, its channels mixed.
+/// A sound file, heard as if spoken now: WAV, FLAC, Ogg, of 8 to 192 kHz, its channels mixed.
 class AudioFileSource : public AudioSource {
  public:
   /// The clock is borrowed. UserError if the file is missing, empty or not sound.

@@ -25,7 +25,7 @@ int on_device(const void* input, void*, unsigned long num_frames, const PaStream
   return paContinue;
 }
 
-/// The library, as long as it is needed.
+/// Keeps the library initialised while it is needed.
 class PortAudio {
  public:
   PortAudio() {

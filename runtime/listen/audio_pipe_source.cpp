@@ -60,7 +60,7 @@ std::span<const float> AudioPipeSource::read() {
   fill(1);
   if (!is_live_) is_live_ = is_live();
   fill(block);
-  block_ = from_pcm16(std::string_view(ahead_).substr(0, block));  // half a sample is none
+  block_ = from_pcm16(std::string_view(ahead_).substr(0, block));  // half a sample is dropped
   ahead_.erase(0, block);
   if (!block_.empty() && !*is_live_) pace_.wait_for(block_.size());
   return block_;

@@ -11,8 +11,8 @@
 namespace predgen {
 
 /// Raw mono samples of 16 bits, little-endian, from a file descriptor: `arecord -t raw -f S16_LE`,
-/// or a file, which is heard as if it were spoken now. What waits in the pipe of a program that
-/// records is heard at once: it has been spoken already.
+/// or a file, which is heard as if spoken now. Sound waiting in the pipe of a recording program is
+/// heard at once: it has been spoken already.
 class AudioPipeSource : public AudioSource {
  public:
   /// `sample_rate`: in Hz, UserError outside of 8 to 192 kHz. `fd` stays the caller's. The clock is
@@ -25,15 +25,15 @@ class AudioPipeSource : public AudioSource {
  private:
   const int fd_;
   const int sample_rate_;
-  /// Takes what is there, up to kMostAhead; waits only while that is less than `least` bytes.
+  /// Reads what is available, up to kMostAhead; waits only for the first `least` bytes.
   void fill(size_t least);
-  /// Whether the other end, of which all that was there was taken, writes no faster than one
-  /// speaks. Takes a tenth of a second.
+  /// Whether the other end, all of whose output was read, writes no faster than one speaks. Takes a
+  /// tenth of a second.
   bool is_live();
 
   const StoppablePoll poll_;
   AudioPace pace_;
-  std::string ahead_;  // bytes that were read and not given
+  std::string ahead_;  // bytes that were read, not yet returned
   bool has_ended_ = false;
   std::optional<bool> is_live_{};  // from the first call on
   std::vector<float> block_;

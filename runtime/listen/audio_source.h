@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-constexpr int kBlocksPerSecond = 50;  // that read() gives
+constexpr int kBlocksPerSecond = 50;  // of read()
 
 /// Where the user's sound comes from: a microphone, a file, a pipe. Used by one thread.
 class AudioSource {
@@ -17,19 +17,19 @@ class AudioSource {
   virtual int sample_rate() const = 0;  // Hz
 
   /// The next block, some 20 ms: mono, in [-1,1], valid until the next call. Waits until it was
-  /// recorded, or would have been. Empty: there is no more. UserError if it cannot be read on;
-  /// Interrupted after a stop.
+  /// recorded, or would have been. Empty: end of the input. UserError if reading fails; Interrupted
+  /// after a stop.
   virtual std::span<const float> read() = 0;
 };
 
-/// Samples that are there already, at the time at which they would have been spoken: the first at
-/// the first call.
+/// Paces samples that are already available as if they were spoken now: the first at the first
+/// call.
 class AudioPace {
  public:
   /// The clock is borrowed.
   AudioPace(int sample_rate, Clock& clock) : sample_rate_(sample_rate), clock_(clock) {}
 
-  /// Returns when so many more samples would have been recorded.
+  /// Returns when `num_samples` more samples would have been recorded.
   void wait_for(size_t num_samples);
 
  private:

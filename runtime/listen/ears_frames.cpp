@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr size_t kHeader = 1 + 2 * sizeof(uint32_t);  // type, stream, length
 constexpr std::string_view kTypes = "SEX?RHD!F";
-constexpr float kLoudest = 64;  // of what was meant to be in [-1,1]
+constexpr float kLoudest = 64;  // of samples meant to be in [-1,1]
 
 uint32_t number_at(std::string_view bytes) {
   uint32_t number = 0;

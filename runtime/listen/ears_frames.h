@@ -27,20 +27,20 @@ struct EarsFrame {
     kFailure = 'F',
   };
   Type type = Type::kPing;
-  uint32_t stream = 0;  // whose; 0: nobody's
+  uint32_t stream = 0;  // that it belongs to; 0: none
   std::string payload{};
 };
 
 constexpr size_t kMaxEarsPayload = 1 << 20;  // bytes
 
-/// Its bytes. Error for a payload that is longer than kMaxEarsPayload.
+/// The frame as bytes. Error for a payload longer than kMaxEarsPayload.
 std::string to_bytes(const EarsFrame& frame);
 
-/// Bytes into frames. Used by one thread at a time.
+/// Parses bytes into frames. Used by one thread at a time.
 class EarsFrameReader {
  public:
   void add(std::string_view bytes) { bytes_ += bytes; }
-  /// The next whole one. UserError for what begins no frame: nothing behind it can be read.
+  /// The next whole one. UserError for bytes that begin no frame: nothing after is readable.
   std::optional<EarsFrame> next();
   /// Whether a part of a frame is left.
   bool is_inside() const { return begin_ < bytes_.size(); }
@@ -52,12 +52,12 @@ class EarsFrameReader {
 
 /// Samples as kSound carries them: 32-bit floats, little-endian.
 std::string samples_to_bytes(std::span<const float> samples);
-/// UserError if they are not whole; what is no number, or far outside of [-1,1], becomes silence.
+/// UserError for an incomplete sample; NaN and values far outside of [-1,1] become silence.
 std::vector<float> samples_from_bytes(std::string_view bytes);
 
 /// A segment as kHeard carries it: JSON.
 std::string segment_to_json(const RecognisedSegment& segment);
-/// UserError for what is none; it quotes nothing of it.
+/// UserError for anything else; the message does not quote it.
 RecognisedSegment segment_from_json(const std::string& json);
 
 }  // namespace predgen

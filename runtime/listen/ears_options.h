@@ -6,29 +6,29 @@
 
 namespace predgen {
 
-/// What the program predgen-ears may take of time and memory.
+/// Limits on the time and memory that the program predgen-ears may take.
 struct EarsLimits {
   double load_seconds = 60;     // until it has read its models
-  double ping_seconds = 1;      // until it is asked again whether it is still there
+  double ping_seconds = 1;      // until it is asked again whether it is alive
   double answer_seconds = 10;   // until that is answered: longer than any decode takes
   double waiting_seconds = 30;  // of sound that it has not taken yet
-  double again_seconds = 1;     // until it is started again, if it has ended twice in a short time
+  double again_seconds = 1;     // until it is restarted, if it has ended twice in a short time
 };
 
 /// A recogniser on this machine: the program predgen-ears and its models.
 struct EarsOptions {
   std::filesystem::path recogniser{};      // folder: Whisper's, or a streaming transducer's
   std::filesystem::path voice_activity{};  // Silero's .onnx file, or the folder with it
-  std::filesystem::path end_of_turn{};     // smart-turn's; empty: no end is judged by its sound
+  std::filesystem::path end_of_turn{};     // smart-turn's; empty: no turn end is judged by sound
   std::string language = "en";             // a code that Whisper has; a transducer has its own
   int num_threads = 1;                     // of one decode: a second one gains little
   std::filesystem::path program{};         // empty: predgen-ears beside this program
   EarsLimits limits{};
 };
 
-/// The program that they name. UserError if it is not there.
+/// The program that `options` name. UserError if it does not exist.
 std::filesystem::path ears_program(const EarsOptions& options);
-/// What it is started with.
+/// The program's command-line arguments.
 std::vector<std::string> ears_arguments(const EarsOptions& options);
 
 }  // namespace predgen

@@ -223,7 +223,7 @@ void EarsProcess::ask() {
 void EarsProcess::expect_within(double seconds, const std::string& failure) {
   timer_.expires_after(steady_seconds(seconds));
   timer_.async_wait([this, failure, of = running_](const Code& error) {
-    // It may have been put off when this was on its way already.
+    // It may have been postponed when this call was already queued.
     const bool is_over = timer_.expiry() <= SteadyClock::now();
     if (!error && is_over && of == running_) lose(failure);
   });

@@ -21,11 +21,11 @@
 
 namespace predgen {
 
-/// The program predgen-ears, one for all conversations: started again when it has ended, or does
-/// not answer. Nothing of it waits but its constructor. Thread-safe.
+/// The program predgen-ears, one for all conversations: restarted when it has ended or does not
+/// answer. Only the constructor blocks. Thread-safe.
 class EarsProcess {
  public:
-  /// Returns when the program has loaded its models. UserError, in its words, if it cannot.
+  /// Returns when the program has loaded its models. UserError with its message if it cannot.
   explicit EarsProcess(const EarsOptions& options);
   ~EarsProcess();  // kills it; listeners are not called any more
 
@@ -35,20 +35,20 @@ class EarsProcess {
 
   /// A stream for this listener.
   uint32_t open(EarsListener& listener) { return streams_.open(listener); }
-  /// False: too much sound waits already; it was not taken. Of a stream that is lost nothing is
+  /// False: too much sound is queued already; this was not taken. Sound of a lost stream is not
   /// sent.
   bool send(uint32_t stream, std::span<const float> samples);
   void finish(uint32_t stream) { post({.type = EarsFrame::Type::kEnd, .stream = stream}); }
-  /// The listener hears no more of it.
+  /// The listener is told nothing more about the stream.
   void drop(uint32_t stream);
 
-  pid_t pid() const { return pid_; }  // -1: does not run
+  pid_t pid() const { return pid_; }  // -1: not running
 
  private:
   struct Running;
 
   void post(EarsFrame frame);
-  // All of these are for the thread.
+  // All of these run in the thread.
   void run();
   void start();
   void send_frame(EarsFrame frame);
@@ -60,7 +60,7 @@ class EarsProcess {
   void lose(const std::string& why);
   void start_again();
   void forget(const EarsFrame& frame);
-  /// An operation's end, if its process still is the one that runs.
+  /// A completion handler that acts only if its process is still the running one.
   template <class Then>
   auto of_process(Then then);
 
@@ -74,10 +74,10 @@ class EarsProcess {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_{context_};  // of what is expected
-  boost::asio::steady_timer pause_{context_};  // before it is started again
-  std::shared_ptr<Running> running_;           // null: it does not run
+  boost::asio::steady_timer pause_{context_};  // before it is restarted
+  std::shared_ptr<Running> running_;           // null: not running
   std::deque<EarsFrame> outbox_;
-  std::promise<std::string> started_;  // the first time; not empty: why it could not
+  std::promise<std::string> started_;  // the first start; not empty: why it failed
   bool is_first_ = true;
   int num_failures_ = 0;  // soon after a start, in a row
   std::jthread thread_;   // last: it uses all of them

@@ -6,8 +6,8 @@
 namespace predgen {
 namespace {
 
-/// The segment, as if the user had paused; one that is over stays so, and is not told twice. A
-/// voice that had paused already has no more words to come.
+/// The segment, as if the user had paused; one that is over stays over, and is not told twice. A
+/// voice that had already paused has no more words to come.
 RecognisedSegment ended(RecognisedSegment segment) {
   if (segment.voice) {
     segment.voice->is_in_words = segment.voice->is_in_words || !segment.voice->is_active;
@@ -119,7 +119,7 @@ void EarsRecogniser::on_started() {
     const Lock lock(mutex_);
     for (auto& [utterance, of] : utterances_) {
       if (!std::exchange(of.was_active, false)) continue;
-      // If the voice goes on, the next that is heard says so.
+      // If the voice goes on, the next segment says so.
       HeardVoice voice = *of.last.voice;
       voice.is_active = false;
       voice.until = of.num_samples;

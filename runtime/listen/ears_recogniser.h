@@ -14,11 +14,11 @@
 
 namespace predgen {
 
-/// Hears one user with the program predgen-ears, which conversations share: an utterance is a
-/// stream of it. When the program ends, what was told of an utterance stays, as if the user had
-/// paused, and the utterance goes on with what is added from then on, which waits until the program
-/// has started again; a voice that was active is taken to go on until then. Only where nothing was
-/// told of an utterance that is finished, or the program does not start again, that is a failure.
+/// Recognises one user's speech with the program predgen-ears, which conversations share: an
+/// utterance is a stream of it. When the program ends, what was told of an utterance stays, as if
+/// the user had paused, and sound added from then on continues the utterance and waits until the
+/// program has restarted; an active voice is assumed to go on until then. It is a failure only if
+/// nothing was told of a finished utterance, or if the program does not restart.
 class EarsRecogniser : public Recogniser, private EarsListener {
  public:
   /// The handler is borrowed.
@@ -31,7 +31,7 @@ class EarsRecogniser : public Recogniser, private EarsListener {
 
  private:
   struct Utterance {
-    std::optional<uint32_t> stream{};  // nothing: the next sound opens one
+    std::optional<uint32_t> stream{};  // nullopt: the next sound opens one
     int64_t num_samples = 0;           // added
     int64_t first_sample = 0;          // of the utterance, in this stream
     int64_t first_segment = 0;
@@ -39,8 +39,8 @@ class EarsRecogniser : public Recogniser, private EarsListener {
     RecognisedSegment last{};  // that was heard
     bool has_words = false;    // something was heard
     bool was_active = false;   // somebody was speaking when the program ended
-    bool is_finished = false;  // nothing is added any more
-    bool is_done = false;      // nothing more comes of it
+    bool is_finished = false;  // no more sound is added
+    bool is_done = false;      // no more results follow
   };
 
   void on_heard(uint32_t stream, const RecognisedSegment& segment) override;
@@ -50,12 +50,12 @@ class EarsRecogniser : public Recogniser, private EarsListener {
 
   /// Null: it was dropped.
   Utterance* find(uint32_t stream) REQUIRES(mutex_);
-  /// Tells what is untold of one utterance after the other: those that were finished come first.
+  /// Tells the handler what is untold, utterance by utterance: finished ones come first.
   void tell();
 
   const std::shared_ptr<EarsProcess> process_;
   RecogniserHandler& handler_;
-  Mutex mutex_;  // never held while the handler is called, which may add
+  Mutex mutex_;  // not held while calling the handler, which may call add()
   std::map<int64_t, Utterance> utterances_ GUARDED_BY(mutex_);
 };
 

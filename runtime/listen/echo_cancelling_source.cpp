@@ -51,7 +51,7 @@ void EchoCancellingSource::clean(std::span<const float> frame) {
   }
   const std::span<const float> cleaned = canceller_.process(frame, played);
   const EchoGuard::Choice choice = guard_.choose(played, before_, cleaned);
-  // A choice changes within a frame, so that nothing clicks.
+  // A change of choice fades within a frame, so that nothing clicks.
   const float to_heard = choice == EchoGuard::Choice::kHeard ? 1.0f : 0.0f;
   const float to_cleaned = choice == EchoGuard::Choice::kCleaned ? 1.0f : 0.0f;
   for (size_t i = 0; i < frame.size(); ++i) {

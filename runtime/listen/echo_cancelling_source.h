@@ -14,18 +14,18 @@
 
 namespace predgen {
 
-/// A microphone that does not hear the loudspeaker of this program: 16 kHz, 10 ms later. Where
-/// nothing was played for half a second, it is as it was recorded; while something is, it is silent
-/// until the canceller has learnt the room. Memory is bounded.
+/// A microphone without the echo of this program's loudspeaker: 16 kHz, 10 ms late. The sound is as
+/// recorded if nothing was played for half a second; during playback it is silent until the
+/// canceller has learnt the room. Memory is bounded.
 class EchoCancellingSource : public AudioSource {
  public:
-  /// Borrows what is played, which has begun. UserError where the program has no canceller.
+  /// Borrows `played`, which has begun. UserError if this build has no canceller.
   EchoCancellingSource(std::unique_ptr<AudioSource> microphone, PlayedSound& played);
 
   int sample_rate() const override { return EchoReference::kRate; }
   std::span<const float> read() override;
 
-  /// Whether it may hear while something is played.
+  /// Whether it can hear the user during playback.
   bool has_learnt() const { return guard_.has_learnt(); }
 
  private:
@@ -38,9 +38,9 @@ class EchoCancellingSource : public AudioSource {
   EchoCanceller canceller_;
   EchoGuard guard_;
   std::vector<float> heard_;              // not cleaned yet
-  std::unique_ptr<AudioSink> resampler_;  // into it; null: the microphone has this rate
+  std::unique_ptr<AudioSink> resampler_;  // into heard_; null: the microphone has this rate
   std::vector<float> output_;
-  Frame before_{};  // what was heard a frame ago
+  Frame before_{};  // the frame heard before
   float heard_share_ = 1, cleaned_share_ = 0;
   bool is_told_ = false;
 };

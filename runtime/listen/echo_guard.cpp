@@ -5,13 +5,13 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kEchoFrames = 50;     // as long an echo may come: its delay, and the room
+constexpr int64_t kEchoFrames = 50;     // how long an echo may follow: its delay, and the room
 constexpr int64_t kLeastFrames = 100;   // of sound that was played, to learn from
 constexpr double kNoiseRises = 1.002;   // at most, from one frame to the next
 constexpr double kKept = 1 - 1.0 / 50;  // of energy, a frame later
 constexpr double kEnough = 40;          // of the energy 16 dB are gone
-constexpr double kPoor = 16;            // 12 dB: somebody speaks, ..
-constexpr int64_t kPoorFrames = 500;    // .. or the room has changed: nobody speaks on so long
+constexpr double kPoor = 16;            // 12 dB: either somebody speaks, ..
+constexpr int64_t kPoorFrames = 500;    // .. or the room has changed: nobody speaks for so long
 
 double mean_square(std::span<const float> samples) {
   double sum = 0;
@@ -34,7 +34,7 @@ EchoGuard::Choice EchoGuard::choose(std::span<const float> played, std::span<con
   heard_ = kKept * heard_ + loudness;
   cleaned_ = kKept * cleaned_ + mean_square(cleaned);
   ++played_frames_;
-  // What is left is below what the room sounds of by itself.
+  // The remaining echo is below the room's own noise.
   const bool is_quiet = cleaned_ * (1 - kKept) < noise_;
   if (!has_learnt_ && played_frames_ >= kLeastFrames) {
     has_learnt_ = is_quiet || heard_ > kEnough * cleaned_;

@@ -10,9 +10,9 @@ namespace predgen {
 namespace {
 
 constexpr int kPiecesPerSecond = 50;
-/// So much may wait at any time: a microphone is read late, too.
+/// How much may be queued at any time: a microphone may be read late, too.
 constexpr size_t kMostWaiting = 3 * EchoReference::kRate / 2;
-/// What waits even when least does is looked at so often, in samples.
+/// How often the least amount queued is checked, in samples.
 constexpr int64_t kStretch = 5 * EchoReference::kRate;
 constexpr size_t kMostLeast = EchoReference::kRate * 40 / 1000;
 constexpr size_t kLeftOfIt = EchoReference::kRate * 10 / 1000;

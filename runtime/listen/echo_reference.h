@@ -9,27 +9,27 @@
 
 namespace predgen {
 
-/// What was played, in step with what a microphone hears: a sample for each of its samples.
+/// What was played, aligned with what a microphone hears: one sample for each of its samples.
 ///
-/// Both devices hand over their sound in pieces. A sample is told when its device has taken it,
-/// before it sounds, and is given with the next one that was heard, so that it is always ahead of
-/// its echo: by what both devices keep in their buffers, and the way through the room. That must be
-/// shorter than the filter of the canceller, and stays the same while nothing is repeated or
-/// dropped: where a piece of the loudspeaker is late, silence takes its place, and from then on as
-/// much waits; where too much waits all the time, as the clocks of the devices differ or sound of
-/// the microphone was lost, the oldest is dropped. Used by the microphone's thread.
+/// Both devices exchange sound in blocks. A played sample is added when its device takes it, before
+/// it sounds, and is paired with the next recorded sample, so it is always ahead of its echo: by
+/// the buffers of both devices and the path through the room. This lead must be shorter than the
+/// canceller's filter, and is constant while nothing is repeated or dropped: where a block of the
+/// loudspeaker is late, silence takes its place, and from then on that much more is queued; where
+/// too much is queued all the time, because the devices' clocks differ or microphone sound was
+/// lost, the oldest is dropped. Used by the microphone's thread.
 class EchoReference {
  public:
   static constexpr int kRate = 16'000;  // Hz
 
-  /// Borrows it; it has begun.
+  /// Borrows `played`, which has begun.
   explicit EchoReference(PlayedSound& played);
 
-  /// Fills `samples`, of which as many were heard since. False: from here on echoes are later or
-  /// earlier than they were.
+  /// Fills `samples`, one for each sample heard since the last call. False: from here on echoes are
+  /// later or earlier than before.
   bool take(std::span<float> samples);
 
-  int64_t num_waiting() const { return std::ssize(queue_); }  // samples, as the others
+  int64_t num_waiting() const { return std::ssize(queue_); }  // samples, as below
   int64_t num_dropped() const { return num_dropped_; }
   int64_t num_repeated() const { return num_repeated_; }  // of silence
 
@@ -38,12 +38,12 @@ class EchoReference {
   void drop(size_t num_samples);
 
   PlayedSound& played_;
-  std::vector<float> queue_;  // played, at kRate, not given yet
+  std::vector<float> queue_;  // played, at kRate, not taken yet
   ResamplingSink resampler_;  // into it
   std::vector<float> piece_;
   bool has_begun_ = false;
   int64_t num_losses_ = 0;
-  // Of the stretch of time under way.
+  // Of the current stretch of time.
   int64_t stretch_ = 0;
   size_t least_waiting_ = 0;
   int64_t num_dropped_ = 0, num_repeated_ = 0;

@@ -7,8 +7,8 @@ std::optional<Transcript> HeardSource::wait_newer(int64_t revision, Clock&) {
     const Baton::Rest rest(baton_);
     queue_.wait(revision, stop_);
   }
-  // While it waited for the baton, more may have come. Whoever stops a turn and then sends a final
-  // one means it for the next turn: take() asks for the stop first.
+  // More may have come while this waited for the baton. A final transcript sent after a stop is
+  // meant for the next turn: take() checks for the stop first.
   return queue_.take(revision, stop_);
 }
 

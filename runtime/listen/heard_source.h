@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// Transcripts that others push, for a session that shares an engine: it rests while it waits.
+/// Transcripts that others push, for a session that shares an engine: waiting gives up the baton.
 /// push() and is_empty() are for any thread, push() for one at a time.
 class HeardSource : public TranscriptSource {
  public:
@@ -25,7 +25,7 @@ class HeardSource : public TranscriptSource {
   void drop_final() { queue_.drop_final(); }
 
   std::optional<Transcript> latest(Seconds now) override { return queue_.latest(now); }
-  /// Never nothing: there is no end of the input.
+  /// Never nullopt: the input does not end.
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
  private:

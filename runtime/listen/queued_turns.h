@@ -6,8 +6,8 @@
 
 namespace predgen {
 
-/// Turns of another source that may have arrived while one before them was answered: what waited
-/// counts from when it was asked for. Borrows the source.
+/// Turns of another source that may have arrived while an earlier one was being answered: a turn
+/// that waited counts from when it was asked for. Borrows the source.
 class QueuedTurns : public TranscriptSource {
  public:
   explicit QueuedTurns(TranscriptSource& source) : source_(source) {}
@@ -31,7 +31,7 @@ class QueuedTurns : public TranscriptSource {
 
  private:
   TranscriptSource& source_;
-  std::optional<Seconds> ready_;  // for the turn under way; nothing: for none yet
+  std::optional<Seconds> ready_;  // when the turn in progress was asked for; nullopt: not yet
 };
 
 }  // namespace predgen

@@ -11,51 +11,51 @@ namespace predgen {
 
 constexpr int kRecogniserRate = 16000;  // Hz
 
-/// What the sound says of the voice, with words or without. Samples are those of the utterance.
+/// Voice activity, with or without words. Samples are counted within the utterance.
 struct HeardVoice {
   bool is_active = false;       // somebody is speaking
-  int64_t since = 0;            // the sample with which that, or what was said last, began
-  int64_t until = 0;            // behind the last sample of it so far
-  bool is_in_words = false;     // the text has all of it
+  int64_t since = 0;            // first sample of the current speech, else of the last
+  int64_t until = 0;            // after the last sample of that speech so far
+  bool is_in_words = false;     // the text covers all of it
   std::optional<double> end{};  // how likely the turn is over, by the sound of what was said last
-  // Samples that this is about; nothing: all so far. In a pause it is told every 100 ms.
+  // Samples that this covers; nullopt: all so far. In a pause it is told every 100 ms.
   std::optional<int64_t> heard{};
 };
 
-/// What a recogniser has heard of one part of an utterance, between two pauses. Later ones of the
-/// same number replace it.
+/// What a recogniser has heard of one part of an utterance, between two pauses. A later one with
+/// the same number replaces it.
 struct RecognisedSegment {
   std::string text{};
   int64_t number = 0;
   bool is_over = false;               // the user has paused
-  std::optional<HeardVoice> voice{};  // nothing: the recogniser does not tell
+  std::optional<HeardVoice> voice{};  // nullopt: not reported by this recogniser
 };
 
-/// Who is told what was heard. Called by a thread of the recogniser; must not throw.
+/// Is told what was heard. Called by a thread of the recogniser; must not throw.
 class RecogniserHandler {
  public:
   virtual ~RecogniserHandler() = default;
 
   virtual void on_segment(int64_t utterance, const RecognisedSegment& segment) = 0;
-  /// All of its segments were told.
+  /// All segments of the utterance were told.
   virtual void on_end(int64_t utterance) = 0;
-  /// All that was not told is lost; what is added from now on begins anew. `why` goes on from
-  /// "the recogniser".
+  /// Whatever was not told is lost; sound added from now on starts afresh. `why` continues "the
+  /// recogniser".
   virtual void on_failure(const std::string& why) = 0;
 };
 
-/// Makes words of the sound of one user, an utterance after the other, each with a number that
-/// the caller counts up. Nothing of it waits. Thread-safe.
+/// Turns one user's sound into words, utterance by utterance, each with a number that the caller
+/// increments. No call blocks. Thread-safe.
 class Recogniser {
  public:
   virtual ~Recogniser() = default;
 
-  /// More of an utterance, at kRecogniserRate. False: too much of it waits already; it was not
+  /// Adds sound to an utterance, at kRecogniserRate. False: too much is queued already; it was not
   /// taken.
   virtual bool add(int64_t utterance, std::vector<float> samples) = 0;
-  /// There is no more of it; on_end() follows.
+  /// The utterance has no more sound; on_end() follows.
   virtual void finish(int64_t utterance) = 0;
-  /// Nobody wants to know any more what it is; some of it may still be told.
+  /// The utterance's words are no longer wanted; some may still be told.
   virtual void drop(int64_t utterance) = 0;
 };
 

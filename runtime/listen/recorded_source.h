@@ -9,18 +9,18 @@
 
 namespace predgen {
 
-/// What is known of the sound in which a turn was heard.
+/// What is known about the sound of a turn.
 struct RecordedVoice {
   std::string said;         // word for word; the recogniser may have heard others
-  Seconds ended{0};         // its last sample, on the scale of the transcripts
-  bool is_cut_off = false;  // the turn was taken to be over in the middle of it
+  Seconds ended{0};         // its last sample, on the transcripts' time scale
+  bool is_cut_off = false;  // the turn was taken to be over before the voice ended
 };
 
 /// One spoken prompt as a streaming recogniser heard it.
 struct Recording {
   std::string id;                        // the written prompt
   std::vector<Transcript> transcripts;   // the last one is final; times from the first's, seconds
-  std::optional<RecordedVoice> voice{};  // nothing: the file does not say
+  std::optional<RecordedVoice> voice{};  // nullopt: the file does not say
 };
 
 struct Recordings {

@@ -18,7 +18,7 @@ class RecordingSource : public AudioSource {
       : audio_(std::move(audio)), recording_(file, audio_->sample_rate()) {}
 
   int sample_rate() const override { return audio_->sample_rate(); }
-  /// UserError, too, where the disk is full.
+  /// Also UserError if the disk is full.
   std::span<const float> read() override {
     const std::span<const float> block = audio_->read();
     if (!block.empty()) recording_.write(block);
@@ -30,8 +30,8 @@ class RecordingSource : public AudioSource {
   WavSink recording_;
 };
 
-/// FOLDER/heard-N.wav with the lowest N of which there is none. Makes the folder; UserError if that
-/// cannot be.
+/// FOLDER/heard-N.wav with the lowest N that does not exist yet. Makes the folder; UserError if
+/// that fails.
 std::filesystem::path next_recording(const std::filesystem::path& folder);
 
 }  // namespace predgen

@@ -27,7 +27,7 @@ namespace {
 using Code = beast::error_code;
 
 constexpr size_t kMaxMessageBytes = 1 << 20;
-constexpr std::chrono::seconds kSilence{30};  // until it is asked whether it is still there
+constexpr std::chrono::seconds kSilence{30};  // until the server is asked if it is still there
 
 }  // namespace
 
@@ -123,7 +123,7 @@ auto SherpaRecogniser::of_connection(Then then) {
 void SherpaRecogniser::expect_within(double seconds) {
   timer_.expires_after(steady_seconds(seconds));
   timer_.async_wait(of_connection([this](const Code& error) {
-    // It may have been put off when this was on its way already.
+    // It may have been postponed when this call was already queued.
     const bool is_over = timer_.expiry() <= std::chrono::steady_clock::now();
     if (!error && is_over) fail("does not answer");
   }));
@@ -176,7 +176,7 @@ void SherpaRecogniser::connect() {
 
 void SherpaRecogniser::write() {
   Connection& to = *connection_;
-  // It is this utterance's: another one's connection has ended, or was cut.
+  // The message is this utterance's: another one's connection has ended, or was cut.
   to.writing = std::move(queue_.front().samples);
   queue_.pop_front();
   to.is_writing = true;
@@ -198,7 +198,7 @@ void SherpaRecogniser::read() {
   connection_->socket.async_read(
       connection_->buffer, of_connection([this](const Code& error) {
         if (!error) return take_message();
-        // Some servers end there without a word.
+        // Some servers close here without a message.
         if (error == websocket::error::closed && connection_->is_finishing) return end_utterance();
         fail("has gone away: " + error.message());
       }));

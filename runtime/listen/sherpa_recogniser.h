@@ -14,26 +14,26 @@
 
 namespace predgen {
 
-/// What a recogniser may take of time and memory.
+/// Limits on the time and memory that a recogniser may take.
 struct RecogniserLimits {
   double connect_seconds = 5;
-  double answer_seconds = 10;   // after the end of an utterance, without a word of it
+  double answer_seconds = 10;   // without a message after the end of an utterance
   double waiting_seconds = 30;  // of sound that it has not taken yet
 };
 
-/// One message of sherpa-onnx's streaming server. UserError for what is none; it quotes nothing of
-/// it.
+/// One message of sherpa-onnx's streaming server. UserError for anything else; the error does not
+/// quote it.
 RecognisedSegment parse_segment(const std::string& message);
 
 /// A client of sherpa-onnx's streaming server (sherpa-onnx-online-websocket-server, or one that
 /// speaks like it) at a WebSocket. It gets samples as binary messages of 32-bit floats, and tells
 /// what it has heard in JSON; "Done" ends an utterance and its connection, and is answered by
-/// "Done!", or the end of the connection. The next utterance has one of its own. Works in a thread
-/// of its own.
+/// "Done!", or the end of the connection. The next utterance has its own connection. Works in its
+/// own thread.
 class SherpaRecogniser : public Recogniser {
  public:
   SherpaRecogniser(WebSocketUrl url, const RecogniserLimits& limits, RecogniserHandler& handler);
-  /// Cuts what is under way; the handler is not called any more.
+  /// Cuts the connection in use; the handler is not called any more.
   ~SherpaRecogniser() override;
 
   bool add(int64_t utterance, std::vector<float> samples) override;
@@ -48,7 +48,7 @@ class SherpaRecogniser : public Recogniser {
   struct Connection;
   using Held = std::shared_ptr<Connection>;
 
-  // All of these are for the thread.
+  // All of these run in the thread.
   void run();
   void push(Message message);
   /// Sends the next message, if it is time for that.
@@ -63,7 +63,7 @@ class SherpaRecogniser : public Recogniser {
   void forget(const Message& message);
   void expect_within(double seconds);
   void expect_nothing();
-  /// An operation's end, if its connection still is the one under way.
+  /// A completion handler that acts only if its connection is still the current one.
   template <class Then>
   auto of_connection(Then then);
 

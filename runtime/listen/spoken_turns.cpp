@@ -11,7 +11,7 @@ namespace predgen {
 namespace {
 
 constexpr Seconds kBlock{0.02};
-/// Of silence behind the sound beyond the longest wait: a recogniser needs time for its last words.
+/// Silence after the sound, beyond the longest wait: a recogniser needs time for its last words.
 constexpr Seconds kGrace{2.0}, kLate{15.0};
 
 }  // namespace
@@ -65,12 +65,12 @@ void SpokenTurns::listen(const std::stop_token& destroyed) {
     throw_if_stopped(destroyed);
     if (block.empty()) break;
     {
-      // A block may come late, but none before it was spoken.
+      // A block may come late, but never before it was spoken.
       const Lock lock(mutex_);
       length += Seconds(static_cast<double>(block.size()) / audio_.sample_rate());
       begin_ = std::min(begin_.value_or(clock_.now()), clock_.now() - length);
     }
-    // Where it hears the assistant, nothing is heard.
+    // If the microphone hears the assistant, its sound is ignored.
     if (options_.while_speaking == WhileSpeaking::kNotHeard && is_answering()) {
       silence.assign(block.size(), 0.0f);  // so that time goes on
       recogniser_.add(silence);

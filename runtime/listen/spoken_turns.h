@@ -18,11 +18,11 @@ namespace predgen {
 /// What the user may say while the assistant speaks.
 enum class WhileSpeaking {
   kNotHeard,    // the microphone would hear the assistant
-  kInterrupts,  // his voice makes it softer, words end it: TurnTaking
+  kInterrupts,  // the user's voice ducks it, words end it: TurnTaking
 };
 
-/// Turns out of sound: a thread of its own reads the source, a recogniser makes words of it. When
-/// the sound ends, or cannot be read on, silence follows until the turn under way is over; a
+/// Makes turns out of sound: its own thread reads the source, a recogniser finds the words. When
+/// the sound ends or reading fails, silence follows until the turn in progress is over; a
 /// recogniser that is late then has kLate to end it.
 class SpokenTurns : public UserTurns {
  public:
@@ -38,7 +38,7 @@ class SpokenTurns : public UserTurns {
               Clock& clock, const std::stop_token& stop);
   ~SpokenTurns() override;
 
-  /// What `words`, as transcripts have them, say themselves: TurnRecogniser::expect_end().
+  /// As TurnRecogniser::expect_end(), with `words` as transcripts have them.
   void expect_end(const std::string& words, double probability) {
     recogniser_.expect_end(without_again(words), probability);
   }
@@ -46,7 +46,7 @@ class SpokenTurns : public UserTurns {
  private:
   void hear_voice(const UserVoice& voice);
   void listen(const std::stop_token& destroyed);
-  /// Silence until the turn is over, or was none.
+  /// Feeds silence until the turn, if there is one, is over.
   void end_sound(int sample_rate, const std::stop_token& destroyed);
 
   AudioSource& audio_;

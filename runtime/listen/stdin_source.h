@@ -14,8 +14,8 @@ class StoppablePoll;
 
 /// Live input: a person at a terminal or a recogniser at the end of a pipe. A thread reads lines
 /// and stamps them with the clock; "time" in a line is ignored. Input that ends without a final
-/// transcript makes the last one final. What a newer transcript of its turn has overtaken is not
-/// kept, and the thread reads no more than some hundred turns ahead.
+/// transcript makes the last one final. A transcript that a newer one of its turn has overtaken is
+/// dropped, and the thread reads at most some hundred turns ahead.
 class StdinSource : public TranscriptSource {
  public:
   /// kAuto: JSON lines unless it is a terminal or the first line does not begin with '{'.
@@ -27,7 +27,7 @@ class StdinSource : public TranscriptSource {
   StdinSource(int fd, Format format, const Clock& clock, std::stop_token stop);
 
   /// wait_newer() throws the UserError of a malformed line, which names its number, once everything
-  /// in front of it was taken. Both throw Interrupted after a stop, wait_newer() at once.
+  /// before it was taken. Both throw Interrupted after a stop, wait_newer() at once.
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
@@ -39,7 +39,7 @@ class StdinSource : public TranscriptSource {
   void take_line(const std::string& line);
 
   const int fd_;
-  Format format_;  // used by the reader only, as what is below stop_
+  Format format_;  // used by the reader only, as are the members below stop_
   const std::stop_token stop_;
   int64_t line_number_ = 0;
   TranscriptMessages messages_;

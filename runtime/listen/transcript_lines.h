@@ -15,13 +15,13 @@ namespace predgen {
 
 class TranscriptMessages;
 
-/// What one line of input says: an object as TranscriptLine has it, or a message of a speech
-/// service as it comes. Those of a service are one connection's, in their order. UserError begins
-/// with `where`, for a text longer than kMaxTurnBytes, too.
+/// Parses one line of input: an object as TranscriptLine has it, or a raw message of a speech
+/// service. A service's messages come from one connection, in order. UserError, also for a text
+/// longer than kMaxTurnBytes, begins with `where`.
 std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
                                                   TranscriptMessages& messages);
 
-/// A transcript that comes too late: its revision is not above one that came before in the same
+/// Finds transcripts that come too late: the revision is not above an earlier one in the same
 /// turn.
 class RevisionFilter {
  public:
@@ -33,7 +33,7 @@ class RevisionFilter {
 };
 
 /// Transcripts of a file of such lines, for a ScheduledSource; a line without time arrives with the
-/// one in front of it. UserError names the line.
+/// one before it. UserError names the line.
 std::vector<Transcript> read_transcript_file(const std::filesystem::path& file);
 
 }  // namespace predgen

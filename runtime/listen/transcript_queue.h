@@ -15,40 +15,40 @@
 namespace predgen {
 
 /// Transcripts on their way from the thread that hears to the thread that answers. Final ones stay
-/// until they are taken, each before anything of the next turn; of a turn under way there is the
-/// newest one only, which overtakes the one before. Revisions count all of them. Thread-safe, with
-/// one thread on each side; a live TranscriptSource is this and whoever hears.
+/// until they are taken, each before anything of the next turn; of a turn in progress only the
+/// newest one is kept. Revisions count all of them. Thread-safe, with one thread on each side; a
+/// live TranscriptSource is this plus a hearing side.
 class TranscriptQueue {
  public:
   /// Stamps what arrives; read by both threads.
   explicit TranscriptQueue(const Clock& clock) : clock_(clock) {}
 
-  // Whoever hears. After end() these do nothing.
+  // The hearing side. After end() these do nothing.
   void push(std::string text, bool is_final);
   /// Transcript::is_stable.
   void push_stable(std::string text);
-  /// Arrives at `time` as stable, unless something else is done on this side before.
+  /// Arrives at `time` as stable, unless another call on this side comes first.
   void push_at(Seconds time, std::string text);
-  /// The newest text of the turn under way, one of push_at() whose time has come included; empty:
-  /// there is none. One whose time has not come is forgotten.
+  /// The newest text of the turn in progress, including one of push_at() whose time has come;
+  /// empty: none. One whose time has not come is dropped.
   std::string settle();
-  /// The turn under way is forgotten, and take() gives nothing once, after the turns before.
+  /// Drops the turn in progress; take() returns nullopt once, after the turns before.
   void push_break();
-  /// take() gives nothing from here on, or throws `failure`, after everything before. What was
-  /// heard of a turn under way can still be taken, unless forget_unfinished() came first.
+  /// After everything pushed before, take() returns nullopt or throws `failure`. What was heard of
+  /// a turn in progress can still be taken, unless forget_unfinished() came first.
   void end(std::exception_ptr failure = {});
   void forget_unfinished();
-  /// Waits until fewer than `most` transcripts are in it, or for the stop.
+  /// Waits until fewer than `most` transcripts are queued, or for the stop.
   void wait_for_room(size_t most, const std::stop_token& stop);
 
-  // Whoever answers.
+  // The answering side.
   /// As TranscriptSource::latest().
   std::optional<Transcript> latest(Seconds now);
-  /// Waits until take() does not have to: for something newer than `revision`, a break, the end or
+  /// Waits until take() would not block: for something newer than `revision`, a break, the end or
   /// the stop.
   void wait(int64_t revision, const std::stop_token& stop);
-  /// The newest transcript if it is newer than `revision`; a final one leaves the queue, a break
-  /// does and gives nothing. Interrupted after a stop, before anything is taken. Waits if need be.
+  /// The newest transcript if it is newer than `revision`; a final one leaves the queue; so does a
+  /// break, giving nullopt. Interrupted after a stop, before anything is taken. Waits if need be.
   std::optional<Transcript> take(int64_t revision, const std::stop_token& stop);
   /// Forgets everything up to a final transcript, if there is one.
   void drop_final();
@@ -65,9 +65,9 @@ class TranscriptQueue {
     std::string text;
   };
 
-  /// Its time is now.
+  /// Stamps it with the current time.
   void push_now(Transcript transcript);
-  /// Its revision is the next one.
+  /// Gives it the next revision.
   void push_locked(Transcript transcript) REQUIRES(mutex_);
   void forget_unfinished_locked() REQUIRES(mutex_);
   /// What push_at() has announced arrives, if it is time.
@@ -81,7 +81,7 @@ class TranscriptQueue {
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
-  // Final ones and breaks, and perhaps what is heard of the next turn.
+  // Final ones and breaks, possibly followed by the newest of the next turn.
   std::deque<Entry> entries_ GUARDED_BY(mutex_);
   std::optional<Later> later_ GUARDED_BY(mutex_);
   int64_t num_pushed_ GUARDED_BY(mutex_) = 0, num_changes_ GUARDED_BY(mutex_) = 0;

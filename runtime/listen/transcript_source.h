@@ -33,7 +33,7 @@ class TranscriptSource {
 
   /// Waits until a transcript newer than `revision` has arrived and returns the newest.
   /// A final one that was returned ends its turn: neither it nor what came before is given again.
-  /// Nothing: the input has ended.
+  /// nullopt: the input has ended.
   virtual std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) = 0;
 };
 

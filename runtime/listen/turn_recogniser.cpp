@@ -16,7 +16,7 @@ constexpr int64_t kLongest = 600;   // seconds
 constexpr Seconds kDeaf{2};         // until a recogniser is tried again
 constexpr size_t kMaxCommits = 8;
 constexpr size_t kMostExpected = 8;
-constexpr int64_t kUnheard = 300;  // ms of sound that may have no voice, though nobody has told
+constexpr int64_t kUnheard = 300;  // ms of sound that may have no voice although none was reported
 constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
 
 SoundError failure(const std::string& why) {
@@ -87,7 +87,7 @@ bool TurnRecogniser::is_deaf(size_t num_samples) {
   if (!lost_) return false;
   num_samples_ += static_cast<int64_t>(num_samples);
   utterance_begin_ = num_samples_;  // it has none of these
-  // The rest of a turn that will be committed is not the user's question.
+  // The rest of a turn to be committed is not the user's question.
   if (!end_.is_detected || clock_.now() - *lost_ < kDeaf) return true;
   lost_.reset();
   turn_begin_ = num_samples_;
@@ -213,7 +213,7 @@ bool TurnRecogniser::is_turn_over() const {
   if (expected != expected_.end()) {
     signs.words = expected->second;
   } else if (milliseconds(num_samples_ - words_changed_) < kUntilExpected) {
-    return false;  // it may be told yet
+    return false;  // it may still come
   }
   return end_.is_reached(signs);
 }
@@ -237,7 +237,7 @@ void TurnRecogniser::end_turn_after_silence() {
   const int64_t number = words_.number;
   words_ = {};
   if (voice_) {
-    // Its segment may go on with words that are the next turn's.
+    // Its segment may continue with words of the next turn.
     recogniser_->drop(utterance_);
     begin_utterance();
   } else {

@@ -24,8 +24,8 @@ struct RecognisedTurn {
   int64_t number = 0;                   // rises from turn to turn
   std::string text{};                   // empty where nothing was understood
   double seconds = 0;                   // of its sound
-  std::optional<int64_t> stopped_at{};  // ms of all sound; nothing: its beginning was not told
-  bool was_committed = false;           // whoever sends the sound has said where it ends
+  std::optional<int64_t> stopped_at{};  // ms of all sound; nullopt: its beginning was not told
+  bool was_committed = false;           // the sender of the sound marked its end
 };
 
 /// Why sound is refused.
@@ -39,7 +39,7 @@ class SoundError : public Error {
   Kind kind_;
 };
 
-/// Who is told what became of sound. Called by any thread, one call after the other.
+/// Is told what was recognised. Called by any thread, one call at a time.
 class RecognisedTurnHandler {
  public:
   virtual ~RecognisedTurnHandler() = default;
@@ -49,18 +49,18 @@ class RecognisedTurnHandler {
   /// All words of the turn so far.
   virtual void on_words(const std::string& words) = 0;
   virtual void on_turn(const RecognisedTurn& turn) = 0;
-  /// The turn under way is lost, with those that were committed.
+  /// The turn in progress is lost, with those that were committed.
   virtual void on_lost(const SoundError& why) = 0;
 };
 
-/// The voice of the user, where a recogniser tells of it: with words or before there are any.
+/// The user's voice activity, if a recogniser reports it: with words or before there are any.
 struct UserVoice {
   bool is_active = false;
-  int64_t since_ms = 0, until_ms = 0;  // of all sound; what is said now, or was said last
+  int64_t since_ms = 0, until_ms = 0;  // of all sound; of the current speech, else of the last
 };
 
-/// The sound of one user: it goes to a recogniser, and turns come out. A turn ends where whoever
-/// sends the sound says so, or where the recogniser finds a pause. Thread-safe.
+/// Sends one user's sound to a recogniser and forms turns from the result. A turn ends where the
+/// sender of the sound says so, or where the recogniser finds a pause. Thread-safe.
 class TurnRecogniser : private RecogniserHandler {
  public:
   /// `sample_rate`: of what add() gets, in Hz. The recogniser is made with the first sound. Borrows
@@ -72,19 +72,19 @@ class TurnRecogniser : private RecogniserHandler {
   void set_end(const EndOfTurn& end);
   /// `on_voice` is called when the voice begins or pauses, as the handler's functions are.
   void set_on_voice(std::function<void(const UserVoice&)> on_voice);
-  /// `on_pause` is called when a turn that goes on has paused for kStablePause, with all its words,
-  /// once for these, as the handler's functions are.
+  /// `on_pause` is called when an unfinished turn has paused for kStablePause, with all its words,
+  /// once for the same words, as the handler's functions are.
   void set_on_pause(std::function<void(const std::string& words)> on_pause);
-  /// What `words` themselves say: the probability that a turn that has just these is over. Marks
-  /// and case do not matter. With EndOfTurn::by_words a turn does not end before it was told, or
-  /// has not come for a while.
+  /// The probability, by the words alone, that a turn with exactly these `words` is over. Marks and
+  /// case do not matter. With EndOfTurn::by_words a turn does not end before this was called, or
+  /// was not called for a while.
   void expect_end(const std::string& words, double probability);
   /// Mono, in [-1,1]. SoundError: they were not taken.
   void add(std::span<const float> samples);
   /// The turn ends here; RecognisedTurnHandler::on_turn() follows. SoundError if there is no sound,
   /// or it was lost.
   void commit();
-  /// Forgets the turn under way.
+  /// Forgets the turn in progress.
   void clear();
 
  private:
@@ -107,7 +107,7 @@ class TurnRecogniser : private RecogniserHandler {
   void on_failure(const std::string& why) override;
 
   void take(std::span<const float> samples) REQUIRES(mutex_);
-  /// Whether sound is not listened to because the recogniser has failed.
+  /// Whether sound is ignored because the recogniser has failed.
   bool is_deaf(size_t num_samples) REQUIRES(mutex_);
   void lose(const SoundError& why) REQUIRES(mutex_);
   void begin_turn() REQUIRES(mutex_);
@@ -117,9 +117,9 @@ class TurnRecogniser : private RecogniserHandler {
   /// Sound that begins now is the next utterance's.
   void begin_utterance() REQUIRES(mutex_);
   void take_voice(const std::optional<HeardVoice>& voice) REQUIRES(mutex_);
-  /// In ms of all sound: a sample of the utterance.
+  /// The place of an utterance's sample, in ms of all sound.
   int64_t place_of(int64_t sample) const REQUIRES(mutex_);
-  /// Of the voice, by the sound that the recogniser has heard.
+  /// How long the voice has paused, by the sound that the recogniser has heard.
   int64_t pause_ms() const REQUIRES(mutex_);
   int64_t milliseconds(int64_t num_samples) const { return num_samples * 1000 / sample_rate_; }
   RecognisedTurn spoken() const REQUIRES(mutex_);
@@ -138,18 +138,18 @@ class TurnRecogniser : private RecogniserHandler {
   ResamplingSink resampler_ GUARDED_BY(mutex_);
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
   int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
-  std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nothing: none was told
-  /// By expect_end(), of this turn: bare_words(), and what they say; the newest first. Several, as
-  /// recognisers take words back.
+  std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nullopt: none was told
+  /// From expect_end(), for this turn: bare_words() and their probability, newest first. Several,
+  /// because recognisers take words back.
   std::deque<std::pair<std::string, double>> expected_ GUARDED_BY(mutex_);
-  int64_t turn_ GUARDED_BY(mutex_) = 0;            // the number of that under way
+  int64_t turn_ GUARDED_BY(mutex_) = 0;            // number of the current one
   bool is_begun_ GUARDED_BY(mutex_) = false;       // its beginning was told
   std::deque<Commit> commits_ GUARDED_BY(mutex_);  // whose ends have not come back yet
-  Words words_ GUARDED_BY(mutex_);                 // of the first commit; without one of utterance_
+  Words words_ GUARDED_BY(mutex_);                 // of the first commit; if none is, of utterance_
   int64_t num_samples_ GUARDED_BY(mutex_) = 0;     // of all sound
   int64_t turn_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
   int64_t words_changed_ GUARDED_BY(mutex_) = 0;   // of num_samples_
-  std::optional<Seconds> lost_ GUARDED_BY(mutex_);  // when the turn was; nothing: it was not
+  std::optional<Seconds> lost_ GUARDED_BY(mutex_);  // when the turn was; nullopt: it was not
   std::unique_ptr<Recogniser> recogniser_ GUARDED_BY(mutex_);  // last: its thread calls this
 };
 

@@ -85,7 +85,7 @@ TurnActions TurnTaking::on_taken(Seconds now) {
   num_committed_ = std::max<int64_t>(num_committed_ - 1, 0);
   answer_ = Answer::kMade;
   has_draft_ = false;
-  if (is_speech_) {  // he has begun another turn already
+  if (is_speech_) {  // the user has already begun another turn
     words_since_ = now;
     become(Loudness::kPaused, actions);
   } else if (has_voice_) {

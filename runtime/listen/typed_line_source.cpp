@@ -29,7 +29,7 @@ void TypedLineSource::edit(std::string_view line, size_t cursor) {
   const bool inside = cursor < complete && unfinished_word(line, cursor) < cursor;
   const std::string_view text = trimmed(line.substr(0, complete)), whole = trimmed(line);
   std::string heard = queue_.settle();
-  // A word that counted because of a pause may go on: that takes nothing back.
+  // A word that counted because of a pause may continue: that retracts nothing.
   const bool goes_on = heard.starts_with(text) && whole.starts_with(heard);
   if (!inside && !goes_on) {
     heard = text;

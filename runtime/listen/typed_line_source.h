@@ -9,12 +9,12 @@
 namespace predgen {
 
 /// A line that a person is typing, as transcripts while it grows. Every edit that completes or
-/// changes a word is a new one; the line as it is sent is the final one.
+/// changes a word makes a new one; the line as sent is the final one.
 ///
 /// A word still being typed is withheld: the last one until white space or one of . ? ! follows it,
-/// one further in front until the cursor has left it, both no longer than until no key has come for
-/// 0.2 s, when the line is stable. Chinese and Japanese put no spaces between words, so their
-/// characters count as words of their own. White space around the line is dropped.
+/// an earlier one until the cursor has left it, in both cases only until no key has come for 0.2 s,
+/// when the line is stable. Chinese and Japanese put no spaces between words, so their characters
+/// count as words of their own. White space around the line is dropped.
 class TypedLineSource : public TranscriptSource {
  public:
   /// Both threads read the clock: a SystemClock, which outlives this. A `stop` ends waiting with

@@ -13,18 +13,18 @@ namespace {
 
 constexpr int64_t kContext = 128;
 constexpr int kRounds = 5;
-constexpr double kEnoughSeconds = 0.5;  // where passes are long, no further round begins
+constexpr double kEnoughSeconds = 0.5;  // if passes are long, no further round begins
 
 double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, const Clock& clock) {
   const Seconds start = clock.now();
-  // Masks cost more than other tokens: an adapter counts for them.
+  // Masks cost more than other tokens: an adapter applies to them.
   const bool has_masks = !engine.model().mask_tokens().empty();
   const at::Tensor logits = *engine
                                  .run({.sequence = &sequence,
                                        .draft = draft,
                                        .num_masks = has_masks ? std::ssize(draft) : 0})
                                  .logits;
-  most_likely(logits).cpu();  // a GPU is through only now
+  most_likely(logits).cpu();  // a GPU has finished only now
   const double elapsed = (clock.now() - start).count();
   sequence.truncate(sequence.size());
   return elapsed;
@@ -46,8 +46,8 @@ PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
   while (widths.back() < widest) {
     widths.push_back(std::min(2 * widths.back() + 1, widest));  // 2, 4, 8, .. tokens a pass
   }
-  // Rounds, so that what disturbs the machine meets all widths. The second of two passes counts, as
-  // in decoding, where a pass mostly follows one of the same width; the first may run the context.
+  // Rounds, so that a disturbance affects all widths. The second of two passes counts, as in
+  // decoding, where a pass mostly follows one of the same width; the first may run the context.
   std::vector<double> least(widths.size(), std::numeric_limits<double>::infinity());
   double taken = 0;
   for (int round = 0; round < kRounds && taken < kEnoughSeconds; ++round) {

@@ -10,10 +10,10 @@
 
 namespace predgen {
 
-/// By `clock`, of passes over one token and up to `widest` drafted ones, after a context of 128
-/// (fewer where the model has no more room): the least of up to five, each after another of its
-/// width, run now, over 1, 2, 4, 8, .. tokens and the widest. UserError if the model has no room
-/// for them.
+/// Runs passes now and times them by `clock`: over one token and up to `widest` drafted ones (1, 2,
+/// 4, 8, .. tokens and the widest), after a context of 128 (fewer if the model has less room). Each
+/// price is the least of up to five, each after another pass of its width. UserError if the model
+/// has no room.
 PassPrices measure_prices(Engine& engine, int64_t widest,
                           const Clock& clock = SystemClock(std::stop_token()));
 

@@ -32,7 +32,7 @@ std::vector<Fork> find_forks(const at::Tensor& logits_DV, TokenSpan answer) {
   return forks;
 }
 
-/// The beginnings of the branches: the answer up to a place, and the other token.
+/// The prefixes of the branches: the answer up to a place, and the other token.
 std::vector<TokenIds> find_beginnings(Engine& engine, const Sequence& answered,
                                       int64_t max_branches, const GenerationConfig& config,
                                       int64_t& num_forward_passes) {

@@ -9,22 +9,22 @@
 
 namespace predgen {
 
-/// Is told the tokens of one answer in turn, each once: whether that is whole.
+/// Is given the tokens of one answer in order, each once; returns whether the answer is complete.
 using IsWhole = std::function<bool(TokenSpan new_tokens)>;
-/// One for another answer.
+/// Makes an IsWhole for another answer.
 using FollowAnswer = std::function<IsWhole()>;
 
-/// Other answers to one prompt: where an answer was least certain (the difference of its logit and
-/// the best other one's), that other token is taken and continued as the answer would be. All grow
-/// together, a token each a pass, after one pass over the answer that looks for these places.
+/// Other answers to one prompt: where an answer was least certain (by the gap between its logit and
+/// the best other one), that other token is taken and continued as the answer would be. All grow
+/// together, one token per pass, after one pass over the answer that finds these places.
 class Branches {
  public:
   explicit Branches(int64_t max_branches) : max_branches_(max_branches) {}
 
-  /// Makes them, or goes on where an earlier call was stopped; nothing if they are all done.
-  /// `answered`: prompt and answer (from config.answer_begin on), of which nothing changes. A
-  /// branch is done when it is whole, with a stop token, or at `config.max_new_tokens`; all wait
-  /// when config.should_stop says so. Returns the number of new tokens.
+  /// Makes the branches, or continues where an earlier call was stopped; does nothing if all are
+  /// done. `answered`: prompt and answer (from config.answer_begin on), not changed. A branch is
+  /// done when it is complete, at a stop token, or at `config.max_new_tokens`; config.should_stop
+  /// suspends all. Returns the number of new tokens.
   int64_t grow(Engine& engine, const Sequence& answered, const GenerationConfig& config,
                const FollowAnswer& follow);
   /// Passes that they took so far.
@@ -32,7 +32,7 @@ class Branches {
   /// The most promising one first; each is an answer from its first token on.
   const std::vector<TokenIds>& answers() const { return answers_; }
 
-  /// The prompt is another one.
+  /// The prompt has changed.
   void clear();
 
  private:

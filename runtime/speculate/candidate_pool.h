@@ -12,8 +12,8 @@ class CandidatePool {
  public:
   explicit CandidatePool(int64_t max_candidates) : max_candidates_(max_candidates) {}
 
-  /// Makes it the newest one. What it begins with goes; if it is the beginning of another one,
-  /// that becomes the newest.
+  /// Makes it the newest one. Candidates that are its prefixes are dropped; if it is a prefix of
+  /// another one, that becomes the newest.
   void add(TokenIds candidate);
   void clear() { candidates_.clear(); }
 

@@ -129,7 +129,7 @@ std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
     request.should_stop = config.should_stop;
   }
   std::vector<EngineResult> results = engine_.run(requests);
-  // They share passes where these have room, so the longer one's are about all of them.
+  // They share passes if these have room, so the longer one's passes are about all of them.
   num_forward_passes_ +=
       std::ranges::max(results, {}, &EngineResult::num_forward_passes).num_forward_passes;
   std::vector<std::optional<at::Tensor>> logits;
@@ -158,7 +158,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   std::vector<std::optional<at::Tensor>> logits;
   at::Tensor tree_rows_NV;
   std::optional<Choices> choices;
-  // The draft remains one, for the next update to verify.
+  // The draft stays a draft, for the next update to verify.
   const auto leave_unverified = [&] {
     sequence_.truncate(static_cast<int64_t>(prompt_length_));
     sequence_.append(draft);
@@ -204,18 +204,18 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   }
   step.num_forward_passes = num_forward_passes_ - passes_before;
   verified_ = true;
-  // What the verifier keeps of the draft goes on where a candidate does, unless a candidate alone
-  // is right for longer.
+  // The part of the draft that the verifier keeps continues along a candidate, unless a candidate
+  // alone is right for longer.
   std::vector<int64_t> path = choices->follow();
   if (step.num_agreed > 0) {
     std::vector<int64_t> agreed = choices->follow({whole.begin(), whole.begin() + step.num_agreed});
     if (agreed.size() >= path.size()) path = std::move(agreed);
   }
   step.num_accepted = std::ssize(path);
-  if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it lies where it stays
+  if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it is already in place
   TokenIds answered = choices->found(path);
   TokenIds guess = masked.guess_behind(path, *logits.front());
-  // Else it is worth a look at the likeliest tokens, not a draw of each.
+  // Otherwise the likeliest tokens are worth using, but not a draw of each.
   if (guess.empty() && !config.sampler) guess = choices->guess_after(path, whole);
   const bool ended =
       path.size() > 0 && is_stop_token(config.stop_tokens, answered[path.size() - 1]);

@@ -18,20 +18,20 @@
 namespace predgen {
 
 struct SpeculationConfig {
-  /// Answers that one pass verifies: the last one, as the verifier wants, and earlier ones of the
-  /// turn, as a tree, where the model says exactly the same. 1: the last one alone.
+  /// Answers that one pass verifies as a tree: the last one, by the verifier's rule, and earlier
+  /// ones of the turn, as far as the model agrees exactly. 1: the last one alone.
   int64_t num_candidates = 1;
   /// Tokens of that tree; the last answer is in it whole.
   int64_t tree_tokens = 64;
-  /// Those of them that the last answer does not have, and masks; a Session allows what a pass's
-  /// price does.
+  /// Tree tokens that the last answer does not have, and masks; a Session limits them by the price
+  /// of a pass.
   int64_t other_tokens = std::numeric_limits<int64_t>::max();
-  /// Other answers that branch() makes at a time.
+  /// How many other answers branch() makes at a time.
   int64_t num_branches = 0;
   /// Tokens that the model adds to the user's words in idle time, to answer what may come next.
   int64_t next_words = 0;
-  /// None of these where tokens beside the last answer make a pass much dearer; a Session asks the
-  /// prices.
+  /// None of these if tokens beside the last answer make a pass much more expensive; a Session asks
+  /// the prices.
   bool only_if_cheap = false;
 
   /// UserError naming the value that is out of range.
@@ -60,11 +60,11 @@ struct SpeculationLimits {
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
 };
 
-/// Told what the model expects after the first `num_tokens` of a prompt, by the pass that runs the
-/// last of them; not told where an earlier pass did.
+/// Is given the model's prediction after the first `num_tokens` of a prompt by the pass that runs
+/// the last of them; not called if an earlier pass ran it.
 struct PromptReader {
   int64_t num_tokens = 0;
-  std::function<void(const at::Tensor& logits_V)> read{};  // nothing: nobody asks
+  std::function<void(const at::Tensor& logits_V)> read{};  // empty: not wanted
 };
 
 /// Answers a prompt that is still being spoken (Algorithm 1 of arXiv 2506.15556). Each update
@@ -75,7 +75,7 @@ class InputTimeSpeculator {
   InputTimeSpeculator(Engine& engine, Verifier& verifier, Generator& generator, int64_t capacity,
                       const SpeculationConfig& config = {});
 
-  /// Others from the next update on.
+  /// Replaces both from the next update on.
   void use(Verifier& verifier, Generator& generator);
 
   /// Replaces the prompt, verifies the current answer against it in one pass together with the
@@ -85,20 +85,20 @@ class InputTimeSpeculator {
   /// new ones; returning false stops between two passes and keeps what is there. Where
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
-  /// With a sampler nothing is kept but what it draws again, whatever the verifier. `reader` is
-  /// told before `on_tokens` is.
-  /// PromptTooLong if it is longer than context_length(). If it throws, the answer waits, too.
+  /// With a sampler only what it draws again is kept, whatever the verifier. `reader` is called
+  /// before `on_tokens`.
+  /// PromptTooLong if `prompt` exceeds context_length(). If this throws, the answer waits, too.
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
                          const TokenCallback& on_tokens, const SpeculationLimits& limits = {},
                          const PromptReader& reader = {});
 
-  /// For time in which nothing is to be done: makes other answers to the present prompt (Branches),
-  /// which the next update verifies as candidates, or goes on with them after `config.should_stop`
-  /// has ended an earlier call. Returns their number of new tokens. Nothing if they are done
-  /// already or the answer is not verified.
+  /// For idle time: makes other answers to the current prompt (Branches), which the next update
+  /// verifies as candidates, or continues them after `config.should_stop` has ended an earlier
+  /// call. Returns the number of new tokens. Does nothing if they are done already or the answer is
+  /// not verified.
   int64_t branch(GenerationConfig config, const FollowAnswer& follow);
 
-  /// For idle time, too: what the model answers to another prompt, until `is_whole`.
+  /// Also for idle time: the model's answer to another prompt, until `is_whole`.
   TokenIds answer_aside(TokenSpan prompt, GenerationConfig config, const IsWhole& is_whole);
   /// An answer that the next update verifies as a candidate.
   void add_candidate(TokenIds answer) { candidates_.add(std::move(answer)); }
@@ -110,11 +110,11 @@ class InputTimeSpeculator {
   /// The answer so far, stop token included. Valid until the next call.
   TokenSpan answer() const;
 
-  /// Forgets the answer, keeps what is cached: the next turn starts. The answer's own tokens stay
-  /// cached too, as a history that holds them will want.
+  /// Forgets the answer, keeps the cache: the next turn starts. The answer's own tokens stay cached
+  /// too, for a history that holds them.
   void reset_answer();
 
-  /// Forgets everything after the first `num_tokens` tokens: a turn that failed never was.
+  /// Forgets everything after the first `num_tokens` tokens: undoes a turn that failed.
   void roll_back(int64_t num_tokens);
   /// Tokens of prompt and answer.
   int64_t num_tokens() const { return sequence_.size(); }
@@ -123,8 +123,8 @@ class InputTimeSpeculator {
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return sequence_.capacity(); }
 
-  /// Passes that its own requests had a part in so far, however many others share the engine;
-  /// inside `on_tokens` it counts the pass that gave the tokens.
+  /// Passes so far that included its own requests, however many others share the engine; inside
+  /// `on_tokens` it counts the pass that gave the tokens.
   int64_t num_forward_passes() const { return num_forward_passes_; }
 
  private:
@@ -134,13 +134,13 @@ class InputTimeSpeculator {
   /// The answer to an unchanged prompt, without a pass.
   void reuse(const GenerationConfig& config, SpeculationStep& step);
   /// The answer to a changed prompt as far as one verification gives it. Returns a guess at what
-  /// follows; nothing if it was stopped.
+  /// follows; nullopt if stopped.
   std::optional<TokenIds> verify(TokenSpan prompt, std::string_view prompt_text,
                                  const GenerationConfig& config, int64_t first_sentence,
                                  const PromptReader& reader, SpeculationStep& step);
   /// `draft` and then the pool's candidates, of at most `max_tokens` each.
   TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
-  /// In the pass that verifies `tree`; may be below 0.
+  /// Room for masks in the pass that verifies `tree`; may be below 0.
   int64_t room_for_masks(int64_t num_drafted, const TokenTree& tree) const;
   /// The logits of the pending tokens and the draft and, in the same passes, of a question.
   std::vector<std::optional<at::Tensor>> run(const EngineRequest& draft,
@@ -154,10 +154,10 @@ class InputTimeSpeculator {
 
   Sequence sequence_;  // prompt and answer; before the first update no tokens
   size_t prompt_length_ = 0;
-  bool verified_ = true;  // false: the pass that should check the answer did not end
+  bool verified_ = true;  // false: the pass to check the answer did not finish
   Branches branches_;     // of this prompt
   CandidatePool candidates_;
-  std::optional<at::Tensor> saved_logits_1V_;  // of a prompt that is cached whole and unanswered
+  std::optional<at::Tensor> saved_logits_1V_;  // of a prompt that is fully cached and unanswered
   int64_t num_forward_passes_ = 0;
 };
 

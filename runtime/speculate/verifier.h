@@ -25,7 +25,7 @@ struct Draft {
 struct DraftLogits {
   at::Tensor logits_DV;                  // row i predicts tokens[i], given the new prompt
   TokenIds most_likely;                  // [D] or more: argmax_rows() of them
-  std::optional<at::Tensor> reply_QV{};  // [Q+1,V], to ask()'s question, if there was time for it
+  std::optional<at::Tensor> reply_QV{};  // [Q+1,V], for ask()'s question, if there was time
 };
 
 /// Decides how much of a draft survives a change of prompt (paper section 3.1).
@@ -34,19 +34,19 @@ class Verifier {
   virtual ~Verifier() = default;
 
   /// A question to the model that runs in the same pass as the draft, on a sequence of the
-  /// verifier's own; its priority and should_stop are the caller's to set. Nothing: no question.
+  /// verifier's own; its priority and should_stop are the caller's to set. nullopt: no question.
   /// Valid until the next call. `sequence` is the conversation's, to be forked, not changed.
   virtual std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence) = 0;
 
-  /// Sentences of a draft that acceptance is relaxed for, so how many are worth drafting.
+  /// Sentences of a draft with relaxed acceptance, that is, how many are worth drafting.
   virtual int64_t num_sentences() const = 0;
 
   /// Length of the accepted prefix, in [0, D].
   virtual int64_t verify(const Draft& draft, const DraftLogits& logits) = 0;
 };
 
-/// Length of the longest prefix in which every token is the most likely one or, no stop token, is
-/// accepted all the same: `also(i)`.
+/// Length of the longest prefix in which every token is the most likely one or, unless it is a stop
+/// token, accepted by `also(i)`.
 int64_t count_accepted(const Draft& draft, TokenSpan most_likely,
                        const std::function<bool(int64_t)>& also = {});
 

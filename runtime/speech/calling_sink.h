@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// Hands what is written on to a function, never nothing.
+/// Passes what is written to a function, never an empty span.
 class CallingSink : public InstantSink {
  public:
   explicit CallingSink(std::function<void(std::span<const float>)> on_samples)

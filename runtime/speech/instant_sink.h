@@ -22,7 +22,7 @@ class InstantSink : public AudioSink {
   int64_t num_underruns() const override { return 0; }
 
  private:
-  /// As write(). One that throws has taken nothing.
+  /// As write(). A call that throws has taken nothing.
   virtual void take(std::span<const float> samples) = 0;
 
   std::atomic<int64_t> num_taken_ = 0;

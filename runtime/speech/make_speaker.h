@@ -12,12 +12,12 @@
 
 namespace predgen {
 
-/// Borrowed by the speaker that is made of it.
+/// What it points to is borrowed by the speaker.
 struct SpeakerOptions {
   SpeechSynthesizer* voice = nullptr;  // null: none
   AudioSink* sink = nullptr;           // a voice in real time needs one
   AheadBuffer ahead{};
-  std::optional<SpeechCost> cost{};  // on a virtual clock: a price instead of the time it takes
+  std::optional<SpeechCost> cost{};  // on a virtual clock: a price instead of measured time
   bool same_device = false;          // on a virtual clock: voice and model take turns
 };
 

@@ -19,7 +19,7 @@
 
 namespace predgen {
 
-// A reader that ends is an error of write(), and not the end of this program.
+// A reader that ends becomes an error of write(), not the end of this program.
 PcmSink::PcmSink(int descriptor, int sample_rate, std::stop_token stop, const Clock* clock)
     : descriptor_(descriptor),
       sample_rate_(sample_rate),

@@ -11,8 +11,8 @@ namespace predgen {
 
 /// Raw mono 16-bit little-endian samples to a file descriptor, for another program to play. What
 /// was written counts as played when a program that began with the first sample would have played
-/// it. A stop ends a write() that waits for that program: it throws Interrupted. From the first one
-/// on, this process ignores SIGPIPE: a program that has ended is an Error of write().
+/// it. A stop ends a write() that waits for that program: it throws Interrupted. From the first
+/// sink on, this process ignores SIGPIPE: if that program has ended, write() throws Error.
 class PcmSink : public AudioSink {
  public:
   /// The descriptor is not closed. `sample_rate`: Hz. `clock`: borrowed; null: the system's.
@@ -37,7 +37,7 @@ class PcmSink : public AudioSink {
 
   mutable Mutex mutex_;
   int64_t num_written_ GUARDED_BY(mutex_) = 0;
-  Seconds end_ GUARDED_BY(mutex_){0};  // of what was written, as it is played
+  Seconds end_ GUARDED_BY(mutex_){0};  // when what was written will have been played
 };
 
 }  // namespace predgen

@@ -22,7 +22,7 @@ void PlaybackBuffer::fill(std::span<float> samples) {
 
 void PlaybackBuffer::play(std::span<float> samples) {
   const int target = target_;
-  // On the way to a pause it plays as long as anything can be heard.
+  // On the way to a pause it plays for as long as the sound is audible.
   const size_t wanted =
       target > 0 ? samples.size()
                  : std::min(samples.size(), static_cast<size_t>(std::max(level_ - 1, 0)));

@@ -14,12 +14,12 @@ namespace predgen {
 /// never waits, so gain and clear are heard from its next buffer on.
 class PlaybackBuffer {
  public:
-  /// `played`: is told of what the device gets, and outlives this; null: nobody is.
+  /// `played`: receives what the device gets, and outlives this; null: none.
   explicit PlaybackBuffer(size_t capacity, PlayedSound* played = nullptr)
       : ring_(capacity), played_(played) {}
 
-  /// Before the device plays: so many samples lie between full gain and none, at least 1, with
-  /// which there is nothing in between.
+  /// Before the device plays: the ramp between full gain and none takes this many samples, at least
+  /// 1, which is a jump.
   void set_ramp(int num_samples) { level_ = target_ = ramp_ = num_samples; }
 
   /// Writer. Takes what fits and returns how many samples that were.
@@ -37,7 +37,7 @@ class PlaybackBuffer {
   /// Any thread. Samples that the device has taken since the start.
   int64_t num_played() const { return num_played_; }
 
-  /// Device. What to play now; silence where there is nothing.
+  /// Device. What to play now; silence where the buffer is empty.
   void fill(std::span<float> samples);
 
   /// Device buffers that ran short while more was expected: audible gaps.

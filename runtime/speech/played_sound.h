@@ -10,8 +10,8 @@
 
 namespace predgen {
 
-/// What a loudspeaker plays, its silence included, for who takes its echo out of what is heard. The
-/// device's thread adds and never waits; one other thread takes, or nobody.
+/// What a loudspeaker plays, its silence included, as the reference for echo cancellation. The
+/// device's thread adds and never waits; at most one other thread takes.
 class PlayedSound {
  public:
   /// Before the device plays. `sample_rate`: Hz.
@@ -31,7 +31,7 @@ class PlayedSound {
 
   /// Listener. Fills the front of `samples` with what was played next, and returns how many.
   size_t take(std::span<float> samples) { return ring_->pop(samples); }
-  /// Listener. How often something was not kept, because nobody took what was before it.
+  /// Listener. How often samples were lost because earlier ones had not been taken.
   int64_t num_losses() const { return num_losses_; }
 
  private:

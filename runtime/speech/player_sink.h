@@ -14,9 +14,9 @@ namespace predgen {
 /// Interrupted.
 class PlayerSink : public AudioSink {
  public:
-  /// `preferred_rate`: Hz; a device that does not play it gives the rate that it wants instead.
-  /// `played`: is told of what the device gets, and outlives this; null: nobody is. UserError if
-  /// there is no device that plays.
+  /// `preferred_rate`: Hz; a device that cannot play at it uses its own rate instead. `played`:
+  /// receives what the device gets, and outlives this; null: none. UserError if there is no output
+  /// device.
   PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* played = nullptr);
   ~PlayerSink() override;  // drops what was not played: drain() first
   PlayerSink(const PlayerSink&) = delete;

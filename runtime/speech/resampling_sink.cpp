@@ -22,7 +22,7 @@ ResamplingSink::ResamplingSink(std::unique_ptr<AudioSink> sink, int from_rate, i
 }
 
 void ResamplingSink::convert(std::span<const float> samples, bool is_last) {
-  constexpr float kNothing = 0;  // without an address of input the converter does not end
+  constexpr float kNothing = 0;  // without an input pointer the converter does not flush
   SRC_DATA data{};
   data.src_ratio = ratio_;
   data.end_of_input = is_last ? 1 : 0;

@@ -13,15 +13,15 @@
 
 namespace predgen {
 
-/// The voice of a session that shares an engine: it rests while it waits for sound. Voices can
+/// The voice of a session that shares an engine: waiting for sound gives up the baton. Voices can
 /// change, and be silent, between turns. Borrows what the constructor names.
 class RestingSpeaker : public Speaker {
  public:
-  /// `on_samples` gets the sound at `sample_rate` (Hz), whatever the voice has, in a thread of the
-  /// voice; it must not wait.
+  /// `on_samples` gets the sound at `sample_rate` (Hz), whatever the voice's rate, in a thread of
+  /// the voice; it must not block.
   RestingSpeaker(Baton& baton, Clock& clock, const AheadBuffer& ahead, int sample_rate,
                  std::function<void(std::span<const float>)> on_samples);
-  ~RestingSpeaker() override;  // with the baton
+  ~RestingSpeaker() override;  // call with the baton held
 
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use(std::unique_ptr<SpeechSynthesizer>& voice);

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-/// ALSA and JACK tell stderr about every device that they do not find: not while this is there.
+/// Silences stderr while it lives: ALSA and JACK report every device that they do not find.
 class SilentStderr {
  public:
   SilentStderr() {

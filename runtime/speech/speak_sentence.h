@@ -8,9 +8,9 @@
 
 namespace predgen {
 
-/// Has `voice` say one sentence of an answer's text, in the spoken form of its language; nothing if
-/// that has no word. `goes_on` is asked before each step, `take` gets the samples that it made, if
-/// any: false from either breaks the sentence off, and is returned.
+/// Has `voice` say one sentence of an answer's text, in the spoken form of its language; does
+/// nothing if that has no word. `goes_on` is asked before each step, `take` gets the step's
+/// samples, if any: false from either breaks the sentence off and is returned.
 bool speak_sentence(SpeechSynthesizer& voice, std::string_view sentence,
                     const std::function<bool()>& goes_on,
                     const std::function<bool(std::span<const float>)>& take);

@@ -31,7 +31,7 @@ class Speaker {
   /// different one cancels what was prepared.
   virtual void prepare(const std::string& sentence) = 0;
 
-  /// Whether the prepared sentence could be heard at once. Any thread.
+  /// Whether the prepared sentence could be played at once. Any thread.
   virtual bool is_ready_ahead() const = 0;
 
   /// The answer is final from here on: speak this sentence after those said before. One that was
@@ -46,12 +46,12 @@ class Speaker {
   /// afresh for the next turn. Interrupted if `stop` ends the wait; then cancel_turn().
   virtual SpeechReport finish_turn(const std::stop_token& stop = {}) = 0;
 
-  /// Drops everything that was not heard yet, that of turns before included, and starts afresh for
-  /// the next turn.
+  /// Drops everything that was not played yet, earlier turns included, and starts afresh for the
+  /// next turn.
   virtual void cancel_turn() = 0;
 
-  /// The last answer of which something was said, also after its turn: it may be heard still.
-  /// Nothing: without sound.
+  /// The last answer of which something was said, even after its turn: it may still be playing.
+  /// nullopt: no sound.
   virtual std::optional<SpokenAnswer> spoken() const = 0;
 };
 

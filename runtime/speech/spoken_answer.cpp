@@ -10,10 +10,10 @@
 namespace predgen {
 namespace {
 
-/// A sentence's sound is about this long where only its beginning was made.
+/// A sentence's estimated sound length if only its beginning was made.
 constexpr Seconds kPerLetter{0.065}, kPerWordAlone{0.195};
 
-/// Of a sentence's end, which a filter or a device may still hold; there is no word in it.
+/// The end of a sentence that a filter or device may still hold; it contains no word.
 constexpr Seconds kSlack{0.05};
 
 Seconds length_of(const SpokenAnswer::Sentence& sentence) {
@@ -51,7 +51,7 @@ std::string_view share_of_text(std::string_view text, double share) {
 std::string heard_text(const std::string& answer, const SpokenAnswer& spoken) {
   if (spoken.played <= Seconds(0)) return {};
   size_t heard = 0;
-  bool is_found = true;  // not where a call that nobody can make stands between its words
+  bool is_found = true;  // not if an impossible call stands between its words
   Seconds left = spoken.played;
   for (const SpokenAnswer::Sentence& sentence : spoken.sentences) {
     const size_t begin = answer.find(sentence.text, heard);

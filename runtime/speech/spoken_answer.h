@@ -15,23 +15,23 @@ namespace predgen {
 struct SpokenAnswer {
   struct Sentence {
     std::string text;       // as it stands in the answer
-    Seconds length{0};      // of its sound, as far as that was made
-    bool is_whole = false;  // no more of it will be
+    Seconds length{0};      // of its sound, as far as it was made
+    bool is_whole = false;  // no more will be made
   };
   std::vector<Sentence> sentences{};
   Seconds played{0};  // of the sound of all of them
 };
 
-/// The beginning of an answer's text that was heard: whole sentences, and of the one that was cut
-/// off whole words, as share_of_text() finds them. All of the answer if all was said and heard,
-/// nothing if nothing was played.
+/// The part of an answer's text that was heard, from its beginning: whole sentences, then whole
+/// words of the one that was cut off, by share_of_text(). All of the answer if all was said and
+/// heard, empty if nothing was played.
 std::string heard_text(const std::string& answer, const SpokenAnswer& spoken);
 
-/// What of a text is said in this share, 0 - 1, of its sound: speech goes on at about the same
-/// speed. Whole words, or whole characters of scripts that put no spaces between words.
+/// The part of a text said in this share, 0 - 1, of its sound, assuming a constant speaking rate.
+/// Whole words, or whole characters in scripts that put no spaces between words.
 std::string_view share_of_text(std::string_view text, double share);
 
-/// Follows what a speaker says and writes to its sink, to know the SpokenAnswer. Used by one thread
+/// Tracks what a speaker says and writes to its sink, to find the SpokenAnswer. Used by one thread
 /// at a time; borrows the sink.
 class SpokenTrack {
  public:
@@ -41,10 +41,10 @@ class SpokenTrack {
   /// This sentence comes next; the first one after end_answer() begins a new answer. Returns its
   /// number in that.
   size_t say(const std::string& sentence);
-  /// More samples of it were made, or all.
+  /// More samples of the sentence were made, or (finish()) all.
   void add_sound(size_t sentence, int64_t num_samples);
   void finish(size_t sentence) { sentences_[sentence].is_whole = true; }
-  /// In front of each write() to the sink.
+  /// Call before each write() to the sink.
   void will_write(int64_t num_samples);
   /// The sink was cleared.
   void cleared() { is_cleared_ = true; }
@@ -65,8 +65,8 @@ class SpokenTrack {
   bool has_ended_ = true;
   // In samples that the sink has played, or will have if it is not cleared before.
   int64_t begin_ = 0, end_ = 0;  // of what was written of this answer
-  bool is_written_ = false;      // something of it
-  bool is_cleared_ = true;       // then end_ is where the sink stands
+  bool is_written_ = false;      // at least in part
+  bool is_cleared_ = true;       // then end_ is the sink's position
 };
 
 }  // namespace predgen

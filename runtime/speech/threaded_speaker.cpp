@@ -123,7 +123,7 @@ void ThreadedSpeaker::note_sound(const Utterance& utterance, int64_t num_samples
   if (utterance.finished) track_.finish(utterance.place);
 }
 
-/// It stays the prepared one: only the caller's thread changes that.
+/// It stays prepared_: only the caller's thread changes that.
 std::shared_ptr<ThreadedSpeaker::Utterance> ThreadedSpeaker::prepared(
     const std::string& sentence) const {
   const Lock lock(mutex_);
@@ -224,7 +224,7 @@ void ThreadedSpeaker::run_playback(const std::stop_token& end) {
     try {
       sink_.write(samples);
       lock.lock();
-    } catch (const Interrupted&) {  // which finish_turn() says
+    } catch (const Interrupted&) {  // which finish_turn() reports
       lock.lock();
       failed_ = true;
     } catch (const std::exception& error) {

@@ -16,7 +16,7 @@
 namespace predgen {
 
 /// Speaks in real time: one thread synthesises, step by step, one feeds the sink, so a prepared
-/// buffer is heard at once while its sentence is synthesised on from where it stopped. A changed
+/// buffer is played at once while its sentence's synthesis resumes where it stopped. A changed
 /// sentence is cancelled within one step. Once a voice or sink fails, the rest of that turn is
 /// silent and its report says why. A stop ends the wait in finish_turn(), which throws Interrupted.
 /// Borrows everything; the clock must be thread-safe.
@@ -45,17 +45,17 @@ class ThreadedSpeaker : public Speaker {
     int64_t num_samples = 0;                 // of it that were made
     bool finished = false;                   // its synthesis
     std::vector<float> samples{};            // synthesised and not yet in the sink
-    std::optional<Seconds> ready{};          // when the first samples were there
+    std::optional<Seconds> ready{};          // when the first samples were made
     std::unique_ptr<Synthesis> synthesis{};  // the synthesis thread's alone
   };
 
-  // Until `end`.
+  // Each runs until `end`.
   void run_synthesis(const std::stop_token& end);
   void run_playback(const std::stop_token& end);
   bool wants_step(const Utterance& utterance) const REQUIRES(mutex_);
   /// One step, without mutex_; takes its samples.
   void advance(Utterance& utterance);
-  /// Null: it is not the prepared one.
+  /// Null: `sentence` is not prepared.
   std::shared_ptr<Utterance> prepared(const std::string& sentence) const;
   void note_sound(const Utterance& utterance, int64_t num_samples) REQUIRES(mutex_);
   void cancel_prepared() REQUIRES(mutex_);
@@ -69,7 +69,7 @@ class ThreadedSpeaker : public Speaker {
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
-  // Those said in order, then the prepared one, which is in queue_, too; null: none.
+  // Said sentences in order, then the prepared one, also in prepared_ (null: none).
   std::deque<std::shared_ptr<Utterance>> queue_ GUARDED_BY(mutex_);
   std::shared_ptr<Utterance> prepared_ GUARDED_BY(mutex_);
   // For the synthesis thread to destroy.

@@ -41,7 +41,7 @@ void VirtualSpeaker::say(const std::string& sentence) {
   if (!kept) cancel_prepared();
   Utterance utterance = kept ? std::move(*prepared_) : synthesise(sentence, /*ahead=*/false);
   prepared_.reset();
-  if (utterance.synthesis) {  // it stopped when enough was there
+  if (utterance.synthesis) {  // it stopped when enough was made
     utterance.end = std::max(clock_.now(), utterance.end);
     run_voice(utterance, /*ahead=*/false);
   }

@@ -22,7 +22,7 @@ struct SpeechCost {
 
 /// A Speaker on a virtual clock: no threads, and synthesis has a timeline of its own beside the
 /// language model's. A sentence asked for at t starts at max(t, end of the one before); its first
-/// audio is there `time to first audio` later. With a cost table these times are priced and a
+/// audio is ready `time to first audio` later. With a cost table these times are priced and a
 /// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
 /// is taken out of the clock, a sentence not yet said is synthesised only as far as `ahead`, and a
 /// cancelled one still finishes the step under way. On the same device as the model there is one
@@ -44,15 +44,15 @@ class VirtualSpeaker : public Speaker {
   VirtualSpeaker(VirtualClock& clock, Options options, std::stop_token stop);
 
   void prepare(const std::string& sentence) override;
-  /// False: there is no "now" between the moments of a timeline.
+  /// Always false: there is no "now" between the moments of a timeline.
   bool is_ready_ahead() const override { return false; }
   void say(const std::string& sentence) override;
-  /// Nothing: synthesis is priced, or runs beside the clock.
+  /// Does nothing: synthesis is priced, or runs beside the clock.
   void give_way(bool) override {}
   /// Moves the clock to the end of what was said, as the real speaker waits.
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
-  /// Nothing without a sink: a price makes no sound.
+  /// nullopt without a sink: a price makes no sound.
   std::optional<SpokenAnswer> spoken() const override;
 
  private:
@@ -66,9 +66,9 @@ class VirtualSpeaker : public Speaker {
     std::unique_ptr<Synthesis> synthesis{};  // null: not begun, or complete
   };
   Utterance synthesise(const std::string& sentence, bool ahead);
-  /// Goes on with the synthesis from utterance.end: to the sentence's end, or only `ahead`.
+  /// Continues the synthesis from utterance.end: to the sentence's end, or only `ahead`.
   void run_voice(Utterance& utterance, bool ahead);
-  /// Takes wall time out of the clock that the model did not wait for.
+  /// Takes out of the clock wall time that the model did not wait for.
   void exclude(Seconds elapsed);
   void cancel_prepared();
 

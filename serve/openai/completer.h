@@ -23,7 +23,7 @@ namespace predgen::serve {
 
 struct CompletionUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
-  /// Of guesses that passes checked beside the answer's next token: those that stayed, and others.
+  /// Guessed tokens that passes checked beside the answer's next token: those kept, and the others.
   int64_t accepted_tokens = 0, rejected_tokens = 0;
 };
 
@@ -34,16 +34,16 @@ struct CompletionResult {
 };
 
 /// Answers requests, those of several threads in common passes. A conversation's next request finds
-/// what it shares with earlier ones in a cache. Thread-safe; borrows what the constructor names.
+/// its prefix shared with earlier ones cached. Thread-safe; borrows what the constructor names.
 class Completer {
  public:
-  /// `engine` and `tokenizer` are of one model, `defaults` is what its folder says.
-  /// `prices`: see GeneratorConfig.
+  /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `prices`: see
+  /// GeneratorConfig.
   Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
             const Clock& clock, const PassPrices& prices = {});
 
-  /// A request that is going to be answered; counts as a session as long as it lives.
+  /// A request to be answered; counts as a session while it lives.
   class Job {
     friend class Completer;
     std::string client_;
@@ -58,8 +58,8 @@ class Completer {
     std::optional<int64_t> logprobs_;
   };
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
-  /// for tools that the model's template does not have, and when there are as many sessions as may
-  /// be, of this client or of all. `client`: whose it is, for the baton and what is kept. Runs
+  /// for tools that the model's template does not have, and when the session limit is reached, of
+  /// this client or of all. `client`: who sends it, for the baton and for kept sequences. Runs
   /// without the baton.
   Job prepare(const CompletionRequest& request, const std::string& client);
 
@@ -70,7 +70,7 @@ class Completer {
     std::function<void(const ToolCall& call)> on_call;
     /// The next tokens, if a request wants to know how likely they are: before their text.
     std::function<void(std::vector<TokenScore> scores)> on_scores;
-    /// Whether anybody waits for it. Called by any thread; keeps the baton.
+    /// Whether the answer is still wanted. Called by any thread; keeps the baton.
     std::function<bool()> is_wanted;
   };
   /// Waits for the baton. Ends early when the answer is not wanted; Interrupted if stopped.
@@ -84,7 +84,7 @@ class Completer {
   std::shared_ptr<const void> enter(const std::string& client);
   void check_tools(const CompletionRequest& request) const;
   TokenIds prompt_ids(const CompletionRequest& request) const;
-  /// As Guess has drafts: one, or none.
+  /// Drafts as in Guess: one, or none.
   std::vector<TokenIds> prediction_ids(const CompletionRequest& request) const;
   /// How many tokens the answer to a prompt of `length` may have.
   int64_t room(const CompletionRequest& request, int64_t length) const;

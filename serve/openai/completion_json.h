@@ -15,10 +15,10 @@ namespace predgen::serve {
 /// An answer in the shapes of OpenAI's API, whole or in the chunks of a stream.
 class CompletionJson {
  public:
-  /// Has a new id, and the present time.
+  /// Takes a new id and the current time.
   CompletionJson(bool is_chat, std::string model);
 
-  /// `scores`: of its tokens, where the request wants them; nothing: it does not.
+  /// `scores`: of its tokens, if the request wants them; nullopt: it does not.
   Json whole(const std::string& text, const CompletionResult& result,
              const std::optional<std::vector<TokenScore>>& scores = {}) const;
   /// Of a chat, before any text: who speaks.

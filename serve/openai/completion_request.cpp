@@ -79,7 +79,7 @@ std::vector<Message> read_messages(const Json& list) {
 }
 
 void read_prompt(const Json& prompt, CompletionRequest& request) {
-  // One prompt may be in a list of its own.
+  // A single prompt may be in a list.
   const bool is_listed = prompt.is_array() && prompt.size() == 1 && !prompt[0].is_number();
   const Json& one = is_listed ? prompt[0] : prompt;
   const auto is_id = [](const Json& id) {
@@ -117,7 +117,7 @@ std::string read_prediction(const Json& prediction) {
   return read_content(prediction.value("content", Json()), "prediction.content");
 }
 
-/// What both kinds of requests have.
+/// Fields that both kinds of requests have.
 void read_common(RequestFields& fields, CompletionRequest& request) {
   request.model = *fields.text("model", /*required=*/true);
   request.max_tokens = fields.integer("max_tokens", 1, kAny);

@@ -15,16 +15,16 @@ namespace predgen::serve {
 /// A body of POST /v1/chat/completions or /v1/completions.
 struct CompletionRequest {
   std::string model;
-  /// What a chat said so far; text or ids to go on with.
+  /// A chat so far; or text or ids to continue.
   std::variant<std::vector<Message>, std::string, TokenIds> prompt;
   std::optional<int64_t> max_tokens;
   std::string max_tokens_name = "max_tokens";  // as the request has it
   std::vector<std::string> stop;
-  AskedSampling sampling;             // the seed is drawn where the request has none
+  AskedSampling sampling;             // the seed is drawn if the request has none
   ToolSet tools{};                    // that the answer may call
   bool has_many_calls = true;         // otherwise it ends with the first one
   std::string prediction{};           // what the answer may say, as a whole or in parts
-  std::optional<int64_t> logprobs{};  // of each token, and so many of the likeliest; nothing: none
+  std::optional<int64_t> logprobs{};  // of each token and of this many likeliest; nullopt: none
   bool stream = false;
   bool include_usage = false;  // in a stream
 

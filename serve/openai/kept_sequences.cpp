@@ -21,7 +21,7 @@ Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
     fresh.append(prompt);
     return fresh;
   }
-  // One that the prompt does not go on from to its end may be another conversation's.
+  // A sequence that the prompt does not continue from its end may be another conversation's.
   const bool goes_on = most == best->sequence.size();
   Sequence taken = goes_on ? std::move(best->sequence) : best->sequence.fork();
   if (goes_on) {

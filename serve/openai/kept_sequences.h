@@ -8,21 +8,21 @@
 
 namespace predgen::serve {
 
-/// The sequences of answers that are over, for prompts that go on from them: the next call of a
-/// conversation finds what was said before in a cache. A client's prompts find its own only, for
-/// what is cached tells what was said. Used with the engine's baton.
+/// The sequences of finished answers, for prompts that continue them: a conversation's next call
+/// finds its prefix in the KV cache. A client's prompts find only its own, since a cache hit
+/// reveals what was said. Used with the engine's baton.
 class KeptSequences {
  public:
-  /// `capacity`: of each, in tokens. `max_kept`: the one that was not used for longest goes first.
-  /// Borrows the engine.
+  /// `capacity`: of each, in tokens. `max_kept`: the least recently used one goes first. Borrows
+  /// the engine.
   KeptSequences(Engine& engine, int64_t capacity, int64_t max_kept)
       : engine_(engine), capacity_(capacity), max_kept_(max_kept) {}
 
-  /// Has the prompt's tokens, as many of them cached as any of the client's kept sequences shares
-  /// with it.
+  /// A sequence with the prompt's tokens, with as many cached as any of the client's kept sequences
+  /// shares.
   Sequence take(const std::string& client, TokenSpan prompt);
   void keep(const std::string& client, Sequence sequence);
-  /// Gives back what they hold. False: they hold nothing.
+  /// Frees what they hold. False: they hold nothing.
   bool drop_all();
 
  private:

@@ -114,7 +114,7 @@ std::string OpenAiApi::check_access(const HttpRequest& request) const {
     throw ApiError({.status = 403, .code = "origin_not_allowed"},
                    "requests of other servers' web pages are not allowed");
   }
-  // Whoever owns a name can let it mean this machine, so that its pages are of the same origin.
+  // The owner of a domain can point it at this machine, so that its pages have the same origin.
   if (!keys_.are_needed() && !is_own_host(request.host)) {
     throw ApiError(
         {.status = 403, .code = "host_not_allowed"},
@@ -220,10 +220,10 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
   const auto send_text = [&](const std::string& text) {
     Scores said = taken();
     std::optional<Baton::Rest> rest;
-    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take their time
+    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take long
     const std::string event = to_text(json.text_chunk(text, said));
     if (!reply.offer_event(event)) {
-      if (!rest) rest.emplace(baton_);  // nobody waits for a slow client
+      if (!rest) rest.emplace(baton_);  // others do not wait for a slow client
       reply.flush();
     }
   };
@@ -245,7 +245,7 @@ void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& j
     reply.send_event("[DONE]");
   } catch (const Interrupted&) {
     throw;
-  } catch (const std::exception& error) {  // the status is out already
+  } catch (const std::exception& error) {  // the status is already sent
     reply.send_event(server_fault("a request", error).json());
   }
 }

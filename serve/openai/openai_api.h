@@ -26,7 +26,7 @@ class OpenAiApi {
  private:
   /// The path that a request belongs to, or "other".
   std::string endpoint(const std::string& path) const;
-  /// Returns whose request it is: the key's hash, or where no key is needed the address.
+  /// Returns the client: the key's hash or, if no key is needed, the address.
   std::string check_access(const HttpRequest& request) const;
   /// Returns the answer's status.
   int answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);

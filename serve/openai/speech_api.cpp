@@ -24,7 +24,7 @@ namespace predgen::serve {
 namespace {
 
 constexpr int64_t kMaxCharacters = 4096;  // as OpenAI has it
-/// OpenAI's own models, which its clients ask for without being told to.
+/// OpenAI's own models, which its clients request by default.
 constexpr std::array kForeignModels{"tts-1", "tts-1-hd", "gpt-4o-mini-tts"};
 
 struct SpeechRequest {
@@ -62,7 +62,7 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
   return request;
 }
 
-/// Of a file whose length nobody knows yet.
+/// The header of a file whose length is not known yet.
 std::string wav_header() {
   const auto number = [](uint32_t value, int num_bytes) {
     std::string bytes;
@@ -105,7 +105,7 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
     spoken = *end;
   }
   sink.drain();
-  begin();  // of a text without words
+  begin();  // for a text without words
 }
 
 }  // namespace

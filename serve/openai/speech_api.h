@@ -16,8 +16,8 @@ class SpeechApi {
  public:
   SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), places_(max_sessions) {}
 
-  /// ApiError for a request that cannot be spoken, or one too many. `client`: whose it is. A voice
-  /// that fails before its first sound throws; one that fails later is in the log, and Interrupted:
+  /// ApiError for a request that cannot be spoken, or one too many. `client`: who sends it. A voice
+  /// that fails before its first sound throws; a later failure is logged and throws Interrupted:
   /// the client sees that the sound is cut.
   void serve(const HttpRequest& request, const std::string& client, HttpReply& reply,
              const std::stop_token& stop);

@@ -6,16 +6,16 @@
 
 namespace predgen::serve {
 
-/// Cuts a growing text before one of some strings: the one that is whole first, however the text
-/// comes. Holds back what may be the beginning of one.
+/// Cuts a growing text before a stop string: the one that is complete first, however the text is
+/// split. Holds back what may be the beginning of one.
 class StopStrings {
  public:
   /// None of them is empty.
   explicit StopStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {}
 
-  /// What is certain to be before every stop string by now.
+  /// The text that is now certain to be before every stop string.
   std::string push(std::string_view text);
-  /// The text is over: what was held back.
+  /// The text is over: returns what was held back.
   std::string finish();
   /// No text comes after a stop string.
   bool is_found() const { return is_found_; }

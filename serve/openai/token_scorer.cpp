@@ -5,7 +5,7 @@
 namespace predgen::serve {
 
 std::string TokenScorer::text(int64_t id) const {
-  // Models may have more logits than there are tokens.
+  // A model may have more logits than tokens.
   if (id >= tokenizer_.vocab_size()) return "";
   const auto token = static_cast<TokenId>(id);
   return tokenizer_.decode_next({&token, 1}, /*keep_special=*/true);

@@ -19,14 +19,14 @@ struct TokenScore {
   std::vector<std::pair<std::string, double>> top{};  // the most likely first
 };
 
-/// Tells how likely a model finds the tokens of an answer, before temperature and the like: it runs
-/// them once more, beside the answer itself. Used with the engine's baton; borrows both.
+/// Scores the tokens of an answer by the model's probabilities, before temperature and the like: it
+/// runs them again, beside the answer itself. Used with the engine's baton; borrows both.
 class TokenScorer {
  public:
   TokenScorer(Engine& engine, const Tokenizer& tokenizer, int64_t num_top)
       : engine_(engine), tokenizer_(tokenizer), num_top_(num_top) {}
 
-  /// Of the last tokens of `sequence`, which follow those of the last call. `count` is positive.
+  /// Scores the last `count` >= 1 tokens of `sequence`, which follow those of the last call.
   std::vector<TokenScore> score(const Sequence& sequence, int64_t count);
 
  private:

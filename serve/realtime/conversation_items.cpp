@@ -11,10 +11,10 @@
 namespace predgen::serve {
 namespace {
 
-/// Of what a client can have a server hold.
+/// Limits on what a client can make the server hold.
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
 
-/// At the end, but in front of what the user has said meanwhile.
+/// Adds it at the end, but before what the user has said meanwhile.
 void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
   const bool has_call = std::ranges::any_of(rounds, [&](const Message& message) {
     return std::ranges::any_of(message.tool_calls,

@@ -10,26 +10,26 @@
 
 namespace predgen::serve {
 
-/// One message of a conversation, as a client sees it; or a call of a function, or what that said.
+/// One message of a conversation, as a client sees it; or a function call, or its result.
 struct ConversationItem {
-  std::string id, role;  // "system", "user" or "assistant"; "tool": what a function said
+  std::string id, role;  // "system", "user" or "assistant"; "tool": a function's result
   std::string text;
   std::string status = "completed";
   int64_t num_samples = 0;         // of its sound; 0: it has none
   bool is_forgotten = false;       // the answer to it failed, or there is nothing to answer
   bool is_spoken = false;          // by the user; the text is what was understood
-  bool is_own = false;             // an answer, which has a bound of its own
+  bool is_own = false;             // an answer, whose length is bounded separately
   TokenIds ids{};                  // of a generated text that was not changed
   std::optional<ToolCall> call{};  // the assistant's, instead of a text
-  std::string call_id{};           // that a function's words belong to
+  std::string call_id{};           // of the call that a function's result belongs to
 };
 
-/// The messages of a conversation, and what of them the model gets to see. User messages in a row
-/// are one message, each in a line of its own. Used by one thread at a time.
+/// The messages of a conversation, and the part of them that the model sees. Consecutive user
+/// messages become one message, each on its own line. Used by one thread at a time.
 class ConversationItems {
  public:
-  /// After the item `previous`; empty: at the end; "root": in front of all. ApiError if there is no
-  /// such item, or no such call; the new one's id is taken, or the conversation is too long.
+  /// Adds it after the item `previous`; empty: at the end; "root": before all. ApiError if there is
+  /// no such item or call, the new one's id is taken, or the conversation is too long.
   const ConversationItem& add(ConversationItem item, const std::string& previous = {});
   bool contains(const std::string& id) const;
   /// ApiError if there is none. `param`: the name of the event's field.
@@ -38,19 +38,19 @@ class ConversationItems {
   /// Cuts the text to what was heard in `milliseconds` of its sound, whole words only. ApiError if
   /// it has none.
   void truncate(const std::string& id, int64_t milliseconds);
-  /// What no answer came to will not be asked again.
+  /// Messages that got no answer will not be asked again.
   void forget_pending();
 
   /// Empty: there is none.
   std::string last_id() const { return items_.empty() ? "" : items_.back().id; }
-  /// The item in front of this one; empty: none.
+  /// The item before this one; empty: none.
   std::string previous(const std::string& id) const;
   /// The texts of system messages, a paragraph each.
   std::string system_text() const;
-  /// User and assistant messages in turn, without what is pending. What a function said stands
-  /// in front of that.
+  /// Alternating user and assistant messages, without pending ones. Function results come before
+  /// those.
   std::vector<Message> history() const;
-  /// Whether the assistant can go on without the user: a function has said something.
+  /// Whether the assistant can go on without the user: there is a function result.
   bool goes_on() const;
   /// What the user has said since the last answer; empty: nothing.
   std::string pending() const;

@@ -13,8 +13,8 @@
 #include "serve/realtime/realtime_settings.h"
 #include "serve/realtime/sound_in.h"
 
-// What a conversation tells whoever listens to it. What an event refers to is there until the call
-// that tells it returns. A `previous` item is the one in front; empty: there is none.
+// Events that a conversation sends to its listener. What an event refers to is valid until the call
+// returns. A `previous` item is the one before; empty: there is none.
 namespace predgen::serve {
 
 struct SessionCreated {
@@ -26,7 +26,7 @@ struct SessionUpdated {
   const RealtimeSettings& settings;
 };
 
-/// It is whole. A response's items have events of their own.
+/// The item is complete. A response's items have events of their own.
 struct ItemAdded {
   const ConversationItem& item;
   std::string previous;
@@ -55,14 +55,14 @@ struct TurnSpoken {
 };
 struct SoundCleared {};
 
-/// What does not change of a response.
+/// The constant part of a response.
 struct ResponseInfo {
   std::string id, conversation;
   RealtimeSettings settings;
   Json metadata;         // the client's own, which goes back as it came
   std::string previous;  // the conversation's last item when it began
 };
-/// How a response ends: whole, at its limit of tokens, as the client wants, because the user
+/// How a response ends: complete, at its token limit, cancelled by the client, because the user
 /// speaks, or by an error.
 enum class ResponseStatus { kCompleted, kIncomplete, kCancelled, kInterrupted, kFailed };
 struct ResponseEnd {
@@ -105,13 +105,13 @@ struct ResponseDone {
   const std::vector<ConversationItem>& items;
 };
 
-/// Of a draft, which is not the answer yet; for who asked for such events, as the three below.
+/// A draft, which is not the answer yet. Sent only if asked for, as are the three below.
 struct DraftMade {
   std::string transcript;
   std::string kept, drafted;  // the draft is both together
   std::string rejected;       // of the draft before
 };
-/// The answer begins; what it has of the last draft.
+/// The answer begins; how much of the last draft it keeps.
 struct DraftKept {
   std::string kept, rejected;
 };
@@ -123,7 +123,7 @@ struct TurnMeasured {
   const TurnResult& result;
 };
 
-/// What went wrong without an end of the conversation, or of a response.
+/// An error that ends neither the conversation nor a response.
 struct Failure {
   const ApiError& error;
 };
@@ -138,8 +138,8 @@ using ConversationEvent =
                  MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
                  DraftMade, DraftKept, SentenceReady, TurnMeasured, Failure, ConversationEnded>;
 
-/// Who is told. Called by any thread, which may hold the conversation's locks: it must neither wait
-/// nor call the conversation.
+/// Receives the events. Called by any thread, which may hold the conversation's locks: it must
+/// neither block nor call the conversation.
 class ConversationListener {
  public:
   virtual ~ConversationListener() = default;

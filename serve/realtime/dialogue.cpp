@@ -20,7 +20,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
 
-/// Whether a turn that was planned for one of them is one for the other.
+/// Whether a turn planned for one of them also serves the other.
 bool are_alike(const RealtimeSettings& one, const RealtimeSettings& other) {
   const auto plan = [](const RealtimeSettings& of) {
     return std::tie(of.instructions, of.has_audio, of.max_output_tokens, of.tools, of.may_call,
@@ -176,7 +176,7 @@ void Dialogue::begin_response(const ResponseRequest& request) {
   }
   response_ = std::make_shared<RealtimeResponse>(listener_, info(request));
   is_answering_.set(true);
-  // A turn that was planned without this response would take its words.
+  // A turn planned without this response would take its words.
   if (!are_alike(request.settings, settings_)) inbox_.change(/*stops_turn=*/true);
   inbox_.ask(text);
 }

@@ -16,34 +16,34 @@
 
 namespace predgen::serve {
 
-/// A response to be begun, with what goes back with it.
+/// A response to begin, with the metadata that goes back with it.
 struct ResponseRequest {
   RealtimeSettings settings;
   Json metadata{};
 };
 
-/// What a conversation has come to: its items, what the client wants of it, the response under way
-/// and the one that waits. Changes are told with the mutex, so events come in the order of changes.
-/// Thread-safe.
+/// The state of a conversation: its items, the client's settings, the response in progress and the
+/// one that waits. Changes are reported with the mutex held, so events come in order of the
+/// changes. Thread-safe.
 class Dialogue {
  public:
-  /// Tells SessionCreated. UserError if the voice cannot be had. Borrows the last two.
+  /// Sends SessionCreated. UserError if the voice is not available. Borrows the last two.
   Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox);
 
-  // What the client asks, in one thread. ApiError where it cannot be done.
+  // Requests of the client, in one thread. ApiError if one cannot be done.
 
   RealtimeSettings settings() const;
-  /// `voice`: null: as before.
+  /// `voice`: null: unchanged.
   void update(RealtimeSettings settings, std::unique_ptr<SpeechSynthesizer> voice);
-  /// `previous`: the item in front of it; empty: the last one.
+  /// `previous`: the item before it; empty: the last one.
   void add_item(ConversationItem item, const std::string& previous);
   void retrieve_item(const std::string& id);
   void delete_item(const std::string& id);
   void truncate_item(const std::string& id, int64_t milliseconds);
   void respond(ResponseRequest request);
-  /// `id` empty: whatever is under way, or else waits.
+  /// `id` empty: the response in progress, or else the one that waits.
   void cancel(const std::string& id);
-  /// The conversation is over when no response is under way any more: the server stops.
+  /// The server stops: the conversation is over once no response is in progress.
   void end();
 
   // For callers that read and then act with one lock.
@@ -52,35 +52,35 @@ class Dialogue {
   /// ApiError when the server stops.
   void check_open() const REQUIRES(mutex_);
   ConversationItems& items() REQUIRES(mutex_) { return items_; }
-  /// Adds an item, and tells it.
+  /// Adds an item, and reports it.
   void append(ConversationItem item, const std::string& previous = {}) REQUIRES(mutex_);
   /// The user's messages that no response answers yet.
   std::string unanswered() const REQUIRES(mutex_);
   /// A response to the user's last words: now, or after the one under way.
   void respond_to_words() REQUIRES(mutex_);
-  /// One with the session's settings waits for its time.
+  /// A response with the session's settings waits for its time.
   void queue_response() REQUIRES(mutex_) { next_response_ = {settings_}; }
-  /// None begins before `change` more turns, which were committed, are understood.
+  /// No response begins before `change` more committed turns are understood.
   void expect_turns(int64_t change) REQUIRES(mutex_);
   void expect_no_turns() REQUIRES(mutex_) { num_expected_ = 0; }
   /// The response that waits, if its time has come.
   void begin_next_response() REQUIRES(mutex_);
-  /// Whether a response is under way, or the client plays one still.
+  /// Whether a response is in progress, or the client is still playing one.
   bool is_answering(Seconds now) const REQUIRES(mutex_);
   /// The user speaks: no response goes on, and none waits.
   void give_way() REQUIRES(mutex_);
 
-  // What comes of the session's turns.
+  // Results of the session's turns.
 
-  /// What the session is to be in the turn that begins.
+  /// How the session is set up for the turn that begins.
   struct Plan {
     SessionInbox::Mail mail;
     RealtimeSettings settings{};
     std::string system{};
-    std::optional<std::vector<Message>> history{};  // nothing: the one that it knows
+    std::optional<std::vector<Message>> history{};  // nullopt: the one it has
   };
   Plan plan_turn();
-  /// Null: none is under way.
+  /// Null: none is in progress.
   std::shared_ptr<RealtimeResponse> response() const;
   /// Whether the client asked for these events of ours.
   bool wants(const char* events) const;
@@ -90,11 +90,11 @@ class Dialogue {
   void clear_up();
   /// The response has failed, or the draft.
   void fail(const ApiError& error);
-  /// Whatever is under way ends before its next pass.
+  /// Work in progress ends before its next pass.
   void stop();
 
  private:
-  /// The session is to know more than it does; a draft begins anew with that.
+  /// The session has something new to take in; a draft is restarted with it.
   void change() REQUIRES(mutex_) { inbox_.change(/*stops_turn=*/!response_); }
   void change_history() REQUIRES(mutex_);
   ResponseInfo info(const ResponseRequest& request) const REQUIRES(mutex_);

@@ -7,7 +7,7 @@
 namespace predgen::serve {
 namespace {
 
-/// What `text` has that `other` does not begin with, in whole characters.
+/// `text` without the prefix that it shares with `other`, in whole characters.
 std::string rest_after(const std::string& text, const std::string& other) {
   return text.substr(common_start(text, other));
 }

@@ -9,17 +9,17 @@
 
 namespace predgen::serve {
 
-/// What a client that asked for it is told of drafts: what stays of each at the next transcript,
-/// and of the last one in the answer. Used by one thread; borrows the listener.
+/// Sends a client that asked for them events about drafts: what is kept of each at the next
+/// transcript, and of the last one in the answer. Used by one thread; borrows the listener.
 class DraftEvents {
  public:
   explicit DraftEvents(ConversationListener& listener) : listener_(listener) {}
 
   void begin_turn();
   void hear(const Transcript& heard);
-  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is told.
+  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is sent.
   void draft(const std::string& text, size_t accepted_bytes, bool is_wanted);
-  /// More of the answer; the first of it says what it has of the draft.
+  /// More of the answer; the first call reports what it keeps of the draft.
   void answer(const std::string& text, bool is_wanted);
 
  private:

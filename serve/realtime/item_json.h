@@ -7,7 +7,7 @@
 
 namespace predgen::serve {
 
-/// `where`: its name in the event. ApiError for what is no message of texts and no function's.
+/// `where`: its name in the event. ApiError unless it is a text message, a call or a result.
 ConversationItem parse_item(const Json& item, const std::string& where);
 Json to_json(const ConversationItem& item);
 

@@ -57,7 +57,7 @@ void Listening::detect_turns(const TurnDetection& detection) {
 
 void Listening::expect_end(const std::string& words, double probability) {
   if (!sound_) return;
-  size_t before = 0;  // of what was said before, in front of the words
+  size_t before = 0;  // of earlier words, before these words
   {
     const Lock lock(dialogue_.mutex());
     before = joined(dialogue_.unanswered(), "\n", "x").size() - 1;
@@ -79,7 +79,7 @@ SoundIn& Listening::sound() {
 void Listening::commit_sound() {
   SoundIn& in = sound();
   {
-    // What it comes to may be known before commit() returns.
+    // The result may be known before commit() returns.
     const Lock lock(dialogue_.mutex());
     dialogue_.expect_turns(1);
   }

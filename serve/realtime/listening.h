@@ -20,17 +20,17 @@ class Listening : private SpeechListener {
   Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
             Dialogue& dialogue);
 
-  // What the client asks, in one thread. ApiError where it cannot be done.
+  // Requests of the client, in one thread. ApiError if one cannot be done.
 
-  /// What was said so far; a final one begins the response, after the one that is under way. All
-  /// words come here, however they were sent, and none of more than kMaxTurnBytes goes on.
+  /// What was said so far; a final line begins the response, after the one in progress. All words
+  /// come here, however they were sent, and a turn of more than kMaxTurnBytes goes no further.
   void hear(const TranscriptLine& line);
   void detect_turns(const TurnDetection& detection);
-  /// What all words of the user say about the end: TurnRecogniser::expect_end(). By any thread.
+  /// As TurnRecogniser::expect_end(), with all words of the user. Any thread.
   void expect_end(const std::string& words, double probability);
   /// ApiError without a recogniser, or when the server stops.
   SoundIn& sound();
-  /// The turn's item comes when it is understood; a response that is asked for until then, too.
+  /// The turn's item follows when it is understood, and so does a response requested before that.
   void commit_sound();
   void clear_sound();
 
@@ -40,17 +40,17 @@ class Listening : private SpeechListener {
   void on_turn(const SpokenTurn& turn) override;
   void on_lost(const ApiError& error) override;
 
-  /// Words of more than kMaxTurnBytes are forgotten, and refused.
+  /// Words of more than kMaxTurnBytes are dropped, and refused.
   void check_length(const TranscriptLine& line) REQUIRES(dialogue_.mutex());
   void add_spoken(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
-  /// A turn has begun, if these are words of one: not what a listener says while an answer is
-  /// heard.
+  /// Notes that a turn has begun, if these words begin one: a backchannel during an answer does
+  /// not.
   void note_speech(const std::string& words) REQUIRES(dialogue_.mutex());
-  /// Whether what was said is no turn, and not to be told.
+  /// Whether what was said is not a turn, and not to be reported.
   bool is_no_turn(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
   void forget_speech() REQUIRES(dialogue_.mutex());
 
-  /// First words that were not told.
+  /// First words that were not reported.
   struct Speech {
     SpeechStarted started;
     bool interrupts = false;

@@ -16,7 +16,7 @@ class RealtimeApi {
       : host_(host), sessions_(max_sessions) {}
 
   /// Returns when the conversation is over. ApiError for a request that wants no WebSocket, or
-  /// another model; too many sessions are told by an event. `client`: whose it is.
+  /// another model; too many sessions are reported by an event. `client`: who sends it.
   void serve(const HttpRequest& request, const std::string& client, HttpReply& reply);
 
   const RealtimeHost& host() const { return host_; }
@@ -28,8 +28,8 @@ class RealtimeApi {
   Places sessions_;
 };
 
-/// "Bearer KEY" for a key among the protocols that a WebSocket's client offers, which is the only
-/// place that a browser has for it ("openai-insecure-api-key.KEY"); empty: there is none.
+/// "Bearer KEY" for a key among the protocols that a WebSocket client offers, the only place where
+/// a browser can put one ("openai-insecure-api-key.KEY"); empty: there is none.
 std::string offered_key(const std::string& protocols);
 
 }  // namespace predgen::serve

@@ -10,11 +10,11 @@
 
 namespace predgen::serve {
 
-/// Reads a client's events and does what they say; what cannot be done is answered with an error
-/// event that has the event's id. Borrows the host.
+/// Reads a client's events and carries them out; what cannot be done is answered with an error
+/// event that names the event's id. Borrows the host.
 class RealtimeConnection : public WebSocketHandler {
  public:
-  /// `refused`: why there is no conversation; nothing: there is one. `client`: whose it is.
+  /// `refused`: why there is no conversation; nullopt: there is one. `client`: who it belongs to.
   RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused,
                      std::string client = {})
       : host_(host), refused_(std::move(refused)), client_(std::move(client)) {}
@@ -28,7 +28,7 @@ class RealtimeConnection : public WebSocketHandler {
 
  private:
   void handle(const Json& event);
-  /// Whether it is a message of a speech service, whose words count then.
+  /// Whether it is a message of a speech service; its words are then heard.
   bool hear(const Json& event);
 
   const RealtimeHost& host_;

@@ -20,7 +20,7 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, Conversatio
 RealtimeConversation::~RealtimeConversation() { loop_.set_on_end_by_words({}); }
 
 void RealtimeConversation::update(const RealtimeSettings& settings) {
-  // Making a voice may take long, so the dialogue's mutex is free meanwhile.
+  // Making a voice may take long, so the dialogue's mutex is not held meanwhile.
   std::unique_ptr<SpeechSynthesizer> voice;
   if (settings.voice != dialogue_.settings().voice) {
     try {
@@ -31,7 +31,7 @@ void RealtimeConversation::update(const RealtimeSettings& settings) {
     }
   }
   TurnDetection detection = settings.turn_detection;
-  detection.end.by_words = detection.end.by_words && settings.speculates;  // else nobody tells
+  detection.end.by_words = detection.end.by_words && settings.speculates;  // else none reports it
   listening_.detect_turns(detection);
   dialogue_.update(settings, std::move(voice));
 }

@@ -8,14 +8,14 @@
 
 namespace predgen::serve {
 
-/// A client's conversation: what is said, in a dialogue; how that is heard; and the thread that
-/// answers. Used by one thread, but for the words that a recogniser finds. Locks are taken in this
-/// order: of the sound, of the dialogue, of the inbox or a response, of the speaker: who is told of
-/// a stop must not call the dialogue.
+/// A client's conversation: the dialogue, listening, and the thread that answers.
+/// Used by one thread, except for words from a recogniser. Lock order: sound,
+/// dialogue, inbox or a response, speaker. A stop callback must not call the
+/// dialogue.
 class RealtimeConversation {
  public:
-  /// `client`: whose it is, for the baton; empty: nobody else's. UserError if the voice cannot be
-  /// had. Borrows both.
+  /// `client`: for the baton; empty: a client of its own. UserError if the voice is not available.
+  /// Borrows both.
   RealtimeConversation(const RealtimeHost& host, ConversationListener& listener,
                        std::string client = {});
   ~RealtimeConversation();
@@ -25,7 +25,7 @@ class RealtimeConversation {
   const RealtimeOffer& offer() const { return host_.offer; }
   Dialogue& dialogue() { return dialogue_; }
   Listening& listening() { return listening_; }
-  /// Tells what came of it. ApiError if the voice cannot be had.
+  /// Reports the outcome. ApiError if the voice is not available.
   void update(const RealtimeSettings& settings);
 
  private:

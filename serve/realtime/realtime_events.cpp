@@ -33,7 +33,7 @@ const char* to_string(ResponseStatus status) {
   throw Error("a response's status without a name");
 }
 
-/// Null where it is completed.
+/// Null if it is completed.
 Json status_details(const ResponseEnd& end) {
   const auto reason = [&](const char* why) {
     return Json{{"type", to_string(end.status)}, {"reason", why}};
@@ -86,7 +86,7 @@ Json part(const ResponseInfo& response, const std::string& text) {
                                      : Json{{"type", "text"}, {"text", text}};
 }
 
-/// Each kind of event as the messages that it is.
+/// Writes each kind of event as its messages.
 struct Writer {
   WebSocketSender& sender;
   const RealtimeOffer& offer;

@@ -15,7 +15,7 @@ class RealtimeEvents : public ConversationListener {
       : sender_(sender), offer_(offer) {}
 
   void on_event(const ConversationEvent& event) override;
-  /// `event_id`: of the client's event that is to blame; empty: none.
+  /// `event_id`: of the client's event that caused it; empty: none.
   void send_error(const ApiError& error, const std::string& event_id = {});
   /// After what was sent so far. `code`: of RFC 6455.
   void close(int code, const std::string& reason) { sender_.close(code, reason); }

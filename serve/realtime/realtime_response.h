@@ -10,23 +10,23 @@
 
 namespace predgen::serve {
 
-/// One response on its way: it becomes items, and its events come in their order. Text and sound
-/// may come from different threads. Borrows the listener.
+/// One response in progress: it becomes items, and its events come in order. Text and sound may
+/// come from different threads. Borrows the listener.
 class RealtimeResponse {
  public:
-  /// Tells ResponseBegun. `info`: without an id.
+  /// Sends ResponseBegun. `info`: without an id.
   RealtimeResponse(ConversationListener& listener, ResponseInfo info);
 
   const ResponseInfo& info() const { return info_; }
 
   void add_text(const std::string& text);
-  /// At kRealtimeRate; after the text that it says. `now`: when it is there.
+  /// At kRealtimeRate; after the text that it says. `now`: when it arrives.
   void add_sound(std::span<const float> samples, Seconds now);
-  /// Tells the last events. Returns the answer: a message, if there is one, and its calls.
+  /// Sends the last events. Returns the answer: a message, if there is one, and its calls.
   std::vector<ConversationItem> finish(const ResponseEnd& end);
   /// The answer so far; after finish(): all of it.
   ConversationItem item() const;
-  /// When a client has played its sound that plays it as it comes; 0: there is none.
+  /// When a client that plays the sound as it comes has played all of it; 0: no sound.
   Seconds heard_until() const;
 
  private:

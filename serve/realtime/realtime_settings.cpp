@@ -10,7 +10,7 @@ namespace predgen::serve {
 namespace {
 
 constexpr std::array kEvents{"speculation", "sentence", "metrics"};
-/// OpenAI's own, which its clients ask for without being told to.
+/// OpenAI's own voices, which its clients request by default.
 constexpr std::array kForeignVoices{"alloy", "ash",  "ballad", "cedar", "coral",   "echo", "fable",
                                     "marin", "nova", "onyx",   "sage",  "shimmer", "verse"};
 
@@ -67,7 +67,7 @@ void read_listening(RequestFields& fields, const char* transcription, const char
     return;
   }
   RequestFields how = fields.object(transcription);
-  how.ignore("model");  // whatever it is called: there is one
+  how.ignore("model");  // whatever its name: there is only one
   for (const char* name : {"language", "prompt"}) how.expect_neutral(name, {});
   how.finish();
   into.turn_detection = read_turn_detection(fields, detection, into.turn_detection);
@@ -100,7 +100,7 @@ void read_functions(RequestFields& fields, const RealtimeOffer& offer, RealtimeS
   into.may_call = read_tool_choice(fields).value_or(into.may_call);
 }
 
-/// What a session and a response have in common.
+/// Fields that a session and a response have in common.
 void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   if (const auto text = fields.text("instructions")) into.instructions = *text;
   read_modalities(fields, "output_modalities", offer, into);
@@ -193,7 +193,7 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   fields.expect_neutral("conversation", {"auto"});
   fields.expect_neutral("input", {});
   RealtimeOffer spoken = offer;
-  spoken.has_recogniser = false;  // how it listens is the session's
+  spoken.has_recogniser = false;  // listening is configured by the session
   read_common(fields, spoken, settings);
   metadata = fields.any("metadata");
   fields.finish();

@@ -14,7 +14,7 @@ namespace predgen::serve {
 
 constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
 
-/// What a server has for its clients to choose from.
+/// What a server offers its clients.
 struct RealtimeOffer {
   std::string model;
   const Voice* voice = nullptr;  // borrowed; null: none
@@ -28,22 +28,22 @@ struct RealtimeSettings {
   std::string instructions{};
   bool has_audio = false;  // sound with its transcript; otherwise text alone
   std::string voice{};
-  std::optional<int64_t> max_output_tokens{};  // nothing: as many as the server lets it have
+  std::optional<int64_t> max_output_tokens{};  // nullopt: the server's limit
   TurnDetection turn_detection{};
   ToolSet tools{};
   bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
   bool speculates = true;
-  std::set<std::string> events{};  // of ours that the client wants: speculation, sentence, metrics
+  std::set<std::string> events{};  // extra ones the client wants: speculation, sentence, metrics
 
   /// As in session.created.
   Json json(const std::string& id, const RealtimeOffer& offer) const;
 };
 
-/// The voice's name that a client's means, of an offer with one: OpenAI's names mean the first.
+/// The voice that a client's name means, in an offer with one: OpenAI's names mean the first.
 std::string voice_named(const std::string& name, const RealtimeOffer& offer);
 
 /// `before` with the fields of session.update's `session`, in today's names or those of the beta.
-/// ApiError for what is unknown or not supported, by its name; then nothing counts.
+/// ApiError, with the field's name, for what is unknown or not supported; then nothing changes.
 RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
                          const RealtimeOffer& offer);
 

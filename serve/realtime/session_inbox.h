@@ -11,9 +11,9 @@
 
 namespace predgen::serve {
 
-/// What a session has not taken in yet: words, changes of what it knows, a voice. Any thread puts
-/// it in, the session's waits for it. With its mutex it locks those of the source and, where it
-/// stops a turn, of the session's speaker.
+/// What a session has not taken in yet: words, changes to its state, a voice. Any thread puts
+/// things in, the session's thread waits for them. Holding its mutex, it locks the source's and, to
+/// stop a turn, the speaker's.
 class SessionInbox {
  public:
   /// Borrows both.
@@ -21,21 +21,21 @@ class SessionInbox {
 
   /// What the user has said so far; empty: nothing.
   void hear(const std::string& words);
-  /// All that the user has said: it is to be answered.
+  /// All that the user has said, to be answered.
   void ask(const std::string& text);
-  /// What was asked, if the session has not taken it.
+  /// Withdraws what was asked, if the session has not taken it.
   void withdraw() { source_.drop_final(); }
 
-  /// The session is to look anew what it should be. `stops_turn`: a draft begins anew with that.
+  /// The session must check its settings again. `stops_turn`: a draft is restarted with them.
   void change(bool stops_turn);
-  /// It does not know the history any more.
+  /// The session's history is out of date.
   void renew_history();
   void set_voice(std::unique_ptr<SpeechSynthesizer> voice);
-  /// Takes back one that could not be used, unless there is a newer one.
+  /// Takes back a voice that could not be used, unless there is a newer one.
   void return_voice(std::unique_ptr<SpeechSynthesizer> voice);
-  /// The turn under way ends before its next pass.
+  /// Ends the turn in progress before its next pass.
   void stop_turn();
-  /// The session has failed at these words: they alone are no work any more.
+  /// The session has failed at these words: by themselves they are no longer work.
   void block();
 
   // For the session's thread.
@@ -47,8 +47,8 @@ class SessionInbox {
     std::unique_ptr<SpeechSynthesizer> voice{};
     bool has_new_history = false;
   };
-  /// What has come since the last turn. `is_stopped`: whoever has stopped the turn means this one,
-  /// too.
+  /// What has come since the last turn. `is_stopped`: a stop of the last turn also applies to this
+  /// one.
   Mail begin_turn(bool is_stopped);
   /// Of the turn that has begun.
   HeardSource& source() { return source_; }

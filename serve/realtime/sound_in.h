@@ -17,7 +17,7 @@ struct SpokenTurn : RecognisedTurn {
   bool responds = false;
 };
 
-/// Who is told what became of sound. Called by any thread, one call after the other.
+/// Receives what was recognised. Called by any thread, one call at a time.
 class SpeechListener {
  public:
   virtual ~SpeechListener() = default;
@@ -27,7 +27,7 @@ class SpeechListener {
   /// All words of the turn so far.
   virtual void on_words(const std::string& words) = 0;
   virtual void on_turn(const SpokenTurn& turn) = 0;
-  /// The turn under way is lost, with those that were committed.
+  /// The turn in progress is lost, with those that were committed.
   virtual void on_lost(const ApiError& error) = 0;
 };
 
@@ -39,11 +39,11 @@ class SoundIn : private RecognisedTurnHandler {
   SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener);
 
   void detect_turns(const TurnDetection& detection);
-  /// PCM16 at kRealtimeRate in base64. ApiError for what is none.
+  /// PCM16 at kRealtimeRate in base64. ApiError for anything else.
   void append(const std::string& base64);
   /// SpeechListener::on_turn() follows. ApiError if there is no sound, or it was lost.
   void commit();
-  /// Forgets the turn under way.
+  /// Forgets the turn in progress.
   void clear() { turns_.clear(); }
   /// TurnRecogniser::expect_end().
   void expect_end(const std::string& words, double probability) {
@@ -51,7 +51,7 @@ class SoundIn : private RecognisedTurnHandler {
   }
 
  private:
-  /// Of the turn whose beginning was told last.
+  /// The turn whose beginning was reported last.
   struct Item {
     int64_t turn;
     std::string id;
@@ -64,7 +64,7 @@ class SoundIn : private RecognisedTurnHandler {
 
   SpeechListener& listener_;
   std::atomic<bool> creates_response_ = true, interrupts_response_ = true;
-  std::optional<Item> item_;  // used by one call of the handler after the other
+  std::optional<Item> item_;  // used by handler calls, one at a time
   TurnRecogniser turns_;      // last: its threads use the others
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMaxSilence = 60'000;  // ms
 
-/// By how eager to answer the API calls it; "auto" is "medium", as OpenAI has it.
+/// By the API's names for eagerness; "auto" is "medium", as OpenAI has it.
 const std::map<std::string, EndWaits>& semantic_waits() {
   static const std::map<std::string, EndWaits> waits{
       {"low", {.shortest_ms = 400, .longest_ms = 2400}},

@@ -8,7 +8,7 @@
 
 namespace predgen::serve {
 
-/// What a client wants of turns of sound.
+/// How a client wants spoken turns detected.
 struct TurnDetection {
   /// Detected: "server_vad" or, with waits, "semantic_vad"; otherwise the client commits what it
   /// has sent.
@@ -21,8 +21,8 @@ struct TurnDetection {
   Json json() const;
 };
 
-/// `before`, as it is changed by the session's field `name`. ApiError for a way to detect turns
-/// that is not supported.
+/// `before`, changed by the session's field `name`. ApiError for a kind of turn detection that is
+/// not supported.
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
                                   const TurnDetection& before);
 

@@ -15,20 +15,20 @@ namespace predgen::serve {
 
 /// A conversation's Session, in a thread of its own that shares the engine with others: turn after
 /// turn of what the inbox has. All members but one belong to that thread; the dialogue
-/// is told what comes of a turn. Of a draft nothing is told before it is committed, unless the
+/// is told the result of a turn. Nothing of a draft is told before it is committed, unless the
 /// client wants such events.
 class TurnLoop {
  public:
   /// TurnObserver::on_end_by_words().
   using OnEndByWords = std::function<void(const std::string& words, double probability)>;
 
-  /// `client`: whose it is, for the baton; empty: nobody else's. Borrows the others.
+  /// `client`: for the baton; empty: a client of its own. Borrows the others.
   TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
            Dialogue& dialogue, std::string client);
-  /// Ends what is under way before its next pass.
+  /// Ends work in progress before its next pass.
   ~TurnLoop();
-  /// From now on; nothing: nobody. By another thread than the loop's; what was set before is not
-  /// called any more once this returns.
+  /// Takes effect at once; empty: none. Called by another thread than the loop's; the previous
+  /// function is not called any more once this returns.
   void set_on_end_by_words(OnEndByWords tell);
 
  private:
@@ -49,7 +49,7 @@ class TurnLoop {
   Dialogue& dialogue_;
   const std::string client_;
   DraftEvents drafts_;
-  Mutex mutex_;  // in front of all others
+  Mutex mutex_;  // locked before all others
   OnEndByWords on_end_by_words_ GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of them
 };

@@ -8,12 +8,12 @@ namespace predgen {
 
 /// What may follow the point of an abbreviation.
 enum class PointUse {
-  kGoesOn,        // never the end of a sentence: Dr., e.g.
+  kGoesOn,        // never ends a sentence: Dr., e.g.
   kBeforeNumber,  // an abbreviation only before a number: No. 5
-  kMayEnd,        // the end if the next word begins a sentence: etc.
+  kMayEnd,        // ends it if the next word begins a sentence: etc.
 };
 
-/// One written with a small first letter also stands for the one with a capital.
+/// An entry with a lower-case first letter also matches the capitalised form.
 struct Abbreviation {
   std::string_view written, spoken;
   PointUse use = PointUse::kGoesOn;
@@ -21,11 +21,11 @@ struct Abbreviation {
   bool is(std::string_view text) const;
 };
 
-/// Those of a language by the first part of its code: en, de, es, fr, it. Others have none.
+/// Abbreviations of a language by the first part of its code: en, de, es, fr, it; else none.
 std::span<const Abbreviation> abbreviations_of(std::string_view language);
 
-/// What the point at the end of `text` may be in any of these languages; the least of the answers
-/// if they differ. Nothing: no abbreviation stands there.
+/// The use of the point at the end of `text` in any of these languages; the lowest value if they
+/// differ. None: `text` does not end with an abbreviation.
 std::optional<PointUse> point_use(std::string_view text);
 
 }  // namespace predgen

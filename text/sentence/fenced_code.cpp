@@ -19,7 +19,7 @@ Fence fence_at(OpenText whole, size_t at) {
   if (fence.known && length < 3) return {};
   fence.length = length;
   const size_t line_end = std::min(text.bytes.find('\n', end), text.size());
-  if (line_end == text.size() && text.size() < whole.size()) return {};  // nobody writes so much
+  if (line_end == text.size() && text.size() < whole.size()) return {};  // too long to be real
   const std::string_view language = text.bytes.substr(end, line_end - end);
   if (mark == '`' && language.find('`') != std::string_view::npos) return {};
   const bool decorates = language.find(' ', 1) != std::string_view::npos;  // "~~~ So long ~~~"
@@ -38,7 +38,7 @@ std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size
     }
     const size_t begin = line_break + 1;
     const OpenText near = text.near(begin);
-    // Within a quotation every line has its mark.
+    // In a quotation every line begins with the mark.
     const size_t first = std::min(near.bytes.find_first_not_of(" \t\r>", begin), near.size());
     const size_t end =
         std::min(near.bytes.find_first_not_of(text[fence.begin], first), near.size());

@@ -8,9 +8,9 @@
 
 namespace predgen {
 
-/// The marks that open fenced code, ``` or ~~~ or longer, at the beginning of a line or after the
-/// marks of a list item or a quotation. They do not if the line closes them again: that is a code
-/// span.
+/// The marks that open fenced code, ``` or ~~~ or longer, at the beginning of a line or after
+/// the marks of a list item or a quotation. A line that also closes them is a code span
+/// instead.
 struct Fence {
   size_t begin = 0;   // byte of the first mark
   size_t length = 0;  // 0: no fence
@@ -19,9 +19,9 @@ struct Fence {
 /// `at`: byte where the line begins.
 Fence fence_at(OpenText text, size_t at);
 
-/// Byte just past the marks that close `fence`. Nothing: they are not there yet. A complete text
-/// closes it at its end. `line`: where to look for the next line break; moves on, so that
-/// a growing text is read once. Begins as fence.begin.
+/// Byte just past the marks that close `fence`. None: not closed yet. A complete text closes it at
+/// its end. `line`: where to look for the next line break; is advanced, so that
+/// a growing text is read only once. Starts at fence.begin.
 std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size_t& line);
 
 }  // namespace predgen

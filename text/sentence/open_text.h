@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-/// Whether a sentence ends at a place; kWait: the text does not yet say.
+/// Whether a sentence ends at a place; kWait: the text so far does not tell.
 enum class Verdict { kEnd, kContinue, kWait };
 
 /// A text that may still grow.
@@ -19,8 +19,8 @@ struct OpenText {
   char operator[](size_t i) const { return bytes[i]; }
   Verdict at_end() const { return complete ? Verdict::kEnd : Verdict::kWait; }
 
-  /// No more than 256 bytes after byte `at`, cut between characters: what is farther decides
-  /// nothing. So a place costs the same however long the text is.
+  /// At most 256 bytes after byte `at`, cut between characters: text further on is ignored, so the
+  /// cost per place does not depend on the length of the text.
   OpenText near(size_t at) const {
     size_t end = at + 256;
     if (end >= bytes.size()) return *this;

@@ -13,7 +13,7 @@ namespace {
 /// Scripts written without spaces, and pictures: a sentence may begin here without a space before.
 bool needs_no_space(char32_t code) { return code >= 0x2E80 && code != 0xFFFD; }
 
-/// What joins the words after a quotation to it: a comma, or Japanese "to" and "tte".
+/// Joins the following words to a quotation: a comma, or Japanese "to" and "tte".
 bool goes_on_after_quote(char32_t code) {
   return code == 0xFF0C || code == 0x3001 || code == 0xFF1A || code == 0xFF1B || code == 0x3068 ||
          code == 0x3063;
@@ -45,14 +45,14 @@ Verdict judge_run(OpenText text, const MarkRun& run) {
   const size_t next = skip_space(text.bytes, run.end);
   if (run.is_single_period() && !run.quoted) return judge_period(text, run.begin, next);
   if (run.question && !run.closed) return Verdict::kEnd;
-  // Ellipses and closed quotes: the sentence goes on in lower case.
+  // Ellipses and closed quotes: lower case continues the sentence.
   if (next == text.size()) return text.at_end();
   return is_lower(character_at(text.bytes, next).code) ? Verdict::kContinue : Verdict::kEnd;
 }
 
 }  // namespace
 
-/// False: not all is there that tells how the sentence begins.
+/// False if the text does not yet show how the sentence begins.
 bool SentenceEndFinder::begin_sentence(OpenText text) {
   begin_ = skip_space(text.bytes, std::max(begin_, end_));
   if (begin_ == text.size()) return false;
@@ -103,7 +103,7 @@ Verdict SentenceEndFinder::judge(OpenText whole, char32_t code) {
   return verdict == Verdict::kEnd && !has_content_ ? Verdict::kContinue : verdict;
 }
 
-/// The sentence goes on with the next `length` bytes.
+/// Continues the sentence with the next `length` bytes.
 void SentenceEndFinder::pass(std::string_view text, size_t length) {
   const Character c = character_at(text, at_);
   const std::string_view before = text.substr(begin_, at_ - begin_);

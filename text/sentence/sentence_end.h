@@ -9,15 +9,15 @@
 
 namespace predgen {
 
-/// Finds the ends of natural sentences in a text that grows. Its answers are the same however the
-/// text was cut when it came, and every character is looked at a bounded number of times. Every end
-/// needs one following character (a digit, quote or second mark may come); a few need the next word
+/// Finds the ends of natural sentences in a growing text. Results do not depend on how the text was
+/// split into pieces, and every character is examined a bounded number of times. Every end needs
+/// one following character (a digit, quote or second mark may come); a few need the next word
 /// ("U.S. The") or the beginning of the next line.
 class SentenceEndFinder {
  public:
-  /// Byte just past the next sentence (closing quotes included, trailing space not). Nothing: no
+  /// Byte just past the next sentence (closing quotes included, trailing space not). None: no
   /// further sentence ends in `text` yet. `text` begins with that of the last call and holds whole
-  /// characters. `complete`: no more will come, so what is left is a sentence if it is not blank.
+  /// characters. `complete`: no more will come, so the rest is a sentence unless blank.
   std::optional<size_t> next(std::string_view text, bool complete);
 
  private:
@@ -27,9 +27,9 @@ class SentenceEndFinder {
   size_t end_sentence(size_t end);
 
   size_t end_ = 0;  // of the last sentence
-  // Of the one under way:
+  // Of the sentence under way:
   bool begun_ = false;
-  size_t begin_ = 0, at_ = 0;  // bytes; before at_ it does not end
+  size_t begin_ = 0, at_ = 0;  // bytes; it does not end before at_
   size_t run_ = 0;             // bytes of the marks or the line break at at_
   bool has_content_ = false;   // marks and dashes alone are not a sentence
   bool in_url_ = false;

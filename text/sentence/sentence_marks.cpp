@@ -15,14 +15,14 @@ bool is_closer(char32_t code) {
          code == 0xFF07 || c == UTF8PROC_CATEGORY_PE || c == UTF8PROC_CATEGORY_PF;
 }
 
-/// Quotes that open in one language and close in another: they close where a space follows.
+/// Quotes that open in one language and close in another: they close if a space follows.
 bool may_close(std::string_view text, size_t i, Character c) {
   if (c.code != 0x201C && c.code != 0x2018 && c.code != 0xAB) return false;
   const size_t next = i + c.length;
   return next == text.size() || is_space(character_at(text, next).code);
 }
 
-/// The bytes of [1] or [^note] at byte `i`, as far as they are there; 0 if it is something else.
+/// The length of [1] or [^note] at byte `i`, as far as it has arrived; 0 for anything else.
 size_t footnote_length(std::string_view text, size_t i) {
   constexpr size_t kMaxLength = 24;
   if (i >= text.size() || text[i] != '[') return 0;

@@ -5,13 +5,13 @@
 
 namespace predgen {
 
-/// What a character says about the end of a sentence: '.', an ellipsis, '?' and '!', the full stops
-/// of scripts that need no space after them.
+/// The kind of sentence mark that a character is: '.', an ellipsis, '?' and '!', the full stops of
+/// scripts that need no space after them.
 enum class Mark { kNone, kPeriod, kEllipsis, kQuestion, kFullStop };
 Mark mark_of(char32_t code);
 
-/// A run of marks with the quotes, brackets and footnotes that close after them: `?!`, `...`,
-/// `."`, `!).`, `.[1]`.
+/// A run of marks with the closing quotes, brackets and footnotes after them: `?!`, `...`, `."`,
+/// `!).`, `.[1]`.
 struct MarkRun {
   size_t begin = 0, end = 0;
   int periods = 0;
@@ -19,11 +19,11 @@ struct MarkRun {
   bool closed = false;  // something closes after the marks,
   bool quoted = false;  // and not just emphasis
 
-  /// One '.', and nothing but what closes.
+  /// A single '.', apart from what closes after it.
   bool is_single_period() const { return periods == 1 && !question && !full_stop; }
 };
-/// The run that begins with the mark at byte `begin`. A footnote that has only begun reaches to the
-/// end of the text.
+/// The run that begins with the mark at byte `begin`. An unfinished footnote reaches to the end of
+/// the text.
 MarkRun mark_run_at(std::string_view text, size_t begin);
 
 }  // namespace predgen

@@ -42,7 +42,7 @@ std::string_view word_before(std::string_view text, size_t end) {
   return text.substr(begin, end - begin);
 }
 
-/// Whether only letters and periods by turns are in it, e.g. U.S or e.g
+/// Whether it alternates letters and periods, e.g. U.S or e.g
 bool is_dotted(std::string_view word) {
   bool letter = false, dotted = false;
   for (size_t i = 0; i < word.size();) {
@@ -112,8 +112,8 @@ Verdict judge_number(OpenText text, std::string_view number, size_t next) {
   return is_one_of(word, kAfterGermanOrdinal) ? Verdict::kContinue : Verdict::kEnd;
 }
 
-/// After initials and dotted letters: many names go on with a capital, so only a word that names
-/// nothing ends the sentence.
+/// After initials and dotted letters: many names continue with a capital, so only a word that
+/// cannot be a name ends the sentence.
 Verdict judge_after_initials(OpenText text, size_t next) {
   const Character first = character_at(text.bytes, next);
   if (!is_letter(first.code)) {
@@ -176,7 +176,7 @@ Verdict judge_period(OpenText text, size_t period, size_t next) {
   }
   if (word.size() == character_at(word, 0).length) return judge_letter(text, word, next);
   if (!is_dotted(word)) return Verdict::kEnd;
-  if (is_lower(character_at(word, 0).code)) return Verdict::kContinue;  // e.g. and its like
+  if (is_lower(character_at(word, 0).code)) return Verdict::kContinue;  // e.g. and the like
   return next == text.size() ? text.at_end() : judge_after_initials(text, next);
 }
 

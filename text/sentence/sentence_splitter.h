@@ -16,28 +16,28 @@ namespace predgen {
 /// kNatural: sentence_end.h; fenced code is one sentence, and tokens do not matter.
 enum class SplitMode { kNatural, kPaper };
 
-/// Watches an answer's tokens for the end of sentences. Borrows the tokenizer.
+/// Watches an answer's tokens for the ends of sentences. Borrows the tokenizer.
 class SentenceSplitter {
  public:
   SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode);
 
   struct Sentence {
     std::string text;        // trimmed, not empty
-    int64_t num_tokens = 0;  // tokens from the answer's start up to and with the sentence's last
+    int64_t num_tokens = 0;  // from the answer's start through the sentence's last token
   };
-  /// Next token; the sentences that it confirmed, mostly none or one. The last token of a sentence
-  /// may lie before this one.
+  /// Takes the next token; returns the sentences that it confirmed, mostly none or one. A
+  /// sentence's last token may be an earlier one.
   std::vector<Sentence> push(TokenId token);
-  /// Next token, given the text that it completed, or let be certain; the sentences that it
-  /// confirmed.
+  /// Takes the next token as the text that it completed or made certain; returns the sentences that
+  /// it confirmed.
   std::vector<Sentence> push_text(std::string_view text);
-  /// The answer is over (stop token or limit): what is left, mostly one sentence. `rest`: text that
-  /// push_text() did not get.
+  /// Ends the answer (stop token or limit); returns the rest, mostly one sentence. `rest`: text
+  /// that push_text() did not get.
   std::vector<Sentence> finish(std::string_view rest = {});
 
   /// The answer's text as far as its characters are complete.
   const std::string& text() const { return text_.text(); }
-  /// What the last push() or finish() added to it; valid until the next one.
+  /// What the last push() or finish() added to text(); valid until the next one.
   std::string_view added_text() const { return std::string_view(text()).substr(added_); }
 
  private:

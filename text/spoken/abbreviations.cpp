@@ -14,8 +14,8 @@
 namespace predgen {
 namespace {
 
-/// A pattern of those of `language`, the longest first. Some need a number after them: "No. 5",
-/// not "No.", and a small letter at the beginning stands for a capital too.
+/// A pattern for abbreviations, longest first. Some need a number after them: "No. 5", not "No."; a
+/// lower-case first letter also matches the capital.
 Regex any_of(std::span<const Abbreviation> abbreviations) {
   std::vector<Abbreviation> longest_first(abbreviations.begin(), abbreviations.end());
   std::ranges::stable_sort(longest_first, std::greater(),

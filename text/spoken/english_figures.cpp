@@ -27,7 +27,7 @@ std::string spoken_time(std::string_view time, std::string_view rest) {
   return hour >= 1 && hour <= 12 ? result + " o'clock" : result + " hundred";
 }
 
-/// "$2.5 million" and "€3.50": amounts that would be cut at their point or begin with their unit.
+/// "$2.5 million" and "€3.50": amounts that would be split at their point or begin with their unit.
 std::string spoken_amount(std::string_view amount) {
   struct Currency {
     std::string_view sign, one, many;

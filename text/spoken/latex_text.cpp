@@ -5,8 +5,8 @@
 namespace predgen {
 namespace {
 
-/// $x + 1$ without its dollars. What begins with a digit is an amount unless a sign of mathematics
-/// is in it.
+/// $x + 1$ without its dollars. Text beginning with a digit is an amount unless it has a
+/// mathematical sign.
 std::string without_dollars(std::string_view text) {
   static const Regex formula(speech_pattern(
       R"((?<![\p{L}\p{N}\\])\$((?=[^\s$0-9])[^$\n]{0,300}|(?=[0-9(])[^$\n]{0,300}[\\^_={}][^$\n]{0,300})(?<=[^\s$])\$(?![0-9]))"));

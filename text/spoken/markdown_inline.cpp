@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-/// The words of links and images, without targets, footnotes and what is left of cut ones.
+/// The words of links and images, without targets, footnotes and remnants of cut ones.
 std::string without_links(std::string_view text) {
   static const Regex autolink(
       speech_pattern(R"((?i)<((https?|ftp|mailto):[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>)"));
@@ -53,7 +53,7 @@ std::string without_inline_marks(std::string_view text) {
   return rules.apply(text);
 }
 
-/// Spoken as the name that it mostly is: snake_case apart, call() without brackets.
+/// Mostly names, spoken as such: snake_case is split, call() loses its brackets.
 std::string code_span(std::string_view code) {
   static const TextRules rules({{R"(\(\)|`+)", ""}, {R"(_+)", " "}});
   return rules.apply(trimmed(code, " \t"));
@@ -61,7 +61,7 @@ std::string code_span(std::string_view code) {
 
 }  // namespace
 
-/// Code spans are hidden as characters of private use.
+/// Code spans are hidden as private-use characters.
 std::string markdown_inline(std::string_view line) {
   constexpr size_t kMaxSpans = 1000;
   const auto placeholder = [](size_t span) {

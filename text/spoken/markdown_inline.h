@@ -6,7 +6,7 @@
 namespace predgen {
 
 /// One line of markdown without the marks of links, images, emphasis, tags, formulas and code
-/// spans. What is left of one that was cut at its line's or sentence's end goes too.
+/// spans. Remnants of marks cut off at the end of the line or sentence are also removed.
 std::string markdown_inline(std::string_view line);
 
 }  // namespace predgen

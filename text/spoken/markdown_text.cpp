@@ -27,7 +27,7 @@ bool is_rule(std::string_view line) {
   });
 }
 
-/// The cells of a table's row apart by commas.
+/// The cells of a table row, separated by commas.
 std::string row_text(std::string_view line) {
   std::string text;
   while (!line.empty()) {
@@ -44,7 +44,7 @@ struct Line {
   bool is_block = false;  // a heading, a list item, a row: not the middle of a sentence
 };
 
-/// [name]: address, which nobody is to hear; "[Answer]: 42." is none.
+/// [name]: address, which must not be spoken; "[Answer]: 42." is none.
 bool is_link_definition(std::string_view line) {
   static const Regex definition(speech_pattern(
       R"((?<!.)\[[^\[\]^][^\[\]]*\]:\s*(<[^<>]*>|#\S+|\S*[/.][^\s.!?]\S*)(\s+"[^"]*")?\s*(?!.))"));
@@ -83,7 +83,7 @@ Line read_line(std::string_view line) {
   return result;
 }
 
-/// Appends with a space between; a block begins and ends with a mark before it.
+/// Appends separated by a space; a mark precedes the beginning and the end of a block.
 class RunningText {
  public:
   void add(std::string_view text, bool is_block) {

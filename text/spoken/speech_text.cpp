@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-/// Pictures, and what colours them. Signs that are read, such as the degree, stay.
+/// Pictures and their colour modifiers. Signs that are read aloud, such as the degree sign, stay.
 bool is_unread(char32_t code) {
   const bool beyond = code >= 0x1F000 && !is_letter_or_digit(code);
   return beyond || (code >= 0x2600 && code <= 0x27BF) || (code >= 0x2300 && code <= 0x23FF) ||
@@ -19,14 +19,14 @@ bool is_unread(char32_t code) {
          code == 0x3297 || code == 0x3299;
 }
 
-/// What joins emoji or chooses between forms of a character.
+/// Joins emoji or selects a form of a character.
 bool is_variation(char32_t code) {
   return (code >= 0xFE00 && code <= 0xFE0F) || code == 0x20E3 ||
          (code >= 0xE0000 && code <= 0xE01EF);
 }
 
-/// Well-formed text without pictures and marks of no width; control characters but line breaks as
-/// spaces. Arabic and Indic letters keep what joins or parts them.
+/// Well-formed text without pictures and zero-width marks; control characters except line breaks
+/// become spaces. Arabic and Indic letters keep their joiners and non-joiners.
 std::string readable_characters(std::string_view text) {
   std::string result;
   char32_t before = 0;

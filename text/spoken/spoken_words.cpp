@@ -32,7 +32,7 @@ std::string replace_points(std::string_view name, std::string_view dot) {
   return result;
 }
 
-/// The host of a URL, spoken, and the marks of the sentence that stood after the URL.
+/// The host of a URL, spoken, and the sentence's marks that followed the URL.
 std::string spoken_url(std::string_view url, std::string_view dot) {
   static const Regex marks(speech_pattern(R"([.,;:!?)\]}'"\x{201d}\x{00bb}\x{2026}]+(?!.))"));
   std::string_view tail;

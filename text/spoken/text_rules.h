@@ -13,8 +13,8 @@ namespace predgen {
 /// A pattern of Regex::Syntax::kPattern for this folder's texts.
 Regex speech_pattern(std::string_view source);
 
-/// Patterns (in the syntax of Regex::Syntax::kPattern: no anchors, no groups kept) and what stands
-/// in place of each match, applied one after the other.
+/// Patterns (in the syntax of Regex::Syntax::kPattern: no anchors, no groups kept) and the
+/// replacement of each match, applied one after the other.
 class TextRules {
  public:
   struct Rule {

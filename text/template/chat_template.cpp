@@ -26,7 +26,7 @@ void check_messages(const std::vector<Message>& messages) {
   }
 }
 
-/// Adds what can be done to the engine's errors, but not to what the template itself refuses.
+/// Adds advice to the engine's errors, but not to the template's own.
 template <typename Work>
 auto with_advice(const Work& work) {
   try {
@@ -38,7 +38,7 @@ auto with_advice(const Work& work) {
   }
 }
 
-/// In a content stands for the ids of message `index`; UTF-8 has no such byte.
+/// In contents, a placeholder for the ids of a message; never occurs in UTF-8.
 constexpr char kIds = '\xFE';
 std::string placeholder(size_t index) { return fmt::format("{}{}{}", kIds, index, kIds); }
 
@@ -82,8 +82,8 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
       });
 }
 
-/// A token is visible if the source has it as a whole literal that contents are searched for:
-/// `'</think>' in content`, content.split('</think>').
+/// A token is visible if the source searches contents for it as a whole literal: `'</think>' in
+/// content`, content.split('</think>').
 void ChatTemplate::find_visible() {
   constexpr std::array<std::string_view, 2> kSearches = {"split(", "replace("};
   const std::string_view source = source_.jinja;
@@ -105,12 +105,12 @@ void ChatTemplate::find_visible() {
   }
 }
 
-/// Renders small conversations to see what the template does with them.
+/// Renders small conversations to find out what the template does.
 void ChatTemplate::probe() {
   const std::string answer = placeholder(0);
   const Json user = message_json("user", "x");
   const std::string prompt =
-      run(Json::array({user}), true);  // what every template must be able to do
+      run(Json::array({user}), true);  // what every template must be able to render
   try {
     run(Json::array({message_json("system", "x"), user}), true);
   } catch (const TemplateRaised&) {
@@ -201,7 +201,7 @@ std::string ChatTemplate::run_opening(Json messages, const Json& tools) const {
   return text.substr(0, text.find(first));
 }
 
-/// Takes away what stands between the ids of an answer and its surroundings.
+/// Removes the text between an answer's ids and their surroundings.
 void ChatTemplate::fit_ids(size_t index, const Message& message, std::string& text) const {
   const std::string ids = placeholder(index);
   const size_t at = text.find(ids);
@@ -220,7 +220,7 @@ void ChatTemplate::fit_ids(size_t index, const Message& message, std::string& te
   }
 }
 
-/// Text without control tokens, in which placeholders stand for ids.
+/// Splits text without control tokens at its placeholders for ids.
 void ChatTemplate::split_text(std::string_view text, const std::vector<Message>& messages,
                               std::vector<Segment>& segments) const {
   while (!text.empty()) {

@@ -16,17 +16,17 @@
 namespace predgen {
 
 /// How a conversation becomes one id sequence: the model's Jinja template, run as transformers'
-/// apply_chat_template runs it. Control tokens come from the template only: typed ones are text.
+/// apply_chat_template runs it. Control tokens come only from the template: typed ones are text.
 ///
-/// The ids of a history stay a prefix when messages follow, as far as the template is so written.
-/// It holds for ChatML, Qwen2, Qwen2.5, Llama 2 and 3, OLMo 2, and Mistral without a system
+/// The ids of a history stay a prefix when messages follow, if the template is written that way.
+/// This holds for ChatML, Qwen2, Qwen2.5, Llama 2 and 3, OLMo 2, and Mistral without a system
 /// message. Mistral v0.3 and later put the system message into the last user message. Qwen3 and its
 /// kin drop the reasoning of earlier turns.
 ///
-/// An answer that is given as ids stands right after the generation prompt and right before the
-/// end token, where it was generated: white space or empty reasoning that the template would put
-/// around it is left out. If it has text that the template looks into ("</think>"), its text
-/// counts.
+/// An answer given as ids is placed directly between the generation prompt and the end token,
+/// where it was generated: white space or empty reasoning that the template would add around it
+/// is left out. If it has text that the template inspects ("</think>"), its text is used
+/// instead.
 class ChatTemplate {
  public:
   struct Source {
@@ -46,27 +46,27 @@ class ChatTemplate {
   /// SOURCE_DATE_EPOCH (seconds, UTC) if the environment has it, else the local time.
   static std::tm today();
 
-  /// `added` holds the tokenizer's added tokens. UserError naming `where` and the way to give
-  /// another template if the engine cannot run this one.
+  /// `added` holds the tokenizer's added tokens. UserError naming `where`, and how to give another
+  /// template, if the engine cannot run this one.
   ChatTemplate(Source source, const std::vector<AddedToken>& added);
 
-  /// UserError for roles or an order that the template does not take. A system message that it does
-  /// not take goes into the first user message. A system message alone, without the generation
-  /// prompt, gives what comes before the first user message's content if the template gives
-  /// nothing.
-  /// `tools` are shown as the template has it; their texts, too, may hold no control token.
-  /// Where the template takes one call a message only, several become a message each; where roles
-  /// must alternate, a message without words stands between a function's and the user's.
+  /// UserError for roles or an order that the template rejects. If it rejects system messages,
+  /// they go into the first user message. If the template gives nothing for a system message
+  /// alone without the generation prompt, the result is what precedes the first user message's
+  /// content.
+  /// `tools` are shown as the template does it; their texts, too, may hold no control token. If the
+  /// template takes only one call per message, several become one message each; if roles must
+  /// alternate, an empty message separates a function's from the user's.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
                               const ToolSet& tools = {}) const;
 
   /// How the template shows an assistant's calls, if it shows tools at all.
   ToolFormat tool_format() const { return tool_format_; }
 
-  /// What ends an assistant's answer, if the template says so with one control token.
+  /// The token that ends an assistant's answer, if the template does so with one control token.
   std::optional<TokenId> end_token() const { return end_token_; }
-  /// Whether an answer stands after what the generation prompt said: not if that begins reasoning
-  /// which the template drops when the answer is there.
+  /// Whether an answer follows the generation prompt's text: not if that text begins reasoning
+  /// which the template drops once there is an answer.
   bool answers_follow_prompt() const { return answers_follow_prompt_; }
 
  private:

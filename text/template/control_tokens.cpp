@@ -6,7 +6,7 @@
 namespace predgen {
 namespace {
 
-constexpr char kEscape = '\xFF';  // before a token's first byte, whose highest bit is turned over
+constexpr char kEscape = '\xFF';  // before a token's first byte, whose highest bit is flipped
 
 char turned(char byte) { return static_cast<char>(byte ^ 0x80); }
 

@@ -19,13 +19,13 @@ struct JinjaTemplate::Program {
 
 namespace {
 
-/// Not a std::exception: those the engine would wrap into its own.
+/// Not a std::exception, which the engine would wrap in its own.
 struct Raised {
   std::string message;
 };
 
-/// The engine's messages show a piece of the source over several lines: keeps the place ("line 2,
-/// column 3", if there is one) and what is wrong.
+/// The engine's messages show an excerpt of the source over several lines: keeps the place ("line
+/// 2, column 3", if there is one) and what is wrong.
 std::string one_line(const std::string& message) {
   constexpr std::string_view kError = "Error: ", kPlace = " at line ";
   const size_t error = message.rfind(kError);
@@ -61,7 +61,7 @@ bool opens_block(const std::vector<jinja::token>& tokens, size_t at) {
   return true;
 }
 
-/// The parser recurses with every bracket, block and prefix; its trees are as deep as sums are
+/// The parser recurses per bracket, block and prefix; its trees are as deep as sums are
 /// long.
 void check_size(const std::vector<jinja::token>& tokens) {
   constexpr size_t kMaxTokens = 20'000;

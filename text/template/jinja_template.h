@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// A template's own raise_exception(): it does not take these messages.
+/// Thrown for a template's own raise_exception(): it rejects these messages.
 class TemplateRaised : public UserError {
  public:
   using UserError::UserError;
@@ -20,7 +20,7 @@ class TemplateRaised : public UserError {
 /// render at once.
 class JinjaTemplate {
  public:
-  /// UserError that begins with `where` for what the engine cannot read.
+  /// UserError that begins with `where` for a template that the engine cannot read.
   JinjaTemplate(const std::string& source, const std::string& where);
 
   /// `variables` is an object; `now` is what strftime_now prints. UserError, TemplateRaised.

@@ -110,7 +110,7 @@ CallOrder find_call_order(const RunTemplate& run) {
 
 namespace {
 
-/// One call a message, each with what its function said behind it.
+/// One call per message, each followed by its function's result.
 std::vector<Message> with_single_calls(const std::vector<Message>& messages) {
   std::vector<Message> result;
   for (auto message = messages.begin(); message != messages.end();) {

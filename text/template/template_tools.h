@@ -11,29 +11,29 @@
 
 namespace predgen {
 
-/// A call as templates want it: an object as arguments.
+/// A call as templates expect it: its arguments as an object.
 Json call_json(const std::string& id, const std::string& name, const Json& arguments);
 
-/// Mistral's templates take only ids of nine letters and digits: the last ones of others.
+/// Mistral's templates take only ids of nine letters and digits: keeps the last nine of others.
 std::string nine_characters(const std::string& id);
 
 /// `value` with all its texts and keys changed.
 Json with_texts(const Json& value, const std::function<std::string(const std::string&)>& change);
 
-/// Renders messages and tools, as a template does; UserError where it does not take them.
+/// Renders messages and tools, as a template does; UserError if it rejects them.
 using RunTemplate =
     std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& tools)>;
-/// The form of calls in what a template makes of one; kNone if it does not show tools.
+/// The form in which a template renders a call; kNone if it does not show tools.
 ToolFormat find_tool_format(const RunTemplate& run);
 
-/// What a template that shows tools does not take of a conversation with calls.
+/// What a template that shows tools rejects in a conversation with calls.
 struct CallOrder {
-  bool is_one_a_message = false;  // several calls in one message are refused (Llama 3)
-  // Roles must alternate (Mistral), and this stands between a function's words and a user's.
+  bool is_one_a_message = false;  // several calls in one message are rejected (Llama 3)
+  // If roles must alternate (Mistral): the text between a function's message and a user's.
   std::optional<std::string> between{};
 };
 CallOrder find_call_order(const RunTemplate& run);
-/// `messages` as such a template takes them.
+/// `messages` rearranged for such a template.
 std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order);
 
 }  // namespace predgen

@@ -131,7 +131,7 @@ const AddedToken* AddedTokenFinder::match(std::string_view text) const {
 void AddedTokenFinder::split(std::string_view text, const OnText& on_text, const OnToken& on_token,
                              Control control, Flags flags) const {
   const bool honours = flags == Flags::kHonour;
-  size_t begin = 0, index = 0;  // of what is not given out yet; of the search
+  size_t begin = 0, index = 0;  // start of the text not yet emitted; position of the search
   while (index < text.size()) {
     const AddedToken* token = match(text.substr(index));
     if (!token) {
@@ -139,7 +139,7 @@ void AddedTokenFinder::split(std::string_view text, const OnText& on_text, const
       continue;
     }
     size_t first = index, end = index + token->content.size();
-    index = end;  // a token that is passed over may not overlap with another one either
+    index = end;  // a passed-over token must not overlap another, either
     if (control == Control::kPassOver && token->is_control()) continue;
     if (honours && token->single_word && !stands_alone(text.substr(0, first), text.substr(end))) {
       continue;

@@ -14,18 +14,18 @@ namespace predgen {
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool special = false;      // decoding leaves it out
-  bool normalized = false;   // looked for after normalisation, not before
-  bool single_word = false;  // only where no word character is beside it
-  bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // takes the white space after it
+  bool special = false;      // omitted when decoding
+  bool normalized = false;   // matched after normalisation, not before
+  bool single_word = false;  // only if no word character is next to it
+  bool lstrip = false;       // also consumes the white space before it
+  bool rstrip = false;       // also consumes the white space after it
 
-  /// Whether plain text must never give it: special, or of the form <...> like <tool_call>, which
-  /// some models flag as ordinary text.
+  /// Whether plain text must never produce it: special, or of the form <...> like <tool_call>,
+  /// which some models flag as ordinary text.
   bool is_control() const;
 };
 
-/// Adds `token`. Of two with the same text the later one's flags count, as in transformers, but it
+/// Adds `token`. Of two with the same text the later one's flags win, as in transformers, but it
 /// stays special. UserError naming `where` if they have different ids.
 void add_token(std::vector<AddedToken>& tokens, AddedToken token, const std::string& where);
 
@@ -37,9 +37,9 @@ std::vector<AddedToken> read_added_tokens(const Json& tokenizer, const Json& tok
 /// Finds added tokens in text: leftmost, then longest. Immutable.
 class AddedTokenFinder {
  public:
-  /// What is done with tokens for which is_control() holds.
+  /// Whether control tokens (is_control()) are found or passed over.
   enum class Control { kFind, kPassOver };
-  /// Whether the flags single_word, lstrip and rstrip count.
+  /// Whether the flags single_word, lstrip and rstrip are honoured.
   enum class Flags { kHonour, kIgnore };
   using OnText = std::function<void(std::string_view)>;
   using OnToken = std::function<void(TokenId)>;

@@ -11,7 +11,7 @@ bool is_set(const Json& model, const char* key, const std::string& where) {
   return model.contains(key) && !model[key].is_null() && json_get<bool>(model, key, where);
 }
 
-/// Fields that change ids and that this implementation does not follow.
+/// Rejects fields that change ids and are not implemented here.
 void refuse_unsupported(const Json& model, const std::string& where) {
   const auto refuse = [&](const char* key) {
     throw UserError("{}: \"{}\": {} is not supported in a BPE", where, key, model.at(key).dump());
@@ -161,12 +161,12 @@ TokenIds Bpe::start_ids(std::string_view word) const {
       has_unknown = false;
       ids.push_back(id);
     } else if (add_bytes(unit, ids)) {
-      // As in `tokenizers`, an unknown character before it comes after it. With all 256 byte tokens
+      // As in `tokenizers`, a preceding unknown character comes after it. With all 256 byte tokens
       // there is none.
     } else if (unknown_ != kNone) {
       if (has_unknown && !fuses_unknown_) ids.push_back(unknown_);
       has_unknown = true;
-    }  // Otherwise nothing stands for it, and its neighbours may merge: as in `tokenizers`.
+    }  // Otherwise it is dropped, and its neighbours may merge: as in `tokenizers`.
   }
   if (has_unknown) ids.push_back(unknown_);
   return ids;

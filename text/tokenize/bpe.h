@@ -19,17 +19,17 @@ namespace predgen {
 /// Thread-safe after construction.
 class Bpe {
  public:
-  /// What a word is cut into before anything is merged: bytes, which the vocabulary spells in the
-  /// byte alphabet, or characters.
+  /// What a word is split into before merging: bytes, which the vocabulary spells in the byte
+  /// alphabet, or characters.
   enum class Units { kBytes, kCharacters };
 
-  /// Text never gives a token of `control`, not even by a merge. UserError naming `where` and the
-  /// field that is missing, malformed or not supported.
+  /// Text never produces a token of `control`, not even by a merge. UserError naming `where` and
+  /// the field that is missing, malformed or not supported.
   Bpe(const TokenizerJson& tokenizer, Units units, const std::vector<std::string>& control,
       const std::string& where);
 
   /// Appends the ids of one word (UTF-8 or, for bytes, anything). A byte or character that the
-  /// vocabulary lacks is dropped, unless "byte_fallback" or "unk_token" say what stands for it.
+  /// vocabulary lacks is dropped, unless "byte_fallback" or "unk_token" replaces it.
   void encode(std::string_view word, TokenIds& ids) const;
 
   /// Token, as the file spells it, to id.
@@ -43,7 +43,7 @@ class Bpe {
   void read_merges(const Json& model, const StringMap<bool>& control, const std::string& where);
   void read_whole_words(const StringMap<bool>& control);
   TokenId unit_id(std::string_view unit) const;
-  /// The ids of a word before anything is merged.
+  /// The ids of a word before merging.
   TokenIds start_ids(std::string_view word) const;
   bool add_bytes(std::string_view unit, TokenIds& ids) const;
 

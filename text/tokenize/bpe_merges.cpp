@@ -9,7 +9,7 @@ namespace predgen {
 namespace {
 
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();  // above every rank
-constexpr size_t kFew = 24;  // up to here looking through all pairs beats a queue
+constexpr size_t kFew = 24;  // up to this size scanning all pairs beats a queue
 
 }  // namespace
 
@@ -104,7 +104,7 @@ void BpeMerges::apply_to_many(TokenIds& ids) const {
     const auto [rank, left] = queue.top();
     queue.pop();
     Symbol& symbol = at(left);
-    if (symbol.rank != rank) continue;  // an earlier merge changed either side
+    if (symbol.rank != rank) continue;  // an earlier merge has changed one of the two
     Symbol& right = at(symbol.next);
     symbol.id = symbol.merged;
     symbol.next = right.next;

@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// Which neighbouring tokens become one token, and in which order.
+/// Which adjacent tokens merge into one, and in which order.
 class BpeMerges {
  public:
   /// Room for `count` merges.
@@ -24,7 +24,7 @@ class BpeMerges {
 
  private:
   struct Merge {
-    uint64_t pair;  // kNoPair: an empty place
+    uint64_t pair;  // kNoPair: an empty slot
     int32_t rank, merged;
   };
   static constexpr uint64_t kNoPair = ~uint64_t{0};
@@ -32,13 +32,13 @@ class BpeMerges {
   static uint64_t pair_of(TokenId left, TokenId right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint64_t>(right);
   }
-  /// The merge of `pair`, or the empty place where it belongs.
+  /// The merge of `pair`, or the empty slot where it belongs.
   size_t find(uint64_t pair) const;
   void apply_to_few(TokenIds& ids) const;
   void apply_to_many(TokenIds& ids) const;
 
   std::vector<Merge> table_;  // open addressing, at most half full
-  int shift_ = 63;            // from a hash to a place
+  int shift_ = 63;            // from a hash to a slot
 };
 
 }  // namespace predgen

@@ -16,7 +16,7 @@ namespace predgen {
 /// library `tokenizers` runs them.
 class JsonTextModel : public TextModel {
  public:
-  /// `control`: tokens that no text may give. UserError naming `where` and the field.
+  /// `control`: tokens that no text may produce. UserError naming `where` and the field.
   JsonTextModel(const TokenizerJson& tokenizer, const std::vector<std::string>& control,
                 const std::string& where);
 

@@ -125,7 +125,7 @@ void Pretokenizer::run(size_t step, std::string_view piece, TextPlace place,
     return run(step + 1, text, place, on_word);
   }
   const Split& split = std::get<Split>(steps_[step]);
-  if (split.behavior == Behavior::kIsolated) {  // by far the commonest: no list is made
+  if (split.behavior == Behavior::kIsolated) {  // by far the most common: avoids a list
     size_t end = 0;
     Regex::Match match;
     while (split.regex.find(piece, end, match)) {
@@ -142,7 +142,7 @@ void Pretokenizer::run(size_t step, std::string_view piece, TextPlace place,
   }
 }
 
-/// Matches and what stands between them, joined as the behaviour asks.
+/// Matches and the text between them, joined as the behaviour requires.
 std::vector<Pretokenizer::Piece> Pretokenizer::pieces(const Split& split, std::string_view text) {
   std::vector<Piece> all;
   size_t end = 0;

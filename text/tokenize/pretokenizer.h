@@ -25,7 +25,7 @@ class Pretokenizer {
   /// the call only.
   void split(std::string_view text, TextPlace place, const OnWord& on_word) const;
 
-  /// Whether the words are to be read as bytes.
+  /// Whether words are split into bytes.
   bool is_byte_level() const { return byte_level_; }
 
  private:
@@ -34,7 +34,7 @@ class Pretokenizer {
   struct Split {
     Regex regex;
     Behavior behavior;
-    bool invert = false;  // matches and what stands between them change places
+    bool invert = false;  // matches and the text between them swap roles
   };
   /// Writes spaces as `symbol` and puts one in front if there is none.
   struct Spaces {

@@ -20,7 +20,7 @@ struct Unit {
 
 bool is_sound(const std::vector<Unit>& units, std::string_view texts) {
   std::vector<bool> seen(units.size());
-  std::vector<size_t> open;  // where the bytes that may follow are counted from
+  std::vector<size_t> open;  // bases of the child nodes still to visit
   const auto enter = [&](size_t at) {
     if (at >= units.size()) return false;
     if (!seen[at]) open.push_back(at);

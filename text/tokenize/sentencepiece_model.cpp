@@ -27,7 +27,7 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& m
   throw UserError("{}: not a sentencepiece model: {}", where, problem);
 }
 
-/// Where the word that begins `text` ends: before the first symbol for a space that follows
+/// The length of the first word of `text`: it ends before the first space symbol that follows
 /// something else.
 size_t word_length(std::string_view text) {
   size_t at = 0;
@@ -59,8 +59,8 @@ SentencepieceModel::SentencepieceModel(const TokenizerFiles::Sentencepiece& sour
     vocabulary_.emplace(piece, id);
     has_words_ = has_words_ && word_length(piece) == piece.size();
   }
-  // Elsewhere neighbours count: rules join what spaces part, unknown spaces become one token with
-  // unknown neighbours, and a unigram model's best cut can hang on how sums of its scores round.
+  // Else neighbours matter: rules join what spaces separate, unknown spaces become one token with
+  // unknown neighbours, and a unigram model's best split can depend on rounding of score sums.
   has_words_ = has_words_ && spec.is_bpe && !spec.has_rules && vocabulary_.contains(kSpaceSymbol);
 }
 

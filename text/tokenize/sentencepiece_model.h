@@ -15,12 +15,12 @@ class SentencePieceProcessor;
 
 namespace predgen {
 
-/// A sentencepiece model, read and run by the library sentencepiece. A space is put in front of a
-/// text that opens the input, as the model asks. After a special token there is none, as in
-/// transformers; with "legacy": true in tokenizer_config.json there is one if the text has none.
+/// A sentencepiece model, read and run by the library sentencepiece. A text at the start of the
+/// input gets a space in front if the model says so. After a special token it gets none, as in
+/// transformers; with "legacy": true in tokenizer_config.json it gets one if it has none.
 class SentencepieceModel : public TextModel {
  public:
-  /// `where` the model is written. UserError for a damaged model or options that are not supported.
+  /// `where`: the model's location. UserError for a damaged model or unsupported options.
   SentencepieceModel(const TokenizerFiles::Sentencepiece& source, const std::string& where,
                      const TokenizerFiles::Part& tokenizer_config);
   ~SentencepieceModel() override;
@@ -35,7 +35,7 @@ class SentencepieceModel : public TextModel {
   std::vector<AddedToken> control_tokens() const;
 
  private:
-  /// In front of a text that stands after a special token.
+  /// The space in front of a text that follows a special token.
   enum class Space { kNone, kIfMissing, kAlways };
 
   bool puts_space_before(std::string_view text, TextPlace place) const;
@@ -45,7 +45,7 @@ class SentencepieceModel : public TextModel {
   StringMap<TokenId> vocabulary_;
   bool adds_space_ = true;
   Space after_token_ = Space::kNone;
-  bool has_words_ = true;  // what a word becomes does not depend on the words around it
+  bool has_words_ = true;  // a word's ids do not depend on the words around it
   WordCache cache_;
 };
 

@@ -68,7 +68,7 @@ class Fields {
   const std::string& where_;
 };
 
-// Numbers of fields in sentencepiece_model.proto.
+// Field numbers in sentencepiece_model.proto.
 constexpr uint64_t kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
 constexpr uint64_t kModelType = 3, kBpe = 2, kSpaceAsSuffix = 24;  // of trainer_spec
 constexpr uint64_t kCharsmap = 2, kRules = 2, kAddDummyPrefix = 3, kRemoveSpaces = 4,
@@ -131,7 +131,7 @@ std::vector<SentencepiecePiece> read_sentencepiece_pieces(std::string_view model
 }
 
 std::string without_space_in_front(std::string_view model) {
-  // Of a field that is there twice the last counts, and messages are merged field by field.
+  // The last occurrence of a repeated field wins, and messages are merged field by field.
   constexpr char kOption[] = {kNormalizerSpec << 3 | 2, 2, kAddDummyPrefix << 3, 0};
   return std::string(model).append(kOption, sizeof kOption);
 }

@@ -6,7 +6,7 @@
 
 namespace predgen {
 
-/// What a sentencepiece model file says beyond its pieces; the library does not tell.
+/// What a sentencepiece model file says besides its pieces; the library does not expose it.
 struct SentencepieceSpec {
   bool adds_space_in_front = true;  // normalizer_spec.add_dummy_prefix
   bool is_bpe = false;              // trainer_spec.model_type

@@ -47,7 +47,7 @@ TokenIds read_end(const Json& processor, const char* key, const std::string& whe
 TextFrame read_post_processor(const Json& post_processor, const std::string& where) {
   if (post_processor.is_null()) return {};
   const std::string type = json_get<std::string>(post_processor, "type", where);
-  if (type == "ByteLevel") return {};  // about offsets only
+  if (type == "ByteLevel") return {};  // affects offsets only
   if (type == "TemplateProcessing") return read_template(post_processor, where);
   if (type == "BertProcessing" || type == "RobertaProcessing") {
     return {read_end(post_processor, "cls", where), read_end(post_processor, "sep", where)};

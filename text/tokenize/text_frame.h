@@ -13,7 +13,7 @@ namespace predgen {
 TextFrame read_post_processor(const Json& post_processor, const std::string& where);
 
 /// From "add_bos_token" and "add_eos_token" of tokenizer_config.json, which count only for folders
-/// without a tokenizer.json. `id_of` gives the id of the token that the config names under a key.
+/// without a tokenizer.json. `id_of` returns the id of the token that the config names under a key.
 TextFrame read_added_ends(const Json& tokenizer_config, const std::string& where,
                           const std::function<TokenId(const char* key)>& id_of);
 

@@ -59,7 +59,7 @@ void TextNormalizer::add(const Json& normalizer, const std::string& where) {
 void TextNormalizer::Form::apply(std::string& text) const {
   const bool ascii = std::all_of(text.begin(), text.end(),
                                  [](char c) { return static_cast<signed char>(c) >= 0; });
-  if (ascii) return;  // every form leaves ASCII as it is
+  if (ascii) return;  // every form leaves ASCII unchanged
   std::string result;
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {

@@ -11,8 +11,8 @@
 namespace predgen {
 
 /// The "decoder" of tokenizer.json: ByteLevel, or a Sequence of Replace, ByteFallback, Fuse and
-/// Strip (of spaces where the text begins) as sentencepiece vocabularies have it. Anything else is
-/// a UserError that names it. Immutable.
+/// Strip (of leading spaces) as in sentencepiece vocabularies. Anything else is a UserError that
+/// names it. Immutable.
 class TokenDecoder {
  public:
   TokenDecoder(const Json& decoder, const std::string& where);
@@ -20,7 +20,7 @@ class TokenDecoder {
   bool is_byte_level() const { return byte_level_; }
   /// The bytes that a token stands for.
   std::string text_of(std::string_view token) const;
-  /// How many spaces are dropped where a text begins, at most.
+  /// At most how many spaces are dropped at the start of a text.
   size_t num_dropped_spaces() const { return num_dropped_spaces_; }
 
  private:

@@ -16,7 +16,7 @@ Json read_object_if_there(const fs::path& file) {
   return json;
 }
 
-/// "chat_template" is the template, or a list of {name, template} of which "default" counts.
+/// "chat_template" is the template, or a list of {name, template} whose "default" is used.
 std::optional<std::string> configured_template(const Json& config, const std::string& where) {
   if (!config.contains("chat_template") || config["chat_template"].is_null()) return std::nullopt;
   const Json& value = config["chat_template"];
@@ -53,8 +53,8 @@ void read_model(TokenizerFiles& files, const fs::path& folder) {
   }
 }
 
-/// Folders without "added_tokens_decoder" may have files of an older form, which transformers then
-/// reads instead.
+/// Folders without "added_tokens_decoder" may have files of an older format, which transformers
+/// then reads instead.
 void read_older_files(TokenizerFiles& files, const fs::path& folder) {
   files.added_tokens.where = (folder / "added_tokens.json").string();
   Json& config = files.tokenizer_config.fields;
@@ -73,7 +73,7 @@ void read_chat_template(TokenizerFiles& files, const fs::path& folder) {
   const auto& [config, where] = files.tokenizer_config;
   files.chat_template = configured_template(config, where);
   files.template_where = fmt::format("{}: chat_template", where);
-  const fs::path jinja = folder / "chat_template.jinja";  // stronger, as in transformers
+  const fs::path jinja = folder / "chat_template.jinja";  // takes precedence, as in transformers
   if (fs::exists(jinja)) {
     set_template(files, jinja);
   } else if (!files.chat_template) {
@@ -83,7 +83,7 @@ void read_chat_template(TokenizerFiles& files, const fs::path& folder) {
   }
 }
 
-/// `given` is the template of the caller.
+/// `given` is the caller's template.
 std::string hash_of(const TokenizerFiles& files, const fs::path& folder,
                     const std::optional<std::string>& given) {
   Hasher hasher;
@@ -131,7 +131,7 @@ TokenizerFiles TokenizerFiles::read(const fs::path& folder, const fs::path& chat
   read_chat_template(files, folder);
   if (chat_template.empty()) {
     files.hash = hash_of(files, folder, std::nullopt);
-  } else {  // the hash that data sets made with a template of their own have in their manifests
+  } else {  // the hash in manifests of data sets made with their own template
     files.give_template(chat_template);
     files.hash = hash_of(files, folder, files.chat_template);
   }

@@ -32,7 +32,7 @@ TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
     fail_json_key("model", where, "must be an object");
   }
   nlohmann::json& model = json["model"];
-  // The type first: other types keep other things in "vocab".
+  // The type first: other types store other things in "vocab".
   const nlohmann::json type = model.value("type", nlohmann::json("BPE"));
   if (type != "BPE") {
     throw UserError("{}: model type {} is not supported (\"BPE\")", where, type.dump());

@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// A tokenizer.json. The vocabulary is apart, because Json searches its keys one by one.
+/// A tokenizer.json. The vocabulary is separate, because Json searches its keys linearly.
 struct TokenizerJson {
   Json fields;                    // everything but model.vocab
   StringMap<TokenId> vocabulary;  // model.vocab
@@ -18,8 +18,8 @@ struct TokenizerJson {
 /// UserError for a missing or malformed file, and for a "model" without usable "vocab".
 TokenizerJson read_tokenizer_json(const std::filesystem::path& file);
 
-/// Steps that replace can multiply each other: UserError when `text`, made of `original`, has grown
-/// beyond what any normal form or symbol for spaces explains.
+/// Replacement steps can compound: UserError if `text`, made from `original`, has grown beyond what
+/// any normal form or symbol for spaces explains.
 void check_growth(std::string_view text, std::string_view original);
 
 /// The "pattern" of a step: {"Regex": ..} or {"String": ..}.

@@ -8,11 +8,11 @@
 
 namespace predgen {
 
-/// The ids of words that were encoded before: natural text repeats its words. Filled up to a limit,
-/// never emptied. Thread-safe.
+/// Caches the ids of encoded words, as natural text repeats its words. Filled up to a limit, never
+/// emptied. Thread-safe.
 class WordCache {
  public:
-  /// Appends the ids of `word`, which `encode(word)` gives if they are not known yet.
+  /// Appends the ids of `word`, from `encode(word)` if they are not cached.
   template <typename Encode>
   void append(std::string_view word, TokenIds& ids, const Encode& encode) const {
     const bool cacheable = word.size() <= kMaxBytes;

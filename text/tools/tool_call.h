@@ -7,7 +7,7 @@ namespace predgen {
 
 /// A function that an assistant's message wants called.
 struct ToolCall {
-  std::string id;         // what the answer to it names; of a new one empty, or the model's own
+  std::string id;         // named by its answer; for a new call empty or the model's own
   std::string name;       // of the function
   std::string arguments;  // a JSON object
 

@@ -23,14 +23,14 @@ size_t space_at(std::string_view text, size_t at = 0) {
   return std::min(text.find_first_not_of(kSpace, at), text.size());
 }
 
-/// How much of the text's end may be the beginning of `marker`.
+/// The length of the text's end that may be the beginning of `marker`.
 size_t begun(std::string_view text, std::string_view marker) {
   size_t size = std::min(marker.size() - 1, text.size());
   while (!text.ends_with(marker.substr(0, size))) --size;
   return size;
 }
 
-/// Whether more text may make it begin with `marker`, or it does.
+/// Whether `text` begins with `marker`, or may once more text arrives.
 bool may_begin(std::string_view text, std::string_view marker) {
   return text.starts_with(marker) || marker.starts_with(text);
 }
@@ -92,7 +92,7 @@ void ToolCallParser::add_text(size_t size, std::vector<Part>& parts) {
   held_.erase(0, size);
 }
 
-/// A call begins; `size` bytes of what is held are no part of its JSON.
+/// Begins a call; the first `size` bytes of held_ are not part of its JSON.
 void ToolCallParser::enter(size_t size) {
   marker_ = held_.substr(0, size);
   held_.erase(0, size);
@@ -155,7 +155,7 @@ bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
   return give_back(end, parts);
 }
 
-/// What began as a call is none.
+/// Gives back text that began like a call but is none.
 bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
   std::string raw = std::exchange(marker_, {}) + held_.substr(0, size);
   held_.erase(0, size);
@@ -166,7 +166,7 @@ bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
       held_.erase(0, close + kClose.size());
     }
   }
-  // An answer of Llama's that is JSON may be just that.
+  // A Llama answer that is JSON may be an ordinary answer.
   const bool is_call = format_ != ToolFormat::kLlama || raw.find(kPython) != std::string::npos ||
                        raw.find("\"name\"") != std::string::npos;
   if (!raw.empty()) {
@@ -176,7 +176,7 @@ bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
   return !held_.empty();
 }
 
-/// Behind a call: its end mark, and white space.
+/// After a call: skips its end mark and white space.
 bool ToolCallParser::pass_end(bool is_over) {
   const size_t begin = space_at(held_);
   const std::string_view rest = std::string_view(held_).substr(begin);
@@ -218,8 +218,8 @@ bool ToolCallParser::pass_end(bool is_over) {
   return pass(0);
 }
 
-/// False: it is no JSON, or a broken call is among them. `name`: of the function whose arguments
-/// it is, if that stood in front of it.
+/// False if it is not JSON, or contains a broken call. `name`: the function whose arguments it is,
+/// if given before the JSON.
 bool ToolCallParser::add_calls(std::string_view json, std::string_view name,
                                std::vector<Part>& parts) const {
   std::optional<Json> value = parsed(json);

@@ -6,14 +6,14 @@ namespace predgen {
 namespace {
 
 /// AssemblyAI's Universal-Streaming (https://assemblyai.com/docs/streaming/message-sequence): a
-/// Turn has all of the turn. With format_turns its end comes once more, with punctuation and later:
-/// the first one counts.
+/// Turn holds the whole turn so far. With format_turns its end is sent again later, with
+/// punctuation: the first one is used.
 class AssemblyAiReader : public TranscriptReader {
  public:
   TranscriptLines take(const Json& message, const std::string& where) override {
     TranscriptLines lines;
     const auto type = json_get<std::string>(message, "type", where);
-    if (type == "Begin") ended_.reset();  // turns are counted from 0 again
+    if (type == "Begin") ended_.reset();  // turns count from 0 again
     if (type != "Turn") return lines;
     const auto order = json_get<int64_t>(message, "turn_order", where);
     if (ended_ && order <= *ended_) return lines;

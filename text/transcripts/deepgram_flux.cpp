@@ -3,9 +3,9 @@
 namespace predgen {
 namespace {
 
-/// Deepgram's /v2/listen (https://developers.deepgram.com/docs/flux/state): a TurnInfo has all of
-/// the turn. EagerEndOfTurn and TurnResumed say no more than their transcript does: a draft is made
-/// of every one.
+/// Deepgram's /v2/listen (https://developers.deepgram.com/docs/flux/state): a TurnInfo holds the
+/// whole turn so far. EagerEndOfTurn and TurnResumed add nothing to their transcript: every one is
+/// drafted from anyway.
 class DeepgramFluxReader : public TranscriptReader {
  public:
   TranscriptLines take(const Json& message, const std::string& where) override {

@@ -5,9 +5,9 @@ namespace predgen {
 namespace {
 
 /// Deepgram's /v1/listen
-/// (https://developers.deepgram.com/docs/understand-endpointing-interim-results): Results are of
-/// one segment, which is_final closes. A turn ends by speech_final, by an answer to the client's
-/// own Finalize, or, where noise hides the pause, by UtteranceEnd.
+/// (https://developers.deepgram.com/docs/understand-endpointing-interim-results): Results are for
+/// one segment, which is_final closes. A turn ends with speech_final, with an answer to the
+/// client's own Finalize, or, if noise hides the pause, with UtteranceEnd.
 class DeepgramResultsReader : public TranscriptReader {
  public:
   TranscriptLines take(const Json& message, const std::string& where) override {
@@ -17,7 +17,7 @@ class DeepgramResultsReader : public TranscriptReader {
       take_results(message, where, lines);
     } else if (type == "UtteranceEnd") {
       check_channel(message, "channel", where);
-      // One that comes late must not end the next turn, of which no segment is closed yet.
+      // A late one must not end the next turn, which has no closed segment yet.
       if (turn_.has_segments()) turn_.end(lines);
     }
     return lines;
@@ -43,7 +43,7 @@ class DeepgramResultsReader : public TranscriptReader {
     return message.contains(key) && json_get<bool>(message, key, where);
   }
 
-  /// [channel, how many there are]
+  /// [channel, number of channels]
   static void check_channel(const Json& message, const char* key, const std::string& where) {
     if (!message.contains(key)) return;
     const Json& channel = message[key];

@@ -22,7 +22,7 @@ void HeardTurn::tell(TranscriptLines& lines) {
 void HeardTurn::end(TranscriptLines& lines) {
   finish_segment();
   if (finished_.empty()) {
-    tell(lines);  // what was told was no speech
+    tell(lines);  // what was reported was no speech
   } else {
     lines.push_back({.text = finished_, .is_final = true});
   }

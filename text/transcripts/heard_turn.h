@@ -7,20 +7,20 @@
 
 namespace predgen {
 
-/// What was heard of a turn, in segments: all but the last of them will not change any more. Once
-/// they have more than kMaxTurnBytes, which nobody takes, those that follow are not kept.
+/// What was heard of a turn, in segments: all but the last are final. Once they exceed
+/// kMaxTurnBytes, which no receiver accepts, further segments are not kept.
 class HeardTurn {
  public:
-  /// What the last segment is by now.
+  /// Replaces the last segment with its current text.
   void revise(std::string_view segment);
-  /// The next one begins.
+  /// Finishes the last segment; the next one begins.
   void finish_segment();
-  /// Whether segments are finished.
+  /// Whether any segment is finished.
   bool has_segments() const { return !finished_.empty(); }
   /// Whether a segment is under way.
   bool is_open() const { return !open_.empty(); }
 
-  /// Adds a line with everything that was heard, if that is news.
+  /// Adds a line with everything heard so far, if that is new.
   void tell(TranscriptLines& lines);
   /// Adds the turn's last line, if anything was said. The next turn begins.
   void end(TranscriptLines& lines);

@@ -3,9 +3,9 @@
 namespace predgen {
 namespace {
 
-/// RTVI (https://docs.pipecat.ai/api-reference/standards/rtvi-standard): a user-transcription is of
-/// one segment, which `final` closes. The turn ends when the user has stopped speaking and all of
-/// it is final, whichever comes later. Servers may leave out who speaks: then each segment is a
+/// RTVI (https://docs.pipecat.ai/api-reference/standards/rtvi-standard): a user-transcription is
+/// for one segment, which `final` closes. The turn ends when the user has stopped speaking and all
+/// of it is final, whichever comes later. Servers may omit speaking events: then each segment is a
 /// turn.
 class RtviReader : public TranscriptReader {
  public:

@@ -8,7 +8,7 @@ namespace {
 
 /// The streaming servers of sherpa-onnx: a segment ends at a pause, which is the turn's end.
 /// sherpa-onnx-online-websocket-server says so by is_final (sherpa-onnx/csrc/online-recognizer.cc);
-/// python-api-examples/streaming_server.py does not, and only counts the next segment.
+/// python-api-examples/streaming_server.py does not; it only counts the next segment.
 class SherpaOnnxReader : public TranscriptReader {
  public:
   TranscriptLines take(const Json& message, const std::string& where) override {

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-/// What a turn may have of text, in bytes: an hour of speech. More is no turn that anybody answers.
+/// The most text of a turn, in bytes: an hour of speech. A longer turn would not be answered.
 constexpr size_t kMaxTurnBytes = 64 << 10;
 
 /// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.

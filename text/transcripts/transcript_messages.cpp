@@ -26,7 +26,7 @@ struct Service {
   std::unique_ptr<TranscriptReader> (*make_reader)();
 };
 
-/// The first one that sends such messages is taken.
+/// The first service that sends such messages is chosen.
 const std::array kServices{
     Service{"RTVI", is_rtvi, make_rtvi_reader},
     Service{"Deepgram Flux",

@@ -8,15 +8,15 @@
 
 namespace predgen {
 
-/// The messages of speech services as they come, of one speaker: Deepgram, AssemblyAI, sherpa-onnx
-/// and RTVI. A message's own fields say whose it is. Used by one thread.
+/// Reads one speaker's messages from any speech service: Deepgram, AssemblyAI, sherpa-onnx and
+/// RTVI. A message's own fields tell which service it is from. Used by one thread.
 class TranscriptMessages {
  public:
-  /// What is new in a message, perhaps nothing; no value: it is none of theirs. UserError beginning
-  /// with `where` for one that is not as its service describes it.
+  /// The new lines in a message, perhaps none; no value: not from any of these services. UserError
+  /// beginning with `where` for a message that does not match its service's description.
   std::optional<TranscriptLines> read(const Json& message, const std::string& where);
 
-  /// Whether it is what sherpa-onnx ends with, which is no JSON and says nothing.
+  /// Whether it is sherpa-onnx's final message, which is not JSON and has no content.
   static bool is_farewell(std::string_view message) { return message == "Done!"; }
 
  private:

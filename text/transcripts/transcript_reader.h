@@ -16,13 +16,13 @@ class TranscriptReader {
  public:
   virtual ~TranscriptReader() = default;
 
-  /// What is new in a message: everything heard of the turn so far, or of two turns if it ends one
-  /// by beginning the next. UserError beginning with `where` for one that is not as the service
-  /// describes it.
+  /// The new lines in a message: everything heard of the turn so far, or of two turns if it ends
+  /// one by beginning the next. UserError beginning with `where` for a message that does not match
+  /// the service's description.
   virtual TranscriptLines take(const Json& message, const std::string& where) = 0;
 };
 
-// One for each service, by the names of its file and of its messages.
+// One per service, named after its file and its messages.
 std::unique_ptr<TranscriptReader> make_assembly_ai_reader();
 std::unique_ptr<TranscriptReader> make_deepgram_flux_reader();
 std::unique_ptr<TranscriptReader> make_deepgram_results_reader();

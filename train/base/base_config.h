@@ -4,13 +4,13 @@
 
 namespace predgen::train {
 
-/// What a run keeps of the frozen weights of the layers, and where.
+/// How and where a run keeps the frozen weights of the layers.
 struct BaseConfig {
   BaseWeights weights = BaseWeights::kFull;
-  bool shard = false;    // a rank has 1/N of each layer, gathered when it is used
-  bool offload = false;  // in the memory of the host, copied to the device when it is used
+  bool shard = false;    // a rank holds 1/N of each layer, gathered on use
+  bool offload = false;  // in host memory, copied to the device on use
 
-  /// Whether the layers are always in the model, whole and in its own type.
+  /// Whether the layers are always in the model, whole and in the model's type.
   bool is_resident() const { return weights == BaseWeights::kFull && !shard && !offload; }
 };
 

@@ -40,7 +40,7 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
   }
   if (device_.is_cpu() || !(config.shard || config.offload)) return;
   const c10::impl::VirtualGuardImpl guard(device_.type());
-  guard.getStream(device_).synchronize();  // what is fetched from here is whole
+  guard.getStream(device_).synchronize();  // completes the data to be fetched
   stream_ = guard.getStreamFromGlobalPool(device_);
   slots_.reserve(2);
   for (int i = 0; i < 2; ++i) slots_.emplace_back(device_.type());

@@ -18,18 +18,18 @@
 
 namespace predgen::train {
 
-/// The weights of every layer's linears, taken out of the model and kept as BaseConfig says: those
-/// of a layer one after the other, cut into as many pieces as there are ranks. (ZeRO-3 of what is
-/// frozen, Rajbhandari et al. 2020: no gradient, no optimizer state.) Norms and biases stay in the
-/// model. Borrows both.
+/// The weights of every layer's linears, taken out of the model and kept as BaseConfig says: each
+/// layer's are concatenated and cut into one piece per rank. (ZeRO-3 for frozen weights,
+/// Rajbhandari et al. 2020: no gradients, no optimizer state.) Norms and biases stay in the model.
+/// Borrows model and communicator.
 class FrozenLayers : public LayerStore {
  public:
-  /// Reads of the weights, which may be views of mapped files, only what this rank keeps.
+  /// Reads only this rank's part of the weights, which may be views of memory-mapped files.
   FrozenLayers(Transformer& model, const BaseConfig& config, Communicator& communicator);
   void acquire(int64_t layer) override;
   void release(int64_t layer, int64_t next) noexcept override;
 
-  /// On this rank, of all layers.
+  /// Bytes kept on this rank, over all layers.
   int64_t kept_bytes() const;
   /// Layers fetched so far.
   int64_t num_fetches() const { return num_fetches_; }
@@ -38,11 +38,11 @@ class FrozenLayers : public LayerStore {
   struct Layer {
     std::vector<Linear*> linears;
     std::vector<std::vector<int64_t>> shapes;
-    int64_t num_bytes = 0;  // of this rank's piece, encoded, which lies in one of these two:
+    int64_t num_bytes = 0;  // of this rank's encoded piece, held in one of these two:
     at::Tensor kept_1C;
     std::optional<PinnedBytes> offloaded;  // from a GPU
   };
-  /// The piece of this rank, in the type that is stored, zeros where it ends.
+  /// This rank's piece, in the stored type, zero-padded at the end.
   at::Tensor own_values(const std::vector<Linear*>& linears, int64_t num_values) const;
   /// The bytes of all pieces on the device, [P,C].
   at::Tensor bytes_of(int64_t layer);
@@ -55,8 +55,8 @@ class FrozenLayers : public LayerStore {
   const at::Device device_;
   const at::ScalarType type_;
   std::vector<Layer> layers_;
-  /// Where layers come to on a GPU, on a stream of its own. Two take turns, so that the one that is
-  /// fetched never waits for the one in use, and no more than two lie there.
+  /// A buffer for a layer fetched to a GPU, on a separate stream. Two alternate, so that a fetch
+  /// never waits for the layer in use and at most two layers are on the GPU.
   struct Slot {
     explicit Slot(c10::DeviceType type) : fetched(type), used(type) {}
     int64_t layer = -1;
@@ -65,7 +65,7 @@ class FrozenLayers : public LayerStore {
   };
   std::vector<Slot> slots_;
   std::optional<c10::Stream> stream_;
-  std::exception_ptr failure_;  // of a fetch that was begun
+  std::exception_ptr failure_;  // of a fetch under way
   int64_t num_fetches_ = 0;
 };
 

@@ -7,21 +7,21 @@
 
 namespace predgen::train {
 
-/// A string of bytes in the memory of the host, from where a GPU copies it without waiting.
-/// LibTorch makes every block of such memory a power of two (ATen/core/CachingHostAllocator.h), up
-/// to twice what was asked for, and so this one is made of blocks that are: what it wastes is less
-/// than kGrain.
+/// Bytes in pinned host memory, which a GPU copies asynchronously. LibTorch rounds every block
+/// of such memory up to a power of two (ATen/core/CachingHostAllocator.h), up to twice what
+/// was asked for, so this class uses blocks that are powers of two: it wastes less than
+/// kGrain.
 class PinnedBytes {
  public:
   static constexpr int64_t kGrain = int64_t{1} << 20;
 
-  /// Copies uint8 [C]; those of a CPU into ordinary memory, for a build or a machine without a GPU.
+  /// Copies uint8 [C]; bytes of a CPU into ordinary memory, for a build or machine without a GPU.
   explicit PinnedBytes(const at::Tensor& bytes_C);
-  /// To uint8 [C], on the current stream of its device; this must outlive the copy.
+  /// Copies to uint8 [C], on the current stream of its device; this must outlive the copy.
   void copy_to(const at::Tensor& bytes_C) const;
   int64_t size() const { return size_; }
 
-  /// The sizes of the blocks of so many bytes.
+  /// The sizes of the blocks for `num_bytes` bytes.
   static std::vector<int64_t> block_sizes(int64_t num_bytes);
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 // Shapes: B blocks of a piece, G groups of blocks, W values of a block.
 
-/// Parts of a string of bytes, each of its own type.
+/// Joins parts of different types to one string of bytes.
 at::Tensor join(const std::vector<at::Tensor>& parts) {
   std::vector<at::Tensor> bytes;
   for (const at::Tensor& part : parts) bytes.push_back(part.contiguous().view(at::kByte).flatten());
@@ -48,16 +48,16 @@ class FullCodec : public WeightCodec {
   const at::ScalarType type_;
 };
 
-/// [N] in blocks of `width`, and the largest magnitude of each.
+/// Splits [N] into blocks of `width` and returns the largest magnitude of each.
 std::pair<at::Tensor, at::Tensor> blocks_of(const at::Tensor& values_N, int64_t width) {
   const at::Tensor blocks_BW = values_N.to(at::kFloat).view({-1, width});
   return {blocks_BW, blocks_BW.abs().amax(1, true)};
 }
 
-/// Of what nothing is left but zeros, which any divisor leaves alone.
+/// Replaces a scale of zero: its block holds only zeros, for which any divisor will do.
 at::Tensor divisor(const at::Tensor& scale) { return at::where(scale == 0, 1.0F, scale); }
 
-/// Values that are decoded at a time: what a slice needs on the way is several times its result.
+/// Values decoded at a time: a slice's temporaries take several times its result.
 constexpr int64_t kSliceValues = 16 << 20;
 
 class Int8Codec : public WeightCodec {
@@ -91,15 +91,15 @@ class Nf4Codec : public WeightCodec {
 
   at::Tensor encode(const at::Tensor& values_N) const override {
     const auto [blocks_BW, largest_B1] = blocks_of(values_N, kWidth);
-    // Evenly apart as logarithms: a block beside one with outliers loses as little. A scale far
-    // below its group's largest, 0 too, is kept as the lowest one.
+    // Evenly spaced logarithms: a block next to one with outliers loses no precision. A scale far
+    // below its group's largest, or 0, is kept as the lowest one.
     const at::Tensor scales_GB = largest_B1.view({-1, kGroup});
     const at::Tensor high_G1 = scales_GB.amax(1, true);
     const at::Tensor logs_GB = at::maximum(scales_GB, divisor(high_G1) * kLowestScale).log();
     const at::Tensor low_G1 = logs_GB.amin(1, true);
     const at::Tensor unit_G1 = (logs_GB.amax(1, true) - low_G1) / 255;
     const at::Tensor codes_GB = ((logs_GB - low_G1) / divisor(unit_G1)).round();
-    // Against the scales that decoding will see. A block's own would round no better.
+    // Relative to the scales that decoding will use. A block's exact scale would round no better.
     const at::Tensor kept_B1 = (codes_GB * unit_G1 + low_G1).exp().view({-1, 1});
     const at::Tensor book = nf4_code_book().to(values_N.device());
     const at::Tensor middles = (book.narrow(0, 0, 15) + book.narrow(0, 1, 15)) / 2;
@@ -137,7 +137,7 @@ class Nf4Codec : public WeightCodec {
   static constexpr int64_t kGroupBytes = kWidth * kGroup / 2 + kGroup + 8;
 
  private:
-  /// Both values of each byte, [256,2]. Made once: a copy to a GPU waits for all that is queued.
+  /// Both values of each byte, [256,2]. Made once: a copy to a GPU waits for all queued work.
   const at::Tensor& pairs_on(at::Device device, at::ScalarType type) const {
     if (!book_.defined() || book_.device() != device || book_.scalar_type() != type) {
       const at::Tensor book = nf4_code_book();

@@ -23,24 +23,24 @@ class WeightCodec {
   virtual ~WeightCodec() = default;
   /// N is a multiple of this.
   virtual int64_t granule() const = 0;
-  /// [N] of any floating type to uint8 [C], on the same device.
+  /// Encodes [N] of any floating type to uint8 [C], on the same device.
   virtual at::Tensor encode(const at::Tensor& values_N) const = 0;
-  /// Pieces of the same N, uint8 [P,C], to their values one after the other, [P*N]; of fewer
-  /// bits in `type`.
+  /// Decodes pieces of the same N, uint8 [P,C], to their concatenated values, [P*N]; of fewer bits
+  /// in `type`.
   virtual at::Tensor decode(const at::Tensor& bytes_PC, at::ScalarType type) const = 0;
 };
 
-/// kFull: in `full_type`. kInt8: 8 bits and a float32 scale for 128 values.
+/// kFull: in `full_type`. kInt8: 8 bits and a float32 scale per 128 values.
 /// kNf4: 4-bit NormalFloat of blocks of 64 values, whose scales are kept in 8 bits by groups of 256
-/// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value. Unlike there the 8 bits are of the
-/// scales' logarithms, from the lowest of a group to its highest.
+/// (Dettmers et al. 2023, QLoRA, section 3): 4.13 bits a value. Unlike in the paper, the 8 bits
+/// encode the scales' logarithms, from the lowest of a group to its highest.
 std::unique_ptr<WeightCodec> make_codec(BaseWeights kind, at::ScalarType full_type);
 
-/// Bytes of a piece of `num_values` values, 1 or more; `full_size`: bytes of a value of kFull.
+/// Bytes of a piece of `num_values` >= 1 values; `full_size`: bytes per value with kFull.
 int64_t encoded_bytes(BaseWeights kind, int64_t num_values, int64_t full_size);
-/// Bytes a value that encoding takes on its way, the given values of `size` bytes included.
+/// Peak bytes per value while encoding, including the input values of `size` bytes.
 int64_t encoding_bytes(BaseWeights kind, int64_t size);
-/// Bytes of decoding a layer to values of `size` bytes, the result included.
+/// Peak bytes while decoding a layer to values of `size` bytes, including the result.
 int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size);
 
 /// The 16 values of NormalFloat4, float32 [16].

@@ -6,7 +6,7 @@
 
 namespace predgen::train {
 
-/// Inside the module for CUDA, whose table has it (model/gpu/cuda_module.h).
+/// Defined inside the CUDA module, which exports it in its table (model/gpu/cuda_module.h).
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size,
                                                     std::chrono::milliseconds timeout);

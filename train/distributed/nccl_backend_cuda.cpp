@@ -8,7 +8,7 @@ namespace predgen::train {
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size,
                                                     std::chrono::milliseconds timeout) {
-  // A watchdog of c10d would end the process before it could say which rank failed.
+  // c10d's watchdog would end the process before it could report which rank failed.
   setenv("TORCH_NCCL_BLOCKING_WAIT", "1", /*overwrite=*/0);
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", /*overwrite=*/0);
   auto options = c10d::ProcessGroupNCCL::Options::create();

@@ -42,7 +42,7 @@ std::string check_backend(const std::string& name) {
   return name;
 }
 
-/// A socket that only this machine can reach. c10d would listen on every network.
+/// A socket reachable only from this machine. c10d would listen on every network.
 int bind_to_this_machine(uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
@@ -79,7 +79,7 @@ Store connect(const RankPlace& place, milliseconds timeout) {
   }
 }
 
-/// Error that names those that are not there in time.
+/// Error naming the ranks that do not connect in time.
 void wait_for_all(c10d::Store& store, const RankPlace& place, std::chrono::seconds timeout) {
   const auto key = [](int rank) { return fmt::format("predgen/here/{}", rank); };
   store.set(key(place.rank), std::vector<uint8_t>{1});
@@ -128,7 +128,7 @@ class ProcessCommunicator::Group {
         nccl_ = cuda_support().module->make_nccl_backend(store_, place.rank, place.world_size,
                                                          options.start_timeout);
       }
-      // Nobody may leave while another one still connects to it.
+      // No rank may leave while another still connects to it.
       std::vector<at::Tensor> one{at::zeros({1})};
       wait(*gloo_->allreduce(one));
     } catch (const Error&) {
@@ -140,7 +140,7 @@ class ProcessCommunicator::Group {
   ~Group() {
     gloo_.reset();
     nccl_.reset();
-    // The others notice only now, and ask the store why.
+    // The others notice the failure only now, and ask the store for its reason.
     if (has_failed_ && place_.serves_store) std::this_thread::sleep_for(kToAsk);
   }
   Group(const Group&) = delete;
@@ -162,10 +162,10 @@ class ProcessCommunicator::Group {
       wait(*start(*backend));
     } catch (const std::exception& error) {
       const std::string why = watch_->explain(name, first_line(error.what()));
-      backend->abort();  // a GPU can do nothing else while a collective of NCCL waits on it
+      backend->abort();  // a GPU can do nothing else while an NCCL collective waits on it
       throw Error("{}", why);
     }
-    if (timeout_ != options_.timeout) {  // all ranks have loaded what they need
+    if (timeout_ != options_.timeout) {  // all ranks have finished loading
       timeout_ = options_.timeout;
       gloo_->setTimeout(timeout_);
       if (nccl_) nccl_->setTimeout(timeout_);
@@ -175,7 +175,7 @@ class ProcessCommunicator::Group {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Until the work is done, or cannot be: NCCL does not notice that another rank has failed.
+  /// Waits until the work is done or has failed: NCCL does not notice another rank's failure.
   void wait(c10d::Work& work) const {
     const Clock::time_point begin = Clock::now();
     while (!work.isCompleted()) {
@@ -184,7 +184,7 @@ class ProcessCommunicator::Group {
       if (waited > timeout_) {
         throw std::runtime_error(fmt::format("no end after {} s", timeout_.count()));
       }
-      // Late by an eighth of the wait at most, and by a millisecond.
+      // Late by at most an eighth of the wait, and at most a millisecond.
       std::this_thread::sleep_for(
           std::clamp<Clock::duration>(waited / 8, std::chrono::microseconds(20), milliseconds(1)));
     }
@@ -197,7 +197,7 @@ class ProcessCommunicator::Group {
   std::chrono::seconds timeout_;  // of a collective; the first one's is longer
   Store store_;
   std::unique_ptr<RankWatch> watch_;
-  Backend gloo_, nccl_;  // NCCL: null where tensors on a GPU go through Gloo
+  Backend gloo_, nccl_;  // NCCL: null if GPU tensors go through Gloo
   bool has_failed_ = false;
 };
 

@@ -10,19 +10,19 @@
 namespace predgen::train {
 
 struct ConnectOptions {
-  std::string backend = "auto";  // of tensors on a GPU: nccl, gloo; auto: nccl if it is there
-  std::chrono::seconds start_timeout{600};  // until all ranks are there
+  std::string backend = "auto";  // for tensors on a GPU: nccl, gloo; auto: nccl if available
+  std::chrono::seconds start_timeout{600};  // for all ranks to connect
   std::chrono::seconds timeout{300};        // of one collective
 };
 
 /// Ranks that are processes, on one machine or several: c10d, with NCCL for tensors on a GPU and
-/// Gloo for all others. A rank that fails says so in a store that all of them reach; the others
-/// name it and its reason, or whichever has fallen silent. The process must ignore SIGPIPE, as c10d
-/// writes to ranks that may have gone. LibTorch's own warnings are silent from then on.
+/// Gloo for all others. A rank that fails reports it in a shared store; the others' errors name
+/// that rank and its reason, or the rank that has gone silent. The process must ignore SIGPIPE, as
+/// c10d writes to ranks that may have exited. LibTorch's own warnings are silenced from then on.
 class ProcessCommunicator : public Communicator {
  public:
-  /// Waits for all ranks of `place`, of which there are more than one. UserError for a backend that
-  /// is not there; Error naming the ranks that did not come in time.
+  /// Waits for all ranks of `place`, at least two. UserError for an unavailable backend; Error
+  /// naming the ranks that did not connect in time.
   ProcessCommunicator(const RankPlace& place, const ConnectOptions& options);
   ~ProcessCommunicator() override;
 
@@ -33,7 +33,7 @@ class ProcessCommunicator : public Communicator {
   void all_gather(const at::Tensor& part, const at::Tensor& whole) override;
   void barrier() override;
 
-  /// Tells the other ranks why this one ends. The first reason of all ranks stands.
+  /// Tells the other ranks why this one ends. Of all ranks' reasons, the first is kept.
   void report_failure(const std::string& reason);
 
  private:
@@ -41,8 +41,8 @@ class ProcessCommunicator : public Communicator {
   const std::unique_ptr<Group> group_;
 };
 
-/// A store for the ranks of this machine, served by the process that starts them: it survives each
-/// of them.
+/// A store for the ranks of this machine, served by the process that starts them, so that it
+/// outlives every rank.
 class RankStore {
  public:
   RankStore();

@@ -9,7 +9,7 @@
 namespace predgen::train {
 namespace {
 
-/// The environment, read as one launcher's names.
+/// The environment, read by the variable names of one launcher.
 class Variables {
  public:
   using Read = std::function<std::optional<std::string>(const char* name)>;
@@ -48,12 +48,12 @@ class Variables {
 
 constexpr int kMany = 1 << 20;
 
-/// A launcher's names for the same things.
+/// A launcher's names of the variables.
 struct Names {
   const char *launcher, *rank, *world_size, *local_rank, *num_local;
 };
 constexpr Names kTorchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
-// SLURM_NTASKS is also set where srun has not started anything.
+// SLURM_NTASKS is also set if srun has not started anything.
 constexpr Names kSrun{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""};
 constexpr Names kMpirun{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                         "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
@@ -78,13 +78,13 @@ std::string first_host(const std::string& nodes) {
   return nodes.substr(0, bracket) + nodes.substr(bracket + 1, end - bracket - 1);
 }
 
-/// If all ranks are here.
+/// kThisMachine if all ranks are on this machine.
 std::string this_machine(const Variables& variables, const Names& names, const RankPlace& place) {
   const int num_local = variables.number_or(place.world_size, names.num_local, 1, place.world_size);
   return num_local == place.world_size ? kThisMachine : "";
 }
 
-/// Where the ranks meet, unless `address` and `port` are overruled.
+/// Sets where the ranks meet, unless `address` and `port` are overridden.
 void read_meeting(const Variables& variables, RankPlace& place, const std::string& address,
                   uint16_t port) {
   place.address = variables.text("MASTER_ADDR").value_or(address);
@@ -98,8 +98,8 @@ void read_meeting(const Variables& variables, RankPlace& place, const std::strin
   }
 }
 
-/// What the ranks of a job have in common, and no other job has: the names of Open MPI and PMIx, or
-/// SLURM's number; nothing where none of them is there.
+/// A value unique to a job and common to its ranks: the names of Open MPI and PMIx, or SLURM's job
+/// number; empty if there is none.
 std::string job_of(const Variables& variables) {
   for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"}) {
     if (const auto job = variables.text(name)) return *job;
@@ -107,14 +107,14 @@ std::string job_of(const Variables& variables) {
   return "";
 }
 
-/// For jobs that share a machine, below the ports that the system hands out; else torch's.
+/// For jobs that share a machine, below the ephemeral ports; else torch's default.
 uint16_t port_of(const std::string& job) {
   if (job.empty()) return 29500;
   const std::string hash = Hasher().add(job).hex().substr(0, 8);
   return static_cast<uint16_t>(20000 + std::stoul(hash, nullptr, 16) % 12000);
 }
 
-/// LOCAL_RANK, or what the launcher of this very rank calls it.
+/// LOCAL_RANK, or the variable of the launcher that gives the same rank.
 int local_rank_of_torchrun(const Variables& variables, const RankPlace& place) {
   const std::string rank = std::to_string(place.rank), size = std::to_string(place.world_size);
   for (const Names& names : {kTorchrun, kSrun, kMpirun}) {

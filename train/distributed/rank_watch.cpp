@@ -28,7 +28,7 @@ struct Pulse {
 
 }  // namespace
 
-/// What is asked of the store. A store whose process hangs answers nothing for ever.
+/// A query to the store. A store whose process hangs never answers.
 struct RankWatch::Query {
   c10::intrusive_ptr<c10d::Store> store;
   int world_size;
@@ -44,7 +44,7 @@ struct RankWatch::Query {
   }
 
   std::string failure() { return store->check({kFailure}) ? text(store->get(kFailure)) : ""; }
-  /// Unless there is one already; returns the one that stands.
+  /// Stores a failure unless there is one already; returns the stored one.
   std::string put_failure(const std::string& mine) {
     return text(store->compareSet(kFailure, bytes(""), bytes(mine)));
   }
@@ -78,13 +78,13 @@ void RankWatch::beat() {
       write();
       has_failure_ = has_failure_ || pulse_store_->check({kFailure});
       changed_.wait_for(lock.native(), kPulse, [&]() REQUIRES(mutex_) { return stopping_; });
-      if (stopping_) write();  // no new beat, but the step it ends in
+      if (stopping_) write();  // no new beat, only the final step
     }
-  } catch (const std::exception&) {  // the store is gone; the next collective says so
+  } catch (const std::exception&) {  // the store is gone; the next collective reports it
   }
 }
 
-/// On a thread of its own, which is left behind when the store does not answer.
+/// Runs on its own thread, which is abandoned if the store does not answer.
 std::string RankWatch::ask(std::function<std::string(Query&)> work) const {
   std::packaged_task<std::string()> task(
       [work = std::move(work), query = query_] { return work(*query); });
@@ -100,7 +100,7 @@ void RankWatch::report(const std::string& reason) {
   const std::string mine = fmt::format("rank {} failed in step {}: {}", rank_, step_(), reason);
   try {
     ask([mine](Query& query) { return query.put_failure(mine); });
-  } catch (const std::exception&) {  // nobody is there to read it
+  } catch (const std::exception&) {  // no one is left to read it
   }
 }
 

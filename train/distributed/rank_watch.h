@@ -13,22 +13,22 @@
 
 namespace predgen::train {
 
-/// Which ranks are alive, in which step, and who failed first: each writes its pulse into a store
-/// from a thread of its own. Used by one thread.
+/// Tracks which ranks are alive, in which step, and which failed first: each writes a heartbeat
+/// into a store from a separate thread. Used by one thread.
 class RankWatch {
  public:
-  /// `store`: to be cloned; its own connection is used for nothing else. `step`: this rank's, asked
-  /// from any thread.
+  /// `store`: cloned, so that this object has its own connection. `step`: returns this rank's step;
+  /// called from any thread.
   RankWatch(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
             std::function<int64_t()> step);
   ~RankWatch();
 
-  /// Whether some rank has failed, as far as this one has heard: it asks every half second.
+  /// Whether some rank has failed, as far as this one knows: it polls every half second.
   bool has_failure() const { return has_failure_; }
-  /// The first failure of all ranks stands.
+  /// Reports a failure. Of all ranks' failures, the first is kept.
   void report(const std::string& reason);
   /// Why a collective of this rank has failed with `reason`: the first failure that any rank has
-  /// reported, or who is silent. Takes some seconds to find that out.
+  /// reported, or which rank is silent. Takes a few seconds.
   std::string explain(const std::string& collective, const std::string& reason);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace predgen::train {
 
-/// A world of one rank, which waits for nobody.
+/// A world of one rank, which never waits.
 class SingleProcessCommunicator : public Communicator {
  public:
   int rank() const override { return 0; }

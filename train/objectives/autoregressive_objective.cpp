@@ -9,7 +9,7 @@ void add_labels(const data::Record& record, int64_t index, PackedRow& row, Taugh
   for (size_t i = 1; i < record.tokens.size(); ++i) {
     if (record.loss_mask[i] != 0) last_target = static_cast<int64_t>(i);
   }
-  // Nothing from the last target on is needed as input.
+  // Tokens from the last target on are not needed as input.
   const std::vector<int64_t> columns = add_tokens(record, last_target, row);
   for (size_t i = 1; i <= columns.size(); ++i) {
     if (record.loss_mask[i] == 0) continue;

@@ -19,8 +19,8 @@ class AutoregressiveObjective : public Objective {
   const double label_smoothing_;
 };
 
-/// Adds a record's targets to `term`, and to its row, number `index` of the batch, what predicts
-/// them. Its first token is no target: nothing predicts it.
+/// Adds a record's targets to `term`, and the tokens that predict them to its row, number `index`
+/// of the batch. The first token is never a target, as nothing predicts it.
 void add_labels(const data::Record& record, int64_t index, PackedRow& row, TaughtTerm& term);
 
 }  // namespace predgen::train

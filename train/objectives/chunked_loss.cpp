@@ -7,12 +7,12 @@
 namespace predgen::train {
 namespace {
 
-// In float32; with copies and gradients, a chunk takes two to four times that.
+// Of float32 logits; with copies and gradients, a chunk takes two to four times that.
 constexpr int64_t kLogitBytesPerChunk = 128 << 20;
 
 // Shapes: C positions of a chunk.
 
-/// Losses [C] of a chunk. The softmax takes the place of `logits`, and of it the gradient.
+/// Losses [C] of a chunk. The softmax overwrites `logits`, and the gradient the softmax.
 class ChunkLoss {
  public:
   explicit ChunkLoss(const at::Tensor& logits_CV)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kEvaluationSeed = 0;  // held-out losses of all steps use the same states
 
-/// Every token of the record, prompt too: this needs no labels.
+/// Every token of the record, including the prompt: this needs no labels.
 void add_base(const data::Record& record, int64_t index, PackedRow& row, PackedBatch& packed,
               TaughtTerm& term) {
   const auto size = static_cast<int64_t>(record.tokens.size());

@@ -13,7 +13,7 @@
 namespace predgen::train {
 namespace {
 
-/// The model without its adapter, while it lives; without gradients.
+/// While it lives, the model runs without its adapter and without gradients.
 class BaseScope {
  public:
   explicit BaseScope(Transformer& model) : model_(model) { model_.set_adapter_enabled(false); }
@@ -26,7 +26,7 @@ class BaseScope {
   Transformer& model_;
 };
 
-/// The passes of one micro-batch: its rows', and beside it that of the base where it teaches.
+/// The passes of one micro-batch: over its rows and, if the base model teaches, over the base's.
 class BatchPass {
  public:
   BatchPass(Transformer& model, const PackedBatch& batch, uint64_t dropout_seed)
@@ -46,7 +46,7 @@ class BatchPass {
     base_->run_layer(index);
   }
 
-  /// After the last layer: adds to `sums`, and runs backward to where layers are recomputed.
+  /// After the last layer: adds to `sums`, and runs backward down to the recomputed layers.
   void finish(const LossTerms& denominators, TermSums& sums) {
     const at::Tensor hidden_BTE = pass_.finish();
     at::Tensor base_BTE;
@@ -139,7 +139,7 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
   PREDGEN_CHECK(!at::GradMode::is_enabled() || num_recomputed == num_together,
                 "layers that come and go must all be recomputed");
   for (int64_t layer = 0; layer < num_together; ++layer) {
-    // The last one runs again first.
+    // The last layer is recomputed first.
     const LayerLease lease = model.lease_layer(layer, std::min(layer + 1, num_layers - 1));
     for (BatchPass& pass : passes) pass.run_layer(layer);
   }

@@ -14,14 +14,14 @@ namespace predgen::train {
 
 /// Sum of each term over its positions, double [] on the model's device: reading one waits for it.
 using TermSums = std::map<std::string, at::Tensor>;
-/// The sums in the order of their names, [terms].
+/// The sums in order of their names, [terms].
 at::Tensor stack(const TermSums& sums);
 
-/// Adds to the gradients of what is trained those of
+/// Adds to the gradients of the trained weights those of
 ///   sum over batches and terms of  weight * sum / denominators[term],
 /// a term whose denominator is 0 left out. All batches go through a recomputed layer in
-/// turn, so that it is fetched twice whatever their number; of each its layers' inputs are kept.
-/// `dropout_seeds`: of each batch.
+/// turn, so that it is fetched twice however many there are; the layer inputs of each batch are
+/// kept. `dropout_seeds`: one per batch.
 TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> batches,
                               const LossTerms& denominators,
                               std::span<const uint64_t> dropout_seeds);

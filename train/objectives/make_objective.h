@@ -14,8 +14,8 @@ enum class ObjectiveKind { kAutoregressive, kCllm, kJacobiForcing, kMtp };
 
 struct ObjectiveConfig {
   ObjectiveKind kind = ObjectiveKind::kAutoregressive;
-  ConsistencyOptions consistency{};  // of kAutoregressive: its label_smoothing alone
-  MtpOptions mtp{};                  // of kMtp alone
+  ConsistencyOptions consistency{};  // for kAutoregressive: only label_smoothing
+  MtpOptions mtp{};                  // for kMtp only
 
   /// Whether it learns from trajectories.
   bool is_consistency() const {
@@ -23,10 +23,10 @@ struct ObjectiveConfig {
   }
 };
 
-/// The kinds by the names that configurations use.
+/// The kinds by their names in configurations.
 const std::vector<std::pair<std::string, ObjectiveKind>>& objective_kinds();
 
-/// What the published recipe of `kind` sets.
+/// The settings of the published recipe of `kind`.
 ConsistencyOptions consistency_preset(ObjectiveKind kind);
 
 std::unique_ptr<Objective> make_objective(const ObjectiveConfig& config);

@@ -11,12 +11,12 @@
 namespace predgen::train {
 namespace {
 
-/// Whether token `index` of the record is learned.
+/// Whether token `index` of the record is a target.
 bool is_target(const data::Record& record, int64_t index) {
   return index < std::ssize(record.tokens) && record.loss_mask[static_cast<size_t>(index)] != 0;
 }
 
-/// Those whose next two tokens are targets: the first is the model's own, the second the mask's.
+/// Places whose next two tokens are targets: the first is the model's own, the second the mask's.
 std::vector<int64_t> places_of(const data::Record& record, int64_t most, uint64_t step_seed) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i + 2 < std::ssize(record.tokens); ++i) {

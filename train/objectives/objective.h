@@ -10,12 +10,12 @@ namespace predgen::train {
 
 using Batch = std::vector<data::Record>;
 
-/// What a batch teaches. Runs no model.
+/// Defines what a batch teaches. Runs no model.
 class Objective {
  public:
   virtual ~Objective() = default;
 
-  /// For training. `step_seed` drives every random choice (which state), by record, so that
+  /// For training. `step_seed` drives every random choice (which state) per record, so that
   /// splitting a batch does not change it. The counts of the terms are added over the step before
   /// the first backward pass.
   virtual PackedBatch pack(const Batch& batch, uint64_t step_seed) const = 0;

@@ -14,14 +14,14 @@ struct RowPosition {
   int64_t column = 0;
 };
 
-/// Tokens [begin, begin+size) of a row that stand at positions place, place+1, .. of the same row:
-/// they see what is before `place`, and each other in order; nobody else sees them.
+/// Tokens [begin, begin+size) of a row that take the positions place, place+1, .. of the same row:
+/// they see what is before `place`, and each other causally; no other token sees them.
 struct Segment {
   int64_t begin = 0, size = 0, place = 0;
 };
 
 /// One term of the loss in a micro-batch: at students[i] the model is taught targets[i] or, without
-/// targets, what it says itself at teachers[i], which is held constant.
+/// targets, its own prediction at teachers[i], which is held constant.
 struct TaughtTerm {
   double weight = 1.0;  // of the term in the loss
   double count = 0.0;   // what it adds to the term's denominator
@@ -33,11 +33,11 @@ struct TaughtTerm {
   std::vector<double> position_weights;  // empty: 1 each
 };
 
-/// A micro-batch made ready for one pass: its rows, and what is taught where.
+/// A micro-batch prepared for one pass: its rows, and what is taught where.
 struct PackedBatch {
   std::vector<TokenIds> rows;
-  std::vector<std::vector<Segment>> segments;  // of each row
-  bool gates_adapter = false;                  // the adapter counts in segments alone
+  std::vector<std::vector<Segment>> segments;  // per row
+  bool gates_adapter = false;                  // the adapter applies only in segments
   std::vector<TokenIds> base_rows;             // run by the model without its adapter
   std::map<std::string, TaughtTerm> terms;     // the same names for every batch of an objective
 };

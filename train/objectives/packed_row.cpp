@@ -12,15 +12,15 @@
 namespace predgen::train {
 namespace {
 
-// The same record draws the same numbers in whatever micro-batch it comes.
+// A record draws the same numbers in any micro-batch.
 Random record_random(const data::Record& record, uint64_t step_seed) {
   return Random(step_seed, record.conversation_id, static_cast<uint64_t>(record.round));
 }
 
-// The blocks up to the one that holds the stop token, and that token's place in the answer.
+// The blocks through the one that holds the stop token, and that token's place in the answer.
 struct Extent {
   size_t num_blocks = 0;
-  int64_t num_tokens = 0;  // up to and without the stop token
+  int64_t num_tokens = 0;  // before the stop token
 };
 
 Extent answer_extent(const data::Record& record, const TokenIds& stop_tokens) {
@@ -50,12 +50,12 @@ std::vector<size_t> choose_states(const data::TrajectoryBlock& block, size_t ind
   return states;
 }
 
-/// What a segment holds and which of its tokens learn.
+/// The tokens of a segment, and which of them learn.
 struct Noise {
   TokenIds tokens;
   std::vector<int64_t> learning;  // offsets in `tokens`
-  std::vector<int64_t> distance;  // of each from its block's first mismatch
-  int64_t place = 0;              // where its first token stands in the clean part
+  std::vector<int64_t> distance;  // of each learning token from its block's first mismatch
+  int64_t place = 0;              // its first token's position in the clean part
 
   /// Adds `state` and its tokens from the first mismatch up to clean position `end`.
   void add(const TokenIds& state, const TokenIds& fixed_point, int64_t end) {
@@ -73,7 +73,7 @@ struct Noise {
 void append(const Noise& noise, double decay, double weight, PackedRow& row) {
   if (noise.learning.empty()) return;
   const auto begin = static_cast<int64_t>(row.tokens.size());
-  // Inputs after the last learning position change nothing.
+  // Inputs after the last learning position have no effect.
   const int64_t size = noise.learning.back() + 1;
   row.segments.push_back({begin, size, noise.place});
   row.tokens.insert(row.tokens.end(), noise.tokens.begin(), noise.tokens.begin() + size);

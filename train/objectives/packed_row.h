@@ -8,24 +8,24 @@
 
 namespace predgen::train {
 
-/// One record as a single row: prompt and fixed points first, then noisy states as segments that
-/// stand in for the blocks they are states of. So one pass gives the teacher's and the student's
+/// One record as a single row: prompt and fixed points first, then noisy states as segments in
+/// place of the blocks they are states of. One pass thus computes the teacher's and the student's
 /// view, and all states of a record share the prompt's computation.
 struct PackedRow {
   TokenIds tokens;
   std::vector<Segment> segments;
-  /// Position student[i] is taught what the model says at position teacher[i] of the clean part.
+  /// Position student[i] is taught the model's prediction at position teacher[i] of the clean part.
   /// Empty: nothing to learn.
   std::vector<int64_t> student, teacher;
   std::vector<double> weights;  // of the positions
-  double count = 0.0;           // what they count as in the mean
+  double count = 0.0;           // their weight in the mean
 };
 
-/// Depends on (record, options, step_seed) only.
+/// Depends only on (record, options, step_seed).
 PackedRow pack_row(const data::Record& record, const ConsistencyOptions& options,
                    uint64_t step_seed);
 
-/// Sees to it that the first `size` tokens of the record are in the row, each after all before it,
+/// Ensures that the first `size` tokens of the record are in the row, each seeing all before it,
 /// and returns their columns: the clean part as far as it agrees with them, then a segment.
 std::vector<int64_t> add_tokens(const data::Record& record, int64_t size, PackedRow& row);
 

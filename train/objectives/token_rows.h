@@ -11,13 +11,13 @@ namespace predgen::train {
 
 // Shapes: R rows, T tokens of the longest row, N chosen positions.
 
-/// Rows padded at the right with token 0, for a pass of `model`, on its device. `segments`: of each
-/// row, or empty. `gates_adapter`: it counts in segments alone.
+/// Rows right-padded with token 0, for a pass of `model`, on its device. `segments`: per row, or
+/// empty. `gates_adapter`: the adapter applies only in segments.
 Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds>& rows,
                             const std::vector<std::vector<Segment>>& segments = {},
                             bool gates_adapter = false);
 
-/// Where `positions` are in rows of `width` tokens laid one after the other, int64 [N].
+/// Indices of `positions` in the concatenation of rows of `width` tokens, int64 [N].
 at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t width,
                           at::Device device);
 

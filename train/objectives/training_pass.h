@@ -11,10 +11,10 @@ namespace predgen::train {
 
 // Shapes: B rows, T tokens, E hidden size.
 
-/// A pass over whole rows, layer by layer, whose backward pass runs the model's first
-/// num_recomputed() layers again instead of keeping what they computed (Chen et al. 2016, one layer
-/// a segment): of each it keeps the input, [B,T,E]. Gradients are the same to the bit. Several
-/// passes may take a layer in turn: what it needs is then fetched once for all of them.
+/// A pass over whole rows, layer by layer, whose backward pass recomputes the model's first
+/// num_recomputed() layers instead of keeping their activations (Chen et al. 2016, one layer per
+/// segment): of each it keeps the input, [B,T,E]. Gradients are bitwise the same. Several passes
+/// may run a layer in turn: its weights are then fetched once for all of them.
 class TrainingPass {
  public:
   /// With gradients if they are enabled now. `dropout_seed`: LibTorch's generator is set from it
@@ -28,7 +28,7 @@ class TrainingPass {
 
   /// From the gradient of finish()'s output down to the layers that are recomputed.
   void backward(const at::Tensor& gradient_BTE);
-  /// Then those, num_recomputed() - 1, .. 0.
+  /// Then the recomputed layers, num_recomputed() - 1, .. 0.
   void backward_layer(int64_t index);
   /// Then the embeddings.
   void backward_embedding();
@@ -43,9 +43,9 @@ class TrainingPass {
   const int64_t num_recomputed_;
   at::Tensor embedded_BTE_;
   at::Tensor hidden_BTE_;
-  std::vector<at::Tensor> inputs_;  // of the layers that will run again
-  at::Tensor boundary_BTE_;         // what the first layer of the graph read
-  at::Tensor gradient_BTE_;         // of the output of the layer that runs backward next
+  std::vector<at::Tensor> inputs_;  // of the layers that will be recomputed
+  at::Tensor boundary_BTE_;         // input of the first layer of the autograd graph
+  at::Tensor gradient_BTE_;         // for the output of the next layer to run backward
 };
 
 }  // namespace predgen::train

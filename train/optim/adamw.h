@@ -20,15 +20,15 @@ struct AdamWOptions {
   double weight_decay = 0.0;
 };
 
-/// AdamW (Loshchilov & Hutter 2019) with float32 moments. Vectors (norms, biases) do not decay.
-/// Gives every parameter a gradient of zeros, a view of one tensor that stays the same memory.
+/// AdamW (Loshchilov & Hutter 2019) with float32 moments. Vectors (norms, biases) are not decayed.
+/// Gives every parameter a zero gradient, a view of one tensor that never moves.
 class AdamW {
  public:
   AdamW(std::vector<Parameter> parameters, const AdamWOptions& options);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::vector<at::Tensor> gradients() const;
-  /// All of them one after the other, [number of values]; shared storage.
+  /// All gradients concatenated, [number of values]; shared storage.
   const at::Tensor& flat_gradient() const { return flat_gradient_; }
   void zero_gradients();
   void step(double learning_rate);

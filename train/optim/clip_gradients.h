@@ -6,10 +6,10 @@
 
 namespace predgen::train {
 
-/// The common 2-norm of the gradients, float32 []: nothing waits for it.
+/// The global 2-norm of the gradients, float32 []; does not wait for the device.
 at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients);
-/// Scales gradients whose norm is `norm`, in place, so that it is at most `max_norm`; 0: not at
-/// all.
+/// Scales gradients of norm `norm` in place to a norm of at most `max_norm`; 0: no
+/// clipping.
 void clip_gradients(const std::vector<at::Tensor>& gradients, double norm, double max_norm);
 
 }  // namespace predgen::train

@@ -9,13 +9,13 @@ namespace predgen::train {
 
 enum class ScheduleKind { kConstant, kLinear, kCosine };
 
-/// The kinds by the names that configurations use.
+/// The kinds by their names in configurations.
 const std::vector<std::pair<std::string, ScheduleKind>>& schedule_kinds();
 
 struct LrSchedule {
   ScheduleKind kind = ScheduleKind::kCosine;
   double peak = 1e-4;
-  double min_ratio = 0.0;  // of the peak, where linear and cosine end
+  double min_ratio = 0.0;  // share of the peak at which linear and cosine end
   int64_t warmup_steps = 0;
   int64_t total_steps = 1;
 };

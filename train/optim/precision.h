@@ -7,12 +7,12 @@ namespace predgen::train {
 
 enum class Compute { kFloat32, kBFloat16 };
 
-/// Whether bfloat16 products are faster than float32's: not on a CPU that has no instructions for
-/// them, where LibTorch takes four times as long.
+/// Whether bfloat16 products are faster than float32: not on a CPU without instructions for them,
+/// where LibTorch takes four times as long.
 bool has_bfloat16_products(at::Device device);
 
-/// While it lives, matrix products of float32 weights run in bfloat16 (kBFloat16), everything
-/// delicate in float32: LibTorch's autocast. Affects the calling thread.
+/// While it lives, matrix products of float32 weights run in bfloat16 (kBFloat16), numerically
+/// sensitive operations in float32: LibTorch's autocast. Affects the calling thread.
 class ComputeScope {
  public:
   ComputeScope(Compute compute, at::Device device);
@@ -25,8 +25,8 @@ class ComputeScope {
   const bool was_enabled_;
 };
 
-/// No gradients while it lives. Also keeps autocast from remembering weights that it converted
-/// without a graph: a later pass with gradients would find those copies and train nothing.
+/// No gradients while it lives. Also keeps autocast from caching weights that it converted without
+/// a graph: a later pass with gradients would use those copies and train nothing.
 class NoGradScope {
  public:
   NoGradScope();

@@ -42,7 +42,7 @@ std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig
        [&] { changed.compute = Compute::kBFloat16; });
   turn(is_lora && changed.base.weights != BaseWeights::kNf4, "base.weights: nf4",
        [&] { changed.base.weights = BaseWeights::kNf4; });
-  // Ranks of one machine share its memory on a CPU, so there sharding has to be asked for.
+  // Ranks of one machine share its memory on a CPU, so sharding must be requested there.
   const int ranks = plan_case.world_size > 1 ? plan_case.world_size : 4;
   turn(is_lora && !changed.base.shard && plan_case.is_cuda,
        fmt::format("base.shard: true with {} ranks", ranks), [&] {

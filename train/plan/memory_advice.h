@@ -10,21 +10,21 @@
 
 namespace predgen::train {
 
-/// A setting that takes less memory, with what the run then takes.
+/// A setting that saves memory, and the peak of the run with it.
 struct MemoryKnob {
   std::string setting;
   int64_t peak_bytes = 0;
 };
 
-/// What to change, one after the other and each on top of those before, until the run takes at most
-/// `limit` bytes or nothing is left to change. Cheapest in time first.
+/// The changes to make, each on top of those before, until the run takes at most `limit` bytes or
+/// nothing is left to change. Cheapest in time first.
 std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig& train,
                                      const PlanCase& plan_case, int64_t limit);
-/// These in one line: "the plan says 31.24 GiB; `recompute: all` takes 18.34 GiB, then ...".
+/// The changes in one line: "the plan says 31.24 GiB; `recompute: all` takes 18.34 GiB, then ...".
 std::string memory_advice(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t limit);
 
-/// Of a device's memory what a plan may fill: 95 %, the rest is lost between blocks.
+/// The part of a device's memory that a plan may fill: 95 %; the rest is lost to fragmentation.
 int64_t usable(int64_t memory_bytes);
 
 }  // namespace predgen::train

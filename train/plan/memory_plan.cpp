@@ -11,11 +11,11 @@
 namespace predgen::train {
 namespace {
 
-// Beside tensors, on a CPU: code of LibTorch that is first used then, buffers of products,
+// Besides tensors, on a CPU: LibTorch code first used then, buffers of products,
 // datasets.
 constexpr int64_t kProcessBytes = int64_t{50} << 20;
-// What a step takes beside its tensors on a CPU, as freed memory of one size does not always serve
-// for another: more where graphs are made again (measured).
+// What a step takes besides its tensors on a CPU, due to fragmentation: more if graphs are
+// recomputed (measured).
 constexpr double kLostShare = 0.15, kLostShareRecomputed = 0.3;
 // On CUDA it is less: its allocator joins and splits blocks.
 constexpr double kLostShareOnCuda = 0.08;
@@ -66,7 +66,7 @@ void MemoryPlan::add_weights(const PlanSizes& sizes) {
     }
     if (!train.base.is_resident()) {
       const int64_t stored = sizes.model.dtype == "float32" ? kFloat : kHalf;
-      // On a CPU the files' pages count, too, while they are mapped.
+      // On a CPU, mapped pages of the files count, too.
       const int64_t pages = is_cuda ? 0 : num_layers * own * stored;
       loading_ = {"loading: encoding a layer",
                   own * encoding_bytes(train.base.weights, stored) + pages};
@@ -88,7 +88,7 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   const bool fetches = !sizes.is_full() && !train.base.is_resident();
   const int64_t compared = train.batch_size * compared_tokens(train, at);
 
-  // Layers that are fetched take all micro-batches of a rank in turn.
+  // Fetched layers process all micro-batches of a rank in turn.
   const int64_t together = fetches ? divide_up(train.num_micro_batches(), at.world_size) : 1;
   const int64_t input = sizes.value_size * sizes.E * tokens;
   const int64_t folded = at.is_cuda ? sizes.model.num_heads / sizes.model.num_kv_heads : 1;
@@ -108,7 +108,7 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
           (sizes.model.num_layers - num_recomputed) * sizes.saved_of_layer() * tokens;
   if (train.objective.consistency.ar_target == ArTarget::kBase) kept_ += together * 2 * input;
 
-  // A weight that is kept in another type is converted for each product.
+  // A weight kept in another type is converted for each product.
   const bool converts = !sizes.is_full() && sizes.weight_size != sizes.value_size;
   const int64_t weight_copy = converts ? kFloat * sizes.largest_linear : 0;
   int64_t layer_weights = 0;
@@ -127,8 +127,8 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
     step_moments_.push_back({"fetching a layer", next + fetch_});
   }
 
-  // Gradients of the MLP's width meet in the backward pass of a layer: the last one that kept its
-  // graph, or one whose graph is made again when the graphs of later layers are gone.
+  // Gradients of the MLP's width coexist in the backward pass of a layer: the last one that kept
+  // its graph, or one whose graph is recomputed after those of later layers are freed.
   const int64_t gradients = sizes.value_size * tokens * (2 * sizes.I + 2 * sizes.E);
   const int64_t graph = sizes.saved_of_layer() * tokens;
   const int64_t own_input = sizes.narrow ? 0 : input;  // which is among the kept ones
@@ -165,8 +165,8 @@ int64_t MemoryPlan::step_bytes() const {
 }
 
 int64_t MemoryPlan::lost_bytes() const {
-  // On a CPU the logits of a chunk do not fit where a layer's weights were, so that their memory
-  // lies free.
+  // On a CPU a chunk's logits do not fit where a layer's weights were, so that memory stays
+  // unused.
   return static_cast<int64_t>(lost_share_ * static_cast<double>(step_bytes())) +
          (is_cuda_ ? 0 : fetch_);
 }

@@ -12,13 +12,13 @@ namespace predgen::train {
 
 struct PlanSizes;
 
-/// The memory that a rank of a training run takes at its worst moment, from sizes alone: that of
-/// the GPU, or on a CPU what is resident of the process. Counts what the run keeps, what autograd
-/// saves of the layers (model/decoder_layer.cpp) and the largest of the moments between which
-/// memory is given back. Held-out generation (the watch) and the tokenizer are left out.
+/// The peak memory of a rank of a training run, from sizes alone: GPU memory, or on a CPU the
+/// process's resident memory. Counts what the run keeps, what autograd saves for the layers
+/// (model/decoder_layer.cpp), and the largest of the moments between which memory is freed.
+/// Held-out generation (the watch) and the tokenizer are left out.
 class MemoryPlan {
  public:
-  /// A context of CUDA with its kernels and cuBLAS's workspace.
+  /// A CUDA context with its kernels and cuBLAS's workspace.
   static constexpr int64_t kContextBytes = int64_t{600} << 20;
 
   struct Term {
@@ -28,19 +28,19 @@ class MemoryPlan {
 
   MemoryPlan(const ModelConfig& model, const TrainConfig& train, const PlanCase& plan_case);
 
-  /// What is there from loading to the end.
+  /// What is held from loading to the end.
   const std::vector<Term>& held() const { return held_; }
-  /// What a step keeps of its forward pass until the backward pass has used it.
+  /// What a step keeps from its forward pass until the backward pass has used it.
   int64_t kept_bytes() const { return kept_; }
-  /// What comes on top, one at a time: in a step with kept_bytes(), or while loading without.
+  /// What is added on top, one at a time: on kept_bytes() in a step, or alone while loading.
   const std::vector<Term>& step_moments() const { return step_moments_; }
   const Term& loading() const { return loading_; }
   /// kept_bytes() and the largest of step_moments().
   int64_t step_bytes() const;
-  /// What lies free between the tensors of a step.
+  /// Memory lost to fragmentation between the tensors of a step.
   int64_t lost_bytes() const;
   int64_t peak_bytes() const;
-  /// Of frozen weights in the memory of the host, beside a GPU.
+  /// Frozen weights in host memory, when training on a GPU.
   int64_t host_bytes() const { return host_; }
 
   int64_t trained_values() const { return trained_values_; }

@@ -62,8 +62,8 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
 }
 
 int64_t PlanSizes::saved_of_layer() const {
-  // Norms save their input in float32 and a scale; attention its queries, keys, values, result
-  // and a number a head; the MLP its gate before and after the activation and the other factor.
+  // Norms save their input in float32 and a scale; attention its queries, keys, values, result and
+  // one number per head; the MLP its gate before and after the activation and the other factor.
   const BlockSpec& block = model.block;
   const int64_t num_norms = (block.norm_before ? 2 : 0) + (block.norm_after ? 2 : 0);
   int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
@@ -71,13 +71,13 @@ int64_t PlanSizes::saved_of_layer() const {
   bytes += product_size * (2 * Q + 2 * K + 3 * I);
   if (block.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
   if (is_full()) {
-    // What a norm multiplies by its weight, then inputs of products: autocast makes one for each.
+    // The normed values before the weight, then the products' inputs: autocast makes one for each.
     bytes += kFloat * num_norms * E;
     return bytes + (narrow ? kHalf * (5 * E + Q + I) : kFloat * (2 * E + Q + I));
   }
   bytes += product_size * ranks;
   if (train.lora.dropout == 0) return bytes + product_size * shared_inputs;
-  // Each adapter has an input of its own, and what it was multiplied by.
+  // Each adapter saves its own input and that input's factor.
   return bytes + inputs * (product_size + (plan_case.is_cuda ? 1 : product_size));
 }
 

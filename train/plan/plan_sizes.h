@@ -21,7 +21,7 @@ struct PlanSizes {
     return std::clamp<int64_t>(train.num_recomputed, 0, model.num_layers);
   }
   int64_t tokens() const { return train.batch_size * plan_case.row_tokens; }
-  /// Bytes a token that autograd saves of a layer.
+  /// Bytes per token that autograd saves for a layer.
   int64_t saved_of_layer() const;
 
   const ModelConfig& model;
@@ -33,9 +33,9 @@ struct PlanSizes {
   int64_t layer_values = 0;         // of a layer's linears
   int64_t largest_linear = 0;
   int64_t outside_values = 0;  // embeddings, a head, norms and biases
-  int64_t pieces = 1;          // that a layer is cut into
-  // Of a layer's adapters: values of the reduced inputs, widths of all inputs, and of those that
-  // are not also inputs of a linear before: of q, k, v; o; gate, up; down.
+  int64_t pieces = 1;          // pieces that a layer is cut into
+  // Of a layer's adapters: values of the reduced inputs, total width of the inputs, and of those
+  // not shared with an earlier linear (groups: q, k, v; o; gate, up; down).
   int64_t ranks = 0, inputs = 0, shared_inputs = 0;
   int64_t trained = 0;
 };

@@ -13,9 +13,9 @@ namespace predgen::train {
 int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
                             const PlanCase& plan_case, int64_t limit);
 
-/// How many layers a run recomputes: what it says or, with kAutoLayers, the most that one of the
-/// ranks needs for the `memory` bytes that it may take (free_memory()); so the same number on all
-/// ranks. A collective.
+/// How many layers a run recomputes: as configured or, with kAutoLayers, the most that any rank
+/// needs to fit into its `memory` bytes (free_memory()), so the same number on all ranks. A
+/// collective.
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator);
 

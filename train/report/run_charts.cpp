@@ -15,7 +15,7 @@
 namespace predgen::train {
 namespace {
 
-/// What else than losses is logged of a step.
+/// What is logged for a step besides losses.
 constexpr std::array kNoLosses{"learning_rate", "gradient_norm", "tokens_per_second",
                                "epoch",         "skipped_steps", "outlier_steps",
                                "seconds"};
@@ -71,7 +71,7 @@ std::string values_json(const LinePlot& plot, int64_t last_step) {
   }
   std::string text = json.dump();
   for (size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
-    text.replace(at, 1, "\\u003c");  // it must not end the script
+    text.replace(at, 1, "\\u003c");  // must not close the script
   }
   return text;
 }
@@ -135,7 +135,7 @@ ThinLine thin(const Series& series, int64_t last_step, size_t most) {
     const double value = series.values[i];
     if (!std::isfinite(value)) continue;
     const auto step = static_cast<double>(series.steps[i]);
-    // Few enough: each value for itself.
+    // Few enough: each value on its own.
     const double place = size <= most ? static_cast<double>(i) : std::floor(step / width);
     if (place != bucket) {
       bucket = place;

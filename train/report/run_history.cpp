@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// How much a counter has grown since its value before.
+/// Whether a counter has grown since its previous value.
 bool has_grown(const Json& line, const char* tag, double& before) {
   const double now = line.value(tag, before);
   const bool grown = now > before;
@@ -33,7 +33,7 @@ void read_scalars(const std::filesystem::path& file, RunHistory& history) {
       series.steps.push_back(step);
       series.values.push_back(value.is_number() ? value.get<double>() : kNan);
     }
-    // A line is written at every step that is skipped.
+    // A line is written for every skipped step.
     const bool outlier = has_grown(line, "train/outlier_steps", outliers);
     if (has_grown(line, "train/skipped_steps", skipped)) history.skipped.push_back({step, outlier});
   });

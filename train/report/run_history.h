@@ -10,7 +10,7 @@
 
 namespace predgen::train {
 
-/// One scalar over the steps, the first one first; NaN where it was not finite.
+/// One scalar over the steps, in order; NaN where it was not finite.
 struct Series {
   std::vector<int64_t> steps{};
   std::vector<double> values{};
@@ -22,12 +22,12 @@ struct SkippedStep {
   bool outlier = false;  // otherwise the gradient was not finite
 };
 
-/// What the files in a run's folder say.
+/// The contents of the files in a run's folder.
 struct RunHistory {
   std::map<std::string, Series> scalars;  // by tag: "train/ar", "held_out/ar", ...
   std::vector<SkippedStep> skipped;
   int64_t last_step = 0;
-  Json first_watch, last_watch;  // lines of watch.jsonl, of the same prompts; null without a watch
+  Json first_watch, last_watch;  // lines of watch.jsonl, same prompts; null without a watch
   std::string config;            // YAML
   std::map<std::string, std::string> identity;  // of the newest checkpoint; empty before the first
 
@@ -37,7 +37,7 @@ struct RunHistory {
   std::vector<std::string> names(const std::string& prefix) const;
 };
 
-/// UserError if `run` is not the output folder of a training.
+/// UserError if `run` is not the output folder of a training run.
 RunHistory read_run(const std::filesystem::path& run);
 
 }  // namespace predgen::train

@@ -4,10 +4,10 @@
 
 namespace predgen::train {
 
-/// A page about a training that needs nothing else: its curves, the steps that were skipped, what
-/// the watch saw, the configuration and what identifies the run. Made from the files in `run`
-/// alone; it replaces `file` in one step; empty: `run`/report.html. Returns the file. UserError if
-/// `run` is not the output folder of a training.
+/// Writes a self-contained page about a training run: its curves, skipped steps, the watch's
+/// findings, the configuration and what identifies the run. Uses only the files in `run`;
+/// atomically replaces `file` (empty: `run`/report.html) and returns its path. UserError if `run`
+/// is not the output folder of a training run.
 std::filesystem::path write_run_report(const std::filesystem::path& run,
                                        const std::filesystem::path& file = {});
 

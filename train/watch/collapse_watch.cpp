@@ -49,7 +49,7 @@ int64_t num_tokens(const std::vector<TokenIds>& answers) {
   return count;
 }
 
-/// Stands for what the answers of two watches must have in common to be compared.
+/// Identifies what two watches must have in common for their answers to be compared.
 std::string watched(const std::vector<TokenIds>& prompts, int64_t max_new_tokens) {
   Hasher hasher;
   for (const TokenIds& prompt : prompts) {
@@ -83,7 +83,7 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
     const auto begin = record.tokens.begin();
     prompts_.emplace_back(begin, begin + record.prompt_length);
     auto target = static_cast<int64_t>(record.tokens.size()) - record.prompt_length;
-    if (target == 0) target = config.watch.max_new_tokens;  // a prompt alone says nothing of it
+    if (target == 0) target = config.watch.max_new_tokens;  // a bare prompt does not tell
     mean_target_tokens_ += static_cast<double>(std::min(target, config.watch.max_new_tokens)) /
                            static_cast<double>(count);
   }
@@ -141,7 +141,7 @@ std::map<std::string, double> CollapseWatch::judge(int64_t step, const Answers& 
   double repeating = 0.0;
   Json lines = Json::array();
   for (const TokenIds& answer : greedy) {
-    // A model may well write half a character.
+    // A model may write an incomplete character.
     const std::string text = replace_ill_formed_utf8(tokenizer_.decode(answer));
     if (!data::find_repetition(answer, text, {}).empty()) ++repeating;
     lines.push_back({{"token_ids", answer}, {"text", text}});

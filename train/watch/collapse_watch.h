@@ -14,31 +14,30 @@
 
 namespace predgen::train {
 
-/// Whether the model in training still answers: greedy and Jacobi answers to a few prompts, which
-/// the ranks share. Consistency training can drive a model into repeating a token, and into empty
-/// answers, while its losses fall.
+/// Checks whether the model being trained still answers: greedy and Jacobi answers to a few
+/// prompts, split among the ranks. Consistency training can make a model repeat a token or give
+/// empty answers while its losses fall.
 class CollapseWatch {
  public:
-  /// Looks at the first config.watch.records records, of which it takes the prompts. Borrows
-  /// everything. Rank 0 keeps what was answered in <config.output>/watch.jsonl and forgets what an
-  /// earlier run wrote there about later steps than `resumed_step`.
+  /// Uses the prompts of the first config.watch.records records. Borrows everything. Rank 0 logs
+  /// the answers to <config.output>/watch.jsonl and discards what an earlier run wrote there about
+  /// steps after `resumed_step`.
   CollapseWatch(const TrainConfig& config, const LanguageModel& model, const at::Device& device,
                 const data::DatasetReader& records, const Tokenizer& tokenizer,
                 Communicator& communicator, int64_t resumed_step);
 
-  /// Whether nothing was answered yet, with which later answers could be compared; a collective.
+  /// Whether there are no answers yet to compare later ones with; a collective.
   bool is_first() const;
 
-  /// A collective. Rank 0 gets, and logs a warning if the model has collapsed:
-  ///   watch/tokens_per_pass    new tokens of the Jacobi answers a forward pass
-  ///   watch/jacobi_agreement   text_agreement() of Jacobi and greedy answers, mean
-  ///   watch/start_agreement    of the greedy answers and the first ones to these prompts
+  /// A collective. Returns on rank 0 (which logs a warning if the model has collapsed):
+  ///   watch/tokens_per_pass    new tokens per forward pass of the Jacobi answers
+  ///   watch/jacobi_agreement   mean text_agreement() of Jacobi and greedy answers
+  ///   watch/start_agreement    the same of the greedy answers and the first ones to these prompts
   ///   watch/repetition         share of the greedy answers that find_repetition() drops
-  ///   watch/answer_tokens      mean of the greedy answers
+  ///   watch/answer_tokens      mean length of the greedy answers
   ///   watch/collapsed          1 if so: the share of repetition is kRepetitionRise above the
-  ///   lowest
-  ///                            so far, or answers have less than kShortest of the tokens that the
-  ///                            first ones had, or the records' have, whichever is less
+  ///                            lowest so far, or answers have less than kShortest of the tokens
+  ///                            that the first ones had, or the records' have, whichever is less
   std::map<std::string, double> run(int64_t step);
 
   static constexpr double kRepetitionRise = 0.25;
@@ -59,8 +58,8 @@ class CollapseWatch {
   const Tokenizer& tokenizer_;
   Communicator& communicator_;
   std::vector<TokenIds> prompts_;
-  double mean_target_tokens_ = 0.0;  // of the records' answers, cut where generation ends
-  std::optional<WatchLog> log_;      // of rank 0
+  double mean_target_tokens_ = 0.0;  // of the records' answers, cut at max_new_tokens
+  std::optional<WatchLog> log_;      // on rank 0
 };
 
 }  // namespace predgen::train

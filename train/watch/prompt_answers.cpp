@@ -24,12 +24,12 @@ class PassesOfARank {
                 const GenerationConfig& limits)
       : prompts_(prompts),
         limits_(limits),
-        // What is to run is one pass, however much it is: the ranks count them.
+        // Runs everything in one pass, whatever its size: the ranks count passes.
         engine_(std::shared_ptr<const LanguageModel>(std::shared_ptr<void>(), &model),
                 {.pass_tokens = std::numeric_limits<int64_t>::max()}),
         answers_(prompts.size()) {}
 
-  /// Lets prompts in for which there is room. False if all are answered.
+  /// Admits prompts for which there is room. False if all are answered.
   bool has_work() {
     int64_t free = kWatchedPositions;
     for (const Row& row : rows_) free -= row.sequence.capacity();
@@ -65,7 +65,7 @@ class PassesOfARank {
     std::erase_if(rows_, [](const Row& row) { return row.finished; });
   }
 
-  /// A pass for the sake of the others, of a token that nobody asks for.
+  /// Runs an unneeded token, only to take part in the others' pass.
   void join_pass() {
     constexpr TokenId kAny = 0;
     Sequence sequence = engine_.make_sequence(1);

@@ -14,24 +14,24 @@ namespace predgen::train {
 /// A prompt to be answered by Jacobi decoding. Borrows it.
 struct PromptToAnswer {
   TokenSpan prompt{};
-  int64_t window = 1;  // tokens that a pass may find; 1: greedy decoding
+  int64_t window = 1;  // most tokens found per pass; 1: greedy decoding
 };
 
 struct PromptAnswer {
   TokenIds tokens;
-  int64_t num_passes = 0;  // that it had a part in
+  int64_t num_passes = 0;  // passes that it took part in
 };
 
-/// The answers of this rank's prompts, as many of them to a pass as kWatchedPositions allow, and
-/// each prompt in one pass. A collective: all ranks run as many passes, so that a pass may fetch
-/// layers of which each rank has a part. Whether there is another one is agreed before it; nothing
-/// else depends on what other ranks answer. `on_answered` gets the number of answers so far.
+/// Answers this rank's prompts, as many of them per pass as kWatchedPositions allows, prefilling
+/// each prompt in one pass. A collective: all ranks run the same number of passes, so that a pass
+/// may fetch layers sharded over the ranks. They agree on each pass before it runs; nothing else
+/// depends on other ranks' answers. `on_answered` gets the number of answers so far.
 std::vector<PromptAnswer> answer_prompts(const LanguageModel& model,
                                          std::span<const PromptToAnswer> prompts,
                                          const GenerationConfig& limits, Communicator& communicator,
                                          const std::function<void(int64_t)>& on_answered);
 
-/// In the caches of all answers under way; a single one may need more. 0.5 GiB for Qwen2.5-7B.
+/// Positions in the KV caches of all answers under way; one may need more. 0.5 GiB for Qwen2.5-7B.
 constexpr int64_t kWatchedPositions = 8192;
 
 }  // namespace predgen::train

@@ -11,18 +11,18 @@
 namespace predgen::train {
 
 /// watch.jsonl in a run's folder: {"step", "watched", "repetition", "answers": [{"token_ids",
-/// "text"}]} a watch; the first line with other `watched` than before also has "prompts" (texts).
+/// "text"}]} per watch; the first line of a new `watched` also has "prompts" (texts).
 class WatchLog {
  public:
-  /// Lines of later steps than `resumed_step` are removed. `watched` stands for the prompts and
-  /// how they are answered: lines with another one are kept in the file, and compared with nothing.
+  /// Removes lines of steps after `resumed_step`. `watched` identifies the prompts and how they are
+  /// answered: lines with another one stay in the file but are not compared.
   WatchLog(const std::filesystem::path& folder, int64_t resumed_step, const std::string& watched);
   /// `line`: without "watched".
   void write(Json line);
 
-  /// Of the first of these watches in the run; nothing before it.
+  /// Of the first such watch in the run; empty before it.
   const std::vector<TokenIds>& first_answers() const { return first_answers_; }
-  /// Over all of them; 1 before the first.
+  /// The lowest over all such watches; 1 before the first.
   double lowest_repetition() const { return lowest_repetition_; }
 
  private:

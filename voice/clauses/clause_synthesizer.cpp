@@ -65,8 +65,8 @@ class ClauseSynthesizer::Sentence : public Synthesis {
   ClauseSynthesizer& voice_;
   std::string text_;
   bool is_read_ = false;
-  std::deque<SpokenPiece> pieces_;    // still to be said, with the one under way
-  std::unique_ptr<Synthesis> sound_;  // of the first one; null: it has not begun
+  std::deque<SpokenPiece> pieces_;    // still to be said, including the current one
+  std::unique_ptr<Synthesis> sound_;  // of the first piece; null: not begun
   QuietEdges edges_;
 };
 

@@ -19,8 +19,8 @@ struct ClauseOptions {
 };
 
 /// Speaks with a network, clause by clause, in one conversation: espeak-ng makes the phonemes of a
-/// sentence in its first step, and every further step says a part of a clause, or a short one. A
-/// sentence in which espeak-ng finds no sounds is left out, with a warning.
+/// sentence in its first step, and every further step synthesises part of a clause, or a short
+/// clause. A sentence in which espeak-ng finds no sounds is left out, with a warning.
 class ClauseSynthesizer : public SpeechSynthesizer {
  public:
   /// Starts the helper. UserError if it is missing or does not know the language.
@@ -38,8 +38,8 @@ class ClauseSynthesizer : public SpeechSynthesizer {
   EspeakPhonemes espeak_;
 };
 
-/// UserError with `advice` unless the voice says this word: weights that give no numbers are found
-/// before the first turn.
+/// UserError with `advice` unless the voice can say this word: detects weights that give non-finite
+/// values early.
 void try_out(SpeechSynthesizer& voice, const std::string& word, const std::string& advice);
 
 }  // namespace predgen

@@ -8,18 +8,18 @@
 
 namespace predgen {
 
-/// A network that speaks phonemes: weights, which conversations share. Used by any number of
+/// A network that speaks phonemes: weights shared by all conversations. Used by any number of
 /// threads.
 class PhonemeNetwork {
  public:
   virtual ~PhonemeNetwork() = default;
 
   virtual int sample_rate() const = 0;  // Hz
-  /// Characters of SpokenPiece::phonemes that it says at once in a short step, at most.
+  /// The most characters of SpokenPiece::phonemes that it speaks in one short step.
   virtual int64_t longest_piece() const = 0;
 
-  /// Starts a piece (SpokenPiece::phonemes), with the silence that the network gives it. Null if it
-  /// knows none of the phonemes. The synthesis must not outlive the network.
+  /// Starts a piece (SpokenPiece::phonemes), including the silence that the network adds. Null if
+  /// it knows none of the phonemes. The synthesis must not outlive the network.
   virtual std::unique_ptr<Synthesis> speak(const std::string& phonemes) const = 0;
 };
 

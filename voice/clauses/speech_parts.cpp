@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\n";
 
-/// After the last mark in `text`; 0 if there is none.
+/// The byte after the last mark in `text`; 0 if there is none.
 size_t after_last_mark(std::string_view text) {
   constexpr std::array<std::string_view, 12> kMarks{". ",     "! ",     "? ",     "; ",
                                                     ": ",     ", ",     "\u3002", "\uff01",

@@ -12,7 +12,7 @@ namespace {
 struct Mark {
   char32_t character;
   std::string_view mark;
-  bool stands_alone;  // it ends a clause without a space behind it
+  bool stands_alone;  // it ends a clause without a space after it
 };
 
 constexpr std::string_view kEllipsis = "\u2026", kDash = "\u2014";
@@ -43,7 +43,7 @@ const Mark* find_mark(char32_t character) {
   return found == std::end(kMarks) ? nullptr : found;
 }
 
-/// Of several marks in a row: the earliest of these has the melody.
+/// Of several marks in a row, the earliest in this list sets the melody.
 constexpr std::array<std::string_view, 8> kByStrength{"?", "!", kEllipsis, ".",
                                                       ";", ":", kDash,     ","};
 
@@ -56,14 +56,14 @@ bool is_closing(char32_t character) {
   return kClosing.find(character) != std::u32string_view::npos;
 }
 
-/// Marks in a row, and the quotes and brackets that close behind them.
+/// Marks in a row, and the closing quotes and brackets after them.
 struct MarkRun {
   size_t end = 0;
   std::string_view mark;
   bool stands_alone = false;
 };
 
-/// At byte `at`, where a mark is.
+/// Reads the run at byte `at`, where a mark is.
 MarkRun read_marks(std::string_view text, size_t at) {
   MarkRun run{.end = at, .mark = {}};
   int num_dots = 0;
@@ -85,12 +85,12 @@ MarkRun read_marks(std::string_view text, size_t at) {
   return run;
 }
 
-/// "- " behind a space is a dash.
+/// "- " after a space is a dash.
 bool is_hyphen_dash(std::string_view text, size_t at) {
   return text.substr(at, 2) == "- " && at > 0 && text[at - 1] == ' ';
 }
 
-/// Whether the clause goes on behind marks without a space ("3.5"), or a point before a small
+/// Whether the clause continues after marks without a space ("3.5"), or a point before a lower-case
 /// letter.
 bool goes_on(std::string_view text, const MarkRun& run) {
   if (run.end == text.size()) return false;

@@ -6,18 +6,18 @@
 
 namespace predgen {
 
-/// What is said between two marks.
+/// The words between two marks.
 struct Clause {
-  std::string text;  // trimmed, with the marks at its end: what espeak-ng is given
+  std::string text;  // trimmed, with the marks at its end: espeak-ng's input
   std::string mark;  // its melody: one of , ; : . ! ? and the dash and ellipsis; empty: none
 };
 
 /// The clauses of a sentence, in order: well-formed UTF-8, as speakable_text() gives it. Marks of
-/// other scripts end them, too, and have the mark that means the same. What has no letter and no
-/// digit is a part of the clause after it, or left out at the end.
+/// other scripts also end clauses and are mapped to the equivalent mark. Text without letters and
+/// digits joins the clause after it, or is dropped at the end.
 std::vector<Clause> split_clauses(std::string_view text);
 
-/// Whether nothing follows its clause in a sentence: . ! ? or an ellipsis.
+/// Whether the mark ends a sentence: . ! ? or an ellipsis.
 bool ends_sentence(std::string_view mark);
 
 }  // namespace predgen

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-/// With those that are too long in parts.
+/// The clauses, with too long ones cut into parts.
 std::vector<Clause> cut_long(const std::vector<Clause>& clauses, int64_t longest) {
   std::vector<Clause> shorter;
   for (const Clause& clause : clauses) {
@@ -21,7 +21,7 @@ std::vector<Clause> cut_long(const std::vector<Clause>& clauses, int64_t longest
   return shorter;
 }
 
-/// Of the clauses from `i` on up to the end of their sentence.
+/// Characters of the clauses from `i` to the end of their sentence.
 int64_t characters_left(const std::vector<Clause>& clauses, size_t i) {
   int64_t count = 0;
   for (; i < clauses.size(); ++i) {

@@ -10,14 +10,14 @@
 namespace predgen {
 namespace {
 
-/// Read here, or without influence on encoding and decoding.
+/// Read here, or without effect on encoding and decoding.
 const std::set<std::string> kKnown{
     "encoder_hidden_size", "downsampling_ratios", "decoder_hidden_size", "n_codebooks",
     "codebook_size", "codebook_dim", "sampling_rate", "model_type", "upsampling_ratios",
     "hidden_size", "hop_length",
     // training
     "quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight",
-    // what any configuration of transformers may carry
+    // what any transformers configuration may contain
     "architectures", "dtype", "torch_dtype", "transformers_version", "_name_or_path",
     "_commit_hash", "return_dict", "output_attentions", "output_hidden_states",
     "chunk_size_feed_forward", "is_encoder_decoder", "id2label", "label2id", "problem_type"};

@@ -8,7 +8,7 @@
 
 namespace predgen {
 
-/// Sizes of a DAC codec. The defaults are those of descript/dac_44khz, but for the sample rate.
+/// Sizes of a DAC codec. The defaults are those of descript/dac_44khz, except the sample rate.
 struct DacConfig {
   int64_t encoder_size = 64;                    // channels before the first stride
   std::vector<int64_t> strides = {2, 4, 8, 8};  // the encoder's; the decoder has them in reverse
@@ -22,7 +22,7 @@ struct DacConfig {
   int64_t latent_size() const;  // channels between quantizer and decoder
 
   /// Reads config.json as transformers wrote it. UserError names a field that is impossible,
-  /// contradicts another or is unknown; those that only training reads are accepted.
+  /// contradicts another or is unknown; fields that only training uses are accepted.
   static DacConfig load(const std::filesystem::path& folder);
 };
 

@@ -7,7 +7,7 @@
 namespace predgen {
 namespace {
 
-// Of what a block gives at a time on a CPU: with that its layers stay in the processor's cache.
+// Output values of a block at a time on a CPU, so that its layers stay in the processor's cache.
 constexpr int64_t kPieceValues = 192 * 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ DacDecoder::DacDecoder(const DacWeights& weights)
   codebooks_SD_ = at::cat(codebooks);
   projection_ = TapWeights(at::cat(projections).unsqueeze(0), bias);
 
-  int64_t samples = config_.hop();  // that one value stands for, at this depth
+  int64_t samples = config_.hop();  // per value at this depth
   lookahead_ = first_.padding() * samples;
   for (size_t i = 0; i < config_.strides.size(); ++i) {
     const std::string block = fmt::format("decoder.block.{}", i);
@@ -102,7 +102,7 @@ void DacDecoder::run_blocks(size_t first, State& state, const at::Tensor& x_NE, 
 }
 
 at::Tensor DacDecoder::decode(const at::Tensor& codes_KT) const {
-  // Layers of many channels, whose outputs are small, read their weights once for so many frames.
+  // Layers of many channels, with small outputs, read their weights once per so many frames.
   constexpr int64_t kPiece = 32;
   State state = begin();
   std::vector<at::Tensor> parts;

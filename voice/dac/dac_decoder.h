@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// The weights that turn codes into sound. Immutable; used by any number of threads and DacStreams.
+/// The weights that decode codes to sound. Immutable; used by any number of threads and DacStreams.
 /// Always float32: the snake activation does not survive narrower types.
 class DacDecoder {
  public:
@@ -21,7 +21,7 @@ class DacDecoder {
   /// samples [hop*T] in [-1,1], float32 on the CPU.
   at::Tensor decode(const at::Tensor& codes_KT) const;
 
-  /// Samples at the end of a clip that the frames after it would still change.
+  /// Number of samples at the end of a clip that later frames would still change.
   int64_t lookahead() const { return lookahead_; }
 
  private:
@@ -35,13 +35,13 @@ class DacDecoder {
     TransposedConvState up;
     std::vector<ResidualUnitState> units;
   };
-  /// What every layer keeps of a clip.
+  /// The state that every layer keeps of a clip.
   struct State {
     ConvState first, last;
     std::vector<BlockState> blocks;
   };
   State begin() const;
-  /// The samples that the next frames complete, and at the end all that are left.
+  /// The samples that the next frames complete; at the end, all remaining ones.
   at::Tensor advance(State& state, const at::Tensor& codes_KN, bool is_end) const;
   /// The block `first`, all after it and the last layer, depth first in pieces of x; samples go to
   /// `parts`.
@@ -50,8 +50,8 @@ class DacDecoder {
   at::Tensor latents(const at::Tensor& codes_KN) const;
 
   const DacConfig config_;
-  at::Tensor codebooks_SD_;  // the rows of all codebooks, one after the other
-  TapWeights projection_;    // of all codebooks side by side
+  at::Tensor codebooks_SD_;  // the rows of all codebooks, concatenated
+  TapWeights projection_;    // of all codebooks, concatenated
   Conv first_;
   std::vector<Block> blocks_;
   Snake snake_;

@@ -5,7 +5,7 @@
 namespace predgen {
 namespace {
 
-/// Rows of unit length, as torch.nn.functional.normalize makes them.
+/// Rows scaled to unit length, as by torch.nn.functional.normalize.
 at::Tensor unit_rows(const at::Tensor& rows_ND) {
   return rows_ND / rows_ND.norm(2, 1, /*keepdim=*/true).clamp_min(1e-12);
 }
@@ -62,7 +62,7 @@ at::Tensor DacEncoder::encode(const Waveform& waveform) const {
   return quantize(run(last_, snake_(x))).cpu();
 }
 
-/// Each codebook describes what those before it left: the row whose direction is nearest.
+/// Each codebook encodes the residual of those before it: the row with the nearest direction.
 at::Tensor DacEncoder::quantize(at::Tensor residual_NE) const {
   std::vector<at::Tensor> codes;
   for (const Quantizer& quantizer : quantizers_) {

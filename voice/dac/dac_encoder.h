@@ -19,11 +19,11 @@ class StridedConv {
   at::Tensor operator()(const at::Tensor& x_NE) const;
 
  private:
-  TapWeights weights_;  // of two times S moments
+  TapWeights weights_;  // with 2 taps of S time steps
   int64_t stride_ = 0;
 };
 
-/// Sound into codes, for the audio that a voice begins with. Immutable, used by any number of
+/// Encodes sound to codes, for the audio prefix of a voice. Immutable, used by any number of
 /// threads.
 class DacEncoder {
  public:
@@ -31,8 +31,8 @@ class DacEncoder {
 
   const DacConfig& config() const { return config_; }
 
-  /// Mono at the codec's rate, silence added up to a whole frame: codes int64 [K, ceil(N'/hop)] on
-  /// the CPU. Takes about 50 MB for each second. UserError as mono_at().
+  /// Converts to mono at the codec's rate, padded with silence to a whole frame, and returns codes
+  /// int64 [K, ceil(N'/hop)] on the CPU. Takes about 50 MB per second. UserErrors of mono_at().
   at::Tensor encode(const Waveform& waveform) const;
 
  private:

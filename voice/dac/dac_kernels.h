@@ -3,9 +3,9 @@
 #include <cstdint>
 
 // The convolutions and activations of a DAC codec on CPUs, without LibTorch: one source,
-// dac_kernels_impl.h, compiled for each set of instructions. Sounds are float32 [rows,channels],
-// a row for each moment. A sum goes over taps and channels in one order, so that a row's bits do
-// not depend on which others are computed with it.
+// dac_kernels_impl.h, compiled for each instruction set. Sounds are float32 [rows,channels], one
+// row per time step. Sums run over taps and channels in a fixed order, so that a row's bits do not
+// depend on which others are computed with it.
 
 namespace predgen {
 
@@ -20,18 +20,18 @@ struct TapProduct {
 };
 
 struct DacKernels {
-  int64_t lanes = 0;  // outputs of a vector; a panel has up to kPanelVectors of them
+  int64_t lanes = 0;  // outputs per vector; a panel has up to kPanelVectors vectors
   /// Rows [begin,end) of a panel.
   void (*multiply)(const TapProduct& product, int64_t panel, int64_t begin, int64_t end);
-  /// to = x + sin²(alpha x) * inverse, by channel; `to` may be x. Of |alpha x| above 10^4 the sine
-  /// is not exact any more.
+  /// to = x + sin²(alpha x) * inverse, by channel; `to` may be x. For |alpha x| above 10^4 the sine
+  /// is no longer exact.
   void (*snake)(const float* x, const float* alpha, const float* inverse, int64_t rows,
                 int64_t channels, float* to);
 };
 
 constexpr int64_t kPanelVectors = 3;
 
-/// Outputs of a panel, those that only fill it up included; it begins at weight
+/// Outputs of a panel, padding included; it begins at weight
 /// panel * kPanelVectors * lanes * taps * in.
 constexpr int64_t panel_width(int64_t out, int64_t lanes, int64_t panel) {
   const int64_t left = out - panel * kPanelVectors * lanes, vectors = (left + lanes - 1) / lanes;
@@ -41,7 +41,7 @@ constexpr int64_t num_panels(int64_t out, int64_t lanes) {
   return (out + kPanelVectors * lanes - 1) / (kPanelVectors * lanes);
 }
 
-/// For this processor, or for less where the environment's ATEN_CPU_CAPABILITY asks for it.
+/// The kernels for this processor, or for a lower level if ATEN_CPU_CAPABILITY asks for it.
 const DacKernels& dac_kernels();
 
 extern const DacKernels kPlainDacKernels;

@@ -7,19 +7,19 @@
 namespace predgen {
 namespace {
 
-constexpr int kTileRows = kLanes == 16 ? 8 : 4;  // whose sums are in registers together
-constexpr int64_t kDepth = 768;                  // inputs whose weights stay in a cache meanwhile
+constexpr int kTileRows = kLanes == 16 ? 8 : 4;  // rows whose sums share the registers
+constexpr int64_t kDepth = 768;                  // inputs whose weights stay in cache
 
-/// Taps [first_tap,last_tap) and channels [first,last): what is added to the sums at a time.
+/// Taps [first_tap,last_tap) and channels [first,last): the part added to the sums at a time.
 struct Depth {
   int64_t first_tap, last_tap, first, last;
 };
 
-/// As load() and store() of the first `count` >= 1, of which the compiler sees that they are few.
+/// `count` >= 1 for load() and store(), bounded in a way that the compiler can see.
 inline int64_t few(int64_t count) { return count >= kLanes ? kLanes : count & (kLanes - 1); }
 
-/// Adds a part of the depth to the sums of so many rows and vectors of outputs, which begin with
-/// row `row` and panel `panel`.
+/// Adds a part of the depth to the sums of num_rows rows and num_vectors output vectors, starting
+/// at row `row` and panel `panel`.
 template <int num_rows, int num_vectors>
 void add_tile(const TapProduct& product, const Depth& depth, int64_t panel, int64_t row) {
   constexpr int64_t width = num_vectors * kLanes;

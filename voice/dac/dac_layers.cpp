@@ -16,7 +16,7 @@ at::Tensor keep_from(const at::Tensor& x_NE, int64_t begin) {
   return x_NE.narrow(0, begin, x_NE.size(0) - begin).clone();
 }
 
-/// `before` zeros, or what `tail` holds if it is defined; snake(x); `after` zeros.
+/// Concatenates `before` zeros, or `tail` if defined; snake(x); `after` zeros.
 at::Tensor lengthen(const at::Tensor& tail, int64_t before, const at::Tensor& x_NE, int64_t after,
                     const Snake& snake) {
   if (tail.defined()) before = tail.size(0);
@@ -86,8 +86,8 @@ TransposedConv::TransposedConv(const DacWeights& weights, const std::string& nam
   const at::Tensor weight_EOk = weights.tensor(name + ".weight");
   const int64_t num_in = weight_EOk.size(0), num_out = weight_EOk.size(1);
   stride_ = weight_EOk.size(2) / 2;
-  // Each moment of the input gives 2S of the output: S of its own and S to which the next one's
-  // are added.
+  // Each input step gives 2S output steps: S of its own and S to which the next one's are
+  // added.
   const at::Tensor taps_2ESO =
       weight_EOk.view({num_in, num_out, 2, stride_}).permute({2, 0, 3, 1}).flip(0);
   weights_ = TapWeights(taps_2ESO.reshape({2, num_in, stride_ * num_out}),

@@ -8,13 +8,13 @@
 #include "voice/dac/dac_weights.h"
 #include "voice/dac/tap_weights.h"
 
-// The layers of a DAC codec, each run piece by piece on one clip: whatever the pieces, their
-// outputs joined are those of the whole clip, on a CPU to the bit. A layer is immutable; its state
-// holds the end of the input that later output still needs. Tensors are float32 [N,E]: N moments,
-// which may be 0, E channels. Nothing is changed in place, so that a copied state stays as it was.
+// The layers of a DAC codec, each run piece by piece on one clip: however it is split, the
+// concatenated outputs are those of the whole clip, bitwise on a CPU. A layer is immutable; its
+// state holds the end of the input that later output still needs. Tensors are float32 [N,E]: N time
+// steps, possibly 0, E channels. Nothing is changed in place, so a copied state stays valid.
 namespace predgen {
 
-/// x + sin²(alpha x) / (alpha + 1e-9), by channel. One that was made of nothing changes nothing.
+/// x + sin²(alpha x) / (alpha + 1e-9), by channel. A default-constructed one is the identity.
 class Snake {
  public:
   Snake() = default;
@@ -31,16 +31,16 @@ struct ConvState {
   at::Tensor tail_NE;  // undefined at the beginning of a clip
 };
 
-/// A convolution of stride 1 with zeros around the clip, as many as keep its length.
+/// A convolution of stride 1, zero-padded to keep the clip's length.
 class Conv {
  public:
   Conv() = default;
   Conv(const DacWeights& weights, const std::string& name, int64_t dilation = 1);
 
-  /// Of snake(x). Gives padding() moments fewer than it has taken, until the end.
+  /// Convolves snake(x). Until the end, returns padding() fewer time steps than it has taken.
   at::Tensor operator()(ConvState& state, const at::Tensor& x_NE, bool is_end,
                         const Snake& snake = {}) const;
-  /// Without zeros around: 2 * padding() moments fewer.
+  /// Without zero padding: 2 * padding() fewer time steps.
   at::Tensor valid(const at::Tensor& x_NE) const { return weights_.multiply(x_NE, dilation_); }
   const TapWeights& weights() const { return weights_; }
   int64_t padding() const { return padding_; }
@@ -54,25 +54,25 @@ struct TransposedConvState {
   at::Tensor last_1E;  // of the input
 };
 
-/// A transposed convolution of stride S (even) and kernel 2S, cut by S/2 at both ends of the clip.
+/// A transposed convolution of stride S (even) and kernel 2S, trimmed by S/2 at both clip ends.
 class TransposedConv {
  public:
   TransposedConv(const DacWeights& weights, const std::string& name);
 
-  /// Of snake(x). Gives S for each moment of the input, S/2 fewer until the end.
+  /// Convolves snake(x). Returns S time steps per input step, S/2 fewer until the end.
   at::Tensor operator()(TransposedConvState& state, const at::Tensor& x_NE, bool is_end,
                         const Snake& snake) const;
   int64_t stride() const { return stride_; }
-  int64_t num_values() const { return weights_.num_out(); }  // that a moment of the input gives
+  int64_t num_values() const { return weights_.num_out(); }  // per input time step
 
  private:
-  TapWeights weights_;  // of the moment before and of its own, to S moments at once
+  TapWeights weights_;  // from the previous and the current step to S steps at once
   int64_t stride_ = 0;
 };
 
 struct ResidualUnitState {
   ConvState conv;
-  at::Tensor skip_NE;  // input that waits for its convolution
+  at::Tensor skip_NE;  // input waiting for its convolution
 };
 
 class ResidualUnit {

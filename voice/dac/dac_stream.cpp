@@ -41,7 +41,7 @@ at::Tensor DacStream::flush() {
   return take(decoder_->advance(state_, no_codes, /*is_end=*/true), num_exact_);
 }
 
-/// The part of `samples`, whose first is number `begin` of the clip, that was not returned before.
+/// The part of `samples`, which start at sample `begin` of the clip, that was not returned before.
 at::Tensor DacStream::take(const at::Tensor& samples, int64_t begin) {
   const int64_t num_old = std::min(num_samples_ - begin, samples.size(0));
   if (is_after_edge_ && num_old > 0 && begin + num_old == num_samples_) {

@@ -6,10 +6,10 @@
 
 namespace predgen {
 
-/// One clip decoded frame by frame, nothing computed twice: every convolution keeps the end of its
-/// input. What push() and flush() return, joined, is DacDecoder::decode() of all frames up to
-/// rounding; the same pushes give the same bits. Copies are cheap and independent: one saved at a
-/// pause resumes as if nothing had happened. A copy is used by one thread at a time.
+/// One clip decoded frame by frame without recomputation: every convolution keeps the end of its
+/// input. The concatenated results of push() and flush() are DacDecoder::decode() of all frames up
+/// to rounding; the same pushes give the same bits. Copies are cheap and independent: one saved at
+/// a pause resumes seamlessly. A copy is used by one thread at a time.
 class DacStream {
  public:
   /// Borrows the decoder.
@@ -20,13 +20,13 @@ class DacStream {
   at::Tensor push(const at::Tensor& codes_KN);
 
   /// As push(), but returns everything up to the end of these frames, as if the clip ended there:
-  /// sound earlier by lookahead(), for a first buffer at any price. Unless the clip does end there,
-  /// its last lookahead() samples are a guess. What comes next goes on from there: push() returns
-  /// nothing until it has caught up, then what is right, but for the first 5 ms, over which the
+  /// lookahead() earlier, for the earliest possible first buffer. Unless the clip does end there,
+  /// its last lookahead() samples are a guess. Later output continues from there: push() returns
+  /// nothing until it has caught up, then exact samples, except for the first 5 ms, over which the
   /// step between the two is faded out. Costs about 10 frames more.
   at::Tensor push_to_edge(const at::Tensor& codes_KN);
 
-  /// The clip is over: what is left of it. Nothing may be pushed after.
+  /// Ends the clip and returns the rest of it. Nothing may be pushed afterwards.
   at::Tensor flush();
 
   int64_t num_samples() const { return num_samples_; }  // returned
@@ -37,10 +37,10 @@ class DacStream {
   const DacDecoder* decoder_;
   DacDecoder::State state_;
   int64_t num_samples_ = 0;
-  int64_t num_exact_ = 0;  // samples that state_ has given; fewer than num_samples_ after an edge
+  int64_t num_exact_ = 0;  // samples given by state_; fewer than num_samples_ after an edge
   bool is_after_edge_ = false;
-  float edge_sample_ = 0;  // the last one returned, if that is an edge
-  float edge_step_ = 0;    // from the right value of that sample to it
+  float edge_sample_ = 0;  // the last sample returned, if that is an edge
+  float edge_step_ = 0;    // from the exact value of that sample to it
   bool is_over_ = false;
 };
 

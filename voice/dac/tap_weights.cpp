@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kRowsOfTask = 256;  // with their inputs they stay in a core's cache
+constexpr int64_t kRowsOfTask = 256;  // with their inputs these stay in a core's cache
 
 at::Tensor panels(const at::Tensor& weights_KEO) {
   const int64_t lanes = dac_kernels().lanes, out = weights_KEO.size(2);

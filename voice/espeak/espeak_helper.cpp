@@ -69,7 +69,7 @@ void EspeakHelper::drop_answer() {
       if (!frame) return stop();
       answering_ = frame->type == 'A' || frame->type == 'P' || frame->type == 'N';
     } catch (const Error&) {
-      return;  // stopped; who asked for this is gone, so nobody else may suffer
+      return;  // stopped; its requester is gone, so the failure affects no other
     }
   }
 }

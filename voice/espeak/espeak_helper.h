@@ -21,37 +21,37 @@ struct EspeakFrame {
   std::string payload;  // as helpers/espeak/README.md says
 };
 
-/// The voice or language that a request names is none of espeak-ng's.
+/// Thrown if espeak-ng lacks the voice or language that a request names.
 class UnknownEspeakVoice : public UserError {
  public:
   using UserError::UserError;
 };
 
 /// The program predgen-espeak, which answers one request at a time. Used by one thread at a time.
-/// After an exception other than UserError it is stopped, because what it still sends belongs to
-/// nobody.
+/// After an exception other than UserError it is stopped, because its remaining output belongs to
+/// no request.
 class EspeakHelper {
  public:
-  /// Only checks that the program is there: otherwise UserError, which says that `user` needs it.
+  /// Only checks that the program exists: otherwise UserError, which says that `user` needs it.
   /// Empty `program`: predgen-espeak beside this program. `timeout`: for every frame.
   EspeakHelper(const std::filesystem::path& program, Seconds timeout, const std::string& user);
 
-  /// Whether the program is beside this one.
+  /// Whether the program is next to this one.
   static bool is_there();
 
-  /// Starts the program if it does not run. UserError if it cannot speak.
+  /// Starts the program if it is not running. UserError if it cannot speak.
   void start();
   void stop() { process_.reset(); }
 
-  /// The program is started and has an answer, if any is still to come, dropped. False: it ended.
+  /// Starts the program if needed, drops any pending answer, sends `request`. False: it ended.
   bool request(const Json& request);
 
-  /// The next frame of the answer; nothing if the program has ended. UnknownEspeakVoice, or Error
-  /// if it failed or did not answer in time.
+  /// The next frame of the answer; none if the program has ended. UnknownEspeakVoice, or Error if
+  /// it failed or did not answer in time.
   std::optional<EspeakFrame> receive();
 
   int sample_rate() const { return sample_rate_; }               // Hz; known after start()
-  pid_t pid() const { return process_ ? process_->pid() : -1; }  // -1: does not run
+  pid_t pid() const { return process_ ? process_->pid() : -1; }  // -1: not running
 
  private:
   struct Frame {

@@ -16,9 +16,9 @@ class EspeakPhonemes {
   /// for all words of a request.
   EspeakPhonemes(const std::filesystem::path& program, Seconds timeout, const std::string& user);
 
-  /// espeak's raw answer for each of them, which are said without their neighbours: a word, or
-  /// several, as in a clause. A helper that ends is started again, once. UnknownEspeakVoice for a
-  /// language that espeak-ng does not have.
+  /// espeak's raw answer for each entry, pronounced without its neighbours: one word, or several,
+  /// as in a clause. A helper that ends is restarted once. UnknownEspeakVoice for a language that
+  /// espeak-ng does not have.
   std::vector<std::string> pronounce(const std::vector<std::string>& words,
                                      const std::string& language);
 

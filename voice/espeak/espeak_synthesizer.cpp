@@ -56,7 +56,7 @@ class EspeakSynthesizer::Sentence : public Synthesis {
   }
 
  private:
-  /// One frame, asked for if need be.
+  /// Receives one frame, after a request if needed.
   void receive() {
     try {
       if (voice_->speaking_ != this) ask();
@@ -105,7 +105,7 @@ class EspeakSynthesizer::Sentence : public Synthesis {
 
   EspeakSynthesizer* voice_;
   std::string text_;
-  std::deque<std::vector<float>> pieces_;  // received and not yet handed out
+  std::deque<std::vector<float>> pieces_;  // received, not yet handed out
   size_t received_ = 0;                    // samples, all of pieces_ included
   size_t skip_ = 0;                        // samples to come that were received before
   int attempts_ = 0;

@@ -12,8 +12,8 @@
 namespace predgen {
 
 /// The embedded voice: espeak-ng in a helper process (it is GPL-3, we are not). A helper that dies
-/// is started again, once a sentence. It speaks one sentence at a time: when another one needs it,
-/// the first takes all of its own sound at once and keeps it.
+/// is restarted, once per sentence. It speaks one sentence at a time: when another one needs it,
+/// the first fetches all of its remaining sound at once and keeps it.
 class EspeakSynthesizer : public SpeechSynthesizer {
  public:
   /// Starts the helper. UserError if it is missing or does not know the voice.
@@ -31,7 +31,7 @@ class EspeakSynthesizer : public SpeechSynthesizer {
 
   EspeakOptions options_;
   EspeakHelper helper_;
-  Sentence* speaking_ = nullptr;  // whose frames come next; null: nobody wants them
+  Sentence* speaking_ = nullptr;  // the receiver of the next frames; null: none
 };
 
 }  // namespace predgen

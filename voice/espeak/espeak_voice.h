@@ -5,15 +5,15 @@
 
 namespace predgen {
 
-/// The embedded voice: espeak-ng, as a program of its own for each conversation.
+/// The embedded voice: espeak-ng, as a separate process per conversation.
 class EspeakVoice : public Voice {
  public:
-  /// Tries it. UserError if the helper is missing, or for options that it does not take.
+  /// Tries it. UserError if the helper is missing or rejects the options.
   explicit EspeakVoice(const EspeakOptions& options);
 
   int sample_rate() const override { return sample_rate_; }
-  /// The configured one, then the languages of espeak-ng's voices. It knows these by other names,
-  /// too, with variants behind a "+", and synthesizer() takes them all.
+  /// The configured one, then the languages of espeak-ng's voices. It also knows these by other
+  /// names, with variants after a "+"; synthesizer() takes them all.
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string& name = {}) const override;
   AheadBuffer ahead_buffer() const override { return {}; }

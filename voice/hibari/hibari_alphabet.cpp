@@ -12,7 +12,7 @@ namespace {
 /// Every occurrence of the first becomes the second, rule by rule. A word has a space on both
 /// sides.
 constexpr std::pair<std::string_view, std::string_view> kRules[] = {
-    // What is one phoneme: diphthongs, affricates, syllables without a vowel.
+    // Single phonemes: diphthongs, affricates, syllables without a vowel.
     {"a\u026A", "I"},
     {"a\u028A", "W"},
     {"e\u026A", "A"},
@@ -24,7 +24,7 @@ constexpr std::pair<std::string_view, std::string_view> kRules[] = {
     {"\u0294_n\u0329", "t\u1D4An"},
     {"n\u0329", "\u1D4An"},
     {"_", ""},
-    // Words that espeak-ng says as one.
+    // Words that espeak-ng joins.
     {"n\u00F0\u0259 ", "n \u00F0\u0259 "},
     {"v\u00F0\u0259 ", "v \u00F0\u0259 "},
     // Vowels before r.
@@ -48,7 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kRules[] = {
     {"\u1D7B", "\u0259"},
     // The pronoun has a stress.
     {" I ", " \u02CCI "},
-    // What American English does not have.
+    // Sounds that American English lacks.
     {"r", "\u0279"},
     {"x", "k"},
 };

@@ -10,19 +10,19 @@
 namespace predgen {
 
 /// espeak-ng's American IPA (SpokenPiece::phonemes) in the letters that Hibari was trained on
-/// (those of misaki, the front end of Kokoro, from which it was distilled): one letter for a
-/// diphthong, no lengths, American flaps. tests/voice/hibari/hibari_parity.py says how near that is
-/// to Hibari's own front end.
+/// (those of misaki, the front end of Kokoro, from which it was distilled): one letter per
+/// diphthong, no length marks, American flaps. tests/voice/hibari/hibari_parity.py measures how
+/// close that is to Hibari's own front end.
 std::string hibari_phonemes(std::string_view ipa);
 
 /// The ids of Hibari's letters. Immutable.
 class HibariAlphabet {
  public:
-  /// Reads vocab.json. UserError if it is not there, or maps anything but single characters to ids.
+  /// Reads vocab.json. UserError if it is missing or maps anything but single characters to ids.
   explicit HibariAlphabet(const std::filesystem::path& file);
 
-  /// Of hibari_phonemes(), with the 0 at both ends that the network wants. Characters that it has
-  /// no id for are left out; empty: it has none.
+  /// The ids of hibari_phonemes(), with the 0 at both ends that the network expects. Characters
+  /// without an id are left out; empty if none has one.
   std::vector<int64_t> ids(std::string_view phonemes) const;
 
  private:

@@ -14,7 +14,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kBins = 601;
-// So few that LibTorch computes them on the thread that asks.
+// Few enough for LibTorch to compute on the calling thread.
 constexpr int64_t kFramesPerStep = 27;
 
 const std::vector<std::string>& output_names() {

@@ -14,12 +14,12 @@
 namespace predgen {
 
 struct HibariSettings {
-  double speed = 1;   // of speech: 2 takes half the time
+  double speed = 1;   // of speech: 2 is twice as fast
   uint64_t seed = 0;  // of the noise in the sound, the same for every piece
 };
 
-/// Hibari: phonemes to sound at 24 kHz. The network says what spectrum each moment has, in one
-/// pass; the samples follow from that, a third of a second a step.
+/// Hibari: phonemes to sound at 24 kHz. The network predicts the spectrum of every frame in one
+/// pass; samples are computed from it, a third of a second per step.
 class HibariNetwork : public PhonemeNetwork {
  public:
   /// UserError if the graph is not Hibari's.
@@ -34,7 +34,7 @@ class HibariNetwork : public PhonemeNetwork {
   std::unique_ptr<Synthesis> speak(const std::string& phonemes) const override;
 
   const HibariAlphabet& alphabet() const { return alphabet_; }
-  /// One pass, over ids of alphabet(). Error if what comes out has not the shape of Hibari's.
+  /// One pass, over ids of alphabet(). Error if the outputs do not have the shapes of Hibari's.
   HibariFrames frames(const std::vector<int64_t>& ids) const;
 
  private:

@@ -14,15 +14,15 @@ namespace {
 constexpr int64_t kRate = 24000, kHop = 300, kWindow = 1200, kOverlap = kWindow / kHop;
 constexpr float kLeastPitch = 40, kHighest = 11000;  // Hz
 constexpr double kMostLogarithm = 7;                 // of a magnitude
-// LibTorch computes up to so many numbers on the thread that asks.
+// LibTorch computes up to this many on the calling thread.
 constexpr int64_t kFramesAtOnce = 80;
 
 at::Tensor magnitude(const at::Tensor& logarithm) {
   return logarithm.clamp_max(kMostLogarithm).exp();
 }
 
-/// The pitch at every sample [count * 300] of frames from `begin` on: lines between the middles of
-/// frames. `padded` has one more frame at each end.
+/// The pitch at every sample [count * 300] of frames from `begin` on: linearly interpolated between
+/// frame centres. `padded` has one more frame at each end.
 at::Tensor pitch_of_samples(const at::Tensor& padded, int64_t begin, int64_t count) {
   const auto frames = [&](int64_t shift) {
     return padded.slice(0, begin + shift, begin + shift + count).unsqueeze(1);
@@ -101,7 +101,7 @@ void HibariSound::add(const at::Tensor& windows, std::vector<float>& samples) {
   emit(num_frames() + 1, samples);
 }
 
-/// Hands out the first of the open blocks, which is complete, unless it lies before the first
+/// Emits the first open block, which is complete, unless it is before the first
 /// sample.
 void HibariSound::emit(int64_t block, std::vector<float>& samples) {
   const float* const window = window_.const_data_ptr<float>();

@@ -9,14 +9,14 @@ namespace predgen {
 
 // B: 601 frequencies, F: frames of 300 samples, which are 12.5 ms at 24 kHz.
 
-/// What Hibari's network says of a piece: a spectrum in three parts, float32.
+/// The output of Hibari's network for a piece: a spectrum in three parts, float32.
 struct HibariFrames {
   // The voice: pulses at the pitch, whose spectrum is multiplied by exp(voice) and turned by
   // pi * tanh(turn).
   at::Tensor voice_BF, turn_BF;
-  at::Tensor noise_BF;           // noise of this magnitude: its logarithm
-  at::Tensor rest_BF, phase_BF;  // what is neither: the logarithm of its magnitude, and its phase
-  at::Tensor pitch_F;            // Hz; 40 and below: no voice
+  at::Tensor noise_BF;           // log magnitude of the noise
+  at::Tensor rest_BF, phase_BF;  // the remainder: log magnitude and phase
+  at::Tensor pitch_F;            // Hz; 40 and below: unvoiced
 };
 
 /// Frames to samples, in order and in pieces of any size: the sum of the parts' spectra, by the
@@ -30,9 +30,9 @@ class HibariSound {
   int64_t num_frames() const { return frames_.voice_BF.size(1); }
   int64_t frames_left() const { return num_frames() - next_; }
 
-  /// Goes on with as many frames as `noise_FB` has (complex64, standard normal in each part), which
-  /// must not be more than frames_left(). Appends the samples that are then certain, in [-1,1]:
-  /// the first frame gives none, the last all that are left; in all 300 a frame.
+  /// Processes as many frames as `noise_FB` has (complex64, standard normal in each part), at most
+  /// frames_left(). Appends the samples that are then final, in [-1,1]: none for the first frame,
+  /// all remaining ones for the last; 300 per frame in total.
   void push(const at::Tensor& noise_FB, std::vector<float>& samples);
 
  private:
@@ -47,8 +47,8 @@ class HibariSound {
   std::vector<float> open_;  // sums of the last windows: four blocks of 300 samples
 };
 
-/// Pulses at a pitch [F], as samples [F * 300]: the sum of all cosines at its multiples below
-/// 11 kHz; 0 where there is no voice. Float64 phases.
+/// Pulses at a pitch [F], as samples [F * 300]: the sum of cosines at all harmonics below
+/// 11 kHz; 0 where unvoiced. Float64 phases.
 at::Tensor hibari_pulses(const at::Tensor& pitch_F);
 
 }  // namespace predgen

@@ -10,7 +10,7 @@ namespace predgen {
 namespace {
 
 std::shared_ptr<const HibariNetwork> load(const HibariOptions& options) {
-  OnnxRuntime::open();  // a build without it says so before files are looked for
+  OnnxRuntime::open();  // a build without it fails before files are looked for
   const std::filesystem::path folder = options.model.empty() ? hibari_folder() : options.model;
   std::error_code absent;
   if (options.model.empty() && !std::filesystem::is_directory(folder, absent)) {

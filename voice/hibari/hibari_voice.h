@@ -15,7 +15,7 @@ class HibariVoice : public Voice {
   /// Loads it and says a word. UserError if its folder, ONNX Runtime or espeak-ng's helper is
   /// missing or cannot be used.
   explicit HibariVoice(const HibariOptions& options);
-  /// Of a network that is there.
+  /// From a loaded network.
   HibariVoice(std::shared_ptr<const HibariNetwork> network, const HibariOptions& options);
 
   int sample_rate() const override { return network_->sample_rate(); }

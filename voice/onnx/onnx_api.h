@@ -4,8 +4,8 @@
 #include <cstdint>
 
 // The part of ONNX Runtime's C interface that we call (onnxruntime_c_api.h). It is a table of
-// functions to which a release only adds, so a function is known by its place; the packages have
-// the library without its header.
+// functions to which releases only append, so a function is identified by its index; the packages
+// have the library without its header.
 
 namespace predgen::onnx {
 
@@ -20,30 +20,30 @@ struct Value;
 struct TensorInfo;
 struct Allocator;
 
-/// The release whose table is asked for; later ones have it, too. All below is in it.
+/// The release whose table is requested; later ones have it, too. It has all functions below.
 constexpr uint32_t kAskedVersion = 16;
 
-// What the library's enumerations call so.
+// Values of the library's enumerations.
 constexpr int kFatalOnly = 4;  // of logs
 constexpr int kAllOptimisations = 99;
-constexpr int kDeviceAllocator = 0;  // memory that nobody caches
+constexpr int kDeviceAllocator = 0;  // uncached memory
 constexpr int kDefaultMemory = 0;
 constexpr int kFloat = 1, kInt64 = 7;
 
-/// Where the library begins: its one exported function returns it.
+/// The library's entry point, returned by its only exported function.
 struct ApiBase {
   const void* const* (*get_api)(uint32_t version);  // null: this release lacks the version
   const char* (*get_version)();
 };
 using GetApiBase = const ApiBase* (*)();
 
-/// A function's place in the table, and what it is.
+/// A function's index in the table, and its type.
 template <typename Function>
 struct Slot {
   size_t place;
 };
 
-// Those that can fail return a status, null if they did not.
+// Functions that can fail return a status, null on success.
 constexpr Slot<const char*(const Status*)> kGetErrorMessage{2};
 constexpr Slot<Status*(int log_level, const char* log_name, Env**)> kCreateEnv{3};
 constexpr Slot<Status*(const Env*, const char* file, const SessionOptions*, Session**)>

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-/// Owns an object of ONNX Runtime, which it gives back at its end.
+/// Owns an object of ONNX Runtime and releases it on destruction.
 template <typename Object>
 class OnnxHandle {
  public:
@@ -24,7 +24,7 @@ class OnnxHandle {
   }
 
   Object* get() const { return object_; }
-  Object** out() { return &object_; }  // for the function that makes it
+  Object** out() { return &object_; }  // for the function that creates it
 
  private:
   std::shared_ptr<const OnnxRuntime> runtime_;

@@ -9,12 +9,12 @@
 namespace predgen {
 namespace {
 
-/// Null if it cannot be opened; dlerror() says why. It stays in the process: threads that it has
-/// seen keep what it left in them.
+/// Null if it cannot be opened; dlerror() says why. It stays loaded: threads that used it keep its
+/// thread-local data.
 void* open_library(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
 
-/// Where the build found it or, as an installed program has it, in a folder that the program looks
-/// for its libraries in.
+/// Where the build found it or, for an installed program, in a folder of the program's library
+/// search path.
 void* find_library() {
   constexpr const char* kBuilt = PREDGEN_ONNXRUNTIME;
   if (*kBuilt == '\0') return nullptr;

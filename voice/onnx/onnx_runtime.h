@@ -8,15 +8,15 @@
 
 namespace predgen {
 
-/// ONNX Runtime in this process. It is opened when it is first needed and not linked: it is 27 MB
-/// that no other command has to load, and a program without it, or whose library is gone, says so
-/// in a line instead of not starting. Any number of them share one library and its environment.
+/// ONNX Runtime in this process. The library is opened on first use and not linked: other commands
+/// need not load its 27 MB, and a program without it, or whose library is gone, reports that in one
+/// line instead of failing to start. All instances share one library and its environment.
 class OnnxRuntime {
  public:
   /// UserError if this program was built without it, or it cannot be opened or is too old.
   /// `library`: empty: the one that the build found.
   static std::shared_ptr<const OnnxRuntime> open(const std::filesystem::path& library = {});
-  /// Whether open() gives one.
+  /// Whether open() would succeed.
   static bool is_there() noexcept;
 
   ~OnnxRuntime();
@@ -25,7 +25,7 @@ class OnnxRuntime {
 
   const onnx::Env* env() const { return env_; }
 
-  /// Calls a function of the table; Error with the library's own words where it fails.
+  /// Calls a function of the table; Error with the library's message if it fails.
   template <typename... Parameters, typename... Arguments>
   void call(onnx::Slot<onnx::Status*(Parameters...)> slot, Arguments... arguments) const {
     if (onnx::Status* const status = function(slot)(arguments...)) fail(status);

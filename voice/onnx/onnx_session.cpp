@@ -18,7 +18,7 @@ void set(const OnnxRuntime& runtime, const OnnxSessionOptions& wanted,
   runtime.call(onnx::kAddSessionConfigEntry, options, "session.inter_op.allow_spinning", "0");
   runtime.call(onnx::kSetGraphOptimizationLevel, options, onnx::kAllOptimisations);
   runtime.call(onnx::kSetSessionLogSeverityLevel, options, onnx::kFatalOnly);
-  // A plan of the memory would be kept for every length of a text that was ever spoken.
+  // Otherwise a memory plan would be kept for every text length ever spoken.
   runtime.call(onnx::kDisableMemPattern, options);
 }
 
@@ -54,7 +54,7 @@ OnnxHandle<onnx::Value> to_value(const RuntimePointer& runtime, const onnx::Memo
   return value;
 }
 
-/// A tensor that owns the value, whose memory it shows.
+/// A tensor that owns the value and views its memory.
 at::Tensor to_tensor(const RuntimePointer& runtime, OnnxHandle<onnx::Value> value) {
   OnnxHandle<onnx::TensorInfo> info(runtime, onnx::kReleaseTensorInfo);
   runtime->call(onnx::kGetTensorTypeAndShape, value.get(), info.out());

@@ -13,9 +13,9 @@
 namespace predgen {
 
 struct OnnxSessionOptions {
-  /// With one, a pass runs on the thread that asks for it. More are the session's own, which sleep
-  /// between passes: by default they would look for work for milliseconds, and the language model
-  /// would lack their cores.
+  /// With one, a pass runs on the calling thread. More are owned by the session and sleep
+  /// between passes: by default they would spin for milliseconds and take cores from the
+  /// language model.
   int64_t threads = 1;
   std::filesystem::path library{};  // of ONNX Runtime; empty: the one that the build found
 };
@@ -23,7 +23,7 @@ struct OnnxSessionOptions {
 /// An ONNX file in ONNX Runtime, on the CPU.
 class OnnxSession : public OnnxGraph {
  public:
-  /// UserError if the runtime is not there, or `file` is missing, truncated or no network.
+  /// UserError if the runtime is missing, or `file` is missing, truncated or not a network.
   explicit OnnxSession(const std::filesystem::path& file, const OnnxSessionOptions& options = {});
 
   const std::string& name() const override { return name_; }
@@ -36,7 +36,7 @@ class OnnxSession : public OnnxGraph {
   std::string name_;
   std::shared_ptr<const OnnxRuntime> runtime_;
   OnnxHandle<onnx::Session> session_;
-  OnnxHandle<onnx::MemoryInfo> memory_;  // says that inputs are in the CPU's
+  OnnxHandle<onnx::MemoryInfo> memory_;  // describes inputs as CPU memory
   std::vector<std::string> inputs_, outputs_;
 };
 

@@ -19,7 +19,7 @@ std::u32string characters_of(std::string_view text) {
   return characters;
 }
 
-/// None for an empty key, and for one of several characters, which is no phoneme of espeak-ng.
+/// None for an empty key, or one of several characters, which is not an espeak-ng phoneme.
 std::optional<char32_t> single(const std::string& key) {
   const std::u32string characters = characters_of(key);
   return characters.size() == 1 ? std::optional(characters.front()) : std::nullopt;
@@ -83,7 +83,7 @@ std::vector<std::pair<std::string, int64_t>> read_speakers(const Json& config) {
   return speakers;
 }
 
-/// Marks that not every voice knows, by what means nearly the same.
+/// Replaces marks that not every voice knows by near equivalents.
 char32_t plain_mark(char32_t character) {
   if (character == U'\u2014') return U',';
   return character == U'\u2026' ? U'.' : character;
@@ -115,7 +115,7 @@ std::vector<int64_t> PiperConfig::phoneme_ids(std::string_view phonemes) const {
   static const TextNormalizer kDecomposes(Json{{"type", "NFD"}}, "NFD");
   std::u32string characters;
   for (const char32_t character : characters_of(kDecomposes.normalize(phonemes))) {
-    if (character == kPause) continue;  // what parts phonemes
+    if (character == kPause) continue;  // separates phonemes
     const auto others = replaced.find(character);
     characters += others == replaced.end() ? std::u32string(1, character) : others->second;
   }

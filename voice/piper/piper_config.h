@@ -10,7 +10,7 @@
 
 namespace predgen {
 
-/// What NAME.onnx.json says of a Piper voice.
+/// The settings of a Piper voice in NAME.onnx.json.
 struct PiperConfig {
   int64_t sample_rate = 0;  // Hz
   std::string language;     // as espeak-ng names it
@@ -18,14 +18,14 @@ struct PiperConfig {
   std::vector<std::pair<std::string, int64_t>>
       speakers;                                  // names and ids, by id; empty: one speaker
   std::map<char32_t, std::vector<int64_t>> ids;  // of phonemes and marks
-  std::map<char32_t, std::u32string> replaced;   // phonemes that others stand for
+  std::map<char32_t, std::u32string> replaced;   // phonemes replaced by others
 
-  /// UserError if it is not there, not of a voice that speaks espeak-ng's phonemes, or lacks
-  /// something.
+  /// UserError if the file is missing, lacks a field, or is not for a voice that speaks espeak-ng's
+  /// phonemes.
   static PiperConfig load(const std::filesystem::path& file);
 
-  /// Of SpokenPiece::phonemes, as a sentence: with its beginning, its end, and the pause that Piper
-  /// puts between all of them. Characters without an id are left out; empty: all are.
+  /// The ids of SpokenPiece::phonemes, as a sentence: with its begin, its end, and the pause that
+  /// Piper puts between all ids. Characters without an id are left out; empty: all are.
   std::vector<int64_t> phoneme_ids(std::string_view phonemes) const;
 };
 

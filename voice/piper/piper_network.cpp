@@ -28,7 +28,7 @@ class PiperPiece : public Synthesis {
 
  private:
   const PiperModel& model_;
-  std::vector<int64_t> ids_;  // empty: it is said
+  std::vector<int64_t> ids_;  // empty: already spoken
   int64_t speaker_;
 };
 

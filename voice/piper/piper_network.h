@@ -13,21 +13,21 @@ namespace predgen {
 
 /// How a Piper voice speaks.
 struct PiperSettings {
-  double speed = 1;  // 2 takes half the time
-  // Of the sound and of the phonemes' lengths: how much of each is drawn. The network draws it
-  // itself and takes no seed, so only with 0 for both a text has the same sound again.
-  double noise_scale = -1, noise_w = -1;  // below 0: as the voice says
+  double speed = 1;  // 2 is twice as fast
+  // Randomness of the sound and of the phonemes' durations. The network draws it itself and takes
+  // no seed, so a text sounds the same each time only if both are 0.
+  double noise_scale = -1, noise_w = -1;  // below 0: the voice's own
 };
 
 /// The network of a Piper voice. Immutable, used by any number of threads.
 class PiperModel {
  public:
-  /// UserError if the graph is not that of a Piper voice, or of another one.
+  /// UserError if the graph is not a Piper voice's, or does not match `config`.
   PiperModel(std::unique_ptr<const OnnxGraph> graph, PiperConfig config,
              const PiperSettings& settings);
 
   const PiperConfig& config() const { return config_; }
-  /// Samples [N] for config().phoneme_ids(), said by a speaker of the config.
+  /// Samples [N] for config().phoneme_ids(), spoken by a speaker of the config.
   at::Tensor run(const std::vector<int64_t>& ids, int64_t speaker) const;
 
  private:
@@ -36,7 +36,7 @@ class PiperModel {
   PiperSettings settings_;
 };
 
-/// One of its speakers. A piece is one step.
+/// One speaker of a PiperModel. Each piece is one step.
 class PiperNetwork : public PhonemeNetwork {
  public:
   PiperNetwork(std::shared_ptr<const PiperModel> model, int64_t speaker)

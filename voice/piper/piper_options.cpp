@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// There, or what the folder of models holds of that name.
+/// `asked` itself, or the voice of that name in the models folder.
 fs::path find_voice(const fs::path& asked) {
   std::error_code absent;
   if (fs::exists(asked, absent)) return asked;

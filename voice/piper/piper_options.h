@@ -8,10 +8,10 @@
 
 namespace predgen {
 
-/// A Piper voice: where it is, who of it speaks, and how.
+/// A Piper voice: its location, its speaker, and how it speaks.
 struct PiperOptions {
-  // Its folder, the name of one among the models (models_folder()), or its .onnx file, beside which
-  // the .onnx.json is.
+  // Its folder, a name in models_folder(), or its .onnx file, with the .onnx.json next to
+  // it.
   std::filesystem::path voice{};
   std::string speaker{};  // one of several; empty: the first
   PiperSettings settings{};

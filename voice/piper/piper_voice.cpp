@@ -12,7 +12,7 @@ namespace predgen {
 namespace {
 
 std::shared_ptr<const PiperModel> load(const PiperOptions& options) {
-  OnnxRuntime::open();  // a build without it says so before files are looked for
+  OnnxRuntime::open();  // a build without it fails before files are looked for
   const std::filesystem::path file = options.file();
   PiperConfig config = PiperConfig::load(file.string() + ".json");
   return std::make_shared<const PiperModel>(std::make_unique<const OnnxSession>(file),

@@ -9,18 +9,18 @@
 
 namespace predgen {
 
-/// A voice of Piper, in the language and at the rate that its configuration says.
+/// A Piper voice, in the language and at the sample rate of its configuration.
 class PiperVoice : public Voice {
  public:
   /// Loads it and says a word. UserError if its files, ONNX Runtime or espeak-ng's helper are
   /// missing or cannot be used.
   explicit PiperVoice(const PiperOptions& options);
-  /// Of a network that is there, whose file has this name.
+  /// From a loaded network, whose file has this name.
   PiperVoice(std::shared_ptr<const PiperModel> model, const std::string& name,
              const PiperOptions& options);
 
   int sample_rate() const override { return static_cast<int>(model_->config().sample_rate); }
-  /// Its speakers, the chosen one first; of a voice with one the file's name without its ending.
+  /// Its speakers, the chosen one first; with one speaker, the file name without its extension.
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string& = {}) const override { return model_->config().language; }
   AheadBuffer ahead_buffer() const override { return {}; }

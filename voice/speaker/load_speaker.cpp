@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMinSeconds = 1;    // less is too little to know a voice by
+constexpr double kMinSeconds = 1;    // less is too little to identify a voice
 constexpr double kSilence = 0.0005;  // -66 dB
 
 fs::path cache_folder() {
@@ -27,7 +27,7 @@ fs::path cache_folder() {
   return {};
 }
 
-/// Cheaper than the content of 400 MB, and as sure for files that nobody edits.
+/// Cheaper than hashing 400 MB, and as reliable for files that nobody edits.
 std::string identity_of(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
@@ -38,7 +38,7 @@ std::string identity_of(const fs::path& file) {
   return fmt::format("{} {}", size, fs::last_write_time(file).time_since_epoch().count());
 }
 
-/// UserError for sound that holds no voice.
+/// UserError for sound without a voice.
 Waveform read_recording(const fs::path& file) {
   Waveform recording = read_audio_file(file);
   const double seconds = static_cast<double>(recording.samples_CN.size(1)) /
@@ -53,9 +53,9 @@ Waveform read_recording(const fs::path& file) {
   return recording;
 }
 
-/// The embedding that was computed before, if there is one.
+/// The embedding computed before, if any.
 std::optional<at::Tensor> load_cached(const fs::path& file) {
-  std::error_code error;  // a folder that may not be read holds nothing, either
+  std::error_code error;  // an unreadable folder counts as empty, too
   if (!fs::exists(file, error)) return {};
   try {
     return load_speaker_embedding(file);

@@ -10,7 +10,7 @@ constexpr int64_t kFftSize = 512, kWindow = 400, kHop = 160;
 double hz_to_mel(double hz) { return 2595 * std::log10(1 + hz / 700); }
 
 /// Triangles with peak 1 and corners evenly spaced on the HTK mel scale: [80, 257]. In float32, as
-/// the network was trained with.
+/// in the network's training.
 at::Tensor mel_filters() {
   const double nyquist = kSpeakerRate / 2.0;
   const at::Tensor hz_F = at::linspace(0, nyquist, kFftSize / 2 + 1);

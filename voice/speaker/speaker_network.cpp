@@ -15,7 +15,7 @@ void add_norm(std::vector<WeightSpec>& layout, const std::string& name, int64_t 
   }
 }
 
-/// An inference batch norm as a factor and a summand by channel, in float64.
+/// An inference batch norm as a factor and an addend per channel, in float64.
 std::pair<at::Tensor, at::Tensor> norm_as_affine(const SafetensorsFile& file,
                                                  const std::string& name) {
   const auto part = [&](const char* key) { return file.tensor(name + "." + key).to(at::kDouble); };
@@ -32,7 +32,7 @@ at::Tensor simam(const at::Tensor& x) {
   return (distance / ((variance + kSimamLambda) * 4)).add_(0.5).sigmoid_().mul_(x);
 }
 
-/// Of a stage's first block, from the second stage on.
+/// True for a stage's first block, from the second stage on.
 bool halves(size_t stage, int64_t block) { return stage > 0 && block == 0; }
 
 std::string block_name(size_t stage, int64_t block) {

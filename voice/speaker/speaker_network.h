@@ -12,15 +12,15 @@
 
 namespace predgen {
 
-/// The published network's.
+/// The defaults are the published network's.
 struct SpeakerNetworkSizes {
-  int64_t channels = 64;  // of the first stage; each later one doubles them
+  int64_t channels = 64;  // of the first stage; each later stage doubles them
   std::array<int64_t, 4> blocks = {10, 20, 64, 3};
   int64_t attention = 128;
   int64_t output = 256;
 };
 
-/// Every tensor of the file that computing needs. It may also hold *.num_batches_tracked.
+/// Every tensor of the file that inference needs. It may also hold *.num_batches_tracked.
 std::vector<WeightSpec> speaker_network_layout(const SpeakerNetworkSizes& sizes);
 
 /// ResNet of SimAM blocks with attentive statistics pooling, in float32 on the CPU. Immutable, used

@@ -20,18 +20,18 @@ struct CodeGenerationConfig {
   void validate() const;
 };
 
-/// One utterance on its way to codes. Left alone it costs its memory only.
+/// One utterance being generated as codes. While idle it costs only its memory.
 class CodeGeneration {
  public:
-  /// Runs the prefix, and codes of audio that goes before (int64 [9,P] or undefined), and samples
-  /// the first column. `model` is borrowed, and so are its `graphs`, which run the steps; null:
-  /// these run kernel by kernel. UserError if prefix and audio do not fit the context.
+  /// Prefills the prefix and the codes of an audio prefix (int64 [9,P] or undefined), and samples
+  /// the first column. Borrows `model` and its `graphs`, which run the steps; null: steps run
+  /// kernel by kernel. UserError if prefix and audio do not fit the context.
   CodeGeneration(const ZonosModel& model, const at::Tensor& prefix_2PD,
                  const CodeGenerationConfig& config, const at::Tensor& audio_prefix_KP = {},
                  GraphedStep* graphs = nullptr);
 
-  /// One forward pass and one column. Returns whether more are to come; once false it stays so.
-  /// UserError when the model's context is full.
+  /// Runs one forward pass and samples one column. Returns whether more follow; once false, it
+  /// stays false. UserError when the model's context is full.
   bool step();
   bool is_complete() const { return grid_.is_complete(); }
   /// Whether EOS, not the limit, completed it.

@@ -7,7 +7,7 @@
 namespace predgen {
 namespace {
 
-/// Frame of `codebook` that column `column` holds; the delay pattern.
+/// The frame of `codebook` in column `column`: the delay pattern.
 int64_t frame_of(int64_t codebook, int64_t column) { return column - codebook - 1; }
 
 /// Column after the one that completes a frame, the last codebook's.
@@ -66,7 +66,7 @@ at::Tensor CodeGrid::first_columns(int64_t count) const {
 }
 
 bool CodeGrid::may_end() const {
-  // Never instead of the first new frame: speech without any sound is no speech.
+  // Never in place of the first new frame: speech must have some sound.
   return !is_first() && frame_of(0, num_columns()) < end_frame_;
 }
 

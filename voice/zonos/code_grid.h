@@ -18,8 +18,8 @@ using CodeColumn = std::array<int64_t, kZonosCodebooks>;
 /// f + k + 1; cells without a frame are MASK, and so is all of column 0. A value type.
 class CodeGrid {
  public:
-  /// `prefix_KP`: int64 [9,P] codes of audio that goes before, or undefined; its columns 0..P are
-  /// there at once. UserError for codes outside [0,1024) and a limit below 1.
+  /// `prefix_KP`: int64 [9,P] codes of an audio prefix, or undefined; its columns 0..P exist at
+  /// once. UserError for codes outside [0,1024) and a limit below 1.
   CodeGrid(const at::Tensor& prefix_KP, int64_t max_new_frames);
 
   /// Columns so far.
@@ -35,13 +35,13 @@ class CodeGrid {
   /// Whether codebook 0 may end the speech in the next column.
   bool may_end() const;
   /// Appends a column: sampled values go into the cells that hold a frame. EOS in codebook 0 ends
-  /// the speech with the frame before, once the other codebooks have caught up.
+  /// the speech at the previous frame, once the other codebooks have caught up.
   void append(const CodeColumn& sampled);
-  /// All frames are there: EOS or the limit.
+  /// Whether all frames exist: EOS or the limit was reached.
   bool is_complete() const;
 
   int64_t num_prefix_frames() const { return static_cast<int64_t>(prefix_.size()); }
-  /// Frames of which all codebooks are known, those of the prefix included.
+  /// Number of frames with all codebooks known, including the prefix's.
   int64_t num_frames() const;
   /// Frames [first, num_frames()) as int64 [9,..].
   at::Tensor codes(int64_t first = 0) const;
@@ -52,7 +52,7 @@ class CodeGrid {
 
   std::vector<CodeColumn> prefix_;  // frames, without delay
   int64_t limit_frame_ = 0;         // N: prefix and new frames at most
-  int64_t end_frame_ = 0;           // frames there will be; below the limit once EOS was seen
+  int64_t end_frame_ = 0;           // final number of frames; below the limit once EOS was seen
   std::vector<CodeColumn> columns_;
 };
 

@@ -12,7 +12,7 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kPythonDraws = 1026;  // Python pads the heads by one row
-constexpr double kSmallest = 1e-20;     // below it a probability has no logarithm worth having
+constexpr double kSmallest = 1e-20;     // below it a probability's logarithm is useless
 
 void check_range(const char* name, double value, double low, double high) {
   if (!(value >= low && value <= high)) {
@@ -127,7 +127,7 @@ CodeColumn CodeSampler::sample(const at::Tensor& logits_KV, const CodeGrid& grid
     best = logits.argmax(-1);
   } else {
     const at::Tensor probabilities = filtered_probabilities(logits, config_);
-    // The least of independent exponential waits for each code: a draw by probability.
+    // The minimum of independent exponential waiting times per code: a draw by probability.
     const int64_t draws = config_.python_draws ? kPythonDraws : kZonosLogits;
     const at::Tensor waits =
         at::empty({kZonosCodebooks, draws}, at::kFloat).exponential_(1.0, generator_);

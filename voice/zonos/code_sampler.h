@@ -10,10 +10,10 @@
 
 namespace predgen {
 
-/// Applied in this order, as Zyphra's sampling.py does; 0 switches off what follows temperature.
+/// Applied in this order, as in Zyphra's sampling.py; 0 disables settings after temperature.
 struct CodeSamplingConfig {
-  /// Logits of the codes of the last `repetition_window` columns are divided by it where positive
-  /// and multiplied where not, as often as they occur; 1: nothing. > 0
+  /// For codes in the last `repetition_window` columns, positive logits are divided by it and
+  /// others multiplied, once per occurrence; 1: off. > 0
   double repetition_penalty = 3.0;
   int64_t repetition_window = 2;
   double temperature = 1.0;  // 0: the most likely code
@@ -23,11 +23,11 @@ struct CodeSamplingConfig {
   double quadratic = 0.0;
   double top_p = 0.0;  // in [0,1]
   int64_t top_k = 0;
-  double min_p = 0.1;  // in [0,1]: keep what is at least so likely, relative to the likeliest
-  /// Taken from codebook 0's logit of EOS; ln 2 makes clipped endings rarer.
+  double min_p = 0.1;  // in [0,1]: keeps codes at least this likely relative to the likeliest
+  /// Subtracted from codebook 0's EOS logit; ln 2 makes clipped endings rarer.
   double eos_penalty = 0.0;
   uint64_t seed = 0;
-  /// Draws 1026 numbers a codebook instead of 1025, as Python does: the same codes for its seed.
+  /// Draws 1026 numbers per codebook, not 1025, as Python does: the same codes for its seed.
   bool python_draws = false;
 
   /// UserError naming the value that is out of range.
@@ -49,9 +49,9 @@ class CodeSampler {
   at::Generator generator_;
 };
 
-/// All but the repetition penalty: what is left of softmax(logits / temperature), [..,V].
+/// All steps but the repetition penalty: the filtered softmax(logits / temperature), [..,V].
 at::Tensor filtered_probabilities(const at::Tensor& logits, const CodeSamplingConfig& config);
-/// The repetition penalty, on a copy: `history` holds the columns that count.
+/// Applies the repetition penalty to a copy: `history` holds the columns that count.
 at::Tensor penalize_repetition(const at::Tensor& logits_KV, std::span<const CodeColumn> history,
                                double penalty);
 

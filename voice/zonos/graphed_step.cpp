@@ -14,7 +14,7 @@ at::Tensor at_position(const ZonosCache& cache, int64_t position) {
 
 }  // namespace
 
-/// What a graph reads and writes: its addresses are part of it, so none of these ever move.
+/// What a graph reads and writes: addresses are baked into it, so none of these ever move.
 struct GraphedStep::Graph {
   Graph(const ZonosModel& model, const GraphMemory& memory, int64_t capacity, int64_t rows)
       : cache(model.config(), rows, at::TensorOptions(model.dtype()).device(model.device())) {
@@ -32,7 +32,7 @@ struct GraphedStep::Graph {
   at::Tensor codes, position, scale;
   std::unique_ptr<CapturedGraph> graph;
   uint64_t owner = 0;    // identity of the cache whose positions are in ours
-  int64_t num_held = 0;  // how many
+  int64_t num_held = 0;  // number of positions
 };
 
 GraphedStep::GraphedStep(const ZonosModel& model, std::unique_ptr<const GraphMemory> memory)

@@ -14,16 +14,16 @@ namespace predgen {
 class ZonosModel;
 
 /// Decoding steps of a model on CUDA as graphs, one for each bucket and number of rows, captured
-/// when first needed. A graph works on a cache of its own, into which the cache of the utterance is
-/// copied when another one ran last; what it writes is copied back, so utterances may take turns.
-/// Used by one thread at a time.
+/// when first needed. A graph works on a cache of its own, into which the utterance's cache is
+/// copied if another one ran last; its writes are copied back, so utterances may alternate. Used by
+/// one thread at a time.
 class GraphedStep {
  public:
-  /// Null where there are no graphs: on a CPU, or without them in this build. `model` outlives it.
+  /// Null without graphs: on a CPU, or if this build has none. `model` must outlive it.
   static std::unique_ptr<GraphedStep> make(const ZonosModel& model);
   ~GraphedStep();
 
-  /// Captures the steps of utterances of up to `length` positions now instead of on the way.
+  /// Captures the steps of utterances of up to `length` positions now instead of on first use.
   void prepare(int64_t length, double cfg_scale);
 
   /// As ZonosModel::step(), in one launch.

@@ -14,7 +14,7 @@
 namespace predgen {
 
 const std::vector<std::string>& zonos_languages() {
-  // In the order of their ids.
+  // In order of their ids.
   static constexpr std::string_view kCodes =
       "af am an ar as az ba bg bn bpy bs ca cmn cs cy da de el en-029 en-gb en-gb-scotland "
       "en-gb-x-gbclan en-gb-x-gbcwmd en-gb-x-rp en-us eo es es-419 et eu fa fa-latn fi fr-be "

@@ -176,7 +176,7 @@ std::string dollars_after_amounts(std::string_view text) {
 }
 
 /// Calls `replace(digits, rest)` for each run of digits; it returns the words and how many bytes of
-/// the rest it used up, no words to leave the run as it is.
+/// the rest it consumed, no words to leave the run unchanged.
 template <typename Replace>
 std::string for_each_number(std::string_view text, const Replace& replace) {
   std::string result;

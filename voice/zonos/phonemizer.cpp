@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-/// What Python calls a space: Unicode's White_Space and the four separators of ASCII.
+/// Python's notion of a space: Unicode's White_Space and the four separators of ASCII.
 bool is_space(char32_t character) {
   return is_white_space(character) || (character >= 0x1C && character <= 0x1F);
 }

@@ -62,7 +62,7 @@ at::Tensor language(const ZonosConditioner& part, int64_t id) {
   return at::full({1}, id, at::kLong);
 }
 
-/// What was given for `part`, or undefined.
+/// The value given for `part`, or undefined.
 at::Tensor value_of(const ZonosConditioner& part, const ZonosConditioning& given) {
   if (part.name == "espeak") return phonemes(given.phoneme_ids);
   if (part.name == "speaker" && given.speaker.defined()) {
@@ -130,8 +130,8 @@ at::Tensor PrefixConditioner::positions(const Part& part, const at::Tensor& valu
   if (part.spec.kind == ConditionerKind::kPassthrough) {
     output = value.to(options).unsqueeze(0);
   } else if (part.spec.kind == ConditionerKind::kFourier) {
-    // Scaled before the product, and all of it in the type of the weights: that is what the model
-    // was trained with.
+    // Scaled before the product, and all in the type of the weights, as in the model's
+    // training.
     const at::Tensor scaled =
         ((value - part.spec.min) / (part.spec.max - part.spec.min)).to(options) *
         (2 * std::numbers::pi);
@@ -145,7 +145,7 @@ at::Tensor PrefixConditioner::positions(const Part& part, const at::Tensor& valu
   return part.projection(output);
 }
 
-/// UserError for a value that no part of this model takes.
+/// UserError for a value that no part of this model accepts.
 void PrefixConditioner::refuse_others(const ZonosConditioning& given) const {
   const auto check = [&](const char* name, bool is_given) {
     const auto takes_it = [&](const Part& part) { return part.spec.name == name; };
@@ -174,7 +174,7 @@ at::Tensor PrefixConditioner::operator()(const ZonosConditioning& conditioning) 
     const bool is_kept = !part.unconditional.defined();
     unconditional.push_back(is_kept ? given.back() : positions(part, {}));
   }
-  // One row at a time, as the model was run: products of other shapes may round otherwise.
+  // One row at a time, as the model was run: products of other shapes may round differently.
   std::vector<at::Tensor> rows;
   for (const auto& parts : {given, unconditional}) {
     rows.push_back(at::layer_norm(projection_(at::cat(parts)), norm_weight_.sizes(), norm_weight_,

@@ -13,29 +13,29 @@
 
 namespace predgen {
 
-/// What a voice is to say and how. What is not given is left to the model ("unconditional").
+/// What a voice should say and how. Fields not given are left to the model ("unconditional").
 struct ZonosConditioning {
   std::vector<int64_t> phoneme_ids;  // ids in [0,189), begin and end symbols included; not empty
   at::Tensor speaker;                // float [128], of the speaker embedding; undefined: not given
-  /// Weights of happiness, sadness, disgust, fear, surprise, anger, other, neutral; >= 0, and
-  /// divided by their sum.
+  /// Weights of happiness, sadness, disgust, fear, surprise, anger, other, neutral; >= 0,
+  /// normalised to sum to 1.
   std::optional<std::array<float, 8>> emotion;
   std::optional<float> fmax;           // highest frequency in Hz, 0..24000; 22050 is usual
   std::optional<float> pitch_std;      // 0..400; 20..45 normal, 60..150 expressive
   std::optional<float> speaking_rate;  // phonemes per second, 0..40; 15 is usual
-  std::optional<int64_t> language_id;  // place in the list of languages; en-us is 24
+  std::optional<int64_t> language_id;  // index in zonos_languages(); en-us is 24
 };
 
-/// Turns conditioning into the positions before the first audio token. Immutable.
+/// Converts conditioning to the positions before the first audio token. Immutable.
 class PrefixConditioner {
  public:
   /// `weight(name)` gives each tensor of "prefix_conditioner." on its device and in its type.
   PrefixConditioner(const ZonosConfig& config,
                     const std::function<at::Tensor(const std::string&)>& weight);
 
-  /// [2,P,D] in the type and on the device of the weights: row 0 as given, row 1 with the same
-  /// phonemes and nothing else. P = phonemes + 6 for the released model. UserError names a value
-  /// that is out of range or that this model has no place for.
+  /// [2,P,D] in the type and on the device of the weights: row 0 as given, row 1 with only the same
+  /// phonemes. P = phonemes + 6 for the released model. UserError names a value that is out of
+  /// range or that this model does not support.
   at::Tensor operator()(const ZonosConditioning& conditioning) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-// In the order of their ids, from 4 on: the marks, A to Z, a to z, the letters of the International
+// In order of their ids, from 4 on: the marks, A to Z, a to z, the letters of the International
 // Phonetic Alphabet.
 constexpr char32_t kMarks[] = {U';',   U':',   U',', U'.', U'!', U'?',   0xA1,   0xBF,
                                0x2014, 0x2026, U'"', 0xAB, 0xBB, 0x201C, 0x201D, U'(',
@@ -33,7 +33,7 @@ std::map<char32_t, int64_t> number_symbols() {
   for (const char32_t mark : kMarks) ids[mark] = next++;
   for (char32_t letter = U'A'; letter <= U'Z'; ++letter) ids[letter] = next++;
   for (char32_t letter = U'a'; letter <= U'z'; ++letter) ids[letter] = next++;
-  // The apostrophe is there twice, and the model was trained with its later id.
+  // The apostrophe occurs twice, and the model was trained with its later id.
   for (const char32_t letter : kLetters) ids[letter] = next++;
   return ids;
 }

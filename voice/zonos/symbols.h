@@ -6,14 +6,14 @@
 
 namespace predgen {
 
-/// The voice model's alphabet: 189 ids, of which 4 are no symbols.
+/// The voice model's alphabet: 189 ids, 4 of which are not symbols.
 struct ZonosSymbols {
   static constexpr int64_t kPad = 0, kUnknown = 1, kBegin = 2, kEnd = 3, kCount = 189;
 
-  /// kUnknown for a character that is not in the table: it is not left out.
+  /// kUnknown for a character that is not in the table; it is not dropped.
   static int64_t id(char32_t character);
 
-  /// One of the 24 separators that stay as they are between words; the space is one, the
+  /// Whether it is one of the 24 separators kept unchanged between words; the space is one, the
   /// apostrophe is not.
   static bool is_mark(char32_t character);
 };

@@ -22,7 +22,7 @@ at::Tensor make_rotations(int64_t head_width, at::Device device) {
   return at::polar(at::ones_like(angles), angles).to(device);
 }
 
-/// Turns the pairs (x[2i], x[2i+1]) of every head in float32. `rotation` [T,1,E/2].
+/// Rotates the pairs (x[2i], x[2i+1]) of every head in float32. `rotation` [T,1,E/2].
 at::Tensor rotate(const at::Tensor& x_RTHE, const at::Tensor& rotation) {
   std::vector<int64_t> pairs = x_RTHE.sizes().vec();
   pairs.back() /= 2;
@@ -72,7 +72,7 @@ ZonosBackbone::ZonosBackbone(const ZonosConfig& config,
 at::Tensor ZonosBackbone::embed(const at::Tensor& codes_KT) const {
   const at::Tensor rows_KTD = at::embedding(embeddings_, codes_KT + offsets_);
   at::Tensor sum_TD = rows_KTD[0];
-  // One after the other, each rounded to the type of the weights, as the model was trained.
+  // Added one by one, each sum rounded to the type of the weights, as in the model's training.
   for (int64_t k = 1; k < kZonosCodebooks; ++k) sum_TD = sum_TD + rows_KTD[k];
   return sum_TD;
 }
@@ -87,7 +87,7 @@ at::Tensor ZonosBackbone::attention(const Layer& layer, const at::Tensor& input_
   const at::Tensor queries_and_keys = rotate(qkv.narrow(2, 0, H + G), rotation);
   keys.index_copy_(2, positions_T, queries_and_keys.narrow(2, H, G).transpose(1, 2));
   values.index_copy_(2, positions_T, qkv.narrow(2, H + G, G).transpose(1, 2));
-  // Heads that share a key head lie one after the other: to it they are further queries.
+  // Heads that share a key head are adjacent: to it they are further queries.
   const at::Tensor queries =
       queries_and_keys.narrow(2, 0, H).transpose(1, 2).reshape({R, G, H / G * T, E});
   const at::Tensor attended =

@@ -19,8 +19,8 @@ namespace predgen {
 /// interleaved pairs, a gated MLP; nine embeddings in, nine heads out. Weights only.
 class ZonosBackbone {
  public:
-  /// `weight(name)` gives each tensor by its name in the file, on its device and in its type.
-  /// kInt8 quantises the matrices of the layers and the heads, one at a time as they are read.
+  /// `weight(name)` gives each tensor by its name in the file, on its device and in its type. kInt8
+  /// quantises the matrices of the layers and the heads one by one as they are read.
   ZonosBackbone(const ZonosConfig& config,
                 const std::function<at::Tensor(const std::string&)>& weight, at::Device device,
                 Quantization quantization);
@@ -29,14 +29,14 @@ class ZonosBackbone {
   at::Tensor embed(const at::Tensor& codes_KT) const;
 
   /// Runs `input_RTD` at `positions_T` (int64, on the device), writes keys and values there, and
-  /// attends to those of the first `num_seen` positions of the cache that are not after the
-  /// query's own. Which those are is decided on the device, so that with `num_seen` the cache's
-  /// capacity nothing depends on the host: what a CUDA graph needs. Returns [R,T,D].
+  /// attends to those of the first `num_seen` positions of the cache that are not after the query's
+  /// own. That is decided on the device, so that with `num_seen` equal to the cache's capacity
+  /// nothing depends on the host, as CUDA graphs require. Returns [R,T,D].
   at::Tensor forward(const at::Tensor& input_RTD, const at::Tensor& positions_T, int64_t num_seen,
                      const ZonosCache& cache) const;
 
   /// Logits of `hidden_RD`, guided: unconditional + scale * (conditional - unconditional), float32
-  /// [K,V]. One row is not guided. `scale`: a float32 scalar on the device.
+  /// [K,V]. A single row is not guided. `scale`: a float32 scalar on the device.
   at::Tensor guided_logits(const at::Tensor& hidden_RD, const at::Tensor& scale) const;
 
   const at::TensorOptions& options() const { return options_; }

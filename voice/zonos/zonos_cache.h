@@ -9,12 +9,12 @@
 
 namespace predgen {
 
-/// Attention keys and values of one utterance: small at first, larger by buckets. Every bucket is
-/// one shape of the decoding step, so that a CUDA graph can be kept for each. Positions after
-/// length() hold nothing that is read.
+/// Attention keys and values of one utterance: starts small, grows by buckets. Every bucket is one
+/// shape of the decoding step, so that a CUDA graph can be kept for each. Positions after length()
+/// are never read.
 class ZonosCache {
  public:
-  /// Of an utterance: 2 with guidance, 1 without.
+  /// Rows of an utterance: 2 with guidance, 1 without.
   static int64_t rows_for(double cfg_scale) { return cfg_scale == 1.0 ? 1 : 2; }
   /// `rows`: 1 or 2.
   ZonosCache(const ZonosConfig& config, int64_t rows, const at::TensorOptions& options);
@@ -24,12 +24,12 @@ class ZonosCache {
   int64_t rows() const { return storage_.size(2); }
   int64_t length() const { return length_; }
   int64_t capacity() const { return storage_.size(4); }
-  /// Different for every cache: says whose positions a working copy holds.
+  /// Unique per cache: identifies whose positions a working copy holds.
   uint64_t identity() const { return identity_; }
 
   /// Makes room for `length` positions. UserError beyond the model's context.
   void reserve(int64_t length);
-  /// Positions up to `length` were written.
+  /// Records that positions up to `length` were written.
   void set_length(int64_t length);
 
   /// Keys and values of `layer`, each [rows, kv heads, capacity, head width].

@@ -17,7 +17,7 @@ constexpr int64_t kEmotions = 8;
 constexpr const char* kTransformerOnly =
     "only the transformer model can be used: take Zyphra/Zonos-v0.1-transformer";
 
-/// An object of the file, and a refusal of every key in it that nothing here reads.
+/// Returns an object of the file; rejects every key in it that is not read here.
 Json object_at(const ConfigFields& fields, const char* key) {
   if (!fields.has(key)) return Json::object();
   if (!fields.at(key).is_object()) fields.fail(key, "must be an object");
@@ -71,7 +71,7 @@ void read_attention(const ConfigFields& backbone, ZonosConfig& config) {
   fields.only("rotary_emb_dim", config.head_width());
 }
 
-/// Mamba layers are those that attn_layer_idx leaves out.
+/// Mamba layers are those missing from attn_layer_idx.
 void refuse_hybrid(const ConfigFields& fields, int64_t num_layers) {
   if (!object_at(fields, "ssm_cfg").empty()) {
     throw UserError("{}: \"ssm_cfg\" is not empty: this is a hybrid (Mamba) checkpoint; {}",
@@ -106,7 +106,7 @@ void read_backbone(const Json& root, const std::string& where, ZonosConfig& conf
               "attn_layer_idx", "attn_cfg", "rms_norm", "residual_in_fp32", "norm_epsilon"});
   config.num_layers = fields.size("n_layer", 16);
   refuse_hybrid(fields, config.num_layers);
-  // d_intermediate is the MLP of Mamba layers: without them it says nothing.
+  // d_intermediate is the MLP size of Mamba layers: without them it means nothing.
   config.width = fields.size("d_model", 1024);
   config.mlp_width = fields.size("attn_mlp_d_intermediate");
   config.norm_epsilon = fields.positive("norm_epsilon", 1e-5);
@@ -241,7 +241,7 @@ ZonosConfig ZonosConfig::load(const std::filesystem::path& folder) {
 
 ZonosConfig ZonosConfig::read(const Json& json, const std::string& where) {
   const ConfigFields fields(json, where);
-  if (json.is_object() && !fields.has("backbone")) {  // before what another model's file has more
+  if (json.is_object() && !fields.has("backbone")) {  // before extra keys of another model's file
     fields.fail("backbone", "is missing: this is not a Zonos voice");
   }
   allow_only(fields, {"backbone", "prefix_conditioner", "eos_token_id", "masked_token_id",

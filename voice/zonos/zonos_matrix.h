@@ -13,7 +13,7 @@ namespace predgen {
 class ZonosMatrix {
  public:
   ZonosMatrix() = default;
-  /// `name` for errors; what is kept lies on `device`.
+  /// `name` is for errors; the stored matrix is on `device`.
   ZonosMatrix(const at::Tensor& weight, Quantization quantization, at::Device device,
               const std::string& name);
 

@@ -17,9 +17,9 @@ namespace predgen {
 /// superfluous and misshapen ones.
 SafetensorsFile open_zonos_weights(const ZonosConfig& config, const std::filesystem::path& folder);
 
-/// Zonos-v0.1 (transformer): conditioning and past codes to the logits of the next column of
-/// codes. Weights only: immutable, used by any number of threads. All state of an utterance is in
-/// its ZonosCache, so many may be under way.
+/// Zonos-v0.1 (transformer): conditioning and past codes to the logits of the next column of codes.
+/// Weights only: immutable, used by any number of threads. All state of an utterance is in its
+/// ZonosCache, so many utterances may be under way.
 class ZonosModel {
  public:
   /// Loads config.json and model.safetensors. `options` as for a language model; quantisation is
@@ -43,8 +43,8 @@ class ZonosModel {
   /// Runs one more column, int64 [9] on the CPU. UserError at the end of the model's context.
   at::Tensor step(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache) const;
 
-  /// The arithmetic of step() without anything that depends on the host, for a graph: column int64
-  /// [9], position int64 [1] and scale float32 [] lie on the device; attention covers the first
+  /// The arithmetic of step() without any dependence on the host, for a graph: column int64 [9],
+  /// position int64 [1] and scale float32 [] lie on the device; attention covers the first
   /// `num_seen` positions of the cache, masked after `position`.
   at::Tensor step_on_device(const at::Tensor& codes_K, const at::Tensor& position,
                             const at::Tensor& scale, int64_t num_seen,

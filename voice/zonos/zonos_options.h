@@ -12,13 +12,13 @@
 
 namespace predgen {
 
-/// A Zonos voice: its files, how it speaks, how far ahead.
+/// A Zonos voice: its files, how it speaks, and how far ahead.
 struct ZonosOptions {
   std::filesystem::path model;          // Zyphra/Zonos-v0.1-transformer
   std::filesystem::path codec;          // descript/dac_44khz; empty: `model`/dac_44khz
   std::filesystem::path speaker_model;  // for a voice from sound; empty: `model`/speaker-embedding
   std::filesystem::path voice;          // speaker embedding or sound; empty: the model's own choice
-  std::filesystem::path audio_prefix;   // sound that the speech goes on from; empty: none
+  std::filesystem::path audio_prefix;   // sound that the speech continues; empty: none
   std::string language = "en-us";
   bool english_numbers = true;  // as the model was trained; false: espeak-ng reads digits
 
@@ -27,10 +27,10 @@ struct ZonosOptions {
   std::vector<std::string> unconditional;  // of emotion, fmax, pitch_std, speaking_rate
   CodeGenerationConfig generation;
 
-  /// What is synthesised before a sentence is said: 34 steps are 194 ms of exact samples.
+  /// Steps run before a sentence is played: 34 steps are 194 ms of exact samples.
   int64_t ahead_steps = 34;
-  /// Sound up to the last frame of the ahead buffer, without the codec's look-ahead of 108 ms: the
-  /// paper's small buffers. Its last 10 frames are approximate, and so is the seam after them.
+  /// Plays up to the last frame of the ahead buffer, without the codec's look-ahead of 108 ms, for
+  /// the paper's small buffers. Its last 10 frames are approximate, and so is the seam after them.
   bool edge = false;
 
   LoadOptions load;

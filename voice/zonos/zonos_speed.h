@@ -7,9 +7,9 @@
 
 namespace predgen {
 
-/// What speaking costs on this machine. Both parts run after each other.
+/// The cost of speaking on this machine. Its two parts run sequentially.
 struct ZonosSpeed {
-  double seconds_per_step = 0;        // the median, of a column of codes
+  double seconds_per_step = 0;        // median, per column of codes
   double steps_per_second = 0;        // of sound
   double codec_real_time_factor = 0;  // seconds of work for a second of sound
 
@@ -19,8 +19,8 @@ struct ZonosSpeed {
   }
 };
 
-/// Runs some columns after a short text, and the codec in the pieces in which a sentence
-/// is decoded; weights may be of any values. Interrupted after a stop.
+/// Runs some columns after a short text, and the codec in the same pieces in which a sentence
+/// is decoded; weights may have any values. Throws Interrupted after a stop.
 ZonosSpeed measure_zonos(const ZonosModel& model, const DacDecoder& decoder,
                          const CodeGenerationConfig& config, const std::stop_token& stop);
 

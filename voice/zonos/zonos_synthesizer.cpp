@@ -17,19 +17,19 @@ namespace predgen {
 namespace {
 
 // The codec runs after 26 steps (101 ms of sound) and then every 8: often enough for a player,
-// seldom enough to cost little.
+// rarely enough to cost little.
 constexpr int64_t kFirstDecode = 26, kDecodeEvery = 8;
 // A fresh clip can start with a pop and end with a click.
 constexpr double kFadeInSeconds = 0.005, kFadeOutSeconds = 0.015;
-// Frames that a phoneme takes at most: three times slower than the model's usual 15 a second.
+// The most frames per phoneme: three times slower than the model's usual 15 per second.
 constexpr double kMaxFramesPerPhoneme = 17.0;
-// Text and audio of a sentence of about 8 s: beyond, a graph is captured when it is needed.
+// Text and audio of a sentence of about 8 s: beyond that, graphs are captured on first use.
 constexpr int64_t kPreparedPositions = 1024;
 constexpr int64_t kMinFrameLimit = 172;  // 2 s
 constexpr int64_t kFirstSound = 28;      // of the symbols
 constexpr int64_t kMaxQuoted = 40;       // characters of a text in a message
 
-/// Short enough for a line.
+/// Shortened to fit on a line.
 std::string quoted(const std::string& text) {
   const std::vector<std::string> pieces = speech_parts(text, kMaxQuoted);
   return fmt::format("\"{}{}\"", pieces.front(), pieces.size() > 1 ? " ..." : "");

@@ -20,8 +20,8 @@ namespace predgen {
 class ZonosSynthesis;
 class ZonosVoice;
 
-/// Speaks with a Zonos voice in one conversation: its phonemes' helper, and on CUDA its graphs and
-/// a stream of low priority, beside a language model's.
+/// Speaks with a Zonos voice in one conversation: owns its phonemizer helper and, on CUDA, its
+/// graphs and a low-priority stream beside a language model's.
 class ZonosSynthesizer : public SpeechSynthesizer {
  public:
   /// Borrows the voice. UserError if the helper cannot be started.
@@ -30,8 +30,8 @@ class ZonosSynthesizer : public SpeechSynthesizer {
   int sample_rate() const override;
   std::string language() const override;
 
-  /// A sentence that is longer than the model speaks well at once is cut into parts, which follow
-  /// one another. A part that cannot be pronounced is left out, with a warning.
+  /// A sentence longer than the model speaks well in one go is split into consecutive parts. A part
+  /// that cannot be pronounced is left out, with a warning.
   std::unique_ptr<Synthesis> begin(const std::string& spoken) override;
 
  private:
@@ -45,8 +45,8 @@ class ZonosSynthesizer : public SpeechSynthesizer {
   std::unique_ptr<GraphedStep> graphs_;  // null: not on CUDA
 };
 
-/// One sentence under way. The first step runs the text, every further one a column of codes; the
-/// codec follows every few steps, so that sound comes in pieces.
+/// One sentence under way. The first step prefills the text, every further one runs a column of
+/// codes; the codec runs every few steps, so that sound arrives in pieces.
 class ZonosSynthesis : public Synthesis {
  public:
   bool advance(std::vector<float>& samples) override;
@@ -61,7 +61,7 @@ class ZonosSynthesis : public Synthesis {
   void append(const at::Tensor& pcm, std::vector<float>& samples);
 
   ZonosSynthesizer* synthesizer_;
-  std::deque<std::string> parts_;  // still to be spoken, the one under way not included
+  std::deque<std::string> parts_;  // still to be spoken, excluding the one under way
   std::optional<CodeGeneration> generation_;
   std::optional<DacStream> stream_;
   int64_t num_steps_ = 0;    // of the whole sentence

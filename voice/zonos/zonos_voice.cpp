@@ -65,7 +65,7 @@ ZonosVoice::ZonosVoice(const ZonosOptions& options)
     : options_(options), names_{options.voice.empty() ? "zonos" : options.voice.stem().string()} {
   const c10::InferenceMode inference;
   options_.generation.validate();
-  // What is small first: nobody waits for gigabytes to hear of a wrong word.
+  // Small files first, so that a wrong word is reported before gigabytes are loaded.
   const ZonosConfig config = ZonosConfig::load(options_.model);
   const fs::path codec = options_.codec_folder();
   check_codec(codec);
@@ -96,8 +96,8 @@ void ZonosVoice::check_codec(const fs::path& folder) {
   }
 }
 
-/// Values that the model refuses and weights that give no numbers are found now, not in the first
-/// turn; on a GPU kernels are chosen.
+/// Finds values that the model rejects and weights that give non-finite values now, not in the
+/// first turn; on a GPU it also lets libraries choose kernels.
 void ZonosVoice::try_out() const {
   ZonosSynthesizer first(*this);
   const auto speech = first.begin("Ready.");

@@ -11,7 +11,7 @@
 
 namespace predgen {
 
-/// Zonos-v0.1 as a voice at 44.1 kHz: the weights of the model and its codec, and who speaks.
+/// Zonos-v0.1 as a voice at 44.1 kHz: the weights of the model and its codec, and the speaker.
 class ZonosVoice : public Voice {
  public:
   /// Loads everything and tries it. UserError names the file, value or language that cannot be
@@ -29,10 +29,10 @@ class ZonosVoice : public Voice {
   const ZonosModel& model() const { return *model_; }
   const DacDecoder& decoder() const { return *decoder_; }
   const ZonosConditioning& conditioning() const { return conditioning_; }  // all but the phonemes
-  /// Codes int64 [9,P] of the sound that the speech goes on from; undefined: none.
+  /// Codes int64 [9,P] of the sound that the speech continues; undefined: none.
   const at::Tensor& audio_prefix_KP() const { return audio_prefix_KP_; }
 
-  /// What a step and a second of the codec cost here.
+  /// Measures the cost of a step and of a second of the codec here.
   ZonosSpeed measure(const std::stop_token& stop) const {
     return measure_zonos(*model_, *decoder_, options_.generation, stop);
   }

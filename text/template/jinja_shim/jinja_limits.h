@@ -11,16 +11,16 @@ inline bool is_divisible(int64_t number, int64_t by) {
   return by == -1 || number % by == 0;  // the smallest integer cannot be divided by -1
 }
 
-/// What one rendering may take, so that a broken or hostile template ends in an error instead of an
-/// endless loop, all memory or an exhausted stack. Counted by thread. The engine has no limits of
-/// its own and no place to hook them in from outside, so engine.patch puts these calls where one
-/// evaluation can take much. What else is in the patch cannot be had from outside either: Python's
-/// white space (python_strip.h) and digits (python_float.h), integers at which the processor traps
-/// or a loop never ends, and two references in place of copies of all built-in functions for every
+/// Limits of one rendering, so that a broken or hostile template ends in an error instead of an
+/// endless loop, exhausted memory or a stack overflow. Counted per thread. The engine has no
+/// limits and no hooks for them, so engine.patch adds these calls where one evaluation can be
+/// expensive. The rest of the patch cannot be done from outside either: Python's white space
+/// (python_strip.h) and digits (python_float.h), integers at which the processor traps or a
+/// loop never ends, and two references in place of copies of all built-in functions for every
 /// name.
 class JinjaLimits {
  public:
-  /// Begins counting anew.
+  /// Resets the counts.
   static void reset() { used() = {}; }
 
   /// While it lives, one more expression, statement or part of a value is being evaluated.
@@ -36,7 +36,7 @@ class JinjaLimits {
     Step& operator=(const Step&) = delete;
   };
 
-  /// For `num_bytes` of new text and new values; returns num_bytes.
+  /// Counts `num_bytes` of new text and `num_values` new values; returns num_bytes.
   static size_t pay(size_t num_bytes, size_t num_values = 0) {
     const bool fits = num_bytes <= kMaxBytes && num_values <= kMaxBytes / kBytesOfValue;
     if (!fits || (used().bytes += num_bytes + kBytesOfValue * num_values) > kMaxBytes) {
@@ -44,9 +44,9 @@ class JinjaLimits {
     }
     return num_bytes;
   }
-  /// For a value cut off a text, the rest of which moves up: that is quadratic in the engine.
+  /// Counts a value cut off the front of a text, whose rest is moved: quadratic in the engine.
   static void pay_to_move(size_t num_bytes) { pay(num_bytes / kMovedForOne, 1); }
-  /// For a shared_ptr to an engine's value, if that is new.
+  /// Counts a shared_ptr to an engine's value, if that is new.
   template <typename Value>
   static void pay_for(const Value& value) {
     if (value.use_count() != 1) return;
@@ -59,7 +59,7 @@ class JinjaLimits {
     if (__builtin_add_overflow(number, step, &number)) number = stop;
   }
 
-  /// Fails if `holder` would hold itself once it holds `value`, or values in each other too deep.
+  /// Fails if `holder` would contain itself once it holds `value`, or values nest too deep.
   template <typename Value>
   static void check_fits(const Value& value, const void* holder, int depth = 0) {
     if (value->val_arr.empty() && value->val_obj.empty() && value.get() != holder) return;
@@ -80,11 +80,11 @@ class JinjaLimits {
   static constexpr int kSmaller = 1;
 #endif
   static constexpr int kMaxDepth = 600;
-  static constexpr int kMaxValueDepth = 100;  // of lists and objects in each other
+  static constexpr int kMaxValueDepth = 100;  // nesting of lists and objects
   static constexpr int64_t kMaxSteps = 1'000'000 / kSmaller;
   static constexpr size_t kMaxBytes = 256'000'000 / kSmaller;
   static constexpr size_t kBytesOfValue = 256;
-  static constexpr size_t kMovedForOne = 16;  // bytes that are moved as fast as one is made
+  static constexpr size_t kMovedForOne = 16;  // moving this many bytes costs as much as making one
 
   struct Used {
     int depth = 0;

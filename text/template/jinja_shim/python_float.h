@@ -8,8 +8,8 @@
 
 namespace predgen {
 
-/// As Python's json.dumps() writes it: the fewest digits that give the number back. The engine
-/// writes six.
+/// Formatted as by Python's json.dumps(): the fewest digits that round-trip. The engine writes
+/// six.
 inline std::string python_float(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";

@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// `text` without the white space at its left or right end that Python's str.strip() takes away:
-/// more than C's isspace(), which the engine asks.
+/// `text` without the white space at its left or right end that Python's str.strip() removes: more
+/// than C's isspace(), which the engine uses.
 inline std::string python_strip(const std::string& text, bool left, bool right) {
   const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   size_t begin = 0, end = text.size();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in for llama.cpp's header of this name: the one function that its Jinja engine uses.
+// Replaces llama.cpp's header of this name: the one function that its Jinja engine uses.
 #include <utf8proc.h>
 
 #include <cstddef>

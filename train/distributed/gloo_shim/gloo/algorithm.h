@@ -1,4 +1,4 @@
-// LibTorch exports ProcessGroupGloo, but its wheel lacks Gloo's own headers. ProcessGroupGloo.hpp
-// names the types of this folder and uses only what is declared here; nothing of it is defined
-// in predgen.
+// LibTorch exports ProcessGroupGloo, but its wheel lacks Gloo's own headers.
+// ProcessGroupGloo.hpp names the types of this folder and uses only what is declared here;
+// predgen defines none of it.
 #pragma once
