@@ -1,12 +1,12 @@
 """How long a person waits for the first sound of an answer in `predgen talk`: prompts that a voice reads, each a
 recording of its own, through the whole chain of real parts in real time.
 
-usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice PIPER_VOICE] [--record FILE] [NAME=OPTIONS ..]
+usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice VOICE] [--record FILE] [NAME=OPTIONS ..]
 
   PROMPTS       JSON lines with "text"; N of them, evenly spread (60)
   SECONDS       each is read in two parts, cut between two words by chance, with so much silence between; for prompts
                 of six words and more
-  PIPER_VOICE   the folder of the voice that reads (joe in the models folder); not the one that answers
+  VOICE         the voice that reads: a Piper voice's folder (joe in the models folder), or hibari, which also answers
   FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
@@ -169,7 +169,8 @@ def main():
     ways = dict(way.split("=", 1) for way in given.ways) or WAYS
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        read_aloud(given.predgen, ["--tts", "piper", "--voice", given.voice or "joe"], texts, folder, given.pause)
+        piper = ["--tts", "piper", "--voice", given.voice or "joe"]
+        read_aloud(given.predgen, ["--tts", "hibari"] if given.voice == "hibari" else piper, texts, folder, given.pause)
         for number, (name, options) in enumerate(ways.items()):
             _, _, recordings = measure(name, given.predgen, options, texts, folder)
             if given.record and number == 0:

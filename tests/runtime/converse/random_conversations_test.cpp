@@ -54,7 +54,6 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
-    model->set_width_invariant(GetParam().type == at::kBFloat16);
   }
 
   /// The turns of one person, who shares the engine, and is interrupted at random.
