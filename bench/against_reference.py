@@ -3,29 +3,29 @@
 python bench/against_reference.py --reference ~/PredGen --turns conversations:dev.jsonl --min-characters 60
 python bench/against_reference.py --reference ~/PredGen --turns mt_bench:question.jsonl --system-prompt table3
 
---reference is a checkout of github.com/jacklishufan/PredGen (commit df285a4); nothing of it is held here.
-The Python that runs this needs what that code was written for, and not what the other scripts here need:
+--reference is a checkout of github.com/jacklishufan/PredGen (commit df285a4), which this repository does not contain.
+The Python that runs this needs the packages of that code, not those of the other scripts here:
     pip install torch transformers==4.51.3 prettytable termcolor
 
-Same machine, model folder, precision, threads and typed prompts at the same rate; each code cuts the words
-that are there so far in its own way. Every forward pass of their model is counted by a hook on it.
+Machine, model folder, precision, threads, prompts and typing rate are the same; each code cuts the words typed so
+far in its own way. A hook on their model counts every forward pass.
 
 Two clocks, one after the other (--clocks). "table": a pass takes --seconds-per-pass for both, so the passes do not
 depend on the machine or its load. "measured": seconds of this machine; leave it idle.
   nfe, ttfs    to the first sentence (it ends at the first . ? or !), as their code counts: from the start
                of the step that verifies the draft against the final words
-  from last    the same from the last keystroke, so with the rest of the step that was in flight then
+  from last    the same from the last keystroke, so with the rest of the step in flight at that time
   typing       passes of a turn until the last keystroke
   all          passes of a turn
-"ratio" is theirs, with the verifier that predgen's method stands for, over ours: above 1 predgen needs less.
+"ratio" is theirs, with the verifier that matches predgen's method, over ours: above 1 predgen needs less.
 
 Run as published: streamer_generate() with acceptance greedy and topk (run.sh: --topk 3), which starts five
 seconds into the typing with 30 tokens, then adds 10 a step; its steps follow each other without a pause, new
-words or not. Stood in for: the data set and the chat template's messages (main.py takes them from Hugging
-Face and always with a system prompt); on a CPU also the word "cuda" in their code; the clock that they read
-and, for the table, that clock's time. A turn shorter than five seconds has no input time in their code, and
-30 tokens of its answer are not counted: leave such turns out with --min-characters (60 at 600 a minute).
-Where an answer has no sentence end, all its passes count.
+words or not. Replaced: the data set and the chat template's messages (main.py takes them from Hugging Face,
+always with a system prompt); on a CPU also the word "cuda" in their code; the clock that they read and, for
+the table, that clock's time. A turn shorter than five seconds has no input time in their code, and 30 tokens
+of its answer are not counted: leave such turns out with --min-characters (60 at 600 a minute). If an answer
+has no sentence end, all its passes count.
 """
 import argparse
 import contextlib
@@ -49,7 +49,7 @@ TABLE3 = ("You are a helpful assistant. The instruction given by user may be tru
 
 
 class Clock:
-    """What their code reads as `time`: the real one, or one that only forward passes move."""
+    """What their code reads as `time`: the real clock, or one that only forward passes move."""
 
     def __init__(self, seconds_per_pass):
         self.seconds_per_pass, self.now = seconds_per_pass, 0.0
@@ -215,7 +215,7 @@ def main():
             for turn in turns.values():
                 rows["reference greedy"].append(reference.answer(turn, "greedy", Clock(seconds)))
                 rows["reference top-3"].append(reference.answer(turn, "topk", Clock(seconds)))
-            if seconds is None:  # before and after theirs, so that the machine's other work meets both
+            if seconds is None:  # before and after theirs, so that other work on the machine affects both
                 ours += run_predgen(args, Path(scratch), Clock(seconds))
             pairs = {name: name for name in rows}
             for name in args.methods.split(","):

@@ -1,8 +1,8 @@
-"""Decoding of the released DAC codec's shape by predgen and by transformers, in one run.
+"""Decodes with the released DAC codec's shape by predgen and by transformers, in one run.
 
 Random weights, float32, CPU. Prints the real-time factor (seconds for a second of sound; below 1 is fast enough) by
-the clock and by processor time, which other work on the machine disturbs least, whole and in chunks that keep all
-state.
+the clock and by processor time, which other work on the machine disturbs least, for decoding whole and in chunks
+that keep all state.
 """
 import argparse
 import os

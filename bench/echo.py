@@ -1,17 +1,17 @@
-"""Whether `predgen talk` hears itself on a loudspeaker, and how well it hears who speaks over it: answers that
-Hibari reads, in a made room (tests/fakes/echoing_room.h), through the echo canceller, to the real ears.
+"""Whether `predgen talk` hears itself on a loudspeaker, and how well it hears people who speak over it: answers that
+Hibari reads, in a simulated room (tests/fakes/echoing_room.h), through the echo canceller, to the real ears.
 
 usage: echo.py PREDGEN ECHO_BENCH [TURNS [PIPER_VOICE [ECHO_DB ..]]]
 
   ECHO_BENCH    build/predgen_echo_bench (bench/cancel_echo.cpp); PREDGEN's folder has predgen-ears, too
   TURNS         over which nobody speaks (100); somebody speaks over half as many
-  PIPER_VOICE   the folder of the voice of the user (joe in the models folder)
-  ECHO_DB       of the echo at the microphone, over the user's voice there (-10)
+  PIPER_VOICE   the folder of the user's voice (joe in the models folder)
+  ECHO_DB       echo at the microphone, relative to the user's voice there (-10)
 
-Each kind is one stretch of time, and begins with a canceller that knows nothing. False barge-ins: answers over
-which nobody spoke and words were heard that would have ended them, from 2 s after the first sample on. Word errors:
-of what the user says from 1 s after an answer began, and of the same words without one; before the first answer of
-either kind another one is played, so that there is something to learn from.
+Each kind is one stretch of time, and begins with an untrained canceller. False barge-ins: answers over which nobody
+spoke, but words that would have ended them were heard from 2 s after the first sample on. Word errors: of what the
+user says from 1 s after an answer began, and of the same words without an answer. Before the first answer of either
+kind another one is played, so that there is something to learn from.
 """
 import json
 import os
@@ -35,7 +35,7 @@ RAW = 10  # answers that are heard without the canceller, too
 
 
 def backchannels():
-    """English words that only say that somebody listens, by the program's own list."""
+    """English words that only signal listening, by the program's own list."""
     source = (ROOT / "text/backchannel.cpp").read_text()
     lists = [source.split(begin)[1].split("}")[0] for begin in ("kSounds{", '{"en", {')]
     return set(re.findall(r'"(\w+)"', "".join(lists)))

@@ -1,16 +1,16 @@
-"""How well a language model tells by the words alone whether a request is over: by what it expects next, and by a
-readout that was trained for it (scripts/train_end_readout.py).
+"""How well a language model detects from the words alone that a request is over: by what it expects next, and by a
+readout trained for this (scripts/train_end_readout.py).
 
 usage: end_by_words.py MODEL.gguf PROMPTS [COUNT [READOUT.safetensors]]
 
   MODEL.gguf   with ChatML's template, as smollm2 has
-  PROMPTS      JSON lines with "text" and "source"; COUNT of them are taken by chance (1500; 0: all)
+  PROMPTS      JSON lines with "text" and "source"; COUNT of them, chosen at random, are used (1500; 0: all)
 
-Every request is looked at behind each of its words, in lower case and without marks, as an eager recogniser writes
-them, and again as it is written, without the marks at its end. Of what the model expects next the likeliest of what may
-end a message counts: <|im_end|>, a full stop, a question or exclamation mark. Prints how well that tells ends from other
-places (area under the curve, and the share of ends that is found where 5 % of the other places are taken for one), by
-source, and the log-odds fitted to it: the two numbers of EndByWords (runtime/converse/words_end.cpp).
+Every request is examined after each of its words, in lower case and without punctuation, as an eager recogniser writes,
+and again as it is written, without the punctuation at its end. What the model expects next is the likeliest of the
+tokens that may end a message: <|im_end|>, a full stop, a question or exclamation mark. Prints how well that tells ends
+from other places (area under the ROC curve, and the share of ends found if 5 % of the other places are taken for one),
+by source, and the log-odds fitted to it: the two numbers of EndByWords (runtime/converse/words_end.cpp).
 """
 import sys
 from pathlib import Path
@@ -36,7 +36,7 @@ def by_readout(logits, readout):
 
 
 def fit(score, is_end):
-    """Log-odds of an end, as if ends and other places were equally many."""
+    """Log-odds of an end, as if there were as many ends as other places."""
     slope, bias = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
     optimizer = torch.optim.LBFGS([slope, bias], max_iter=100, line_search_fn="strong_wolfe")
 
@@ -53,10 +53,10 @@ def fit(score, is_end):
 
 @torch.no_grad()
 def scores(model, tokenizer, texts, readout):
-    """Places, and how likely each is an end, by the name of who says so."""
+    """Places, and how likely each is an end, by the name of the method."""
     places, states = hidden_states(model, tokenizer, texts)
     parts = {}
-    for some in states.split(4096):  # the logits of all are too large
+    for some in states.split(4096):  # all logits at once are too large
         logits = model.lm_head(some).float()
         parts.setdefault("expected", []).append(likeliest_end(logits, tokenizer))
         if readout:
@@ -65,7 +65,7 @@ def scores(model, tokenizer, texts, readout):
 
 
 def separation(score, is_end):
-    """Area under the curve, and the share of ends found where 5 % of the other places are taken for one."""
+    """Area under the ROC curve, and the share of ends found if 5 % of the other places are taken for one."""
     rank = score.argsort().argsort().double() + 1
     num_ends, num_others = int(is_end.sum()), int((~is_end).sum())
     area = (rank[is_end].sum() - num_ends * (num_ends + 1) / 2) / (num_ends * num_others)

@@ -1,16 +1,16 @@
-"""How long the end of a turn is waited for, and how often a turn is cut off, where its end is told by the length of the
-pause alone, by how it was said (smart-turn), by its words (the readout of a language model), or by both.
+"""How long the end of a turn takes to detect, and how often a turn is cut off, by the length of the pause alone, by how
+the turn was said (smart-turn), by its words (a language model's readout), or by both.
 
 usage: end_waits.py PREDGEN PIPER_VOICE MODEL.gguf READOUT.safetensors SMART_TURN.onnx PROMPTS [COUNT]
 
-  PROMPTS      JSON lines with "text" and "source"; COUNT of them are taken by chance (500)
+  PROMPTS      JSON lines with "text" and "source"; COUNT of them, chosen at random, are used (500)
 
-The voice reads every request. When its words begin is known of espeak-ng, which gives the voice its phonemes: its own
-reading is stretched to the length of the voice's. Behind every word the sound so far and 160 ms of silence go to
-smart-turn, and the words so far to the readout. Both make the wait that runtime/listen/end_of_turn.cpp makes of
-them. The end of a request is an end; behind its other words there is a pause that lasts longer than t with a probability
-of exp(-t / 0.4 s): where the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends, by
-the share of those pauses that cut a turn off: what is taken for sure is set for each way so that the share is that.
+The voice reads every request. The start times of its words come from espeak-ng, which gives the voice its phonemes:
+espeak-ng's own reading is stretched to the voice's length. After every word, smart-turn gets the sound so far and 160
+ms of silence, and the readout gets the words so far. The wait follows from both as in runtime/listen/end_of_turn.cpp.
+After the other words of a request there is a pause that lasts longer than t with a probability of exp(-t / 0.4 s). If
+the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends of requests, by the share of
+those pauses that cut a turn off: each way's threshold for a sure end is set to give that share.
 """
 import ctypes
 import pathlib
@@ -26,12 +26,12 @@ from transformers import WhisperFeatureExtractor
 
 from end_by_words import by_readout
 from talk_waits import read_aloud
-from end_places import hidden_states, load, plain, requests  # behind end_by_words, which knows where it is
+from end_places import hidden_states, load, plain, requests  # after end_by_words, which finds it
 
 RATE, WINDOW, SILENCE = 16000, 128_000, 2560  # Hz; samples that smart-turn hears, and of the pause
-PAUSE = 0.4  # seconds: pauses in a turn become rarer by a factor of e
+PAUSE = 0.4  # seconds in which longer pauses become rarer by a factor of e
 SHORTEST, LONGEST, MOST = 0.3, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
-SURE, PER_ODDS = 1, (LONGEST - SHORTEST) / 4.5  # log-odds; seconds of wait for a unit of them
+SURE, PER_ODDS = 1, (LONGEST - SHORTEST) / 4.5  # log-odds; seconds of wait per unit of them
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 
@@ -42,7 +42,7 @@ class Event(ctypes.Structure):
 
 
 class Espeak:
-    """The seconds at which it begins each word of a text, and its sound."""
+    """The seconds at which espeak-ng begins each word of a text, and its sound."""
 
     def __init__(self):
         self.espeak = ctypes.CDLL("libespeak-ng.so.1")
@@ -75,7 +75,7 @@ class Espeak:
 
 
 def spoken(sound, rate):
-    """Seconds between which it is loud."""
+    """Start and end of the loud part, in seconds."""
     loud = np.flatnonzero(np.abs(sound) > 0.01)
     return loud[0] / rate, (loud[-1] + 1) / rate
 
@@ -104,7 +104,7 @@ class SmartTurn:
 
 
 def ends_of_words(sound, espeak, text):
-    """Samples; nothing where espeak-ng joins words."""
+    """In samples; None where espeak-ng joins words."""
     begins, reading = espeak(text)
     first, last = spoken(sound, RATE)
     own_first, own_last = spoken(reading, espeak.rate)
@@ -133,7 +133,7 @@ def at_share(way, odds, is_end, share):
 
 
 def signs(voice, model_file, readout, judge, texts):
-    """(is it the end, the log-odds of that by its sound, by its words) behind each word of `texts`."""
+    """(is it the end, the log-odds of that by its sound, by its words) after each word of `texts`."""
     model, tokenizer = load(model_file)
     with torch.no_grad():
         places, states = hidden_states(model, tokenizer, texts)

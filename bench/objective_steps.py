@@ -2,9 +2,9 @@
 
 python scripts/random_model.py qwen05 0.5b checkpoints/demo
 python bench/objective_steps.py --predgen build/predgen --model qwen05
-Records of random tokens, half of each the prompt, with random Jacobi trajectories of the answer in blocks
-of 16; bfloat16 with a float32 adapter, all layers recomputed. Labels of the autoregressive term are either
-the trajectory's fixed points, which stand in the row already, or the dataset's answer, a segment of its own.
+Records are random tokens, half of them the prompt, with random Jacobi trajectories of the answer in blocks of
+16; bfloat16 with a float32 adapter, all layers recomputed. Labels of the autoregressive term are either the
+trajectory's fixed points, which are already in the row, or the dataset's answer, a segment of its own.
 """
 import argparse
 import os

@@ -1,24 +1,24 @@
-"""Passes of the same model by predgen, llama.cpp, transformers and CTranslate2, in turn in every round.
+"""Times passes of the same model in predgen, llama.cpp, transformers and CTranslate2, in turn in every round.
 
 python scripts/random_model.py m05 0.5b checkpoints/demo
 pip install ctranslate2
 python bench/passes_vs_peers.py --predgen build/predgen --model m05 --work /tmp/peers
-A GGUF file as --model runs as it is stored, in predgen and in llama.cpp alone.
+A GGUF file as --model runs as it is stored, only in predgen and in llama.cpp.
 Prefill of 512 tokens; after 256 tokens of context decoding, and passes over 8, 16, 32 and 64 tokens.
 Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32; CTranslate2: rows) and 4 bits
 (128; Q4_0, of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen
-is faster), the load of the machine, and which share of the memory bandwidth that `predgen bench` measures
-predgen's decoding reaches with the weights, keys and values that a token reads. llama.cpp is what the source
-distribution of llama-cpp-python carries, built for this machine in --work, where the converted weights are
-kept, too; its passes over 8 to 64 tokens are those of llama_verify.cpp, which asks for the logits of all of them,
-as predgen does (transformers computes the last one's). The peak is that of a process that loads the model and runs
-the prompt (of llama.cpp the mapped file is part of it).
+is faster), the load of the machine, and predgen's share of the memory bandwidth that `predgen bench` measures,
+by the weights, keys and values that a token reads in decoding. llama.cpp is the one in the source distribution
+of llama-cpp-python, built for this machine in --work, which also keeps the converted weights. Its passes over 8
+to 64 tokens are those of llama_verify.cpp, which asks for the logits of all of them, as predgen does
+(transformers computes only the last one's). The peak is that of a process that loads the model and runs the
+prompt (for llama.cpp it includes the mapped file).
 
 CTranslate2 is left out where it is not installed, in 4 bits, and in types that it does not have on this CPU
 (bfloat16, in 4.8.5 on an AMD EPYC). Its passes over 8 to 64 tokens are left out: after a cached prompt it
-runs given tokens without logits and the last one in a pass of its own. So it does with prompts, in less
-time than forward_batch, which computes the logits of all tokens; a prompt of 512 is thus a pass over 511
-and one over the last. Decoding is the time of a prompt and 65 tokens less that of a prompt and one.
+runs given tokens without logits and the last one in a pass of its own. It runs prompts likewise, in less
+time than forward_batch, which computes the logits of all tokens: a prompt of 512 is a pass over 511 and one
+over the last. Decoding is the time of a prompt and 65 tokens less that of a prompt and one.
 """
 import argparse
 import json
@@ -59,7 +59,7 @@ def build_llama(work):
 
 
 def write_gguf(source, model, path):
-    """llama.cpp's converter asks for a tokenizer that it knows; passes need none."""
+    """llama.cpp's converter requires a tokenizer that it knows; passes need none."""
     sys.path.insert(0, str(source / "gguf-py"))
     import gguf
     import torch
@@ -96,7 +96,7 @@ def write_gguf(source, model, path):
 
 
 def apart(function, *values):
-    """Runs it in a process of its own: what is measured later would begin with the peak of this one's memory."""
+    """Runs it in a process of its own: later measurements would start with this process's memory peak."""
     process = multiprocessing.get_context("spawn").Process(target=function, args=values)
     process.start()
     process.join()
@@ -153,7 +153,7 @@ def measured(command):
 
 
 def run_predgen(args, kind):
-    """Seconds of a pass by what it does; bytes; and which share of the machine's bytes a second."""
+    """Seconds of a pass by what it does; bytes; and the share of the machine's bandwidth."""
     flags = [] if kind == STORED else ["--dtype", "bf16"] + ([] if kind == "bf16" else ["--quantize", kind])
     call = [args.predgen, "bench", "--json", "--model", args.model, "--device", "cpu", "--runs", "3",
             "--threads", args.threads, *flags]

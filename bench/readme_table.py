@@ -1,4 +1,4 @@
-"""The README's table, measured again: a quarter of an hour on two idle cores.
+"""Measures the README's table again, in a quarter of an hour on two idle cores.
 
 usage: "$(scripts/setup.sh)" bench/readme_table.py PREDGEN [PROMPTS]
 

@@ -1,11 +1,12 @@
-"""People who talk to one `predgen serve` at random times, their words as a recogniser gives them.
+"""People talk to one `predgen serve` at random times; their words come as from a recogniser.
 
 serve_traffic.py PREDGEN MODEL PROMPTS [--people 1,2,4,8,16] [--turns 12] [--seconds 6] [--serve "OPTIONS OF SERVE"]
 
-PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and begins
-anew after a time that is exponential with a mean of --seconds. By number of people: milliseconds from the last word to the
-first sentence of the answer (P50, P95), without drafting ahead, with all of it, and with what yields to answers of others, one after
-the other on fresh servers, with the load of the machine. Needs the package websockets. bench/traffic/ has the same in virtual time.
+PROMPTS: JSON lines with "prompt" or "messages". Each person speaks a prompt at 150 words a minute, is answered, and
+starts again after an exponential time with a mean of --seconds. Prints by number of people, with the machine's load:
+milliseconds from the last word to the first sentence of the answer (P50, P95), without drafts, with all drafts, and
+with drafts that yield to answers of others, in turn on fresh servers. Needs the package websockets. bench/traffic/ has
+the same in virtual time.
 """
 
 import argparse

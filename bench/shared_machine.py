@@ -1,12 +1,12 @@
-"""What a training step and a decoding pass cost beside other programs, as ratios to the idle machine.
+"""What a training step and a decoding pass cost next to other programs, as ratios to the idle machine.
 
 python scripts/random_model.py smol 135m checkpoints/demo
 python bench/shared_machine.py --predgen build/predgen --model smol
-Beside no, one and four endless loops; on as many threads as there are cores unless --threads says otherwise.
-Beside one loop a step may cost 2.2 times as much: the core that they share gives each half, and threads that meet
-wait for the slower one. Beside four it may cost 1.3 times its fair share, (threads + loops) / cores. Ends with 1
-where that is exceeded. What else runs counts, too: on a machine that is not idle `nice -n -20` (as root) in front
-of the command puts it and its loops before the rest.
+Runs next to no, one and four endless loops, on as many threads as there are cores unless --threads says otherwise.
+With one loop a step may cost 2.2 times as much: each gets half of the core that they share, and threads that meet
+wait for the slower one. With four it may cost 1.3 times its fair share, (threads + loops) / cores. Exits with 1 if
+that is exceeded. Other programs count, too: on a machine that is not idle, `nice -n -20` (as root) before the
+command puts it and its loops first.
 """
 import argparse
 import contextlib

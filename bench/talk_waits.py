@@ -1,16 +1,16 @@
-"""How long a person waits for the first sound of an answer in `predgen talk`: prompts that a voice reads, each a
-recording of its own, through the whole chain of real parts in real time.
+"""How long a person waits for the first sound of an answer in `predgen talk`: a voice reads prompts, each a recording
+of its own, which run through the whole chain of real parts in real time.
 
 usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice VOICE] [--record FILE] [NAME=OPTIONS ..]
 
   PROMPTS       JSON lines with "text"; N of them, evenly spread (60)
-  SECONDS       each is read in two parts, cut between two words by chance, with so much silence between; for prompts
-                of six words and more
+  SECONDS       each is read in two parts, cut between two random words, with this much silence between them; only
+                prompts of six or more words
   VOICE         the voice that reads: a Piper voice's folder (joe in the models folder), or hibari, which also answers
   FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
-Prints a row for each way. Wait: from the last sample of the voice to the first that can be played. A turn is
+Prints a row for each way. The wait is from the voice's last sample to the first that can be played. A turn is
 cut off if it ended before the recording did, in the middle of the prompt.
 """
 import argparse
@@ -46,7 +46,7 @@ def texts_of(prompts, count, fewest_words=1):
 
 
 def parts_of(text, chance):
-    """Cut behind one of its words, but for the first and the last one."""
+    """Cut after one of its words, but not after the first or the last one."""
     at = text.split()
     cut = chance.randint(2, len(at) - 2)
     return [" ".join(at[:cut]), " ".join(at[cut:])]
@@ -67,7 +67,7 @@ def joined(sounds, pause):
 
 
 def read_aloud(predgen, speech, texts, folder, pause=0):
-    """`speech`: the options of a voice. `pause`: seconds of silence in the midst of each text."""
+    """`speech`: the options of a voice. `pause`: seconds of silence within each text."""
     chance = random.Random(0)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -114,7 +114,7 @@ def percentile(values, share):
 
 
 def recording(turns, text):
-    """Of the turn that the text was heard in, or of the first where there are several."""
+    """A recording of the turn in which the text was heard, or of the first of several."""
     if not turns or turns[0]["voice_ended"] is None:
         return []
     return {"said": text, "voice_ended": max(0, round(turns[0]["voice_ended"], 3)), "cut_off": len(turns) > 1,

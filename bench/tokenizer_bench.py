@@ -5,7 +5,7 @@
     python bench/tokenizer_bench.py --model FOLDER --texts FILE.jsonl
 
 Whole runs of the program are timed on the texts once and five times over; the difference leaves
-out start-up and loading. What remains holds decoding, our reading of JSONL and writing of JSON too,
+out start-up and loading. It still includes decoding and our reading of JSONL and writing of JSON,
 so each ratio is a lower bound, and that against encoding alone a low one. Every side keeps its own
 word cache.
 """

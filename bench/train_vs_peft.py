@@ -2,12 +2,11 @@
 
 python scripts/random_model.py qwen05 0.5b checkpoints/demo
 python bench/train_vs_peft.py --predgen build/predgen --model qwen05
-Both train one batch of random tokens again and again (autoregressive, the second half of each row is
-what is learned) in
-bfloat16 with a float32 adapter of all seven linears, AdamW; without recomputation and with it (peft:
-gradient checkpointing). Prints tokens per second of the median step after the first, the peak of
-resident memory, the loss of the first step (both begin with B = 0: it must agree), and the ratios.
-Each run is a process of its own; the load of the machine stands beside its figures.
+Both train on one batch of random tokens again and again (autoregressive; they learn the second half of
+each row) in bfloat16 with a float32 adapter of all seven linears, AdamW; without recomputation and with
+it (peft: gradient checkpointing). Prints tokens per second of the median step after the first, the peak
+of resident memory, the loss of the first step (it must agree, as both begin with B = 0), and the ratios.
+Each run is a process of its own; its figures come with the load of the machine.
 """
 import argparse
 import json

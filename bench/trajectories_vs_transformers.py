@@ -3,12 +3,12 @@
 python bench/trajectories_vs_transformers.py --predgen build/predgen
 python bench/trajectories_vs_transformers.py --predgen build/predgen --model checkpoints/demo
 
-The loop does what predgen records, with a KV cache that keeps what is solved of a block, and begins
-each block with predgen's own guess, so both take the same states: they are compared. Prints answer
-tokens per second, by the processor's time (this process alone, on a machine with other work) and by the
-clock, and the ratios (above 1: predgen is faster). Start-up, loading and hashing are taken out by
-making one piece and two, and dividing their difference. Without --model: random weights of a Qwen2 with
-the tokenizer of checkpoints/demo.
+The loop does what predgen records, with a KV cache that keeps the solved part of a block. It begins each
+block with predgen's own guess, so both go through the same states, which are compared. Prints answer
+tokens per second, by processor time (this process alone, on a machine with other work) and by the clock,
+and the ratios (above 1: predgen is faster). Making one piece and two, and using the difference, takes out
+start-up, loading and hashing. Without --model: random weights of a Qwen2 with the tokenizer of
+checkpoints/demo.
 """
 import argparse
 import json
@@ -41,7 +41,7 @@ def random_model(folder, args):
 
 
 def seconds_of(command, threads):
-    """By the processor and by the clock."""
+    """By processor time and by the clock."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True,
                           env={**os.environ, "OMP_NUM_THREADS": str(threads)})
@@ -112,7 +112,7 @@ def trajectory(model, prompt, guesses, stop_tokens, answer_tokens):
             if new == state:
                 break
             change = next(i for i in range(solved + 1, len(state)) if new[i] != state[i])
-            cache.crop(change - len(state))  # what wrong tokens have left goes
+            cache.crop(change - len(state))  # drops what wrong tokens left
             state, solved = new, change
         first = choices[-1:]
         blocks.append(states)
@@ -159,7 +159,7 @@ def main():
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         args.stop_tokens = [tokenizer.eos_token_id]
         ours, theirs = [], []
-        for _ in range(args.rounds):  # by turns, so that the machine's other work meets both
+        for _ in range(args.rounds):  # in turn, so that other work on the machine affects both
             ours.append(predgen.seconds_per_token())
             records = list(predgen.records(args.their_records))
             seconds, same = transformers_seconds(model, records, args)

@@ -1,5 +1,5 @@
-"""Milliseconds per decoding step of a Zonos model of the released widths, by predgen and by the
-reference in Python (tests/voice/reference) with the same bf16 weights, in one run.
+"""Milliseconds per decoding step of a Zonos model of the released widths, by predgen and by the Python
+reference (tests/voice/reference) with the same bf16 weights, in one run.
 
 OMP_NUM_THREADS=1 taskset -c 1 python bench/zonos_step.py [--program build/zonos_codes] [--layers 6]
 Prints medians and ratios (above 1: predgen is faster). One thread each.
@@ -68,7 +68,7 @@ def main():
         (folder / "config.json").write_text(json.dumps(config))
         save_file(weights, folder / "model.safetensors")
         (folder / "request.json").write_text(json.dumps(request))
-        for _ in range(args.rounds):  # in turn: what else the machine does hits all of them
+        for _ in range(args.rounds):  # in turn: other work on the machine affects all of them
             rows["reference, bf16"].append(theirs(parity, config, weights, request))
             rows["predgen, bf16"].append(ours(args, folder, ["bf16"]))
             rows["predgen, int8"].append(ours(args, folder, ["bf16", "int8"]))

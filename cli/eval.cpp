@@ -77,10 +77,16 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
       return;
     }
     std::printf("%s\n", evaluate::format_table(report).c_str());
-    std::printf(
-        "Times are means after the final transcript; NFE counts forward passes from there to the "
-        "first sentence,\nmax(1, n); ahead: those before it; wasted: drafted tokens that did not "
-        "stay.\n");
+    const std::string wait =
+        config.end_of_turn_wait > 0
+            ? fmt::format(", which comes {} s after the last word", config.end_of_turn_wait)
+            : "";
+    fmt::print(
+        "Times are means after the final transcript{}. NFE counts forward passes\nfrom there to "
+        "the "
+        "first sentence, max(1, n); ahead: those before it; wasted: drafted tokens that did not "
+        "stay.\n",
+        wait);
     if (!flags->by.empty()) {
       std::printf("\n%s\n", evaluate::groups_text(report, flags->by).c_str());
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up and builds. Leaves build/predgen, and build/predgen-espeak and build/predgen-ears, which it starts.
+# Sets up and builds. Makes build/predgen, and build/predgen-espeak and build/predgen-ears, which it starts.
 #
 #   scripts/build.sh [--all] [options of setup.sh]
 #
@@ -22,7 +22,7 @@ PREDGEN_PYTHON=$(scripts/setup.sh "${setup_options[@]}")
 libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
-# What a shell adds to every compiler's search is not what another machine has.
+# Another machine lacks what this shell adds to every compiler's search paths.
 unset CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH
 export PREDGEN_PYTHON PREDGEN_LIBTORCH=$libtorch PREDGEN_CUDA=$cuda PYTHONNOUSERSITE=1
 

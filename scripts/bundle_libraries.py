@@ -1,10 +1,10 @@
-"""Puts beside installed programs what they load and another machine may lack, with its licences.
+"""Puts the libraries that installed programs load, and that another machine may lack, beside them, with their licences.
 
 usage: bundle_libraries.py TREE SITE CONTENTS
 
 TREE is what cmake --install made (PREDGEN_INSTALL_LIBTORCH=CPU); SITE holds the wheels that its libraries are from.
-Shared libraries of Debian go to TREE/lib, but those of glibc and the compiler, and find each other there. CONTENTS
-becomes a list, in JSON, of what is inside: name, version, where it is from, files, and the text of its licence.
+Debian's shared libraries, except those of glibc and the compiler, go to TREE/lib and find each other there. CONTENTS
+becomes a JSON list of what is inside: name, version, origin, files, and the text of its licence.
 """
 import json
 import pathlib
@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 
-# Every system has them, and they have to fit the system's own: kept compatible by symbol versions.
+# Every system has these, and they must match the system: symbol versions keep them compatible.
 SYSTEMS_OWN = re.compile(r"(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv|libutil|libstdc\+\+|libgcc_s)\.so\.\d+")
 # These talk to sound servers, by plugins that the system has for its own libraries.
 SOUND = ("libportaudio.so", "libpcaudio.so")
 SYSTEM_FIRST = "/usr/lib/x86_64-linux-gnu:/usr/lib64:$ORIGIN"
-WHEELS = {  # by the wheel's name the files in TREE/lib that are from it, and what it is under
+WHEELS = {  # by wheel name: its files in TREE/lib, and its licence
     "torch": (["torch/lib/libtorch_cpu.so", "torch/lib/libc10.so", "torch/lib/libgomp.so.1"], "BSD-3-Clause"),
     "nvidia_cuda_runtime": (["torch/lib/libcudart.so.13"], "LicenseRef-NVIDIA-CUDA-EULA"),
     "nvidia_cuda_cupti": (["torch/lib/libcupti.so.13"], "LicenseRef-NVIDIA-CUDA-EULA"),

@@ -1,11 +1,11 @@
-"""Fails when a page does not state a figure of docs/figures.json, or states one in a table that is not there.
+"""Fails when a page lacks a figure of docs/figures.json, or has one in a table that is not in that file.
 
 usage: check_figures.py REPOSITORY
 
 A figure has name, value, unit, command and machine, and `stands_in`: a list of files with the text that states it, its
 number in braces, as in "| greedy | .. {1.49}x". White space counts as a blank, ` .. ` is any part of a line, and the
-text occurs once in its file. Of the tables of a page or section under `tables` each number is a figure, but for those in
-the first column, in brackets and in `code`.
+text occurs once in its file. In the tables of a page or section under `tables`, each number is a figure, except those
+in the first column, in brackets and in `code`.
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
-"""Fails when a folder includes one that comes after it in LAYERS, or the tests, when one of NO_TORCH
-uses LibTorch, when a room has more than its share of all lines (its tests counted), and when folders of
-one room include each other in a circle: subfolders among themselves by any file, and all folders of the
-room, its own top one too, by their headers. A make_*.h does not count: it lists what implements a seam.
+"""Fails when a folder includes the tests or one that comes after it in LAYERS, when one of NO_TORCH uses
+LibTorch, when a room (with its tests) has more than its share of all lines, and when folders of one room
+include each other in a circle: for subfolders among themselves any file counts, for all folders of the
+room, with its top one, only headers. A make_*.h does not count: it lists what implements a seam.
 
 usage: check_layers.py REPOSITORY
 """

@@ -2,8 +2,8 @@
 
 usage: check_links.py REPOSITORY
 
-Links are `[text](path#section)` and pictures `![text](path)`, from the page's folder on. A section is a heading, in
-small letters, with hyphens for blanks and without other marks.
+Links are `[text](path#section)` and pictures `![text](path)`, relative to the page's folder. A section is a heading in
+lower case, with hyphens for blanks and without punctuation.
 """
 import pathlib
 import re

@@ -1,11 +1,12 @@
-"""Fails where Clang's thread-safety analysis finds a member used without its mutex, and where a mutex is
-declared that the analysis does not know (core/mutex.h) or that guards nothing.
+"""Fails where Clang's thread-safety analysis finds a member used without its mutex, and where a declared
+mutex is unknown to the analysis (core/mutex.h) or guards nothing.
 
 usage: check_locks.py REPOSITORY [BUILD]
 
-BUILD has compile_commands.json; default: REPOSITORY/build. Of the sources in it those are read that name a
-guarded member, or a function that requires a mutex, of a header that they include, or of their own: no other
-can misuse one. Each such header is read with one at least. Needs clang++ 14: without it only the declarations are checked, and the exit code is 77.
+BUILD has compile_commands.json; default: REPOSITORY/build. Of its sources, the script reads those that name a guarded
+member, or a function that requires a mutex, of their own or of a header that they include: no other can misuse one.
+Each such header is read with at least one source. Needs clang++ 14: without it only the declarations are checked, and
+the exit code is 77.
 """
 import concurrent.futures
 import os
@@ -45,7 +46,7 @@ def find_undeclared(name: str, text: str) -> list[str]:
 
 
 def guarded_names(text: str) -> set[tuple[str, str]]:
-    """What GUARDED_BY and REQUIRES are on, behind the class of which it is a private member, or nothing."""
+    """What GUARDED_BY and REQUIRES are on, after the class of which it is a private member, or nothing."""
     text = re.sub(r"//[^\n]*", lambda comment: " " * len(comment[0]), text)
     names = set()
     for found in ANNOTATED.finditer(text):
@@ -99,7 +100,7 @@ class Clang:
                               capture_output=True, text=True)
 
     def precompile(self, entry: dict[str, str], folder: pathlib.Path) -> None:
-        """The large headers of others, once for all sources."""
+        """Precompiles the large third-party headers once for all sources."""
         header, result = folder / "large.h", folder / "large.pch"
         header.write_text("".join(f"#include <{name}>\n" for name in LARGE))
         done = self._run(entry, ["-x", "c++-header", "-o", str(result)], str(header))

@@ -1,5 +1,5 @@
-"""Fails when two files define a type (struct, class, union or enum) of one name in one namespace: the
-linker then takes the functions of one of them for both, and says nothing.
+"""Fails when two files define a type (struct, class, union or enum) of the same name in one namespace:
+the linker then silently uses the functions of one of them for both.
 
 usage: check_odr.py REPOSITORY
 

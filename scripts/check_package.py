@@ -1,8 +1,8 @@
-"""Holds what scripts/package.sh made to its limits: sizes, libraries that are there, folders of this machine, start times.
+"""Checks the limits of what scripts/package.sh made: sizes, libraries that are there, local folders, start times.
 
 usage: check_package.py DIST
 
-Start times are those of the unpacked tar file, as a user waits: the first run with none of its files in memory. A busy
+Start times are what a user of the unpacked tar file waits: the first run has none of its files in memory. A busy
 machine is slower, so processor time is printed, too.
 """
 import json
@@ -45,7 +45,7 @@ def elf_files(tree):
 
 
 def forget(tree):
-    """The system keeps none of its files in memory."""
+    """Drops its files from the system's cache."""
     for path in tree.rglob("*"):
         if path.is_file():
             handle = os.open(path, os.O_RDONLY)

@@ -1,10 +1,9 @@
-"""Fails when the build read a header, or links a library, that another machine need not have.
+"""Fails when the build read a header, or links a library, that another machine may lack.
 
 usage: check_places.py BUILD [FOLDER..]
 
-What ninja recorded of the build in BUILD may lie in the folders of the system's packages, in BUILD and in the
-FOLDERs: the repository, the Python environment, a toolkit that was named. So may the libraries that the
-programs in BUILD find.
+The headers that ninja recorded for BUILD, and the libraries that its programs find, must lie in the folders of the
+system's packages, in BUILD or in the FOLDERs: the repository, the Python environment, a toolkit that was named.
 """
 import os
 import pathlib

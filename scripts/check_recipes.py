@@ -2,14 +2,14 @@
 
 usage: check_recipes.py REPOSITORY
 
-Looks at the sections below "Recipes", one a recipe. What stands in backticks and has a `/` is a path from
-the root: git tracks a file of that name, or files in that folder. `*` stands for part of a name, and so
-does `<name>`, which the reader chooses: something of its kind is there already. `a.h/.cpp` means a.h and
-a.cpp. In "`word` in `path`" the word (or `call()`) must occur in that file.
+Each section below "Recipes" is one recipe. Text in backticks with a `/` is a path from the root: git must
+track a file of that name, or files in that folder. `*` stands for part of a name, and so does `<name>`, which
+the reader chooses: something of its kind must exist. `a.h/.cpp` means a.h and a.cpp. In "`word` in `path`"
+the word (or `call()`) must occur in that file.
 
 A configuration (configs/*/*.yaml) begins with a comment that says what it is for, its command, which
 names the file itself, and its hardware. Configurations and scripts that such a head, README.md or a page
-of docs/ names are there.
+of docs/ names must exist.
 """
 import pathlib
 import re

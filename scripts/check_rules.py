@@ -1,5 +1,5 @@
-"""Fails where the tree breaks a rule of CONTRIBUTING.md that a script can see: a file that is too long, a line of a
-document that is too wide, a seam with a default body, a test in C++ that waits for time to pass, state that is global.
+"""Fails where the tree breaks a rule of CONTRIBUTING.md that a script can check: a file that is too long, a line of a
+document that is too wide, a seam with a default body, a C++ test that waits for time to pass, global state.
 
 usage: check_rules.py REPOSITORY
 """
@@ -18,8 +18,8 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)[^;{()]*\{")
 BODY = re.compile(r"virtual\s+([^;{}]*\)[\s\w]*)\{")
 SLEEP = re.compile(r"\b(?:this_thread::sleep_\w+|usleep|nanosleep|::sleep)\b")
-# A declaration that ends in =, ;, {, [ or (value; of functions only the name of a type or a reference is in
-# parentheses, so those with anything else are not seen as variables.
+# A declaration that ends in =, ;, {, [ or (value. A function has only a type's name or a reference in parentheses,
+# so what has anything else there is not seen as a variable.
 VARIABLE = (r"(?!(?:const|constexpr|using|namespace|class|struct|enum|typedef|template|return|extern|friend|static_assert)\b)"
             r"(?:[\w:]+(?:<[^;{}()]*(?:\(\))?[^;{}()]*>)?\s*[*&]?\s+[*&]?)+?(\w+)(?:\[[^\]]*\])?\s*(?:GUARDED_BY\(\w+\)\s*)?(?:=[^=]|\{|;|\(\d)")
 STATIC = [re.compile(r"^\s*(?:inline\s+|thread_local\s+)*static\s+(?:inline\s+|thread_local\s+)*" + VARIABLE, re.MULTILINE),
@@ -44,7 +44,7 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
 
 
 def end_of_block(text: str, begin: int) -> int:
-    """Behind the '}' of the '{' in front of `begin`."""
+    """The place after the '}' that closes the '{' before `begin`."""
     depth = 1
     for place in range(begin, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)

@@ -1,4 +1,4 @@
-"""The commands of a build by g++ as clang takes them."""
+"""The compile commands of a g++ build, changed for clang."""
 import json
 import os
 import pathlib
@@ -8,7 +8,7 @@ FOR_GCC = ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fn
 
 
 def apart(entry: dict[str, str]) -> list[dict[str, str]]:
-    """Of sources that are compiled as one (CMAKE_UNITY_BUILD): an entry for each."""
+    """An entry for each of the sources that are compiled as one (CMAKE_UNITY_BUILD)."""
     if "/Unity/unity_" not in entry["file"]:
         return [entry]
     sources = re.findall(r'^#include "(.+)"', pathlib.Path(entry["file"]).read_text(), re.MULTILINE)

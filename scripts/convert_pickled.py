@@ -4,9 +4,9 @@
     python scripts/convert_pickled.py --input FOLDER --output NEW_FOLDER
     python scripts/convert_pickled.py --input FILE.pt --output FILE.safetensors
 
-A folder with adapter_config.json is an adapter: adapter_model.bin, or a pytorch_model.bin that the
-state dict of a PEFT model was saved to. It becomes adapter_model.safetensors with PEFT's names: LoRA
-matrices, and embeddings if the vocabulary was resized; the base model's own weights are left out.
+A folder with adapter_config.json is an adapter: adapter_model.bin, or a pytorch_model.bin with the
+state dict of a PEFT model. It becomes adapter_model.safetensors with PEFT's names: LoRA matrices, and
+embeddings if the vocabulary was resized; the base model's own weights are left out.
 Any other folder with config.json is a model: pytorch_model.bin, or shards with their index. It
 becomes model.safetensors, or shards of 5 GB with an index. All other files are copied.
 A single file keeps its names, as Zonos' speaker network needs: ResNet293_SimAM_ASP_base.pt and
@@ -73,8 +73,8 @@ def read_json(file):
 
 
 def own_memory(weights):
-    """safetensors refuses tensors that share memory: each gets its own. Views of a larger tensor and
-    transposed ones are laid out anew."""
+    """safetensors refuses tensors that share memory, so each gets its own. Views of a larger tensor and
+    transposed tensors are copied."""
     seen = set()
     for name, tensor in weights.items():
         storage = tensor.untyped_storage().data_ptr()
@@ -115,8 +115,8 @@ def adapter_names(weights, file):
 
 
 def vocabulary_was_resized(weights, base):
-    """Whether the embeddings belong into the adapter. A state dict of the whole model has them
-    anyway; PEFT writes them only when their number of rows differs from the base model's."""
+    """Whether the embeddings belong in the adapter. A state dict of the whole model always has them;
+    PEFT writes them only when their number of rows differs from the base model's."""
     rows = {tensor.shape[0] for name, tensor in weights.items() if name.endswith(EMBEDDINGS)}
     return not base or rows != {read_json(base / "config.json").get("vocab_size")}
 

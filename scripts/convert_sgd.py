@@ -1,5 +1,5 @@
-"""Schema-Guided Dialogue (dstc8-schema-guided-dialogue) into the layout that predgen reads, which is that
-of lmsys-chat-1m: OUTPUT/train-00000-of-00001.parquet and OUTPUT/dev.jsonl.
+"""Converts Schema-Guided Dialogue (dstc8-schema-guided-dialogue) to the layout that predgen reads, that of
+lmsys-chat-1m: OUTPUT/train-00000-of-00001.parquet and OUTPUT/dev.jsonl.
 
 usage: convert_sgd.py SOURCE OUTPUT     (SOURCE holds train/ and dev/; OUTPUT is data_sets/sgd)
 

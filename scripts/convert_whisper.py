@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes a Whisper model in CTranslate2's format into what sherpa-onnx's offline Whisper reads, in 8 bits.
+"""Converts a Whisper model in CTranslate2's format to what sherpa-onnx's offline Whisper reads, in 8 bits.
 
 usage: convert_whisper.py SOURCE TARGET
 
-SOURCE holds model.bin (or its parts model.bin.part1, ..), config.json and vocabulary.txt; TARGET, a folder that is
-there, gets encoder.onnx, decoder.onnx and tokens.txt. Needs numpy alone. The same source gives the same bytes
-everywhere, as weights are rounded by operations that IEEE 754 defines to the last bit: scripts/known_models.py has
-their hashes. What is computed is in whisper_graphs.py.
+SOURCE holds model.bin (or its parts model.bin.part1, ..), config.json and vocabulary.txt; TARGET, an existing folder,
+gets encoder.onnx, decoder.onnx and tokens.txt. Needs only numpy. The same source gives the same bytes everywhere, as
+weights are rounded by operations that IEEE 754 defines to the last bit: scripts/known_models.py has their hashes.
+whisper_graphs.py has the computation.
 """
 import base64
 import json
@@ -37,7 +37,7 @@ class Whisper:
         self.num_mels = self.weights["encoder/conv1/weight"].shape[1]
         self.encoder_layers, self.decoder_layers = self.count("encoder"), self.count("decoder")
         self.context = len(self.weights["decoder/position_encodings/encodings"])
-        # English models have tokens of languages, too, but lists of them with the numbers of other models.
+        # English models have language tokens, too, but list them with the numbers of other models.
         self.is_multilingual = config["lang_ids"][:1] == [self.ids["<|en|>"]]
         self.languages = config["lang_ids"] if self.is_multilingual else []
         self.end = self.ids["<|endoftext|>"]

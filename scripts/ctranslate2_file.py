@@ -8,7 +8,7 @@ TYPES = [numpy.float32, numpy.int8, numpy.int16, numpy.int32, numpy.float16]
 
 
 class Reader:
-    """The bytes from the start on. ValueError where they end too early."""
+    """Reads the bytes from the start. ValueError if they end too early."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -34,8 +34,8 @@ class Reader:
 
 
 def read_weights(data):
-    """Arrays by name, in the types in which they are stored: parts of `data`, the bytes of the file. ValueError for
-    those of another file."""
+    """Arrays by name, in their stored types: views of `data`, the bytes of the file. ValueError for the bytes of
+    another kind of file."""
     reader = Reader(memoryview(data))
     version = reader.number("I")
     if version != VERSION:

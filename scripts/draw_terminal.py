@@ -1,10 +1,10 @@
-"""Records a program at a terminal, and draws moments of that as a picture (SVG).
+"""Records a program at a terminal, and draws moments of the session as a picture (SVG).
 
 usage: draw_terminal.py --record SESSION --type KEYS [--type KEYS ..] [--columns N] [--rows N] PROGRAM [ARGUMENT ..]
        draw_terminal.py --draw SESSION OUTPUT.svg
 
-  --record   runs PROGRAM, types each KEYS (\\r is Enter) like a person once nothing was drawn for a while, and
-             marks a moment behind each; then it sends Ctrl-D. SESSION has what was drawn, with times
+  --record   runs PROGRAM, types each KEYS (\\r is Enter) like a person once nothing has been drawn for a while,
+             and marks a moment after each; then sends Ctrl-D. SESSION gets what was drawn, with times
   --draw     the screen at each marked moment, one below the other. The same session gives the same picture
 """
 import argparse
@@ -73,7 +73,7 @@ def record(options) -> None:
 
 
 class Screen:
-    """Enough of a terminal for what `predgen` draws."""
+    """As much of a terminal as `predgen` needs to draw."""
 
     def __init__(self, columns: int, rows: int):
         self.columns, self.cells = columns, [[] for _ in range(rows)]
@@ -130,7 +130,7 @@ class Screen:
             self.put(character)
 
     def runs(self) -> list[list[tuple[int, str, str]]]:
-        """Of each row but empty ones at the end: column, style and text of what has one style."""
+        """For each row, except empty ones at the end: column, style and text of each piece in one style."""
         rows = []
         for cells in self.cells:
             runs = []

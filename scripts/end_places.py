@@ -1,5 +1,5 @@
-"""What a language model makes of requests behind each of their words: for train_end_readout.py, which learns where
-they end, and for bench/end_by_words.py, which measures how well that is told."""
+"""The states of a language model after each word of requests: for train_end_readout.py, which learns where requests
+end, and for bench/end_by_words.py, which measures how well that is detected."""
 import dataclasses
 import json
 import random
@@ -23,12 +23,12 @@ class Place:
 
 
 def plain(text):
-    """As an eager recogniser writes: lower case, no marks."""
+    """As an eager recogniser writes: lower case, no punctuation."""
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower()).split())
 
 
 def unended(text):
-    """As a careful recogniser writes, without the marks at the end."""
+    """As a careful recogniser writes, without the punctuation at the end."""
     return text.strip().rstrip(".?!…").rstrip()
 
 
@@ -41,7 +41,7 @@ def load(model_file):
 
 
 def requests(file, count, seed=1):
-    """(line, source, text) of `count` requests taken by chance; all if it is 0."""
+    """(line, source, text) of `count` random requests; all if it is 0."""
     rows = [json.loads(line) for line in open(file)]
     order = list(range(len(rows)))
     random.Random(seed).shuffle(order)
@@ -54,8 +54,8 @@ def said(role, text):
 
 @torch.inference_mode()
 def hidden_states(model, tokenizer, texts, earlier=("",), progress=None):
-    """`texts`: (line, source, text). `earlier`: what was said before, as the template writes it; batches take one
-    after the other. Places, and the final hidden state of each, bfloat16 [P,E]: what the head reads."""
+    """`texts`: (line, source, text). `earlier`: what was said before, as the template writes it; batches take these
+    in turn. Returns the places, and the final hidden state of each, bfloat16 [P,E]: what the head reads."""
     encode = lambda text: tokenizer.encode(text, add_special_tokens=False)
     befores = [encode(said("system", SYSTEM) + text + "<|im_start|>user\n") for text in earlier]
     caches = [model(torch.tensor([before]).repeat(BATCH, 1), use_cache=True, logits_to_keep=1).past_key_values
@@ -65,7 +65,7 @@ def hidden_states(model, tokenizer, texts, earlier=("",), progress=None):
     places, states = [], []
     for number, first in enumerate(range(0, len(rows), BATCH)):
         part, which = rows[first:first + BATCH], number % len(befores)
-        batch = torch.zeros(BATCH, len(part[-1][2]), dtype=torch.long)  # what is behind a request changes nothing in it
+        batch = torch.zeros(BATCH, len(part[-1][2]), dtype=torch.long)  # what follows a request changes nothing in it
         for i, (_, _, ids) in enumerate(part):
             batch[i, :len(ids)] = torch.tensor(ids)
         hidden = model.model(batch, past_key_values=caches[which]).last_hidden_state

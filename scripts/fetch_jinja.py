@@ -33,7 +33,7 @@ def extract(archive, folder):
 
 
 def fetch(archive):
-    """The whole source distribution, as the file `archive`. DownloadError is one line."""
+    """Downloads the source distribution to the file `archive`. DownloadError is one line."""
     download(PACKAGE, FILE, SHA256, archive)
 
 

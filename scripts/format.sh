@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
 done
 cd "$root"
 
-formatter=''  # another version formats otherwise
+formatter=''  # other versions format differently
 for candidate in clang-format-14 clang-format; do
   case $("$candidate" --version 2>/dev/null) in
     *"version 14."*) formatter=$candidate; break ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# scripts/quickstart.sh and scripts/test.sh on a machine that has never seen this project: a bare Debian 12
-# (debootstrap) in a folder, with a clone of the last commit and nothing beside it. Prints how long each took, and
-# what was skipped. Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
+# Runs scripts/quickstart.sh and scripts/test.sh on a machine that has never seen this project: a bare Debian 12
+# (debootstrap) in a folder, with only a clone of the last commit. Prints how long each took, and what was
+# skipped. Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
 #
 #   scripts/fresh_machine.sh [--user] [--compiled DIR] [--folder DIR] [--mirror URL]
 #   scripts/fresh_machine.sh --packages SUITE [--folder DIR] [--mirror URL]
@@ -9,8 +9,8 @@
 #   --packages SUITE  try the packages in dist/ instead (scripts/package.sh), on a bare Debian of this name, as
 #                   bookworm or trixie: install, chat, serve, remove
 #   --user          as an ordinary user who has sudo; default: as root
-#   --compiled DIR  take what a compiler cache (ccache) in DIR holds, which the user (of --user: id 1000) may
-#                   write; default: everything is compiled
+#   --compiled DIR  use the compiler cache (ccache) in DIR, which the user (of --user: id 1000) may write;
+#                   default: everything is compiled
 #   --folder DIR    where the tree goes, 25 GB; default: a new one in /var/tmp, which is deleted afterwards
 #   --mirror URL    Debian's mirror; default: debootstrap's
 set -euo pipefail
@@ -48,7 +48,7 @@ debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" ${mirro
 }
 # What Debian's installer writes, and debootstrap does not.
 printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$tree/etc/hosts"
-# What belongs to the network that this machine is in, not to the machine: names, certificates.
+# What belongs to this machine's network, not to the machine: names, certificates.
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
 mkdir -p "$tree/usr/local/share/ca-certificates"
 cp -r /usr/local/share/ca-certificates/. "$tree/usr/local/share/ca-certificates"

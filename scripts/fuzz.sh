@@ -5,9 +5,9 @@
 #   scripts/fuzz.sh [seconds for each target, default 600] [target..]
 #
 # Builds build-fuzz/predgen_fuzz with clang++-14 (Debian: clang-14 libclang-rt-14-dev); exits with 77
-# where that is missing. Targets are the folders of tests/fuzz/seeds; what is found to reach new code
-# stays in build-fuzz/corpus. A finding (crash, leak, more than 60 seconds or 2 GB, an exception that is
-# not UserError) stops its target and is left in build-fuzz/findings: mend it and keep the input in
+# if that is missing. Targets are the folders of tests/fuzz/seeds; inputs that reach new code stay in
+# build-fuzz/corpus. A finding (crash, leak, more than 60 seconds or 2 GB, an exception that is not
+# UserError) stops its target and is left in build-fuzz/findings: fix it and keep the input in
 # tests/fuzz/seeds, which the test `fuzz` reads in every build.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

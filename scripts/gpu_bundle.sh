@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Packs predgen, its CUDA tests and its benchmarks into one folder, for a machine that has a GPU and a
-# Python with torch but nothing else: there, `DIR/run.sh` runs all of it (DIR/run.sh --help).
+# Packs predgen, its CUDA tests and its benchmarks into one folder, for a machine that has only a GPU and
+# a Python with torch: there, `DIR/run.sh` runs all of it (DIR/run.sh --help).
 #
 #   scripts/gpu_bundle.sh [--output DIR] [--archive] [options of setup.sh]
 #
 #   --output DIR   default: build/gpu_bundle; replaced if a bundle is there
 #   --archive      also DIR.tar.gz, which is half the size
 #
-# The programs want the torch version they were compiled against; its CUDA may be another (not tried), as
-# they and libpredgen_cuda.so beside them name no library of CUDA themselves, if the driver is new enough for
-# the one that compiled their kernels. They are built in build-gpu, without Parquet, whose library would be
-# most of the bundle.
+# The programs need the torch version they were compiled against. Its CUDA may differ (not tried), as they and
+# libpredgen_cuda.so beside them name no CUDA library themselves, if the driver is new enough for the one that
+# compiled their kernels. They are built in build-gpu, without Parquet, whose library would be most of the
+# bundle.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --output) [ $# -ge 2 ] || die "--output needs a folder"; output=${2%/}; shift ;;
     --archive) archive=1 ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) setup_options+=("$1") ;;
   esac
   shift
@@ -49,12 +49,12 @@ cmake --build build-gpu --parallel "${PREDGEN_JOBS:-$(nproc)}" --target "${progr
 rm -rf "$output"
 mkdir -p "$output/bin" "$output/lib" "$output/share/checkpoints" "$output/share/data" "$output/python/cli" \
   "$output/python/voice/zonos"
-: >"$output/made_for"  # a bundle from now on, to be replaced by the next one if this one fails
+: >"$output/made_for"  # marks a bundle, so that the next run replaces it if this one fails
 for program in "${programs[@]}"; do
   strip -o "$output/bin/$program" "build-gpu/$program"
 done
 
-# What the programs load but torch, CUDA, glibc and the compiler's libraries: those are the target's.
+# What the programs load, except torch, CUDA, glibc and the compiler's libraries, which the target has.
 torch_dir=$libtorch
 [ -n "$torch_dir" ] || torch_dir=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 for program in "${programs[@]}"; do

@@ -5,15 +5,15 @@
 #
 #   --torch DIR    the torch package or LibTorch folder to use; else that of $PREDGEN_PYTHON or python3
 #   --only PART,.. of: tests (every CUDA test), demo (the demo model's text on both devices), voice
-#                  (Zonos' sizes, random weights), model (those of a 7B language model, likewise), train
-#                  (some steps of every objective: of the demo model against the CPU, of the 7B one whole,
+#                  (Zonos' sizes, random weights), model (the same for a 7B language model), train
+#                  (some steps of every objective: of the demo model against the CPU; of the 7B one whole,
 #                  in few bits and offloaded; and, with more than one GPU, on 2 and all of them, sharded)
-#   --jobs N       tests that run at a time; 4 unless it is given
-#   --cpu          all of it on the CPU with small shapes: shows that the bundle is whole
+#   --jobs N       tests that run at a time; default: 4
+#   --cpu          all of it on the CPU with small shapes: shows that the bundle is complete
 #
-# Needs x86-64, a GPU, a Python with torch (voice also safetensors and transformers) and 20 GB for a while in
-# $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, whatever became of those
-# before; the exit status is 1 if one failed.
+# Needs x86-64, a GPU, a Python with torch (voice also safetensors and transformers) and 20 GB temporarily
+# in $TMPDIR. Logs and results go to $OUT, by default out/. Every step runs, even if earlier ones failed;
+# the exit status is 1 if one failed.
 set -uo pipefail
 bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "run: $*" >&2; exit 2; }
@@ -42,7 +42,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export PYTHONNOUSERSITE=1 HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 
-# ---- The torch of this machine, and whether the programs fit it.
+# ---- The torch of this machine, and whether it fits the programs.
 python=${PREDGEN_PYTHON:-python3}
 if found=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null); then
   torch=${torch:-$found}
@@ -113,8 +113,8 @@ for program in "$bundle"/bin/*; do
   missing=$("${predgen_env[@]}" ldd "$program" 2>&1 | grep "not found" | sort -u | tr -s '\t\n' ' ')
   [ -z "$missing" ] || fail "${program##*/} does not find its libraries:$missing"
 done
-# All symbols now rather than when they are called: another torch shows here. ldd tells of those of the file
-# that predgen opens for CUDA, and does not fail itself.
+# Binds all symbols now, not when they are called, so a different torch shows here. ldd reports those of the
+# file that predgen opens for CUDA, and does not fail itself.
 try 120 tests.log "every symbol is there" "${predgen_env[@]}" LD_BIND_NOW=1 "$bundle/bin/predgen" --version
 missing=$("${predgen_env[@]}" ldd -r "$bundle/bin/libpredgen_cuda.so" 2>&1 | grep "undefined symbol" | head -n 3)
 [ -z "$missing" ] || fail "libpredgen_cuda.so does not find its symbols: $missing"
@@ -135,7 +135,7 @@ if [ "$device" = cuda ] && [ "${num_gpus:-0}" = 0 ]; then
   exit 1
 fi
 
-# ---- Tests, each in a process of its own: a fault on the GPU spoils its process. Some at a time.
+# ---- Tests, some at a time, each in its own process, because a GPU fault spoils the process.
 run_tests() {
   local suite='' line begin=$SECONDS name status seconds num_tests=0
   mkdir -p "$scratch/tests"
@@ -176,7 +176,7 @@ pathlib.Path(sys.argv[2]).write_text(json.dumps({"testsuites": suites}, indent=1
 PYTHON
 }
 
-# ---- The demo model: float32 on the device gives the CPU's text, whichever way it is generated.
+# ---- The demo model: float32 on the device gives the CPU's text, however it is generated.
 run_demo() {
   local generate=("${predgen[@]}" generate --model "$bundle/share/checkpoints/demo" --dtype fp32
     --max-new-tokens 64 --prompt "The weather in Berlin is")
@@ -193,7 +193,7 @@ run_demo() {
   done
 }
 
-# bench LOG NAME ARGUMENTS..: its JSON, under its name, becomes a line of bench.jsonl.
+# bench LOG NAME ARGUMENTS..: adds its JSON, under NAME, as a line of bench.jsonl.
 bench() {
   local log=$1 name=$2
   shift 2

@@ -1,15 +1,15 @@
-"""Trains adapters on the GPUs of this machine for a few steps: losses against the CPU's, speed, and memory
-beside what `predgen plan` says. Part of a bundle made by scripts/gpu_bundle.sh, whose run.sh calls it.
+"""Trains adapters on this machine's GPUs for a few steps: compares losses with the CPU's and memory with `predgen
+plan`, and measures speed. Part of a bundle made by scripts/gpu_bundle.sh, whose run.sh calls it.
 
 usage: gpu_train.py SCRATCH SHARE MODEL DEVICE NUM_GPUS PREDGEN [ARGUMENT ..]
 
-  SCRATCH   a folder that is not there yet
+  SCRATCH   a folder that does not exist yet
   SHARE     where configs/, data/samples/ and checkpoints/demo are
   MODEL     a folder of random weights with the demo model's tokenizer (random_model.py)
   DEVICE    cuda, or cpu: the same with short rows, and two ranks over Gloo
   PREDGEN   the program, with what comes before it (env ..)
 
-Prints a line for each run, those that failed with FAILED; the exit status is their number. What the runs said
+Prints a line for each run, with FAILED if it failed; the exit status is the number of failures. The runs' output
 goes to stderr.
 """
 import json
@@ -22,7 +22,7 @@ import sys
 
 CONFIGS = {"autoregressive": "lmsys_cllm", "cllm": "lmsys_cllm", "jacobi_forcing": "lmsys_jacobi_forcing"}
 SECONDS = 900  # that a run may take
-NEAR = 2e-3    # of a loss, relative: float32 products of a GPU and of a CPU add up in other orders
+NEAR = 2e-3    # relative, of a loss: a GPU and a CPU sum float32 products in different orders
 
 
 class Failure(Exception):
@@ -34,7 +34,7 @@ def metrics(output):
 
 
 def largest_difference(found, expected):
-    """Of the losses of two runs, relative; of each step and term."""
+    """Relative, between two runs' losses, over all steps and terms."""
     losses = [[(row["step"], key, value) for row in rows for key, value in sorted(row.items())
                if key in ("train/ar", "train/consistency")] for rows in (found, expected)]
     if not losses[1] or [loss[:2] for loss in losses[0]] != [loss[:2] for loss in losses[1]]:
@@ -71,7 +71,7 @@ class Trials:
 
     # ---- Data.
     def make_records(self, name, source, law, answer, model):
-        """Prompts, and up to `answer` tokens of what `model` says to them, with its states on the way."""
+        """Prompts, and up to `answer` tokens of the answers of `model`, with its states on the way."""
         self.run("data", "build", "--config", "configs/data/quickstart.yaml", f"sources=[{source}]", f"law={law}",
                  "tokenizer=checkpoints/demo", "system_prompt=none", f"output={self.scratch / name}")
         self.run("data", "trajectories", "--config", "configs/data/quickstart_trajectories.yaml",
@@ -144,7 +144,7 @@ class Trials:
                 "cllm", f"ranks{name}", "auto" if self.on_gpu else "cpu", "--nproc", 2, *more))
 
     def make_long_records(self, num_words, answer):
-        """By a small model, whose words are all in the tokenizer; the large one has more, which nothing can read."""
+        """By a small model, whose tokens are all in the tokenizer; the large one has more, which nothing can read."""
         small = self.scratch / "tiny"
         subprocess.run([sys.executable, pathlib.Path(__file__).with_name("random_model.py"), small, "tiny",
                         self.share / "checkpoints/demo"], check=True)

@@ -1,4 +1,4 @@
-"""Manual pages and the shells' completion, from what predgen's --help says.
+"""Makes manual pages and shell completions from predgen's --help.
 
 usage: help_pages.py FOLDER VERSION DATE PREDGEN [ARGUMENT ..]
 
@@ -17,7 +17,7 @@ INDENTED = re.compile(r"^\s{10,}(\S.*)$")
 
 
 class Help:
-    """What one command says of itself."""
+    """What one command's --help says."""
 
     def __init__(self, text):
         self.sections, self.options, self.commands = {}, [], []

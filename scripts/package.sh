@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Makes what users download, into dist/, of the last commit:
+# Makes what users download, in dist/, from the last commit:
 #
-#   predgen-VERSION-linux-x86_64.tar.zst       a folder that may lie anywhere, with all that a CPU needs
+#   predgen-VERSION-linux-x86_64.tar.zst       a folder that runs from anywhere, with all that a CPU needs
 #   predgen_VERSION_amd64.deb                  the same for Debian 12 and later, and Ubuntu 24.04
-#   predgen-cuda-VERSION-linux-x86_64.tar.zst  what is added for a GPU
+#   predgen-cuda-VERSION-linux-x86_64.tar.zst  the additions for a GPU
 #   predgen-VERSION.spdx.json                  what is inside, with versions and licences
 #   SHA256SUMS                                 of these, and SOURCES: the commit, and the hash of its files
 #
 #   scripts/package.sh [--build DIR] [options of setup.sh]
 #   scripts/package.sh --check
 #
-#   --build DIR  for a try: take the finished build in DIR (build, say) instead of compiling in build-package, and
-#                compress quickly; the packages then name its folders, and have the GPUs that it was made for
-#   --check      unpack what is in dist/, and hold it to its limits: sizes, libraries, start times
+#   --build DIR  for a test: use the finished build in DIR (build, say) instead of compiling in build-package, and
+#                compress quickly; the packages then contain its paths, and support the GPUs that it was made for
+#   --check      unpack what is in dist/, and check its limits: sizes, libraries, start times
 #
-# The same commit gives the same bytes again, on a Debian 12 with the same packages. Needs patchelf and zstd.
+# The same commit gives the same bytes on a Debian 12 with the same packages. Needs patchelf and zstd.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -54,7 +54,7 @@ fi
 cmake -B "$build" "${options[@]}" >/dev/null
 cmake --build "$build" --parallel "${PREDGEN_JOBS:-$(nproc)}" --target predgen_programs
 
-# 2. One tree, which all packages are made of.
+# 2. One tree, from which all packages are made.
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 name=predgen-$version-linux-x86_64
@@ -81,7 +81,7 @@ pack() {  # pack FOLDER: $dist/<its name>.tar.zst
 }
 pack "$tree"
 
-# 3. What is added for a GPU.
+# 3. The additions for a GPU.
 torch=$("$python" -c 'import torch; print(torch.__version__.split("+")[0], torch.version.cuda)')
 if [ -e "$cuda/libpredgen_cuda.so" ]; then
   sed -e "s/@version@/$version/g" -e "s/@torch@/${torch% *}/g" -e "s/@cuda@/${torch#* }/g" \

@@ -1,7 +1,7 @@
 """Downloads one file of a package index and checks its SHA-256, for scripts that need a part of it.
 
 Asks the package index that pip is configured for: PIP_INDEX_URL or pip's own files, else PyPI.
-PIP_CERT and PIP_NO_INDEX mean what they mean to pip.
+PIP_CERT and PIP_NO_INDEX work as for pip.
 """
 import base64
 import errno
@@ -19,7 +19,7 @@ import urllib.request
 
 
 class DownloadError(Exception):
-    """One line about why a file could not be had."""
+    """One line that says why a file could not be fetched."""
 
 
 def index_url():
@@ -31,7 +31,7 @@ def index_url():
         if result.returncode == 0:
             return result.stdout.strip()
     try:
-        from pip._internal.models.index import PyPI  # pip tells its default in no other way
+        from pip._internal.models.index import PyPI  # pip gives its default in no other way
     except ImportError:
         raise DownloadError(f"{sys.executable} has no pip, which knows the package index: install it (Debian: "
                             "python3-pip), take the Python that scripts/setup.sh prints, or set PIP_INDEX_URL") from None
@@ -57,7 +57,7 @@ def without_login(url):
 
 
 def read_page(page):
-    """What an index says of a package, where it says that, and whether it is JSON."""
+    """An index's page about a package, its URL, and whether it is JSON."""
     try:
         with open_url(page, Accept="application/vnd.pypi.simple.v1+json, text/html;q=0.5") as answer:
             return answer.read().decode(), answer.geturl(), "json" in answer.headers.get("Content-Type", "")
@@ -68,8 +68,8 @@ def read_page(page):
 
 
 def file_url(index, package, name):
-    """Where the index says that the file `name` of `package` lies; it answers in JSON, or in HTML if
-    it is an old one."""
+    """The URL of the file `name` of `package`, by the index, which answers in JSON, or in HTML if it is
+    an old one."""
     page = f"{index.rstrip('/')}/{package}/"
     text, base, is_json = read_page(page)
     if is_json:

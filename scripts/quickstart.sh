@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to an answer: sets up, builds, then runs the whole road on spoken questions and SmolLM2, a
+# From nothing to an answer: sets up, builds, then runs the whole chain on spoken questions and SmolLM2, a
 # small model that set-up fetches. Under 4 minutes after the build, on a CPU.
 #
 #   scripts/quickstart.sh [--short]

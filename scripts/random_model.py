@@ -1,5 +1,5 @@
-"""A language model folder with random weights of a published shape, to be measured where the real one
-cannot be had: the time of a pass depends on sizes only. What is accepted of a draft says nothing here.
+"""Makes a language model folder with random weights of a published shape, for timing where the real one
+is not available: the time of a pass depends only on sizes. How much of a draft it accepts says nothing.
 
 usage: random_model.py FOLDER SHAPE TOKENIZER    (SHAPE: 7b, 0.5b, 135m or tiny; TOKENIZER: a folder, whose
                                                  tokenizer is copied: its vocabulary may be smaller)
@@ -37,7 +37,7 @@ def random_weight(name, shape, device):
 
 
 def save_file(tensors, file):
-    """In the format of safetensors, whose package a GPU machine need not have; bfloat16 only."""
+    """Writes safetensors without its package, which a GPU machine may lack; bfloat16 only."""
     header, end = {"__metadata__": {"format": "pt"}}, 0
     for name, tensor in tensors.items():
         header[name] = {"dtype": "BF16", "shape": list(tensor.shape), "data_offsets": [end, end + tensor.nbytes]}

@@ -1,11 +1,11 @@
-"""Copies of conversations in which every name and longer number is another one, alike through the whole
-conversation, so that a model must repeat what it was told instead of what it knows by heart.
+"""Copies conversations with every name and longer number replaced, consistently within a conversation, so
+that a model must repeat what it was told instead of what it knows by heart.
 
 usage: rename_values.py OUTPUT COPIES INPUT..    (Parquet files in the layout of lmsys-chat-1m)
 
-A name is a word that the files write with a capital letter inside of sentences four times out of five; its
-new form is the beginning of one name and the end of another. Days and months keep theirs, and so do numbers
-of less than three digits. Run it with the Python that scripts/setup.sh prints: it has pyarrow.
+A name is a word that the files capitalise inside sentences four times out of five; its new form is the
+beginning of one name and the end of another. Days, months and numbers of fewer than three digits stay.
+Run it with the Python that scripts/setup.sh prints: it has pyarrow.
 """
 import collections
 import random
@@ -41,7 +41,7 @@ def find_names(rows):
             text = message["content"]
             for match in WORD.finditer(text):
                 if re.search(r"(^|[.!?]) *\W*$", text[:match.start()]):
-                    continue  # the beginning of a sentence says nothing
+                    continue  # a capital there says nothing
                 word = match.group()
                 inside[word.lower()] += 1
                 capital[word.lower()] += word[0].isupper()

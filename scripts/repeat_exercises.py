@@ -1,5 +1,5 @@
-"""Conversations of one round in which the user says some made-up names and the assistant says them again: a
-small model learns to repeat what it was told from these alone, and keeps that when it goes on with dialogues.
+"""Makes one-round conversations in which the user says some made-up names and the assistant repeats them: from
+these alone a small model learns to repeat what it was told, and keeps that in later training on dialogues.
 
 usage: repeat_exercises.py OUTPUT COUNT INPUT..    (Parquet files in the layout of lmsys-chat-1m)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what predgen needs: Debian packages, and a Python environment whose wheels carry LibTorch,
-# Arrow and sherpa-onnx, with the source of a Jinja engine in it; and small models: the language model
-# smollm2, and what a spoken conversation hears and speaks with. Does nothing when that is done. Prints
-# the environment's python as its only line on stdout; everything else goes to stderr.
+# Installs what predgen needs: Debian packages, a Python environment whose wheels carry LibTorch, Arrow
+# and sherpa-onnx, with the source of a Jinja engine in it, and small models: the language model smollm2,
+# and the speech models of a spoken conversation. Does nothing if all this is there. Prints the
+# environment's python as its only line on stdout; everything else goes to stderr.
 #
 #   scripts/setup.sh [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
@@ -12,8 +12,8 @@
 #   --cuda DIR      use this CUDA toolkit instead of the headers and compiler beside torch; remembered
 #                   (an empty DIR forgets either)
 #
-# The environment lies in the user's cache folder under a name made from the requirements, so all
-# clones share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to be rid of old ones. The models lie in
+# The environment is in the user's cache folder under a name made from the requirements, so all clones
+# share it. Delete ${XDG_CACHE_HOME:-~/.cache}/predgen to remove old ones. The models are in
 # $PREDGEN_MODELS, or else in models/ there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -99,14 +99,14 @@ done
 [ -n "$python" ] || die "needs python3 >= 3.11 with venv; on Debian: apt-get install python3 python3-venv"
 
 requirements=$(grep -v '^#' "$root/requirements.txt")
-# With another LibTorch its toolkit: parts of two CUDA versions do not go together.
+# Another LibTorch needs its own toolkit: parts of two CUDA versions do not go together.
 [ -z "$libtorch" ] || requirements=$(grep -v '^torch==\|^nvidia-' <<<"$requirements")
 key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; uname -m; echo "$requirements"; cat "$root/requirements-test.txt"; } |
   sha256sum | cut -c1-12)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
 jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
-# Beside requirements.txt and requirements-test.txt, whose text names the environment: a new one would be made for them.
+# Not in requirements.txt or requirements-test.txt: their text names the environment, so a new one would be made.
 sherpa='sherpa-onnx-core==2.0.1'
 gguf=gguf==0.19.0
 models=${PREDGEN_MODELS:-$cache/models}

@@ -1,9 +1,9 @@
-"""What is inside the packages, as SPDX 2.3 in JSON, on standard output.
+"""Prints what is inside the packages, as SPDX 2.3 in JSON.
 
 usage: spdx_list.py CONTENTS VERSION SOURCES_SHA256 EPOCH
 
 CONTENTS is what bundle_libraries.py wrote. A Debian package has the licence that its copyright file states for
-"Files: *", by SPDX's name; where that is not in one known word, a reference to the file, which comes along.
+"Files: *", by SPDX's name. If that is not one known word, the list refers to the file, which comes along.
 """
 import datetime
 import hashlib

@@ -1,6 +1,6 @@
-"""Counts single tests, not only ctest's programs, and names every skipped one, parts of a Python check included.
-Those that only add what reference data says (tests/fakes/shared_data.h) are listed apart: no part of the repository is
-without a test where that is absent.
+"""Counts single tests, not only ctest's programs, and names every skipped one, including parts of Python checks.
+Tests that only add reference data (tests/fakes/shared_data.h) are listed separately: without that data, every part of
+the repository still has a test.
 
 usage: summarize_tests.py FOLDER    (with ctest.xml and one JSON report for each gtest program)
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs all tests. Arguments go to ctest, for example: scripts/test.sh -R runtime
 #
-# Some tests (label shared) read more where there is reference data that is not part of the repository: in
-# $PREDGEN_SHARED, by default ../shared beside it. What is skipped without it is named; with CI=true its absence is a
-# failure.
+# Some tests (label shared) also read reference data that is not part of the repository, if it is in
+# $PREDGEN_SHARED, by default ../shared beside the repository. What is skipped without it is named; with CI=true its
+# absence is a failure.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"

@@ -4,10 +4,10 @@
 #   scripts/tidy.sh [--base REV] [--minutes N]
 #
 #   --base REV    changed since this commit; default: where this branch left main, on main HEAD~1
-#   --minutes N   begin no more sources after so long, default 10; those left out are named
+#   --minutes N   start no more sources after this time, default 10; those left out are named
 #
-# Needs build/compile_commands.json (scripts/build.sh). Of a changed header, the source of its name is
-# checked. Exits with 1 if there are findings.
+# Needs build/compile_commands.json (scripts/build.sh). For a changed header, the source of the same name
+# is checked. Exits with 1 if there are findings.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -38,7 +38,7 @@ for candidate in clang-tidy-14 clang-tidy; do
 done
 [ -n "$tidy" ] || die "needs clang-tidy 14; on Debian: apt-get install clang-tidy-14"
 
-# The commands without what is for g++ alone.
+# The commands without what only g++ takes.
 mkdir -p build/tidy
 mapfile -t sources < <(git diff --name-only --diff-filter=d "$base" -- '*.h' '*.cpp' | sed 's/\.h$/.cpp/' | sort -u |
   python3 -c '

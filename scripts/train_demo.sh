@@ -32,7 +32,7 @@ held_out=("held_out=$runs/data/held_out" held_out_records=300)
 
 step $runs/tokenizer/tokenizer.json "Vocabulary" \
   "$python" scripts/train_tokenizer.py --input "$dialogues"/train-*.parquet --output $runs/tokenizer
-# Copies of the dialogues with other values, where there are any: docs/data.md.
+# Copies of the dialogues with other values, if there are any: docs/data.md.
 copies=("$dialogues"/relex-*.parquet)
 [ -f "${copies[0]}" ] || copies=()
 list() { local IFS=,; echo "[$*]"; }
@@ -56,8 +56,8 @@ stage() {  # stage NAME TITLE KEY=VALUE..
     "$predgen" train --config configs/train/demo.yaml output=$runs/$1 "${@:3}" --resume auto
 }
 after() { echo initialize= tokenizer= model=$runs/$1/final warmup_steps=50; }
-# Dialogues alone never taught it to repeat a value, whatever the number of copies; 500 steps of nothing else
-# did, and the dialogues after them keep it.
+# Dialogues alone never taught the model to repeat a value, however many copies there were; 500 steps of only
+# that did, and it keeps this through the dialogues that follow.
 stage dialogues "1 of 5: dialogues"
 stage renamed "2 of 5: and copies with other names" $(after dialogues) \
   "replay=[$runs/data/renamed]" max_steps=1300 seed=2
@@ -79,12 +79,12 @@ step $runs/trajectories/manifest.json "Jacobi trajectories" \
   "$predgen" data trajectories --config configs/data/demo_trajectories.yaml
 step $runs/cllm/final/adapter_config.json "CLLM adapter" \
   "$predgen" train --config configs/train/demo_cllm.yaml "${held_out[@]}" --resume auto
-# A short second part with small steps, closer to the model without the adapter: it gives back most of
-# what the first part cost in held-out loss, and little of the speed.
+# A short second part with small steps, closer to the model without the adapter: it regains most of the
+# held-out loss that the first part cost, and gives up little of the speed.
 step $runs/cllm_second/final/adapter_config.json "CLLM adapter, second part" \
   "$predgen" train --config configs/train/demo_cllm.yaml start_from=$runs/cllm/final max_steps=450 \
   learning_rate=6e-4 objective.ar_weight=16 output=$runs/cllm_second "${held_out[@]}" --resume auto
-# Longer, from twice as many prompts; then again small steps, only so many that the loss stays within 2 %.
+# Longer, from twice as many prompts; then again small steps, only as many as keep the loss within 2 %.
 step $runs/truncated_more/manifest.json "Cut prompts, two of a dialogue" \
   "$predgen" data build --config configs/data/demo_truncated.yaml examples_per_conversation=2 \
   output=$runs/truncated_more "sources=$(list "$dialogues"/train-*.parquet "${copies[@]:0:1}")"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Trains a readout: a small network that tells from a language model's logits whether a request ends here.
+"""Trains a readout: a small network that detects from a language model's logits whether a request ends here.
 
 usage: train_end_readout.py MODEL.gguf PROMPTS OUTPUT.safetensors [COUNT]
 
   MODEL.gguf   with ChatML's template, as smollm2 has
   PROMPTS      JSON lines with "text" and "source" (prompts/train.jsonl, docs/data.md)
-  COUNT        requests, taken by chance (48000)
+  COUNT        random requests (48000)
 
-Each request is looked at behind each of its words: half of them in lower case without marks, half as they are
+Each request is examined after each of its words: half of them in lower case without punctuation, half as they are
 written, a third of all after an earlier question and its answer (data/samples). The network reads the final hidden
-state. predgen has logits, not hidden states; those of 1,024 tokens determine it (logits are its products with as many
-rows of the head), so the first layer is written as one over these logits. Takes half an hour of one core for 48,000
+state. predgen has logits, not hidden states. The logits of 1,024 tokens determine the state, as its products with as
+many rows of the head, so the first layer is written as one over these logits. Takes half an hour of one core for 48,000
 requests and writes 0.5 MB. Needs PyPI `torch`, `transformers`, `gguf` and `safetensors`.
 """
 import itertools
@@ -38,7 +38,7 @@ def conversations(count):
 
 
 def fit(states, is_end):
-    """The network over states of mean 0 and deviation 1, and these two."""
+    """The network over states normalised to mean 0 and deviation 1, and their mean and deviation."""
     mean, deviation = states.float().mean(0), states.float().std(0)
     network = torch.nn.Sequential(torch.nn.Dropout(0.1), torch.nn.Linear(states.shape[1], WIDTH), torch.nn.GELU(),
                                   torch.nn.Dropout(0.3), torch.nn.Linear(WIDTH, 1))
@@ -67,7 +67,7 @@ def over_logits(network, mean, deviation, head, prior):
     from_logits = torch.linalg.pinv(head[tokens].double())  # [E,S]
     return {"tokens": tokens, "first.weight": (weight.double() @ from_logits).float(),
             "first.bias": first.bias - weight @ mean, "last.weight": last.weight,
-            # As if a pause were as often inside of a request as at its end.
+            # As if pauses were as common inside a request as at its end.
             "last.bias": last.bias - torch.tensor(prior / (1 - prior)).log()}
 
 

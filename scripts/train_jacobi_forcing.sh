@@ -2,8 +2,8 @@
 # Jacobi forcing in two stages, from LMSYS-Chat-1M in $PREDGEN_DATA (docs/data.md) to an adapter: prompts,
 # the base model's trajectories with blocks of 16, stage 1, that model's trajectories with blocks of 32,
 # stage 2. PREDGEN_MODEL names the folder of the base (default models/Qwen2.5-7B-Instruct), PREDGEN_RUN
-# that of all results (default runs/lmsys). Started again, it goes on where it was stopped; a step whose
-# result is there is left out, so delete a result to make it again with other settings.
+# that of all results (default runs/lmsys). Started again, it resumes where it was stopped. A step whose
+# result exists is skipped, so delete a result to make it again with other settings.
 #
 #   scripts/train_jacobi_forcing.sh [--nproc N | --launch 'COMMAND'] [--data KEY=VALUE].. \
 #                                   [--trajectories KEY=VALUE].. [--train KEY=VALUE]..

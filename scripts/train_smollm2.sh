@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes an adapter with which SmolLM2 says several tokens a pass and no other text, from the spoken requests in
+# Makes an adapter with which SmolLM2 gives several tokens a pass and the same text, from the spoken requests in
 # $PREDGEN_DATA/prompts (default data_sets; see docs/data.md) and the model's own answers to them. Takes two hours of
-# one core. Each step is kept in runs/smollm2 and not repeated, and one that was killed goes on.
+# one core. Each step is kept in runs/smollm2 and not repeated; a step that was killed resumes.
 #
 #   scripts/train_smollm2.sh [--install]
 #

@@ -1,11 +1,11 @@
 """Whisper's encoder and decoder as sherpa-onnx runs them: ONNX graphs with matrices in 8 bits. For convert_whisper.py,
 whose Whisper is the `model` here.
 
-What sherpa-onnx does not do by itself lies in the graphs:
+The graphs do what sherpa-onnx does not do itself:
 * It fills the end of the sound with zeros. Whisper knows silence as the lowest value of its features, 2 below the
   loudest one (8 decades, of which 4 are one unit); with zeros it invents words, or leaves some out.
-* It forbids no tokens. Whisper must not say marks for sounds that are no speech, nor special tokens but the end. A
-  language is allowed where it is asked for: after a prompt of one token.
+* It forbids no tokens. Whisper must not write marks for sounds that are not speech, or special tokens except the end.
+  A language is allowed where it is asked for: after a prompt of one token.
 * It hands the keys and values back as it got them.
 
 Shapes: T frames of sound, A = T/2 positions of the encoder, N new tokens, P past ones, D width, L layers of the
@@ -16,8 +16,8 @@ import numpy
 from onnx_file import CONTRIB, FLOAT, INT64, UINT8, Graph, value_info
 
 FORBIDDEN = numpy.float32(-1e9)
-# The largest code of a weight. CPUs without VNNI add two products of codes in 16 bits, where 2 * 255 * 64 just has
-# room; with codes up to 127 they would be cut off there, which costs more than the bit does.
+# The largest code of a weight. CPUs without VNNI add two products of codes in 16 bits, where 2 * 255 * 64 just fits;
+# codes up to 127 would saturate there, which costs more than the lost bit.
 LIMIT = 64
 
 
@@ -43,8 +43,8 @@ class Layers(Graph):
         return self.floats(name, self.model.get(name))
 
     def matmul(self, x, name, matrix):
-        """x times the transpose of `matrix` [out, in]: x rounded to 8 bits as it comes, products summed as
-        integers. ONNX Runtime makes one operator of this."""
+        """x times the transpose of `matrix` [out, in]: x is rounded to 8 bits on the fly, and products are summed as
+        integers. ONNX Runtime fuses this into one operator."""
         codes, scales = quantize(matrix)
         return self.matmul_codes(x, self.constant(name + "/codes", codes.T), self.constant(name + "/scales", scales))
 
@@ -122,8 +122,8 @@ def save_encoder(model, path):
 
 class Decoder(Layers):
     """tokens [1, N] at `offset` [1], keys and values [L, 1, .., D] of earlier tokens and of the sound -> the logits
-    [1, N, V], keys and values [L, 1, P + N, D]. The logits of a token do not depend on those it comes with: each is
-    rounded by itself."""
+    [1, N, V], keys and values [L, 1, P + N, D]. A token's logits do not depend on the other tokens of the pass: each
+    token is rounded by itself."""
 
     def __init__(self, model):
         super().__init__(model)
@@ -154,7 +154,7 @@ class Decoder(Layers):
         rounded, sizes = self.rounded[x]
         middle = self.constant("middle", numpy.array(128, numpy.uint8))
         sums = self.op("Cast", self.op("MatMulInteger", rounded, codes, middle), to=FLOAT)
-        # In this order: of the other one ONNX Runtime would make an operator that has one size for all tokens.
+        # In this order: ONNX Runtime would turn the other one into an operator that has one size for all tokens.
         return self.op("Mul", self.op("Mul", sums, scales), sizes)
 
     def mask(self):
