@@ -116,7 +116,6 @@ void read_generation(ConfigReader generation, EvalConfig& config) {
   generation.optional("candidates", config.candidates, int64_t{0}, int64_t{1000});
   generation.optional("tree_tokens", config.tree_tokens, int64_t{0}, int64_t{100'000});
   generation.optional("branches", config.branches, int64_t{0}, int64_t{1000});
-  generation.optional("next_words", config.next_words, int64_t{0}, int64_t{1000});
   generation.optional("draft_width", config.draft_width, int64_t{1}, int64_t{1024});
   generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
   generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});

@@ -44,8 +44,8 @@ struct EvalConfig {
 
   TurnConfig turn;               // `work` is the method's
   int64_t judged_sentences = 1;  // of the method reflection
-  // For methods whose preset has several candidates, branches or next words; 0: the preset's.
-  int64_t candidates = 0, tree_tokens = 0, branches = 0, next_words = 0;
+  // For methods whose preset has several candidates or branches; 0: the preset's.
+  int64_t candidates = 0, tree_tokens = 0, branches = 0;
   int64_t draft_width = 16;  // tokens of n-grams or a draft model that a pass checks
   int64_t jacobi_block_size = 16;
   int64_t pass_tokens = 512;  // of one forward pass; a longer prompt takes several

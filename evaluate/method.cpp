@@ -28,9 +28,6 @@ std::vector<Method> known_methods() {
       {.name = "branches",
        .work = speculate,
        .preset = {.speculation = find_preset("eager").speculation}},
-      {.name = "next_words",
-       .work = speculate,
-       .preset = {.speculation = {.num_candidates = 8, .next_words = 8}}},
       {.name = "economy", .work = speculate, .preset = find_preset("economy")},
       {.name = "best", .work = speculate, .preset = find_preset("eager")},
       {.name = "auto", .work = speculate, .preset = find_preset("auto")},
@@ -95,15 +92,7 @@ void add_tree(Method& m) {
   int64_t& candidates = m.preset.speculation.num_candidates;
   candidates = std::max<int64_t>(candidates, 8);
 }
-void add_branches(Method& m) {
-  const int64_t next_words = m.preset.speculation.next_words;
-  m.preset.speculation = find_preset("eager").speculation;
-  m.preset.speculation.next_words = next_words;
-}
-void add_next_words(Method& m) {
-  add_tree(m);
-  m.preset.speculation.next_words = 8;
-}
+void add_branches(Method& m) { m.preset.speculation = find_preset("eager").speculation; }
 
 const std::vector<Part>& parts() {
   using M = Method&;
@@ -119,8 +108,6 @@ const std::vector<Part>& parts() {
       {"tree", "tree", true, [](C m) { return m.preset.speculation.num_candidates > 1; }, add_tree},
       {"branches", "branches", true, [](C m) { return m.preset.speculation.num_branches > 0; },
        add_branches},
-      {"next_words", "next words", true, [](C m) { return m.preset.speculation.next_words > 0; },
-       add_next_words},
       {"jacobi", "Jacobi decoding", false, [](C m) { return m.decoder == "jacobi"; },
        [](M m) { m.decoder = "jacobi"; }},
       {"adapter", "LoRA adapter", false, [](C m) { return m.adapter; },

@@ -28,7 +28,7 @@ struct Method {
 /// A name of known_methods() in method.cpp, alone or with parts that modify it:
 ///   verifier   +top<k>, +reflection
 ///   sources    +ngram, +past_answers, +draft_model; of drafts, in speculation and in the answer
-///   trees      +tree, +branches, +next_words; more that a verification may keep
+///   trees      +tree, +branches; more that a verification may keep
 ///   generator  +jacobi;   weights  +adapter, +mtp
 ///   all these  +<preset>, for a method that has none of sources and trees
 ///   sound      +sound; prepared ahead, for a method that does not

@@ -93,7 +93,6 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
     replace(speculation.tree_tokens, config.tree_tokens);
   }
   if (speculation.num_branches > 0) replace(speculation.num_branches, config.branches);
-  if (speculation.next_words > 0) replace(speculation.next_words, config.next_words);
   return session;
 }
 

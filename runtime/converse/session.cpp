@@ -124,11 +124,7 @@ History::Prompt Session::prompt(const std::string& user_text) const {
 
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
-  Turn turn{.source = source,
-            .observer = observer,
-            .stop = stop,
-            .idle_work = IdleWork(speculator_, tokenizer_, config_.turn.split_mode,
-                                  [this](const std::string& text) { return prompt(text); })};
+  Turn turn{.source = source, .observer = observer, .stop = stop};
   turn.result.number = next_turn_++;
   if (config_.sampling) {
     turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);

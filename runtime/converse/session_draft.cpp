@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/speech/synthesis_pause.h"
 
 // What a session does with a turn while the user speaks.
@@ -99,9 +100,14 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   num_drafted += std::ssize(speculator_.answer()) - step.num_accepted;
   note(turn, clock_.now(), TurnEvent::Kind::kDraft, reader.text());
   if (!sentence || budget > 0 || is_outdated(heard, turn)) return;
+  // Another answer is complete once its first sentence is.
+  const auto follow = [&]() -> IsWhole {
+    return [other = AnswerReader(tokenizer_, config_.turn.split_mode)](TokenSpan tokens) mutable {
+      return !other.push(tokens).sentences.empty();
+    };
+  };
   try {
-    num_drafted += turn.idle_work.branch(generation);
-    num_drafted += turn.idle_work.answer_next_words(heard.text, rendered, generation);
+    num_drafted += speculator_.branch(generation, follow);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // unrequested work must not fail the turn

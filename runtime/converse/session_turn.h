@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "runtime/converse/idle_work.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
@@ -31,7 +30,6 @@ struct Session::Turn {
   TranscriptSource& source;
   const TurnObserver& observer;
   const std::stop_token& stop;
-  IdleWork idle_work;
   TurnResult result{};
   /// Tokens of the draft's first sentence; no limit while it is incomplete.
   int64_t first_sentence = std::numeric_limits<int64_t>::max();

@@ -21,10 +21,9 @@ void SpeculationConfig::validate() const {
   check_at_least(1, tree_tokens, "tree_tokens");
   check_at_least(0, other_tokens, "other_tokens");
   check_at_least(0, num_branches, "branches");
-  check_at_least(0, next_words, "next_words");
-  if (num_branches + next_words > 0 && num_candidates < 2) {
-    throw UserError("{} are verified as candidates: set candidates to more than {}",
-                    num_branches > 0 ? "branches" : "answers to next_words", num_candidates);
+  if (num_branches > 0 && num_candidates < 2) {
+    throw UserError("branches are verified as candidates: set candidates to more than {}",
+                    num_candidates);
   }
 }
 
@@ -246,7 +245,7 @@ TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) co
 }
 
 int64_t InputTimeSpeculator::branch(GenerationConfig config, const FollowAnswer& follow) {
-  if (!verified_) return 0;
+  if (!verified_ || config_.num_branches == 0) return 0;
   config.answer_begin = static_cast<int64_t>(prompt_length_);
   const int64_t passes_before = branches_.num_forward_passes();
   const int64_t num_tokens = branches_.grow(engine_, sequence_, config, follow);
@@ -255,21 +254,6 @@ int64_t InputTimeSpeculator::branch(GenerationConfig config, const FollowAnswer&
   const std::vector<TokenIds>& answers = branches_.answers();
   for (size_t i = answers.size(); i-- > 0;) candidates_.add(answers[i]);  // the likeliest last
   return num_tokens;
-}
-
-TokenIds InputTimeSpeculator::answer_aside(TokenSpan prompt, GenerationConfig config,
-                                           const IsWhole& is_whole) {
-  config.answer_begin = std::ssize(prompt);
-  Sequence aside = sequence_.fork();
-  aside.replace(prompt);
-  TokenIds answer;
-  const Guess known{.drafts = candidates_.newest_first()};
-  const GenerationResult result = generator_->generate(aside, known, config, [&](TokenSpan tokens) {
-    answer.insert(answer.end(), tokens.begin(), tokens.end());
-    return !is_whole(tokens) && !(config.should_stop && config.should_stop());
-  });
-  num_forward_passes_ += result.num_forward_passes;
-  return answer;
 }
 
 int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& config) {

@@ -28,8 +28,6 @@ struct SpeculationConfig {
   int64_t other_tokens = std::numeric_limits<int64_t>::max();
   /// How many other answers branch() makes at a time.
   int64_t num_branches = 0;
-  /// Tokens that the model adds to the user's words in idle time, to answer what may come next.
-  int64_t next_words = 0;
   /// None of these if tokens beside the last answer make a pass much more expensive; a Session asks
   /// the prices.
   bool only_if_cheap = false;
@@ -97,11 +95,6 @@ class InputTimeSpeculator {
   /// call. Returns the number of new tokens. Does nothing if they are done already or the answer is
   /// not verified.
   int64_t branch(GenerationConfig config, const FollowAnswer& follow);
-
-  /// Also for idle time: the model's answer to another prompt, until `is_whole`.
-  TokenIds answer_aside(TokenSpan prompt, GenerationConfig config, const IsWhole& is_whole);
-  /// An answer that the next update verifies as a candidate.
-  void add_candidate(TokenIds answer) { candidates_.add(std::move(answer)); }
 
   /// Runs the prompt without answering it (`prefill` method, history before a turn). Returns the
   /// passes; fewer tokens are cached if `config.should_stop` says so.

@@ -9,7 +9,7 @@ import tempfile
 
 PREDGEN = os.environ["PREDGEN"]
 METHODS = ["baseline", "prefill", "greedy", "base_jacobi", "cllm_ar", "cllm", "cllm_jacobi",
-           "tree", "ngram", "branches", "next_words", "next_words+jacobi", "economy", "best", "cllm_best",
+           "tree", "ngram", "branches", "branches+jacobi", "economy", "best", "cllm_best",
            "draft_model", "cllm+draft_model", "best+draft_model"]
 CONFIG = """
 model: checkpoints/demo

@@ -285,14 +285,12 @@ TEST(Method, NamesAndErrors) {
 }
 
 TEST(Method, EveryPartOfTheRuntimeCanBeNamed) {
-  const Method all =
-      parse_method("cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
-  EXPECT_EQ(all.name, "cllm+top5+ngram+draft_model+branches+next_words+split=paper+rate=1200");
+  const Method all = parse_method("cllm+top5+ngram+draft_model+branches+split=paper+rate=1200");
+  EXPECT_EQ(all.name, "cllm+top5+ngram+draft_model+branches+split=paper+rate=1200");
   EXPECT_TRUE(all.adapter && all.draft_model);
   EXPECT_EQ(all.verifier.top_k, 5);
   EXPECT_EQ(all.preset.sources, std::vector<std::string>{"ngram"});
   EXPECT_EQ(all.preset.speculation.num_branches, 8);
-  EXPECT_EQ(all.preset.speculation.next_words, 8);
   EXPECT_EQ(all.split, SplitMode::kPaper);
   EXPECT_EQ(all.characters_per_minute, 1200);
   EXPECT_EQ(baseline_method(all), "baseline+split=paper");

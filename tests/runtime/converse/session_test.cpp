@@ -185,39 +185,6 @@ TEST(Session, WordsThatChangeNothingLetBranchesGoOn) {
   EXPECT_GE(other.spec_tokens_drafted, at_once.spec_tokens_drafted + 1 + 3);
 }
 
-TEST(Session, AnswersTheWordsThatTheModelExpectsNext) {
-  const auto run = [](int64_t next_words, const std::string& last) {
-    const FakeTokenizer tokenizer{kWords};
-    const auto say = [&](const std::string& text, size_t place) {
-      const TokenIds ids = tokenizer.encode(text);
-      return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
-    };
-    Stage stage({.next =
-                     [&](TokenSpan history) {
-                       const auto [user, place] = read_history(tokenizer, history);
-                       const bool user_speaks =
-                           !std::ranges::count(history, FakeTokenizer::kAssistant);
-                       if (user_speaks) return say("hello well", history.size() - 1);
-                       return say(user == "hello well" ? "No. Go!" : "Yes I can. Go!", place);
-                     },
-                 .speculation = SpeculationConfig{.num_candidates = 2, .next_words = next_words}});
-    const TurnResult result =
-        stage.run({partial("hello", 1), partial("hello", 2), final_one(last, 3)});
-    EXPECT_EQ(result.text, last == "hello well" ? "No. Go!" : "Yes I can. Go!");
-    return result.metrics;
-  };
-  const TurnMetrics without = run(0, "hello well"), with = run(5, "hello well");
-  EXPECT_EQ(without.nfe_to_first_sentence, 2);
-  EXPECT_EQ(with.nfe_to_first_sentence, 1);
-  EXPECT_TRUE(with.first_sentence_kept);
-  // " well" and the end of the user's turn, then "No." of the answer: once for both "hello".
-  EXPECT_EQ(with.speculative_nfe - without.speculative_nfe, 2 + 2);
-  EXPECT_EQ(with.spec_tokens_drafted - without.spec_tokens_drafted, 2);
-  EXPECT_EQ(run(5, "hello there").nfe_to_first_sentence, 1);
-  expect_user_error([] { Stage({.speculation = SpeculationConfig{.next_words = 5}}); },
-                    {"next_words", "candidates", "more than 1"});
-}
-
 TEST(Session, SampledTextIsThatOfPlainSampling) {
   std::set<std::string> texts;
   for (uint64_t seed = 0; seed < 8; ++seed) {

@@ -84,11 +84,6 @@ Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& ver
         campaign.branched += speculator.branch(config, follow);
         steps_left = static_cast<int64_t>(random.below(12));
       }
-      if (speculation.next_words > 0) {
-        TokenIds expected = words;
-        expected.push_back(static_cast<TokenId>(random.below(28)));
-        speculator.add_candidate(speculator.answer_aside(with_header(expected), config, follow()));
-      }
       if (random.below(10) == 0) speculator.reset_answer();
     }
     speak();
@@ -197,8 +192,7 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
     for (const SpeculationConfig& speculation :
          {SpeculationConfig{.num_candidates = 2},
           SpeculationConfig{.num_candidates = 6, .tree_tokens = 40, .num_branches = 3},
-          SpeculationConfig{.num_candidates = 20, .tree_tokens = 1000, .num_branches = 1},
-          SpeculationConfig{.num_candidates = 6, .next_words = 1}}) {
+          SpeculationConfig{.num_candidates = 20, .tree_tokens = 1000, .num_branches = 1}}) {
       const Campaign campaign = run_campaign(engine, model, verifier, *generator, 200, speculation);
       EXPECT_EQ(campaign.wrong, 0) << decoder << speculation.num_candidates;
       EXPECT_GT(campaign.from_others, 5) << decoder << speculation.num_candidates;
@@ -476,6 +470,11 @@ TEST(InputTimeSpeculator, TopKKeepsTextTokensAndCacheTogether) {
     relaxed += answer != plain;
   }
   EXPECT_GT(relaxed, 5);  // otherwise this test shows nothing
+}
+
+TEST(SpeculationConfig, BranchesNeedCandidates) {
+  expect_user_error([] { SpeculationConfig{.num_branches = 5}.validate(); },
+                    {"branches", "candidates", "more than 1"});
 }
 
 }  // namespace
