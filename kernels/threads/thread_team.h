@@ -68,7 +68,7 @@ class ThreadTeam {
   std::atomic<int> round_ = 0;  // of run(); negative: over
   std::atomic<int> arrived_ = 0, meeting_ = 0;
   std::atomic<int> num_asleep_ = 0;
-  Mutex mutex_;  // only for sleeping: the awaited words are atomic
+  Mutex mutex_;  // guards only sleep: the awaited words are atomic
   std::condition_variable changed_;
   std::vector<std::jthread> threads_;
 };
