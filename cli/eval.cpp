@@ -82,10 +82,9 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
             ? fmt::format(", which comes {} s after the last word", config.end_of_turn_wait)
             : "";
     fmt::print(
-        "Times are means after the final transcript{}. NFE counts forward passes\nfrom there to "
-        "the "
-        "first sentence, max(1, n); ahead: those before it; wasted: drafted tokens that did not "
-        "stay.\n",
+        "Times are means after the final transcript{}. NFE counts forward passes\n"
+        "from there to the first sentence, max(1, n); ahead: those before it; wasted: drafted "
+        "tokens that did not stay.\n",
         wait);
     if (!flags->by.empty()) {
       std::printf("\n%s\n", evaluate::groups_text(report, flags->by).c_str());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "serve/http/start_timer.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;
@@ -27,14 +28,6 @@ WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stre
           context, static_cast<size_t>(limits.queue_bytes),
           [this](const std::string& message) { write(message); }, [this] { abort(); }) {}
 
-void WebSocketConnection::start(asio::steady_timer& timer, double seconds,
-                                std::function<void()> when_over) {
-  timer.expires_after(steady_seconds(seconds));
-  timer.async_wait([when_over = std::move(when_over)](const Error& error) {
-    if (!error) when_over();
-  });
-}
-
 void WebSocketConnection::run(const Request& request, const std::string& protocol,
                               const std::stop_token& drain) {
   stream_.expires_never();  // the WebSocket has times of its own
@@ -53,7 +46,8 @@ void WebSocketConnection::run(const Request& request, const std::string& protoco
   socket_.async_accept(request, [&](const Error& error) {
     if (error) return;
     is_open = true;
-    start(end_timer_, limits_.session_seconds, [this] { expire("it has lasted long enough"); });
+    start_timer(end_timer_, limits_.session_seconds,
+                [this] { expire("it has lasted long enough"); });
     handler_.on_open(*this);
     read();
   });
@@ -77,7 +71,8 @@ void WebSocketConnection::run(const Request& request, const std::string& protoco
 }
 
 void WebSocketConnection::read() {
-  start(silence_timer_, limits_.silence_seconds, [this] { expire("nothing came for too long"); });
+  start_timer(silence_timer_, limits_.silence_seconds,
+              [this] { expire("nothing came for too long"); });
   socket_.async_read(buffer_, [this](const Error& error, size_t) {
     if (error) return abort();
     take_message();
@@ -110,14 +105,14 @@ void WebSocketConnection::send(std::string text) { queue_.add(std::move(text)); 
 
 void WebSocketConnection::close(int code, const std::string& reason) {
   queue_.close([this, code, reason] {
-    start(send_timer_, limits_.send_seconds, [this] { abort(); });
+    start_timer(send_timer_, limits_.send_seconds, [this] { abort(); });
     socket_.async_close({static_cast<websocket::close_code>(code), reason},
                         [this](const Error&) { abort(); });
   });
 }
 
 void WebSocketConnection::write(const std::string& message) {
-  start(send_timer_, limits_.send_seconds, [this] { abort(); });
+  start_timer(send_timer_, limits_.send_seconds, [this] { abort(); });
   socket_.text(true);
   socket_.async_write(asio::buffer(message), [this](const Error& error, size_t) {
     send_timer_.cancel();

@@ -7,7 +7,6 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket.hpp>
-#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -43,8 +42,6 @@ class WebSocketConnection : public WebSocketSender {
   void expire(const std::string& why);
   /// Without a word to the client.
   void abort();
-  static void start(boost::asio::steady_timer& timer, double seconds,
-                    std::function<void()> when_over);
 
   boost::asio::io_context& context_;
   Stream& stream_;

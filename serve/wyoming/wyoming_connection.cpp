@@ -5,10 +5,10 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "serve/api_error.h"
 #include "serve/http/peer.h"
+#include "serve/http/start_timer.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;
@@ -33,21 +33,14 @@ WyomingConnection::WyomingConnection(const WyomingHost& host)
           context_, static_cast<size_t>(host.limits.queue_bytes),
           [this](const std::string& bytes) { write(bytes); }, [this] { abort(); }) {}
 
-void WyomingConnection::start(Timer& timer, double seconds, std::function<void()> when_over) {
-  timer.expires_after(steady_seconds(seconds));
-  timer.async_wait([when_over = std::move(when_over)](const BoostError& error) {
-    if (!error) when_over();
-  });
-}
-
 void WyomingConnection::serve(const std::stop_token& drain, const std::stop_token& stop) {
   BoostError ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   served_.emplace(host_, *this, peer_of(socket_));
-  start(end_timer_, host_.limits.session_seconds,
-        [this] { fail("the session has lasted long enough", "session_expired"); });
-  start(silence_timer_, host_.limits.silence_seconds,
-        [this] { fail("nothing came for too long", "session_expired"); });
+  start_timer(end_timer_, host_.limits.session_seconds,
+              [this] { fail("the session has lasted long enough", "session_expired"); });
+  start_timer(silence_timer_, host_.limits.silence_seconds,
+              [this] { fail("nothing came for too long", "session_expired"); });
   read();
   // What is posted runs in this thread, during run().
   const std::stop_callback on_drain(drain,
@@ -85,8 +78,8 @@ void WyomingConnection::take(std::string_view bytes) {
   try {
     parser_.add(bytes);
     while (const std::optional<WyomingEvent> event = parser_.next()) {
-      start(silence_timer_, host_.limits.silence_seconds,
-            [this] { fail("nothing came for too long", "session_expired"); });
+      start_timer(silence_timer_, host_.limits.silence_seconds,
+                  [this] { fail("nothing came for too long", "session_expired"); });
       served_->take(*event);
     }
   } catch (const UserError& error) {
@@ -121,7 +114,7 @@ bool WyomingConnection::wait_for_room(const std::stop_token& stop) {
 }
 
 void WyomingConnection::write(const std::string& bytes) {
-  start(send_timer_, host_.limits.send_seconds, [this] { abort(); });
+  start_timer(send_timer_, host_.limits.send_seconds, [this] { abort(); });
   asio::async_write(socket_, asio::buffer(bytes), [this](const BoostError& error, size_t) {
     send_timer_.cancel();
     if (error) return abort();
@@ -132,7 +125,7 @@ void WyomingConnection::write(const std::string& bytes) {
 void WyomingConnection::linger() {
   BoostError ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  start(end_timer_, kLingerSeconds, [this] { abort(); });
+  start_timer(end_timer_, kLingerSeconds, [this] { abort(); });
 }
 
 }  // namespace predgen::serve

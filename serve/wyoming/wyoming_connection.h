@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -40,7 +39,6 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   void linger();
   /// Without a word to the client.
   void abort();
-  static void start(Timer& timer, double seconds, std::function<void()> when_over);
 
   const WyomingHost& host_;
   boost::asio::io_context context_{1};
