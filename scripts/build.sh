@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
 # Sets up and builds. Makes build/predgen, and build/predgen-espeak and build/predgen-ears, which it starts.
 #
-#   scripts/build.sh [--all] [options of setup.sh]
+#   scripts/build.sh [--gpu] [--all] [options of setup.sh]
 #
-#   --all   the tests too
+#   --gpu   the CUDA code too (build/libpredgen_cuda.so), as happens by itself where NVIDIA's driver is installed
+#   --all   that and the tests
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 targets=(--target predgen_programs)
+module=build/libpredgen_cuda.so
+wants_gpu=0
+! /sbin/ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null || targets=(--target predgen_gpu)
 setup_options=() options=()
 for argument in "$@"; do
   case $argument in
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --gpu) wants_gpu=1; [ ${#targets[@]} = 0 ] || targets=(--target predgen_gpu) ;;
     --all) targets=() ;;
     *) setup_options+=("$argument") ;;
   esac
@@ -36,4 +41,10 @@ memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
 
 cmake --preset release "${options[@]}"
 cmake --build --preset release --parallel "$jobs" "${targets[@]}"
-echo "build: made $root/build/predgen"
+if [ $wants_gpu = 1 ] && [ ! -e $module ]; then
+  echo "build: no $module, because this LibTorch is for CPUs: choose one for CUDA with --libtorch" >&2
+  exit 2
+fi
+without=''
+[ -e $module ] || without=", without CUDA code (--gpu compiles it, too)"
+echo "build: made $root/build/predgen$without"

@@ -52,7 +52,7 @@ if [ -z "$build" ]; then
     -DPREDGEN_ONNXRUNTIME=libonnxruntime.so -DPREDGEN_TESTS=OFF -DPREDGEN_BENCH=OFF)
 fi
 cmake -B "$build" "${options[@]}" >/dev/null
-cmake --build "$build" --parallel "${PREDGEN_JOBS:-$(nproc)}" --target predgen_programs
+cmake --build "$build" --parallel "${PREDGEN_JOBS:-$(nproc)}" --target predgen_gpu
 
 # 2. One tree, from which all packages are made.
 stage=$(mktemp -d)

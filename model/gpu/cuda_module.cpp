@@ -67,8 +67,8 @@ std::filesystem::path cuda_module_file() {
 const CudaModule& open_cuda_module(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) {
     throw UserError(
-        "{}: there is no such file, which models on a GPU need: it is in predgen-cuda-*.tar.zst, "
-        "or name one of your own build with PREDGEN_CUDA_MODULE",
+        "{}: there is no such file, which models on a GPU need: make it with scripts/build.sh "
+        "--gpu, take it from predgen-cuda-*.tar.zst, or name it with PREDGEN_CUDA_MODULE",
         file.string());
   }
   // Global, so that other libraries find the CUDA runtime that it loads.
